@@ -1,0 +1,74 @@
+# Everything runs in .venv, made on first use; `make clean` takes it all away.
+
+PYTHON  ?= python3
+WORKERS ?= 2
+
+VENV := .venv
+BIN  := $(VENV)/bin
+# Always with the constraints: they keep torch at a version that all the rest was tried with.
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint zoo bench docs format clean
+
+help:
+	@echo "make demo    capture AlexNet and leave the results in demo-output/"
+	@echo "make test    linters, types, import contracts and the quick tests"
+	@echo "make lint    the same without the tests"
+	@echo "make format  put the code into the form that lint asks for"
+	@echo "make zoo     capture and validate every real architecture"
+	@echo "make bench   measure against the bare forward pass and against others"
+	@echo "make docs    the API reference, in build/docs/"
+	@echo "make clean   remove .venv and whatever was built"
+
+$(VENV)/runtime.stamp: pyproject.toml constraints.txt
+	@echo "Installing torcheer into $(VENV); the first time takes a minute."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(INSTALL) torch hatchling editables
+	@$(INSTALL) --no-build-isolation -e .
+	@touch $@
+
+# torchvision comes before timm, which would otherwise ask for all that torchvision depends on.
+$(VENV)/vision.stamp: $(VENV)/runtime.stamp
+	@$(INSTALL) pillow
+	@$(INSTALL) --no-deps torchvision
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/vision.stamp
+	@echo "Installing the tools for development and testing."
+	@$(INSTALL) --no-build-isolation -e '.[dev]'
+	@touch $@
+
+$(VENV)/bench.stamp: $(VENV)/vision.stamp
+	@echo "Installing what the bench compares with."
+	@$(INSTALL) --no-build-isolation -e '.[bench]'
+	@touch $@
+
+demo: $(VENV)/runtime.stamp
+	$(BIN)/python -m examples.demo
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+test: lint
+	$(BIN)/pytest -n $(WORKERS)
+
+zoo: $(VENV)/dev.stamp
+	$(BIN)/pytest -m zoo tests/zoo
+
+bench: $(VENV)/bench.stamp
+	$(BIN)/python -m bench.run
+
+docs: $(VENV)/dev.stamp
+	$(BIN)/pdoc torcheer -o build/docs
+	@echo "Open build/docs/index.html"
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build dist demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

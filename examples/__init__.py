@@ -1,0 +1,1 @@
+"""Small programs and models to try torcheer on."""

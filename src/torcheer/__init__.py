@@ -1,0 +1,50 @@
+"""See inside a PyTorch model: every operation of a pass, in one line of code.
+
+import torcheer as tl
+history = tl.log_forward_pass(model, x)
+print(history)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torcheer.capture import ModelHistory, Op, Summary, ValidationReport
+    from torcheer.capture import log_forward_pass as log_forward_pass
+    from torcheer.capture import summary as summary
+    from torcheer.capture import validate_saved_activations as validate_saved_activations
+    from torcheer.errors import CaptureError, InputError, LayerNotFoundError, TorcheerError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CaptureError",
+    "InputError",
+    "LayerNotFoundError",
+    "ModelHistory",
+    "Op",
+    "Summary",
+    "TorcheerError",
+    "ValidationReport",
+    "log_forward_pass",
+    "summary",
+    "validate_saved_activations",
+]
+
+# Loaded on first use: `import torcheer` does not import torch.
+_HOMES = {name: "torcheer.errors" if name.endswith("Error") else "torcheer.capture" for name in __all__}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'torcheer' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,17 @@
+"""From torch to a pass: catch every operation, keep its tensors, answer questions about it."""
+
+from torcheer.capture.history import ModelHistory
+from torcheer.capture.log import log_forward_pass
+from torcheer.capture.op import Op
+from torcheer.capture.summarising import Summary, summary
+from torcheer.capture.validation import ValidationReport, validate_saved_activations
+
+__all__ = [
+    "ModelHistory",
+    "Op",
+    "Summary",
+    "ValidationReport",
+    "log_forward_pass",
+    "summary",
+    "validate_saved_activations",
+]

@@ -1,0 +1,346 @@
+"""Catch every torch call that Python makes, and append a small record of it.
+
+This is the hot path: a few microseconds an op. Whatever can wait is left to later.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from sys import _getframe
+from time import perf_counter
+from types import CodeType, EllipsisType, NoneType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from torcheer.capture.nesting import map_leaves
+from torcheer.capture.opening import OpenCopies
+from torcheer.capture.scopes import Scope
+from torcheer.capture.tape import TENSOR, Context, Read, Record, Tape
+from torcheer.capture.traits import Kind, Trait, find_known, is_random_call, trait_of
+from torcheer.graph.places import Site
+
+_ATOMS = frozenset(
+    (
+        int,
+        float,
+        bool,
+        str,
+        complex,
+        NoneType,
+        EllipsisType,
+        torch.dtype,
+        torch.device,
+        torch.Size,
+        torch.memory_format,
+        torch.layout,
+    )
+)
+_MAX_ARRAY_BYTES = 1024
+
+_new = tuple.__new__
+_known_trait = find_known()
+_autocast_is_on = torch._C._is_any_autocast_enabled
+_transforms_are_on = torch._C._are_functorch_transforms_active
+_Parameter = nn.Parameter
+
+
+class Unkept:
+    """Stands in recorded arguments for an object that was too large to keep."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __repr__(self) -> str:
+        return f"<{self.what}, not kept>"
+
+
+class Catcher(TorchFunctionMode):
+    """Records the torch calls of one thread onto a tape."""
+
+    def __init__(self, tape: Tape, scope: Scope) -> None:
+        super().__init__()
+        self.tape = tape
+        self.scope = scope
+        self.fast = False  # keep everything by reference, one thread, nothing unusual
+        self.copies = OpenCopies()
+        self.drill: Any = None  # a dispatch mode that watches for what no Python call shows
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        trait = _known_trait(func)
+        if trait is None:
+            trait = trait_of(func)
+        kind = trait.kind
+        if kind == 2:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        frame = _getframe(1)
+        back = frame.f_back
+        site: Site
+        if back is None or id(back.f_code) in _STOPS:
+            site = (frame.f_code, frame.f_lasti)
+        else:
+            site = _site(frame)
+        if kind != 0 or not self.fast or (kwargs and "out" in kwargs) or _transforms_are_on():
+            return self._unusual(trait, args, kwargs or {}, site)
+
+        tape = self.tape
+        owner_get, values = tape.owner.get, tape.values
+        parents: list[int] = []
+        kept: list[Any] = []
+        for arg in args:
+            kind_of_arg = type(arg)
+            if kind_of_arg is Tensor or kind_of_arg is _Parameter:
+                index = owner_get(id(arg))
+                if index is None or (values[index] is not arg if index >= 0 else tape.memory.stale):
+                    index = tape.find(arg, self.scope)
+                parents.append(index)
+                kept.append(TENSOR)
+            elif kind_of_arg in _ATOMS:
+                kept.append(arg)
+            else:
+                kept.append(self._template(arg, parents))
+        kept_kwargs = self._template(kwargs, parents) if kwargs else None
+
+        started = perf_counter()
+        out = func(*args, **kwargs) if kwargs else func(*args)
+        seconds = perf_counter() - started
+
+        context = Context(autocast=_autocast_state()) if _autocast_is_on() else None
+        if type(out) is Tensor:
+            record = _new(
+                Record,
+                (trait, tuple(kept), kept_kwargs, tuple(parents), self.scope, site, seconds, 0, context),
+            )
+            with tape.lock:  # a thread that forward started may be recording too
+                tape.owner[id(out)] = len(values)
+                tape.records.append(record)
+                values.append(out)
+        else:
+            self._record_all(out, trait, tuple(kept), kept_kwargs, tuple(parents), site, seconds, context)
+        return out
+
+    # --- the ways that are not the hot one --------------------------------------
+
+    def _unusual(self, trait: Trait, args: Any, kwargs: dict[str, Any], site: Site) -> Any:
+        if trait.kind == Kind.OPEN and self.scope.func is not trait.func:
+            return self._open(trait, args, kwargs, site)
+        if trait.kind == Kind.READ:
+            return self._read(trait, args, kwargs, site)
+        return self._careful(trait, args, kwargs, site)
+
+    def _open(self, trait: Trait, args: Any, kwargs: dict[str, Any], site: Site) -> Any:
+        """Run a copy of a Python-level function under the mode: its inside is a scope of ops."""
+        outer = self.scope
+        scope = Scope(outer, None, trait.name, site, len(self.tape.records))
+        scope.func = trait.func
+        self.scope = scope
+        started = perf_counter()
+        try:
+            with self:
+                return self.copies.copy_of(trait.func)(*args, **kwargs)
+        finally:
+            self.scope = outer
+            scope.seconds = perf_counter() - started
+            scope.num_ops = len(self.tape.records) - scope.first_op
+
+    def _read(self, trait: Trait, args: Any, kwargs: dict[str, Any], site: Site) -> Any:
+        tape = self.tape
+        with tape.lock:
+            parents: list[int] = []
+            self._template((*args, *kwargs.values()), parents)
+        out = self._run(trait, args, kwargs)
+        if parents:
+            tape.reads.append(Read(trait.name, parents[0], out, len(tape.records), self.scope, site))
+        return out
+
+    def _careful(self, trait: Trait, args: Any, kwargs: dict[str, Any], site: Site) -> Any:
+        """Record an op that may write into tensors, draw random numbers or be transformed."""
+        tape = self.tape
+        with tape.lock:
+            parents: list[int] = []
+            kept = self._template(tuple(args), parents)
+            kept_kwargs = self._template(kwargs, parents) if kwargs else None
+            targets = write_targets(trait, args, kwargs)
+            changed = [(target, tape.memory.before_write(target)) for target in targets]
+            for target in side_targets(trait, args, kwargs):
+                changed.append((target, tape.memory.before_side_write(target, tape.find(target, self.scope))))
+            if trait.exposes:
+                for target in (a for a in args if isinstance(a, Tensor)):
+                    tape.memory.expose(target)
+                    self.fast = False
+            context = self._context(trait, args, kwargs, len(targets))
+        started = perf_counter()
+        out = self._run(trait, args, kwargs)
+        seconds = perf_counter() - started
+        with tape.lock:
+            first = len(tape.records)
+            made = self._record_all(out, trait, kept, kept_kwargs, tuple(parents), site, seconds, context)
+            missing = [target for target in targets if not any(target is tensor for tensor in made)]
+            if missing:
+                made += self._record_all(
+                    missing, trait, kept, kept_kwargs, tuple(parents), site, seconds, context, len(made)
+                )
+            for target, ops in changed:
+                write = next((first + i for i, tensor in enumerate(made) if tensor is target), first)
+                tape.memory.after_write(ops, write, target)
+        return out
+
+    def _run(self, trait: Trait, args: Any, kwargs: dict[str, Any]) -> Any:
+        with self.covering():
+            return trait.func(*args, **kwargs)
+
+    def covering(self) -> AbstractContextManager[Any]:
+        """While a recorded call runs, what happens below it is covered by its record."""
+        return nullcontext() if self.drill is None else self.drill.covered()
+
+    def _record_all(
+        self,
+        out: Any,
+        trait: Trait,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any] | None,
+        parents: tuple[int, ...],
+        site: Site,
+        seconds: float,
+        context: Context | None,
+        first: int = 0,
+    ) -> list[Tensor]:
+        """One record for each tensor of an output."""
+        made = collect_tensors(out)
+        for position, tensor in enumerate(made, first):
+            note = _transform_note(tensor, parents, context) if _transforms_are_on() else context
+            record = Record(trait, args, kwargs, parents, self.scope, site, seconds, position, note)
+            self.tape.commit(record, tensor)
+        return made
+
+    def _template(self, value: Any, parents: list[int]) -> Any:
+        """A copy of nested arguments with TENSOR for each tensor; its maker goes to `parents`."""
+
+        def keep(leaf: Any) -> Any:
+            if isinstance(leaf, Tensor):
+                parents.append(self.tape.find(leaf, self.scope))
+                return TENSOR
+            if hasattr(leaf, "__array_interface__") and getattr(leaf, "nbytes", 0) > _MAX_ARRAY_BYTES:
+                return Unkept(f"array of {leaf.nbytes} bytes")
+            return leaf.copy() if hasattr(leaf, "__array_interface__") and hasattr(leaf, "copy") else leaf
+
+        return map_leaves(value, keep)
+
+    def _context(self, trait: Trait, args: Any, kwargs: dict[str, Any], num_targets: int) -> Context | None:
+        context = Context(num_targets=num_targets)
+        if trait.is_random and is_random_call(trait, args, kwargs):
+            generator = kwargs.get("generator")
+            context = context._replace(rng=_rng_state(args, kwargs, generator), generator=generator)
+        if _autocast_is_on():
+            context = context._replace(autocast=_autocast_state())
+        return None if context == Context() else context
+
+
+def write_targets(trait: Trait, args: Any, kwargs: dict[str, Any]) -> list[Tensor]:
+    """The tensors that a call writes into."""
+    targets: list[Tensor] = []
+    if trait.writes and args:
+        _collect(args[0], targets)
+    if kwargs.get("out") is not None:
+        _collect(kwargs["out"], targets)
+    for where in trait.write_args:
+        if isinstance(where, int) and where < len(args):
+            _collect(args[where], targets)
+        elif isinstance(where, str) and where in kwargs:
+            _collect(kwargs[where], targets)
+    if kwargs.get("inplace") is True and args:
+        _collect(args[0], targets)
+    return list({id(target): target for target in targets}.values())
+
+
+def side_targets(trait: Trait, args: Any, kwargs: dict[str, Any]) -> list[Tensor]:
+    """Running statistics that a normalisation in training updates."""
+    if not trait.side_writes:
+        return []
+    training = kwargs.get("training", kwargs.get("use_input_stats", args[5] if len(args) > 5 else False))
+    if not training:
+        return []
+    named = [kwargs.get("running_mean"), kwargs.get("running_var")]
+    positional = [args[i] for i in trait.side_writes if i < len(args)]
+    return [t for t in (*positional, *named) if isinstance(t, Tensor)]
+
+
+def collect_tensors(value: Any) -> list[Tensor]:
+    """The tensors of an output, in order."""
+    found: list[Tensor] = []
+    _collect(value, found)
+    return found
+
+
+def _collect(value: Any, into: list[Tensor]) -> None:
+    if isinstance(value, Tensor):
+        into.append(value)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            _collect(item, into)
+    elif isinstance(value, dict):
+        for item in value.values():
+            _collect(item, into)
+
+
+def _site(frame: Any) -> Site:
+    """The frames from the running forward down to the op, outermost first."""
+    pairs: list[Any] = []
+    while frame is not None and id(frame.f_code) not in _STOPS:
+        pairs.append(frame.f_lasti)
+        pairs.append(frame.f_code)
+        frame = frame.f_back
+    pairs.reverse()
+    return tuple(pairs)
+
+
+def site_of_module_call(depth: int = 2) -> Site:
+    """Where the module that a hook was told of is being called."""
+    frame: Any = _getframe(depth)
+    while frame is not None and id(frame.f_code) in _STOPS:
+        frame = frame.f_back
+    return _site(frame)
+
+
+def _autocast_state() -> tuple[tuple[str, Any], ...]:
+    kinds = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    return tuple((kind, torch.get_autocast_dtype(kind)) for kind in kinds if torch.is_autocast_enabled(kind))
+
+
+def _rng_state(args: Any, kwargs: dict[str, Any], generator: torch.Generator | None) -> tuple[str, Any]:
+    if generator is not None:
+        return ("generator", generator.get_state())
+    tensors: list[Tensor] = []
+    _collect((args, kwargs), tensors)
+    device = kwargs.get("device") or (tensors[0].device if tensors else None)
+    kind = torch.device(device).type if device is not None else torch.get_default_device().type
+    if kind in ("cpu", "meta"):
+        return ("cpu", torch.get_rng_state())
+    return (kind, torch.get_device_module(kind).get_rng_state())
+
+
+def _transform_note(tensor: Tensor, parents: tuple[int, ...], context: Context | None) -> Context | None:
+    if not torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return context
+    return (context or Context())._replace(note="it ran inside a torch.func transform (vmap, grad…)")
+
+
+def _code_inside(code: CodeType, name: str) -> CodeType:
+    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
+
+
+# Where a site ends: the machinery that calls a forward, and our own frame around an opened function.
+_call_impl = nn.Module._call_impl.__code__
+_STOPS = frozenset(
+    id(code)
+    for code in (
+        _call_impl,
+        _code_inside(_call_impl, "inner"),
+        nn.Module._wrapped_call_impl.__code__,
+        Catcher._open.__code__,
+    )
+)

@@ -1,0 +1,155 @@
+"""Disturb an op's parents one at a time: if the output does not move, say why it need not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from torcheer.capture.replay import Values, replay
+from torcheer.capture.tape import Record
+
+_SHAPE_ONLY = frozenset(
+    "zeros_like ones_like full_like empty_like rand_like randn_like randint_like new_zeros new_ones new_full new_empty "
+    "new_tensor expand_as view_as reshape_as type_as broadcast_tensors broadcast_to is_same_size resize_as_ "
+    "to type new_empty_strided meshgrid".split()
+)
+
+
+def unmoved_parents(record: Record, values: Values, outputs: list[Tensor]) -> list[tuple[int, str]]:
+    """Parents whose disturbance leaves every output as it was, each with the reason, "" where none is known."""
+    unmoved: list[tuple[int, str]] = []
+    for parent in dict.fromkeys(record.parents):
+        value = values(parent)
+        if value is None or value.is_meta:
+            continue
+        if not _moves(record, values, outputs, parent, value):
+            unmoved.append((parent, _reason(record, values, outputs, parent, value)))
+    return unmoved
+
+
+def _moves(record: Record, values: Values, outputs: list[Tensor], parent: int, value: Tensor) -> bool:
+    return any(_gives_other(record, values, outputs, {parent: other}) for other in disturbances(value))
+
+
+def _gives_other(record: Record, values: Values, outputs: list[Tensor], changed: dict[int, Tensor]) -> bool:
+    try:
+        now = replay(record, lambda p: changed[p] if p in changed else values(p))
+    except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError, AssertionError):
+        return True  # it looked at the value, and did not like it
+    return len(now) != len(outputs) or any(
+        not alike(a, b, exact=True) for a, b in zip(now, outputs, strict=True)
+    )
+
+
+def _reason(record: Record, values: Values, outputs: list[Tensor], parent: int, value: Tensor) -> str:
+    if all(out.numel() == 0 for out in outputs) or value.numel() == 0:
+        return "there is nothing in it"
+    if record.trait.name in _SHAPE_ONLY:
+        return "only its shape, type or device is used"
+    if record.context is not None and record.context.num_targets and parent in record.parents[:1]:
+        return "its old value is written over"
+    if record.context is not None and record.context.num_targets and record.kwargs and "out" in record.kwargs:
+        return "its old value is written over"
+    others = [p for p in dict.fromkeys(record.parents) if p != parent]
+    if others and _hidden_by_others(record, values, parent, value, others):
+        return "the values of its other arguments hide it"
+    if record.trait.side_writes and parent in record.parents:
+        return "it is a running statistic, which training updates but does not read"
+    if all(_is_constant(out) for out in outputs):
+        return "its output is one constant"
+    return ""
+
+
+def _hidden_by_others(record: Record, values: Values, parent: int, value: Tensor, others: list[int]) -> bool:
+    for disturbed in zip(
+        *(list(disturbances(v)) for v in map(values, others) if v is not None), strict=False
+    ):
+        setting = dict(zip(others, disturbed, strict=False))
+
+        def given(p: int, setting: dict[int, Tensor] = setting) -> Tensor | None:
+            return setting[p] if p in setting else values(p)
+
+        try:
+            before = replay(record, given)
+        except (RuntimeError, IndexError, ValueError, TypeError, AssertionError):
+            continue
+        if _moves(record, given, before, parent, value):
+            return True
+    return False
+
+
+def _is_constant(tensor: Tensor) -> bool:
+    flat = _comparable(tensor).flatten()
+    return bool((flat == flat[0]).all()) if flat.numel() else True
+
+
+def disturbances(value: Tensor) -> Iterator[Tensor]:
+    """Other values of the same shape and type, from mild to harsh."""
+    real = value.detach()
+    if real.layout != torch.strided or real.is_quantized or real.is_nested:
+        yield from _odd_disturbances(real)
+        return
+    generator = torch.Generator().manual_seed(12345)
+    if real.dtype == torch.bool:
+        yield ~real
+        yield torch.rand(real.shape, generator=generator).to(real.device) < 0.5
+        yield torch.zeros_like(real)
+        yield torch.ones_like(real)
+    elif real.is_floating_point() or real.is_complex():
+        noise = torch.randn(real.shape, generator=generator).to(real)
+        finite = torch.nan_to_num(real, 0.0, 1.0, -1.0)
+        yield finite + noise * (finite.abs().mean() + 1)
+        yield noise
+        yield -finite * 3 + 1
+        yield noise * 1000
+        yield torch.zeros_like(real)
+    else:
+        low, high = (int(real.min()), int(real.max())) if real.numel() else (0, 0)
+        yield real.flip(0) if real.dim() else real * 0
+        yield torch.randint(low, high + 1, real.shape, generator=generator).to(real)
+        yield torch.full_like(real, low)
+        yield real + 1
+        yield torch.zeros_like(real)
+
+
+def _odd_disturbances(value: Tensor) -> Iterator[Tensor]:
+    try:
+        yield value * 2 + value
+        yield value * 0
+    except (RuntimeError, NotImplementedError):
+        return
+
+
+def alike(a: Tensor, b: Tensor, *, exact: bool) -> bool:
+    """Whether two tensors hold the same numbers; NaN is like NaN."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.is_meta:
+        return True
+    a, b = _comparable(a), _comparable(b)
+    if a.shape != b.shape:
+        return False
+    if a.is_complex():
+        a, b = torch.view_as_real(a.resolve_conj()), torch.view_as_real(b.resolve_conj())
+    if exact or not a.is_floating_point():
+        return (
+            bool(torch.allclose(a, b, rtol=0, atol=0, equal_nan=True))
+            if a.is_floating_point()
+            else a.equal(b)
+        )
+    loose = a.element_size() <= 2
+    size = float(b.nan_to_num(0, 0, 0).abs().max()) if b.numel() else 0.0
+    return torch.allclose(
+        a, b, rtol=1e-2 if loose else 1e-4, atol=size * (1e-2 if loose else 1e-5), equal_nan=True
+    )
+
+
+def _comparable(tensor: Tensor) -> Tensor:
+    tensor = tensor.detach()
+    if tensor.is_quantized:
+        return tensor.dequantize()
+    if tensor.is_nested:
+        return torch.cat([part.flatten() for part in tensor.unbind()])
+    return tensor.to_dense() if tensor.layout != torch.strided else tensor

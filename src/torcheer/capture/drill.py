@@ -1,0 +1,98 @@
+"""Watch the dispatcher for operations that no Python call shows: TorchScript's, above all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from torcheer.capture.traits import trait_of
+
+Recorder = Callable[..., Any]
+
+
+class DispatchWatcher(TorchDispatchMode):
+    """Hands each ATen call to `record`, except below a call that is recorded already."""
+
+    def __init__(self, record: Recorder) -> None:
+        super().__init__()
+        self._record = record
+        self._depth = 0
+        self._alive: list[Any] = []  # TorchScript's values have no other Python owner
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self._depth:
+            return func(*args, **(kwargs or {}))
+        with self.covered():
+            out = self._record(trait_of(func), args, kwargs or {}, ())
+        self._alive.append((args, out))
+        return out
+
+    @contextmanager
+    def covered(self) -> Iterator[None]:
+        self._depth += 1
+        try:
+            with torch._C.DisableTorchFunction() if self._depth == 1 else _Nothing():
+                yield
+        finally:
+            self._depth -= 1
+
+
+class _Nothing:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_error: object) -> None: ...
+
+
+def uses_scripted_functions(root: nn.Module) -> bool:
+    """Whether a module of the model holds, or its forward names, a scripted function."""
+    seen: set[int] = set()
+    for module in root.modules():
+        if any(isinstance(value, torch.jit.ScriptFunction) for value in vars(module).values()):
+            return True
+        forward = getattr(type(module), "forward", None)
+        if isinstance(forward, FunctionType) and _names_scripted(forward, seen, depth=0):
+            return True
+    return False
+
+
+def _names_scripted(func: FunctionType, seen: set[int], depth: int) -> bool:
+    if id(func.__code__) in seen or depth > 3 or _is_torchs_own(func):
+        return False
+    seen.add(id(func.__code__))
+    cells = [cell.cell_contents for cell in func.__closure__ or () if _is_filled(cell)]
+    named = [func.__globals__[name] for name in _all_names(func.__code__) if name in func.__globals__]
+    for value in (*named, *cells):
+        if isinstance(value, torch.jit.ScriptFunction):
+            return True
+        if isinstance(value, FunctionType) and _names_scripted(value, seen, depth + 1):
+            return True
+    return False
+
+
+def _all_names(code: CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _all_names(constant)
+    return names
+
+
+def _is_torchs_own(func: FunctionType) -> bool:
+    return (func.__module__ or "").split(".")[0] == "torch"
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def is_scripted(module: nn.Module) -> bool:
+    return isinstance(module, torch.jit.ScriptModule)

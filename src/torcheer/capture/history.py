@@ -1,0 +1,444 @@
+"""A pass, ready to be asked: the tape and what is derived from it on first use."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import torch
+from torch import Tensor, nn
+
+from torcheer.capture.numbering import Numbering
+from torcheer.capture.op import Op
+from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Tape
+from torcheer.capture.validation import ValidationReport, validate_history
+from torcheer.errors import InputError, LayerNotFoundError
+from torcheer.graph.decisions import Decision, branch_at, followed_by, frame_lines
+from torcheer.graph.layers import feedback_loops
+from torcheer.graph.lookup import Lookup
+from torcheer.graph.modules import ModuleTree
+from torcheer.graph.naming import op_labels
+from torcheer.graph.places import source_lines
+from torcheer.graph.structure import Structure
+from torcheer.graph.text import describe_pass, pass_as_html
+
+_COLUMNS = (
+    "layer_label", "layer_type", "pass_num", "layer_passes_total", "tensor_shape", "tensor_dtype", "tensor_device",
+    "tensor_fsize", "has_saved_activations", "func_applied_name", "function_is_inplace", "func_time_elapsed", "flops",
+    "macs", "parent_layers", "child_layers", "num_params", "containing_module_origin", "modules_exited",
+    "grad_fn_name", "min_distance_from_input", "max_distance_from_input", "min_distance_from_output",
+    "max_distance_from_output", "source",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassFacts:
+    """What is known of a pass besides its ops."""
+
+    model_name: str
+    random_seed: int
+    elapsed_seconds: float
+    training: bool
+    num_param_tensors: int
+    num_params: int
+    num_param_bytes: int
+    keep_unsaved_layers: bool
+    has_treated_values: bool
+    stopped_at: int | None
+    error: str  # of a model that raised; "" otherwise
+    notes: tuple[str, ...]
+    start_state: Any  # what a second, plain forward must restore
+    call: Any
+
+
+class ModelHistory:
+    """Every operation of one forward pass.
+
+    `history['conv2d_3']` finds an op by label, short label, index, module address or a unique part of
+    its label; iterating gives the ops in the order they ran.
+    """
+
+    def __init__(
+        self,
+        tape: Tape,
+        numbering: Numbering,
+        tree: ModuleTree,
+        facts: PassFacts,
+        saved: set[int] | None,
+        treated: dict[int, Any],
+        model: nn.Module | None,
+    ) -> None:
+        self._tape = tape
+        self._numbering = numbering
+        self._facts = facts
+        self._saved = saved  # None: all that is kept
+        self._treated = treated
+        self._model = None if model is None else weakref.ref(model)
+        self.module_tree = tree
+
+    # --- ops -----------------------------------------------------------------------
+
+    @cached_property
+    def _numbered(self) -> Numbering:
+        self._numbering.catch_up()
+        return self._numbering
+
+    @cached_property
+    def _all_labels(self) -> list[str]:
+        layers = self._numbered.layers
+        return op_labels(self._numbering.labels, layers.layer_of, layers.pass_of, layers.num_passes)
+
+    def _label(self, op: int) -> str:
+        return self._all_labels[op]
+
+    @cached_property
+    def _visible(self) -> list[int]:
+        ops = range(len(self._tape.records))
+        return list(ops) if self._facts.keep_unsaved_layers else [op for op in ops if self._is_saved(op)]
+
+    @property
+    def layer_list(self) -> list[Op]:
+        """Every op, in the order it ran."""
+        return [Op(self, op) for op in self._visible]
+
+    @property
+    def layer_labels(self) -> list[str]:
+        """The label of every op, with its pass where its layer ran more than once."""
+        return [self._label(op) for op in self._visible]
+
+    @property
+    def layer_labels_no_pass(self) -> list[str]:
+        """The label of every layer, once."""
+        layer_of, label = self._numbered.layers.layer_of, self._numbering.labels.label
+        return list(dict.fromkeys(label(layer_of[op]) for op in self._visible))
+
+    def __len__(self) -> int:
+        return len(self._visible)
+
+    def __iter__(self) -> Iterator[Op]:
+        return iter(self.layer_list)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self[key]  # type: ignore[call-overload]
+        except (LayerNotFoundError, InputError):
+            return False
+        return True
+
+    @overload
+    def __getitem__(self, key: int | str) -> Op: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Op]: ...
+    def __getitem__(self, key: int | str | slice) -> Op | list[Op]:
+        if isinstance(key, slice):
+            return self.layer_list[key]
+        if isinstance(key, int):
+            return Op(self, self._at(key))
+        if isinstance(key, str):
+            return Op(self, self._lookup.find(key))
+        raise InputError(f"a layer is found by label, module address or index, not by {key!r}.")
+
+    def _at(self, index: int) -> int:
+        if not -len(self._visible) <= index < len(self._visible):
+            raise LayerNotFoundError(
+                f"there is no op {index}: this pass has {len(self._visible)}, "
+                f"the last is {self.layer_labels[-1] if self._visible else 'none'!r}."
+            )
+        return self._visible[index]
+
+    @cached_property
+    def _lookup(self) -> Lookup:
+        layers, labels = self._numbered.layers, self._numbering.labels
+        return Lookup(
+            [labels.label(layer) for layer in layers.layer_of],
+            [labels.short_label(layer) for layer in layers.layer_of],
+            layers.pass_of,
+            self.module_tree,
+            self._tape.addresses,
+        )
+
+    def passes(self, key: int | str) -> list[Op]:
+        """All passes of the layer that a key names."""
+        layer_of = self._numbered.layers.layer_of
+        wanted = layer_of[self[key].index]
+        return [Op(self, op) for op, layer in enumerate(layer_of) if layer == wanted]
+
+    # --- saved values ------------------------------------------------------------------
+
+    def _is_saved(self, op: int) -> bool:
+        if op in self._treated:
+            return True
+        return self._tape.values[op] is not None and (self._saved is None or op in self._saved)
+
+    def _saved_value(self, op: int) -> Any:
+        if op in self._treated:
+            return self._treated[op]
+        return self._tape.values[op] if self._is_saved(op) else None
+
+    def _value_of(self, parent: int) -> Tensor | None:
+        """The raw value of an op, or of a parameter as it was when it was first used."""
+        if parent < 0:
+            return self._tape.param_values.get(parent, self._tape.params[-parent - 1][1])
+        return self._tape.values[parent]
+
+    # --- structure -----------------------------------------------------------------------
+
+    @cached_property
+    def _structure(self) -> Structure:
+        records = self._tape.records
+        parents = [
+            r.parents
+            if len(r.parents) == 1 and r.parents[0] >= 0
+            else tuple(dict.fromkeys(p for p in r.parents if p >= 0))
+            for r in records
+        ]
+        return Structure(parents, self._of_trait(INPUT), self._of_trait(OUTPUT))
+
+    def _of_trait(self, trait: Any) -> list[int]:
+        return [op for op, record in enumerate(self._tape.records) if record.trait is trait]
+
+    @cached_property
+    def _exits(self) -> dict[int, list[str]]:
+        exits: dict[int, list[str]] = {}
+        for module_pass in self.module_tree.all_passes():
+            for op in module_pass.output_ops:
+                if module_pass.address:
+                    exits.setdefault(op, []).append(
+                        module_pass.address if module_pass.pass_num == 1 else module_pass.label
+                    )
+        return exits
+
+    @property
+    def input_layers(self) -> list[str]:
+        return [self._label(op) for op in self._structure.inputs]
+
+    @property
+    def output_layers(self) -> list[str]:
+        return [self._label(op) for op in self._structure.outputs]
+
+    @property
+    def buffer_layers(self) -> list[str]:
+        return [self._label(op) for op in self._of_trait(BUFFER)]
+
+    @property
+    def internally_initialized_layers(self) -> list[str]:
+        """Sources made inside the model: constants, random draws, tensors from elsewhere; not buffers."""
+        parents = self._structure.parents
+        return [
+            self._label(op)
+            for op, record in enumerate(self._tape.records)
+            if not parents[op]
+            and record.trait is not INPUT
+            and record.trait is not BUFFER
+            and record.trait is not OUTPUT
+            and not any(p < 0 for p in record.parents)
+        ]
+
+    @property
+    def orphan_layers(self) -> list[str]:
+        """Ops that lead to no output: dead ends."""
+        return [self._label(op) for op, leads in enumerate(self._structure.leads_to_output) if not leads]
+
+    @property
+    def model_is_branching(self) -> bool:
+        """Whether some op feeds more than one other."""
+        records = self._tape.records
+        return any(
+            len(children) > 1 and records[op].trait is not BUFFER
+            for op, children in enumerate(self._structure.children)
+        )
+
+    @cached_property
+    def model_max_recurrent_loops(self) -> int:
+        """How often the most repeated layer ran that feeds back into itself; 1 where none does."""
+        layers = self._numbered.layers
+        return max(1, feedback_loops(layers.layer_of, layers.num_passes, self._structure.parents))
+
+    @property
+    def model_is_recurrent(self) -> bool:
+        return self.model_max_recurrent_loops > 1
+
+    @cached_property
+    def _decisions(self) -> list[Decision]:
+        return [_decision(self._tape, number) for number in range(len(self._tape.reads))]
+
+    @property
+    def conditional_branches(self) -> list[dict[str, Any]]:
+        """Each truth value of a tensor that Python asked for: what decided, and the ops that followed."""
+        return [
+            {
+                "layer": self._label(d.op) if d.op >= 0 else self._tape.params[-d.op - 1][0],
+                "value": d.value,
+                "statement": d.statement,
+                "taken": d.taken,
+                "source": d.source,
+                "followed_by": [self._label(op) for op in d.followed],
+            }
+            for d in self._decisions
+        ]
+
+    @property
+    def model_has_conditional_branching(self) -> bool:
+        return any(d.statement in ("if", "while", "if-expression") for d in self._decisions)
+
+    # --- figures -----------------------------------------------------------------------------
+
+    @property
+    def model_name(self) -> str:
+        return self._facts.model_name
+
+    @property
+    def module_addresses(self) -> list[str]:
+        return self.module_tree.addresses
+
+    @property
+    def num_tensors_total(self) -> int:
+        return len(self._tape.records)
+
+    @cached_property
+    def tensor_fsize_total(self) -> int:
+        return sum(self._tape.meta(op).num_bytes for op in range(len(self._tape.records)))
+
+    @property
+    def num_tensors_saved(self) -> int:
+        return sum(self._is_saved(op) for op in range(len(self._tape.records)))
+
+    @cached_property
+    def tensor_fsize_saved(self) -> int:
+        """Bytes of the saved values; with a postfunc, of what it returned."""
+        sizes = (
+            _num_bytes(self._treated[op]) if op in self._treated else self._tape.meta(op).num_bytes
+            for op in range(len(self._tape.records))
+            if self._is_saved(op)
+        )
+        return sum(sizes)
+
+    @property
+    def total_params(self) -> int:
+        return self._facts.num_params
+
+    @property
+    def total_param_tensors(self) -> int:
+        return self._facts.num_param_tensors
+
+    @property
+    def total_params_fsize(self) -> int:
+        return self._facts.num_param_bytes
+
+    @property
+    def total_flops(self) -> int:
+        """The sum over all ops for which FLOPs are defined."""
+        return sum(op.flops or 0 for op in map(self._op, range(len(self._tape.records))))
+
+    @property
+    def total_macs(self) -> int:
+        return sum(op.macs or 0 for op in map(self._op, range(len(self._tape.records))))
+
+    def _op(self, index: int) -> Op:
+        return Op(self, index)
+
+    @property
+    def random_seed_used(self) -> int:
+        return self._facts.random_seed
+
+    @property
+    def elapsed_time_total(self) -> float:
+        """Seconds that the forward pass took."""
+        return self._facts.elapsed_seconds
+
+    @property
+    def stopped_after(self) -> str | None:
+        """The layer at which the pass was ended on request."""
+        return None if self._facts.stopped_at is None else self._label(self._facts.stopped_at)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of this pass should know."""
+        return list(dict.fromkeys((*self._facts.notes, *self._tape.warnings)))
+
+    # --- checks and faces ----------------------------------------------------------------------
+
+    def validate(self) -> ValidationReport:
+        """Check the saved values: against a plain forward, by replaying each op, by disturbing its parents."""
+        return validate_history(self)
+
+    def to_pandas(self) -> Any:
+        """One row an op. Needs pandas: `pip install torcheer[pandas]`."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise InputError("to_pandas needs pandas: pip install torcheer[pandas]") from error
+        return pandas.DataFrame([_row(op) for op in self.layer_list], columns=list(_COLUMNS))
+
+    def __str__(self) -> str:
+        return describe_pass(self)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"<ModelHistory of {self.model_name}: {len(self)} ops, {self.num_tensors_saved} saved>"
+
+    def _repr_html_(self) -> str:
+        columns = (
+            "layer_label",
+            "tensor_shape",
+            "tensor_dtype",
+            "func_applied_name",
+            "containing_module_origin",
+        )
+        rows = ([getattr(op, name) for name in columns] for op in self.layer_list)
+        return pass_as_html(self, rows, columns)  # type: ignore[arg-type]
+
+
+def _row(op: Op) -> dict[str, Any]:
+    row = {name: getattr(op, name) for name in _COLUMNS if name not in ("num_params", "source")}
+    row["num_params"] = sum(p.num_elements for p in op.parent_params)
+    row["source"] = str(op.source_line) if op.source_line else ""
+    return row
+
+
+def _num_bytes(value: Any) -> int:
+    return value.numel() * value.element_size() if isinstance(value, Tensor) else 0
+
+
+def _decision(tape: Tape, number: int) -> Decision:
+    read = tape.reads[number]
+    lines = source_lines(read.site)
+    frames = frame_lines(read.site)
+    branch, code = None, None
+    if frames:
+        code, line = frames[-1]
+        branch = branch_at(code, line, read.value) if _is_plain(read.value) else None
+    followed: tuple[int, ...] = ()
+    if branch is not None and code is not None:
+        following = _sites_after(tape, number)
+        count = followed_by(branch, len(frames) - 1, code, [frame_lines(site) for site in following])
+        followed = tuple(range(read.num_ops, read.num_ops + count))
+    return Decision(
+        op=read.op,
+        value=read.value,
+        how=read.name,
+        source=lines[0] if lines else None,
+        statement="" if branch is None else branch.statement,
+        taken="" if branch is None else branch.taken,
+        followed=followed,
+    )
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, bool | int | float)
+
+
+def _sites_after(tape: Tape, number: int) -> list[tuple[Any, ...]]:
+    """The sites of the ops after a decision, seen from the forward that decided, until its end."""
+    read = tape.reads[number]
+    sites: list[tuple[Any, ...]] = []
+    for record in tape.records[read.num_ops :]:
+        scope, site = record.scope, record.site
+        while scope is not read.scope and scope.parent is not None and scope.depth > read.scope.depth:
+            site, scope = scope.site, scope.parent
+        if scope is not read.scope or id(record.trait) in NOT_CALLS or len(sites) > 10_000:
+            break
+        sites.append(site)
+    return sites

@@ -1,0 +1,122 @@
+"""From what the user gave to the call of the model."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+from torch.nn.parallel import DataParallel, DistributedDataParallel
+
+from torcheer.capture.nesting import tensors_in
+from torcheer.errors import InputError
+
+
+class Call(NamedTuple):
+    """The arguments with which the model is called."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def named_root(model: nn.Module) -> nn.Module:
+    """The model whose names count: the one inside torch.compile's and the parallel wrappers."""
+    while True:
+        inner = getattr(model, "_orig_mod", None)
+        if isinstance(model, DataParallel | DistributedDataParallel):
+            inner = model.module
+        if not isinstance(inner, nn.Module):
+            return model
+        model = inner
+
+
+def check_model(model: Any) -> None:
+    if isinstance(model, type) and issubclass(model, nn.Module):
+        raise InputError(
+            f"{model.__name__} is a class, not a model: pass an instance, {model.__name__}(...)."
+        )
+    if not isinstance(model, nn.Module):
+        raise InputError(
+            f"the first argument must be a torch.nn.Module, not {_a(model)}: log_forward_pass(model, x)."
+        )
+
+
+def bind(model: nn.Module, input_args: Any, input_kwargs: Mapping[str, Any] | None) -> Call:
+    """Decide how the input fits forward: one argument, several, or by name."""
+    kwargs = dict(input_kwargs or {})
+    forward = named_root(model).forward
+    try:
+        signature: inspect.Signature | None = inspect.signature(forward)
+    except (TypeError, ValueError):
+        signature = None
+    choices = _choices(input_args, kwargs)
+    if signature is None:
+        return choices[0]
+    for call in choices:
+        if _fits(signature, call):
+            return call
+    if input_args is None and not kwargs:
+        raise InputError(f"there is no input: {_name(model)}.forward takes {signature}.")
+    raise InputError(
+        f"the input does not fit {_name(model)}.forward{signature}: it was given {_shape_of(choices[0])}."
+    )
+
+
+def _choices(value: Any, kwargs: dict[str, Any]) -> list[Call]:
+    if value is None:
+        return [Call((), kwargs), Call((None,), kwargs)]
+    if isinstance(value, Tensor):
+        return [Call((value,), kwargs)]
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return [Call(tuple(value), kwargs), Call((value,), kwargs)]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return [Call((), {**value, **kwargs}), Call((value,), kwargs)]
+    return [Call((value,), kwargs)]
+
+
+def _fits(signature: inspect.Signature, call: Call) -> bool:
+    try:
+        signature.bind(*call.args, **call.kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def input_tensors(model: nn.Module, call: Call) -> list[tuple[str, Tensor]]:
+    """Each tensor of the input with its name: that of forward's parameter, and the place inside it."""
+    names = _parameter_names(model, len(call.args))
+    found: list[tuple[str, Tensor]] = []
+    for name, value in (*zip(names, call.args, strict=True), *call.kwargs.items()):
+        found.extend(tensors_in(value, name, into_objects=True))
+    unique = {id(tensor): (path, tensor) for path, tensor in reversed(found)}
+    return list(unique.values())[::-1]
+
+
+def _parameter_names(model: nn.Module, num_args: int) -> list[str]:
+    try:
+        parameters = list(inspect.signature(named_root(model).forward).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
+    return (names + [f"{rest}.{i}" for i in range(num_args)])[:num_args]
+
+
+def _name(model: nn.Module) -> str:
+    return type(named_root(model)).__name__
+
+
+def _a(value: Any) -> str:
+    return f"{type(value).__name__} {value!r}"[:80]
+
+
+def _shape_of(call: Call) -> str:
+    parts = [_brief(arg) for arg in call.args] + [
+        f"{key}={_brief(value)}" for key, value in call.kwargs.items()
+    ]
+    return f"({', '.join(parts)})"
+
+
+def _brief(value: Any) -> str:
+    return f"Tensor{tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__

@@ -1,0 +1,439 @@
+"""One operation of a pass, as its users see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from torcheer.capture.nesting import map_leaves
+from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, TENSOR, Meta, Record
+from torcheer.errors import InputError
+from torcheer.graph.flops import Arguments, Work, work_of
+from torcheer.graph.places import SourceLine, source_lines
+from torcheer.graph.sizes import readable_bytes
+from torcheer.graph.text import describe_op
+
+if TYPE_CHECKING:
+    from torcheer.capture.history import ModelHistory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParamInfo:
+    """A parameter that an op used."""
+
+    address: str
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    num_elements: int
+    num_bytes: int
+    requires_grad: bool
+
+
+class Op:
+    """One output of one operation. Everything is derived from the pass when it is asked for.
+
+    Its groups: labels, the tensor, the function, the graph around it, the modules around it.
+    """
+
+    __slots__ = ("_history", "index")
+
+    def __init__(self, history: ModelHistory, index: int) -> None:
+        self._history = history
+        self.index = index
+
+    @property
+    def _record(self) -> Record:
+        return self._history._tape.records[self.index]
+
+    @property
+    def _meta(self) -> Meta:
+        return self._history._tape.meta(self.index)
+
+    # --- labels -------------------------------------------------------------------
+
+    @property
+    def layer_label(self) -> str:
+        """`relu_1_2`, or `relu_1_2:3` for the third pass of a layer that ran more than once."""
+        return self._history._label(self.index)
+
+    @property
+    def layer_label_no_pass(self) -> str:
+        return self._history._numbering.labels.label(self._layer)
+
+    @property
+    def layer_label_short(self) -> str:
+        """`relu_1`."""
+        return self._history._numbering.labels.short_label(self._layer)
+
+    @property
+    def _layer(self) -> int:
+        return self._history._numbered.layers.layer_of[self.index]
+
+    @property
+    def layer_type(self) -> str:
+        return self._record.trait.type
+
+    @property
+    def layer_type_num(self) -> int:
+        return self._history._numbering.labels.type_nums[self._layer]
+
+    @property
+    def layer_total_num(self) -> int:
+        return self._layer
+
+    @property
+    def pass_num(self) -> int:
+        return self._history._numbered.layers.pass_of[self.index]
+
+    @property
+    def layer_passes_total(self) -> int:
+        return self._history._numbered.layers.num_passes[self._layer]
+
+    # --- the tensor -----------------------------------------------------------------
+
+    @property
+    def has_saved_activations(self) -> bool:
+        return self._history._is_saved(self.index)
+
+    @property
+    def tensor_contents(self) -> Any:
+        """The saved output; None where it was not saved."""
+        return self._history._saved_value(self.index)
+
+    @property
+    def tensor_shape(self) -> tuple[int, ...]:
+        return tuple(self._meta.shape)
+
+    @property
+    def tensor_dtype(self) -> torch.dtype:
+        return self._meta.dtype
+
+    @property
+    def tensor_device(self) -> torch.device:
+        return self._meta.device
+
+    @property
+    def tensor_fsize(self) -> int:
+        """Its size in bytes."""
+        return self._meta.num_bytes
+
+    @property
+    def tensor_fsize_nice(self) -> str:
+        return readable_bytes(self.tensor_fsize)
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._meta.requires_grad
+
+    @property
+    def grad_fn_name(self) -> str | None:
+        """The autograd node that the op left, as in `ConvolutionBackward0`."""
+        return self._meta.grad_fn_name
+
+    # --- the function ----------------------------------------------------------------
+
+    @property
+    def func_applied(self) -> Any:
+        """The torch function itself; None for inputs, outputs, buffers and other sources."""
+        return None if self._is_no_call else self._record.trait.func
+
+    @property
+    def func_applied_name(self) -> str:
+        return "none" if self._is_no_call else self._record.trait.name
+
+    @property
+    def _is_no_call(self) -> bool:
+        return id(self._record.trait) in NOT_CALLS
+
+    @property
+    def func_call_stack(self) -> list[SourceLine]:
+        """Where the op was called, innermost frame first, up to the model's own forward."""
+        record = self._record
+        lines = source_lines(record.site)
+        scope = record.scope
+        while scope.parent is not None:
+            lines += source_lines(scope.site)
+            scope = scope.parent
+        return lines
+
+    @property
+    def source_line(self) -> SourceLine | None:
+        """The innermost line outside torch itself: most often the user's own code."""
+        stack = self.func_call_stack
+        own = [line for line in stack if not _is_torchs(line.file)]
+        return own[0] if own else (stack[0] if stack else None)
+
+    @property
+    def func_time_elapsed(self) -> float:
+        """Seconds that the call took."""
+        return self._record.seconds
+
+    @property
+    def func_args(self) -> tuple[Any, ...]:
+        """The positional arguments, with the label or parameter address where a tensor stood."""
+        return self._fill(self._record.args, self._parent_names())
+
+    @property
+    def func_kwargs(self) -> dict[str, Any]:
+        record = self._record
+        skip = _num_slots(record.args)
+        return self._fill(record.kwargs or {}, self._parent_names()[skip:])
+
+    @property
+    def func_args_non_tensor(self) -> list[Any]:
+        """The arguments that are no tensors, in order."""
+        leaves: list[Any] = []
+        for value in (*self._record.args, *(self._record.kwargs or {}).values()):
+            map_leaves(value, lambda leaf: leaves.append(leaf) if leaf is not TENSOR else None)
+        return leaves
+
+    @property
+    def creation_args(self) -> tuple[Any, ...]:
+        """The positional arguments with their tensors as they were: needs the parents' values."""
+        return self._fill(self._record.args, self._parent_values())
+
+    @property
+    def creation_kwargs(self) -> dict[str, Any]:
+        record = self._record
+        return self._fill(record.kwargs or {}, self._parent_values()[_num_slots(record.args) :])
+
+    def _parent_names(self) -> list[str]:
+        tape = self._history._tape
+        return [tape.params[-p - 1][0] if p < 0 else self._history._label(p) for p in self._record.parents]
+
+    def _parent_values(self) -> list[Any]:
+        values = [self._history._value_of(p) for p in self._record.parents]
+        if any(value is None for value in values):
+            raise InputError(
+                f"the inputs of {self.layer_label} were not kept: capture with layers_to_save='all' "
+                "or save_function_args=True."
+            )
+        return values
+
+    @staticmethod
+    def _fill(template: Any, values: list[Any]) -> Any:
+        rest = iter(values)
+        return map_leaves(template, lambda leaf: next(rest) if leaf is TENSOR else leaf)
+
+    @property
+    def function_is_inplace(self) -> bool:
+        context = self._record.context
+        return context is not None and context.num_targets > 0
+
+    @property
+    def func_rng_state(self) -> Tensor | None:
+        """The random generator's state before the call, for ops that drew random numbers."""
+        context = self._record.context
+        return None if context is None or context.rng is None else context.rng[1]
+
+    @property
+    def func_autocast_state(self) -> dict[str, torch.dtype]:
+        """The autocast type by device, where autocast was on."""
+        context = self._record.context
+        return {} if context is None else dict(context.autocast)
+
+    @property
+    def iterable_output_index(self) -> int | None:
+        """Which item of the function's output this is; None where it gave a single tensor."""
+        record, records = self._record, self._history._tape.records
+        follows = self.index + 1 < len(records) and records[self.index + 1].position == record.position + 1
+        return record.position if record.position or follows else None
+
+    @property
+    def work(self) -> Work | None:
+        record, tape = self._record, self._history._tape
+        if id(record.trait) in NOT_CALLS or record.position:
+            return None
+        shapes = [
+            tuple(tape.params[-p - 1][1].shape if p < 0 else tape.meta(p).shape) for p in record.parents
+        ]
+        arguments = Arguments(positional=record.args, keywords=record.kwargs or {})
+        return work_of(record.trait.type, shapes, self.tensor_shape, arguments)
+
+    @property
+    def flops(self) -> int | None:
+        """Floating-point operations, a multiply-add counted as two; None where not defined."""
+        work = self.work
+        return None if work is None else work.flops
+
+    @property
+    def macs(self) -> int | None:
+        work = self.work
+        return None if work is None else work.macs
+
+    # --- the graph around it -------------------------------------------------------------
+
+    def _labels(self, ops: Any) -> list[str]:
+        return [self._history._label(op) for op in ops]
+
+    @property
+    def parent_layers(self) -> list[str]:
+        return self._labels(self._history._structure.parents[self.index])
+
+    @property
+    def child_layers(self) -> list[str]:
+        return self._labels(self._history._structure.children[self.index])
+
+    @property
+    def sibling_layers(self) -> list[str]:
+        """Ops that share a parent with it."""
+        return self._labels(self._history._structure.siblings(self.index))
+
+    @property
+    def spouse_layers(self) -> list[str]:
+        """Ops that share a child with it."""
+        return self._labels(self._history._structure.co_parents(self.index))
+
+    @property
+    def input_ancestors(self) -> list[str]:
+        """The inputs that lead here."""
+        above = self._history._structure.ancestors(self.index) | {self.index}
+        return self._labels(op for op in self._history._structure.inputs if op in above)
+
+    @property
+    def output_descendants(self) -> list[str]:
+        """The outputs that this leads to."""
+        below = self._history._structure.descendants(self.index) | {self.index}
+        return self._labels(op for op in self._history._structure.outputs if op in below)
+
+    @property
+    def min_distance_from_input(self) -> int | None:
+        return _end(self._history._structure.from_input[self.index], 0)
+
+    @property
+    def max_distance_from_input(self) -> int | None:
+        return _end(self._history._structure.from_input[self.index], 1)
+
+    @property
+    def min_distance_from_output(self) -> int | None:
+        return _end(self._history._structure.from_output[self.index], 0)
+
+    @property
+    def max_distance_from_output(self) -> int | None:
+        return _end(self._history._structure.from_output[self.index], 1)
+
+    @property
+    def has_input_ancestor(self) -> bool:
+        return self._history._structure.from_input[self.index] is not None
+
+    @property
+    def is_output_ancestor(self) -> bool:
+        return self._history._structure.leads_to_output[self.index]
+
+    @property
+    def is_input_layer(self) -> bool:
+        return self._record.trait is INPUT
+
+    @property
+    def is_output_layer(self) -> bool:
+        return self._record.trait is OUTPUT
+
+    @property
+    def is_buffer_layer(self) -> bool:
+        return self._record.trait is BUFFER
+
+    @property
+    def buffer_address(self) -> str | None:
+        return self._history._tape.addresses.get(self.index) if self.is_buffer_layer else None
+
+    @property
+    def input_output_address(self) -> str | None:
+        """For an input or output: its name, as in `input_ids` or `output.logits`."""
+        return None if self.is_buffer_layer else self._history._tape.addresses.get(self.index)
+
+    @property
+    def initialized_inside_model(self) -> bool:
+        """Made by the model out of nothing that came in: `torch.zeros(…)`, a constant, a buffer."""
+        return not self.has_input_ancestor and not self.is_input_layer
+
+    @property
+    def is_terminal_bool_layer(self) -> bool:
+        """Python took its truth value, and a branch may hang on it."""
+        return any(d.op == self.index for d in self._history._decisions)
+
+    @property
+    def parent_params(self) -> list[ParamInfo]:
+        params = self._history._tape.params
+        return [_param_info(*params[-p - 1]) for p in dict.fromkeys(self._record.parents) if p < 0]
+
+    @property
+    def computed_with_params(self) -> bool:
+        return any(p < 0 for p in self._record.parents)
+
+    # --- the modules around it -------------------------------------------------------------
+
+    @property
+    def containing_module_origin(self) -> str:
+        """The address of the module in whose forward it ran; "" for the model itself."""
+        return self._record.scope.module().address or ""
+
+    @property
+    def containing_module_pass(self) -> int:
+        return self._record.scope.module().pass_num
+
+    @property
+    def containing_modules_origin_nested(self) -> list[str]:
+        """From the outermost module to the innermost."""
+        return [scope.address for scope in self._record.scope.chain() if scope.address]
+
+    @property
+    def containing_functions(self) -> list[str]:
+        """The Python-level torch functions that it ran inside, outermost first."""
+        inside: list[str] = []
+        for scope in self._record.scope.chain():
+            inside = [] if scope.is_module else [*inside, scope.name]
+        return inside
+
+    @property
+    def modules_exited(self) -> list[str]:
+        """The module calls whose output this is."""
+        return self._history._exits.get(self.index, [])
+
+    def __str__(self) -> str:
+        return describe_op(self)
+
+    def __repr__(self) -> str:
+        shape = "×".join(map(str, self.tensor_shape)) or "scalar"
+        return f"<Op {self.layer_label} {shape} {str(self.tensor_dtype).removeprefix('torch.')}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Op) and other._history is self._history and other.index == self.index
+
+    def __hash__(self) -> int:
+        return hash((id(self._history), self.index))
+
+
+def _end(way: tuple[int, int] | None, which: int) -> int | None:
+    return None if way is None else way[which]
+
+
+def _num_slots(template: Any) -> int:
+    count = 0
+
+    def see(leaf: Any) -> None:
+        nonlocal count
+        count += leaf is TENSOR
+
+    map_leaves(template, see)
+    return count
+
+
+def _is_torchs(file: str) -> bool:
+    return file.startswith(_TORCH_HOME) or file.startswith("<")
+
+
+_TORCH_HOME = torch.__file__.removesuffix("__init__.py")
+
+
+def _param_info(address: str, param: Tensor) -> ParamInfo:
+    return ParamInfo(
+        address=address,
+        shape=tuple(param.shape),
+        dtype=param.dtype,
+        num_elements=param.numel(),
+        num_bytes=param.numel() * param.element_size(),
+        requires_grad=param.requires_grad,
+    )

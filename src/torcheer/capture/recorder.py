@@ -1,0 +1,198 @@
+"""Run a model once with everything in place to record it, and take everything down again."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from torcheer.capture.catcher import Catcher, site_of_module_call
+from torcheer.capture.drill import DispatchWatcher, is_scripted, uses_scripted_functions
+from torcheer.capture.inputs import Call, input_tensors
+from torcheer.capture.nesting import tensors_in
+from torcheer.capture.scopes import ModuleNames, Scope, close_scope, module_hooks
+from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, Tape
+from torcheer.capture.threads import recording_new_threads
+from torcheer.errors import CaptureError
+
+ModuleExit = Callable[[str, int, list[tuple[int, Tensor]]], None]
+
+_in_capture = threading.local()
+
+
+class Recorder:
+    """One pass of one model onto one tape."""
+
+    def __init__(
+        self, model: nn.Module, root: nn.Module, tape: Tape, fast: bool, on_module_exit: ModuleExit | None
+    ) -> None:
+        self.tape = tape
+        self.names = ModuleNames(root)
+        self.base = Scope(None, "", type(root).__name__, (), 0)
+        self.elapsed_seconds = 0.0
+        self.notes: list[str] = []
+        self._model = model
+        self._root = root
+        self._wrappers = _wrappers_around(root, model)
+        self._on_module_exit = on_module_exit
+        self._fast = fast
+        self._catchers: dict[int, Catcher] = {}
+        self._started: dict[int, float] = {}
+
+    def run(self, call: Call) -> Any:
+        """Record the pass; returns what the model returned."""
+        for path, tensor in input_tensors(self._root, call):
+            index = self.tape.add_node(INPUT, (), tensor, self.base)
+            self.tape.addresses[index] = path
+            if self.tape.keep_all:
+                self.tape.input_tensors[index] = tensor
+        self.base.first_op = len(self.tape.records)
+        self.names.calls[""] = [self.base]
+        try:
+            with self._in_place():
+                started = perf_counter()
+                try:
+                    result = self._model(*call.args, **call.kwargs)
+                finally:
+                    self.elapsed_seconds = perf_counter() - started
+            self._add_outputs(result)
+            return result
+        finally:
+            self._close_open_scopes()
+            self.names.forget_modules()
+
+    def _add_outputs(self, result: Any) -> None:
+        for path, tensor in tensors_in(result, into_objects=True):
+            parent = self.tape.find(tensor, self.base)
+            index = self.tape.add_node(OUTPUT, (parent,), tensor, self.base)
+            self.tape.addresses[index] = f"output.{path}" if path else "output"
+
+    @contextmanager
+    def _in_place(self) -> Iterator[None]:
+        if getattr(_in_capture, "model", None) is not None:
+            raise CaptureError(
+                f"a capture of {_in_capture.model} is running in this thread: log_forward_pass cannot be called from "
+                "inside a model that is being captured. Take that call out of forward."
+            )
+        _in_capture.model = type(self._root).__name__
+        try:
+            with ExitStack() as stack:
+                if "torch._dynamo" in sys.modules:
+                    # Compiled code would hide its ops; without dynamo loaded nothing is compiled.
+                    stack.enter_context(torch.compiler.set_stance("force_eager"))  # type: ignore[no-untyped-call]
+                stack.enter_context(module_hooks(self._enter, self._leave))
+                stack.enter_context(recording_new_threads(self._catcher_for_thread))
+                catcher = self._new_catcher(self.base)
+                if uses_scripted_functions(self._root):
+                    self._watch_dispatcher(catcher, stack)
+                stack.enter_context(catcher)
+                yield
+        finally:
+            _in_capture.model = None
+
+    def _new_catcher(self, scope: Scope) -> Catcher:
+        catcher = Catcher(self.tape, scope)
+        catcher.fast = self._fast
+        self._catchers[threading.get_ident()] = catcher
+        return catcher
+
+    def _catcher_for_thread(self) -> Catcher:
+        main = next(iter(self._catchers.values()))
+        return self._new_catcher(main.scope)
+
+    # --- modules ------------------------------------------------------------------
+
+    def _enter(self, module: nn.Module, _args: Any) -> None:
+        catcher = self._catchers.get(threading.get_ident())
+        if catcher is None or id(module) in self._wrappers:
+            return
+        outer = catcher.scope
+        if module is self._root and outer is self.base and id(outer) not in self._started:
+            scope = self.base
+        else:
+            address = self.names.address(module)
+            scope = Scope(
+                outer, address, type(module).__name__, site_of_module_call(), len(self.tape.records)
+            )
+            calls = self.names.calls.setdefault(address, [])
+            calls.append(scope)
+            scope.pass_num = len(calls)
+            catcher.scope = scope
+        self._started[id(scope)] = perf_counter()
+        if is_scripted(module) and catcher.drill is None:
+            scope.drill = ExitStack()
+            self._watch_dispatcher(catcher, scope.drill)
+
+    def _leave(self, module: nn.Module, _args: Any, output: Any) -> None:
+        catcher = self._catchers.get(threading.get_ident())
+        if catcher is None or id(module) in self._wrappers:
+            return
+        scope = catcher.scope.module()
+        address = self.names.address(module)
+        while scope.address != address and scope.parent is not None:
+            scope = scope.parent.module()  # one that was left by an exception that torch does not catch
+        started = self._started.pop(id(scope), None)
+        if started is None:
+            return
+        if scope.drill is not None:
+            scope.drill.close()
+            scope.drill = None
+        outputs = self._outputs_of(scope, output)
+        close_scope(scope, started, len(self.tape.records))
+        scope.outputs = tuple(index for index, _ in outputs)
+        if scope.parent is not None:
+            catcher.scope = scope.parent
+        if self._on_module_exit is not None:
+            self._on_module_exit(scope.address or "", scope.pass_num, outputs)
+
+    def _outputs_of(self, scope: Scope, output: Any) -> list[tuple[int, Tensor]]:
+        """The ops whose tensors a module returns. One that did nothing gets an op that says so."""
+        if output is None:
+            return []
+        tape = self.tape
+        tensors = (
+            [output] if isinstance(output, Tensor) else [t for _, t in tensors_in(output, into_objects=True)]
+        )
+        did_nothing = len(tape.records) == scope.first_op
+        found: list[tuple[int, Tensor]] = []
+        for tensor in tensors:
+            index = tape.find(tensor, scope)
+            if did_nothing and index < scope.first_op:
+                index = tape.add_node(IDENTITY, (index,), tensor, scope)
+            if index >= 0:
+                found.append((index, tensor))
+        return found
+
+    def _watch_dispatcher(self, catcher: Catcher, stack: ExitStack) -> None:
+        """For as long as the stack is open, record what TorchScript runs."""
+        watcher = DispatchWatcher(catcher._careful)
+        before = catcher.fast
+        catcher.drill, catcher.fast = watcher, False
+
+        def undo() -> None:
+            catcher.drill, catcher.fast = None, before
+
+        stack.callback(undo)
+        stack.enter_context(watcher)
+
+    def _close_open_scopes(self) -> None:
+        """A pass that was left midway has scopes that never ended."""
+        for calls in self.names.calls.values():
+            for scope in calls:
+                started = self._started.pop(id(scope), None)
+                if started is not None:
+                    close_scope(scope, started, len(self.tape.records))
+                if scope.drill is not None:
+                    scope.drill.close()
+                    scope.drill = None
+
+
+def _wrappers_around(root: nn.Module, model: nn.Module) -> frozenset[int]:
+    inside = {id(module) for module in root.modules()}
+    return frozenset(id(module) for module in model.modules() if id(module) not in inside)

@@ -1,0 +1,209 @@
+"""Decide, while the model runs, which values are kept and where the pass may end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torcheer.capture.memory import private_copy, storage_key
+from torcheer.capture.numbering import Numbering
+from torcheer.capture.tape import Tape
+from torcheer.errors import InputError
+from torcheer.graph.naming import looks_like_label
+
+Key = int | str
+Predicate = Callable[[Any], bool]
+
+
+class StopPass(BaseException):
+    """Leaves the model once the last wanted layer is there. No `except Exception` of a model catches it."""
+
+
+@dataclass(slots=True)
+class Selection:
+    """Which layers are meant. Each kind of key is told apart before the pass, so that one pass is enough."""
+
+    everything: bool = False
+    predicate: Predicate | None = None
+    indices: set[int] = field(default_factory=set)
+    num_last: int = 0  # negative indices reach back this far
+    labels: set[str] = field(default_factory=set)
+    addresses: set[str] = field(default_factory=set)
+    parts: set[str] = field(default_factory=set)
+
+    @property
+    def needs_labels(self) -> bool:
+        return bool(self.labels or self.parts or self.predicate)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (
+            self.everything
+            or self.predicate
+            or self.indices
+            or self.num_last
+            or self.labels
+            or self.addresses
+            or self.parts
+        )
+
+    def matches(self, index: int, names: tuple[str, ...]) -> bool:
+        if index in self.indices or (self.labels and not self.labels.isdisjoint(names)):
+            return True
+        return any(part in names[0] for part in self.parts)
+
+
+def select(wanted: Any, addresses: frozenset[str], what: str) -> Selection:
+    """Read `layers_to_save` or `stop_after`: 'all', 'none', keys of any kind, or a predicate."""
+    if wanted is None or (isinstance(wanted, str) and wanted == "none"):
+        return Selection()
+    if isinstance(wanted, str) and wanted == "all":
+        return Selection(everything=True)
+    if callable(wanted):
+        return Selection(predicate=wanted)
+    selection = Selection()
+    keys = [wanted] if isinstance(wanted, str | int) else wanted
+    if not isinstance(keys, Iterable):
+        raise InputError(f"{what} must be 'all', 'none', a list of layers or a function, not {wanted!r}.")
+    for key in keys:
+        _add_key(selection, key, addresses, what)
+    return selection
+
+
+def _add_key(selection: Selection, key: Any, addresses: frozenset[str], what: str) -> None:
+    if isinstance(key, bool) or not isinstance(key, int | str):
+        raise InputError(f"{what} takes labels, module addresses and indices, not {key!r}.")
+    if isinstance(key, int):
+        if key >= 0:
+            selection.indices.add(key)
+        else:
+            selection.num_last = max(selection.num_last, -key)
+    elif key.rpartition(":")[0] in addresses or key in addresses:
+        selection.addresses.add(key)
+    elif looks_like_label(key):
+        selection.labels.add(key)
+    else:
+        selection.parts.add(key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Treatment:
+    """What is done to a value before it is kept."""
+
+    postfunc: Callable[[Tensor], Any] | None = None
+    detach: bool = False
+    device: str = "same"
+
+    @property
+    def changes_values(self) -> bool:
+        return self.postfunc is not None or self.device != "same"
+
+    def apply(self, tensor: Tensor) -> Any:
+        value: Any = tensor.detach() if self.detach else tensor
+        if self.device != "same":
+            value = value.to(self.device)
+        if self.postfunc is not None:
+            value = self.postfunc(value)
+        if isinstance(value, Tensor) and storage_key(value) == storage_key(tensor):
+            value = private_copy(value)  # a later in-place op must not reach it
+        return value
+
+
+class Saver:
+    """Told of each op as it is recorded; keeps what is wanted and ends the pass where asked."""
+
+    def __init__(
+        self,
+        tape: Tape,
+        numbering: Numbering,
+        save: Selection,
+        stop: Selection,
+        treatment: Treatment,
+        keep_arguments: bool,
+        view: Callable[[int], Any],
+    ) -> None:
+        self._tape = tape
+        self._numbering = numbering
+        self._save = save
+        self._stop = stop
+        self._treatment = treatment
+        self._keep_arguments = keep_arguments
+        self._view = view
+        self._needs_labels = save.needs_labels or stop.needs_labels
+        self.treated: dict[int, Any] = {}
+        self.saved: set[int] = set()
+        self._chosen: set[int] = set()
+        self.stopped_at: int | None = None
+
+    def on_commit(self, index: int, tensor: Tensor) -> None:
+        names: tuple[str, ...] = ()
+        if self._needs_labels:
+            self._numbering.catch_up()
+            names = self._numbering.names_of(index)
+        if self._is_wanted(self._save, index, names):
+            self._chosen.add(index)
+            self.save(index, tensor)
+        elif self._save.num_last:
+            self.save(index, tensor)
+            self._let_go(index - self._save.num_last)
+        if not self._stop.is_empty and self._is_wanted(self._stop, index, names):
+            self._end(index, tensor)
+
+    def on_module_exit(self, address: str, pass_num: int, outputs: Iterable[tuple[int, Tensor]]) -> None:
+        names = {address, f"{address}:{pass_num}"}
+        wanted = not self._save.addresses.isdisjoint(names)
+        ends = not self._stop.addresses.isdisjoint(names)
+        for index, tensor in outputs if wanted or ends else ():
+            self._chosen.add(index)
+            if index not in self.saved:
+                self.save(index, tensor)
+        if ends:
+            self._end_at_module(outputs)
+
+    def save(self, index: int, tensor: Tensor) -> None:
+        self.saved.add(index)
+        if self._keep_arguments:
+            self._save_arguments(index)
+        if self._treatment.changes_values:
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not self._treatment.detach):
+                self.treated[index] = self._treatment.apply(tensor)
+        elif self._treatment.detach:
+            self._tape.keep(index, tensor.detach())
+        else:
+            self._tape.keep(index, tensor)
+
+    def _save_arguments(self, index: int) -> None:
+        for parent in self._tape.records[index].parents:
+            tensor = self._tape.memory.live(parent)
+            # An in-place op has written over its own input: the tensor is another op's by now.
+            is_unchanged = tensor is not None and self._tape.owner.get(id(tensor)) == parent
+            if parent >= 0 and tensor is not None and is_unchanged and self._tape.values[parent] is None:
+                self._tape.keep(parent, tensor.detach() if self._treatment.detach else tensor)
+
+    def _is_wanted(self, selection: Selection, index: int, names: tuple[str, ...]) -> bool:
+        if selection.everything:
+            return True
+        if selection.predicate is not None:
+            return bool(selection.predicate(self._view(index)))
+        return selection.matches(index, names)
+
+    def _let_go(self, old: int) -> None:
+        """Negative indices: only the last few ops are held until the end is known."""
+        if old in self.saved and old not in self._chosen:
+            self.saved.discard(old)
+            self.treated.pop(old, None)
+            self._tape.drop(old)
+
+    def _end(self, index: int, tensor: Tensor) -> None:
+        if index not in self.saved:
+            self.save(index, tensor)
+        self.stopped_at = index
+        raise StopPass
+
+    def _end_at_module(self, outputs: Iterable[tuple[int, Tensor]]) -> None:
+        self.stopped_at = max((index for index, _ in outputs), default=None)
+        raise StopPass

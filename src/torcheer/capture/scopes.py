@@ -1,0 +1,109 @@
+"""Say which module is running, so that ops can be placed in the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from time import perf_counter
+from typing import Any
+
+from torch import nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+
+from torcheer.graph.places import Site
+
+
+class Scope:
+    """One call of a module, or of a torch function that was opened up. Filled on the hot path."""
+
+    __slots__ = (
+        "address",
+        "depth",
+        "drill",
+        "first_op",
+        "func",
+        "name",
+        "num_ops",
+        "outputs",
+        "parent",
+        "pass_num",
+        "seconds",
+        "site",
+    )
+
+    def __init__(
+        self, parent: Scope | None, address: str | None, name: str, site: Site, first_op: int
+    ) -> None:
+        self.parent = parent
+        self.depth = 0 if parent is None else parent.depth + 1
+        self.address = address  # None for a function
+        self.name = name  # class or function
+        self.func: Any = None
+        self.site = site
+        self.pass_num = 1
+        self.first_op = first_op
+        self.num_ops = 0  # filled when it ends
+        self.outputs: tuple[int, ...] = ()
+        self.seconds = 0.0
+        self.drill: ExitStack | None = None  # closed when a scripted module ends
+
+    @property
+    def is_module(self) -> bool:
+        return self.address is not None
+
+    def module(self) -> Scope:
+        """The module call that this scope is, or lies in."""
+        scope = self
+        while scope.address is None and scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    def chain(self) -> list[Scope]:
+        """From the model itself down to this scope."""
+        scopes: list[Scope] = []
+        scope: Scope | None = self
+        while scope is not None:
+            scopes.append(scope)
+            scope = scope.parent
+        return scopes[::-1]
+
+
+class ModuleNames:
+    """Addresses of modules, and how often each has run."""
+
+    def __init__(self, root: nn.Module) -> None:
+        self.address_of = {id(module): address for address, module in root.named_modules()}
+        self.calls: dict[str, list[Scope]] = {}
+        self._made: list[nn.Module] = []  # kept, so that an id stays its module's own
+
+    def address(self, module: nn.Module) -> str:
+        address = self.address_of.get(id(module))
+        if address is None:
+            # Made inside forward, or outside the model: it has no place in the tree.
+            self._made.append(module)
+            address = self.address_of[id(module)] = f"{type(module).__name__}#{len(self._made)}"
+        return address
+
+    def forget_modules(self) -> None:
+        self.address_of.clear()
+        self._made.clear()
+
+
+@contextmanager
+def module_hooks(enter: Callable[..., None], leave: Callable[..., None]) -> Iterator[None]:
+    """Call `enter` before and `leave` after every module that runs."""
+    # always_call: a forward that raises must still leave its module.
+    handles = [
+        register_module_forward_pre_hook(enter),
+        register_module_forward_hook(leave, always_call=True),
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def close_scope(scope: Scope, started: float, num_ops_now: int) -> None:
+    scope.seconds = perf_counter() - started
+    scope.num_ops = num_ops_now - scope.first_op

@@ -1,0 +1,193 @@
+"""Memory that several tensors share: copy what was kept before it is written over.
+
+Values are kept by reference. Before an op writes into a tensor, every kept value on the same
+memory is replaced by a copy of its own, and every other live tensor on it is marked stale, so
+that its next use shows what was written. Nothing is looked up until the first write of a pass.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, NamedTuple
+
+from torch import Tensor
+
+from torcheer.capture.memory import Geometry, geometry_of, overlap, private_copy, storage_key
+
+if TYPE_CHECKING:
+    from torcheer.capture.tape import Tape
+
+
+class Write(NamedTuple):
+    """An op that wrote, and where."""
+
+    op: int
+    geometry: Geometry
+
+
+class SharedMemory:
+    """Who lies on which storage, and which of them was written through another."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self._by_storage: dict[int, list[int]] = {}
+        self._num_ops_seen = 0
+        self._num_params_seen = 0
+        self._exposed: set[int] = set()
+        self._by_grad_fn: dict[object, int] = {}
+        self._num_graph_seen = 0
+        self.stale: dict[int, list[Write]] = {}
+
+    def live(self, index: int) -> Tensor | None:
+        """The tensor that an op made, if the model still has it."""
+        tape = self._tape
+        if index < 0:
+            return tape.params[-index - 1][1]
+        ref = tape.refs.get(index)
+        tensor = None if ref is None else ref()
+        if tensor is None and index not in tape.private:
+            tensor = tape.values[index]
+        return tensor
+
+    def before_write(self, target: Tensor) -> list[int]:
+        """Copy what is kept on the target's memory; returns the other ops whose tensors change with it."""
+        key = storage_key(target)
+        if key is None:
+            return self._before_write_alone(target)
+        copies: dict[int, Tensor] = {}
+        stay: list[int] = []
+        changed: list[int] = []
+        for index in self._on_storage(key):
+            tensor = self.live(index)
+            if tensor is None:
+                self._protect(index, copies)
+                continue
+            if tensor is not target:
+                stay.append(index)
+                if not overlap(tensor, target):
+                    continue
+                changed.append(index)
+            self._protect(index, copies)
+        self._by_storage[key] = stay
+        return changed
+
+    def before_side_write(self, target: Tensor, op: int) -> list[int]:
+        """The same for a write that makes no node of its own: the target's next use shows it."""
+        changed = [*self.before_write(target), op]
+        key = storage_key(target)
+        if key is not None:
+            self._by_storage[key].append(op)
+        return changed
+
+    def after_write(self, changed: list[int], write: int, target: Tensor) -> None:
+        for index in changed:
+            self.stale.setdefault(index, []).append(Write(write, geometry_of(target)))
+
+    def expose(self, tensor: Tensor) -> None:
+        """Somebody outside torch may write into this memory from now on."""
+        key = storage_key(tensor)
+        if key is None:
+            return
+        copies: dict[int, Tensor] = {}
+        for index in self._on_storage(key):
+            self._protect(index, copies)
+        self._exposed.add(key)
+
+    @property
+    def anything_exposed(self) -> bool:
+        return bool(self._exposed)
+
+    def is_exposed(self, tensor: Tensor) -> bool:
+        return bool(self._exposed) and storage_key(tensor) in self._exposed
+
+    def was_changed_outside(self, index: int, tensor: Tensor) -> bool:
+        if index < 0 or not self.is_exposed(tensor):
+            return False
+        value = self._tape.values[index]
+        return value is not None and not value.equal(tensor)
+
+    def find_alias(self, tensor: Tensor) -> int | None:
+        """The newest op, or a parameter, whose tensor lies on the same memory."""
+        key = storage_key(tensor)
+        if key is None or not tensor.numel():
+            return None
+        newest: int | None = None
+        for index in self._on_storage(key):
+            known = self.live(index)
+            if known is not None and known is not tensor and overlap(known, tensor):
+                newest = index
+        return newest
+
+    def add_twin(self, index: int, tensor: Tensor) -> None:
+        """Another tensor object that shows just what this op made: from now on it stands for it."""
+        if self._tape.values[index] is not tensor:
+            self._tape.refs[index] = weakref.ref(tensor)
+
+    def parents_by_graph(self, tensor: Tensor) -> tuple[int, ...]:
+        """The recorded ops from which autograd's own graph reaches a tensor that nobody saw being made."""
+        self._read_graph()
+        found: list[int] = []
+        queue = [tensor.grad_fn]
+        seen: set[object] = set()
+        while queue and len(seen) < 1000:
+            node = queue.pop(0)
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            index = self._by_grad_fn.get(node)
+            leaf = getattr(node, "variable", None)
+            if index is None and leaf is not None:
+                index = self._tape.owner.get(id(leaf))
+            if index is not None:
+                found.append(index)
+            else:
+                queue.extend(following for following, _ in node.next_functions)
+        return tuple(dict.fromkeys(found))
+
+    def _read_graph(self) -> None:
+        for index in range(self._num_graph_seen, len(self._tape.records)):
+            tensor = self.live(index)
+            if tensor is not None and tensor.grad_fn is not None:
+                self._by_grad_fn[tensor.grad_fn] = index
+        self._num_graph_seen = len(self._tape.records)
+
+    def clear(self) -> None:
+        self._by_storage.clear()
+        self._by_grad_fn.clear()
+        self.stale.clear()
+
+    def _before_write_alone(self, target: Tensor) -> list[int]:
+        index = self._tape.owner.get(id(target))
+        if index is not None:
+            self._protect(index, {})
+        return []
+
+    def _on_storage(self, key: int) -> list[int]:
+        self._catch_up()
+        return self._by_storage.get(key, [])
+
+    def _protect(self, index: int, copies: dict[int, Tensor]) -> None:
+        tape = self._tape
+        value = tape.params[-index - 1][1] if index < 0 else tape.values[index]
+        if value is None or index in tape.private or index in tape.param_values:
+            return
+        copy = copies.get(id(value))
+        if copy is None:
+            copy = copies[id(value)] = private_copy(value)
+        if index < 0:
+            tape.param_values[index] = copy
+        else:
+            tape.privatise(index, copy)
+
+    def _catch_up(self) -> None:
+        for index in range(self._num_ops_seen, len(self._tape.records)):
+            tensor = self.live(index)
+            key = None if tensor is None else storage_key(tensor)
+            if key is not None:
+                self._by_storage.setdefault(key, []).append(index)
+        self._num_ops_seen = len(self._tape.records)
+        for position in range(self._num_params_seen, len(self._tape.params)):
+            key = storage_key(self._tape.params[position][1])
+            if key is not None:
+                self._by_storage.setdefault(key, []).append(-position - 1)
+        self._num_params_seen = len(self._tape.params)

@@ -1,0 +1,302 @@
+"""The raw record of a pass: what ran, on what, in which order, and which values were kept.
+
+Filled on the hot path; everything that can wait (labels, loops, sizes) is read off it later.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from torcheer.capture.memory import geometry_of, num_bytes, private_copy, same_geometry, unwrapped
+from torcheer.capture.scopes import Scope
+from torcheer.capture.shared import SharedMemory, Write
+from torcheer.capture.traits import Trait, own_trait
+from torcheer.graph.places import Site
+
+
+class _TensorSlot:
+    """Stands in a recorded argument where a tensor was; `parents` says which."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<tensor>"
+
+
+TENSOR = _TensorSlot()
+
+
+class Context(NamedTuple):
+    """What a replay must restore, for the few ops that need it."""
+
+    rng: tuple[str, Any] | None = None  # (device type, state before the call)
+    generator: Any = None  # the generator that the call was given
+    autocast: tuple[tuple[str, Any], ...] = ()  # (device type, dtype) where enabled
+    vmap_levels: tuple[Any, ...] = ()  # batch dimensions of the arguments and the output
+    num_targets: int = 0  # tensors that it wrote into
+    note: str = ""  # why it cannot be replayed, where that is so
+
+
+class Record(NamedTuple):
+    """One output of one call."""
+
+    trait: Trait
+    args: tuple[Any, ...]  # TENSOR where a tensor stood
+    kwargs: dict[str, Any] | None
+    parents: tuple[int, ...]  # one for each TENSOR, in order; negative: a parameter
+    scope: Scope
+    site: Site
+    seconds: float
+    position: int  # which output of the call
+    context: Context | None
+
+
+class Meta(NamedTuple):
+    """The outline of a tensor that was not kept, or is no longer what it was."""
+
+    shape: torch.Size
+    dtype: torch.dtype
+    device: torch.device
+    num_bytes: int
+    requires_grad: bool
+    grad_fn_name: str | None
+
+
+class Read(NamedTuple):
+    """A tensor's value that went to Python, as in `if x.sum() > 0`."""
+
+    name: str
+    op: int
+    value: Any
+    num_ops: int  # how many ops there were before it
+    scope: Scope
+    site: Site
+
+
+def _nothing(*_args: Any) -> None:
+    raise RuntimeError("this node was not made by a torch call")
+
+
+INPUT = own_trait(_nothing, "input")
+OUTPUT = own_trait(_nothing, "output")
+BUFFER = own_trait(_nothing, "buffer")
+SOURCE = own_trait(_nothing, "source")
+IDENTITY = own_trait(lambda x: x, "identity")
+UPDATED = own_trait(_nothing, "updated")
+ALIAS = own_trait(_nothing, "alias")
+UNSEEN = own_trait(_nothing, "unseen")
+NOT_CALLS = frozenset(id(t) for t in (INPUT, OUTPUT, BUFFER, SOURCE))
+
+
+def meta_of(tensor: Tensor) -> Meta:
+    grad_fn = tensor.grad_fn
+    real = unwrapped(tensor)
+    return Meta(
+        shape=real.shape,
+        dtype=real.dtype,
+        device=real.device,
+        num_bytes=num_bytes(real),
+        requires_grad=tensor.requires_grad,
+        grad_fn_name=None if grad_fn is None else grad_fn.name(),
+    )
+
+
+class Tape:
+    """Everything recorded in one pass."""
+
+    def __init__(self, root: nn.Module, keep_all: bool) -> None:
+        self.records: list[Record] = []
+        self.values: list[Tensor | None] = []
+        self.metas: dict[int, Meta] = {}
+        self.reads: list[Read] = []
+        self.addresses: dict[int, str] = {}  # of inputs, outputs and buffers
+        self.input_tensors: dict[int, Tensor] = {}  # what the model was really given, for a second forward
+        self.param_versions: list[int | None] = []
+        self.params: list[tuple[str, Tensor]] = []  # those used; parent -1 is the first
+        self.param_values: dict[int, Tensor] = {}  # of parameters that were written into, before
+        self.owner: dict[int, int] = {}  # id of a tensor -> the op that made it
+        self.refs: dict[int, weakref.ref[Tensor]] = {}  # of ops whose value is not the tensor itself
+        self.private: set[int] = set()  # ops whose value is a copy that nothing else shares
+        self.keep_all = keep_all
+        self.on_commit: Callable[[int, Tensor], None] | None = None
+        self.lock = threading.RLock()
+        self.memory = SharedMemory(self)
+        self.warnings: list[str] = []
+        self._root = root
+        self._registered: dict[int, tuple[str, Tensor]] | None = None
+
+    # --- who made this tensor -------------------------------------------------
+
+    def find(self, tensor: Tensor, scope: Scope) -> int:
+        """The op that made a tensor; one that nobody recorded becomes a source of its own."""
+        with self.lock:
+            return self._find(tensor, scope)
+
+    def _find(self, tensor: Tensor, scope: Scope) -> int:
+        index = self.owner.get(id(tensor))
+        # An id may be a dead tensor's, used again: only the living one counts.
+        if index is None or self.memory.live(index) is not tensor:
+            return self._trace_back(tensor, scope)
+        writes = self.memory.stale.pop(index, None)
+        if writes is not None:
+            return self._after_writes(index, writes, tensor, scope)
+        if self.memory.was_changed_outside(index, tensor):
+            context = Context(note="its memory was written from outside torch")
+            return self._add_node(UPDATED, (index,), tensor, scope, context)
+        return index
+
+    def _after_writes(self, index: int, writes: list[Write], tensor: Tensor, scope: Scope) -> int:
+        """A node that says: this tensor's memory was written through another one."""
+        ops = tuple(write.op for write in writes)
+        if index >= 0 and self.records[index].trait is BUFFER:
+            context = Context(note="a buffer that another op updated on the side")
+            found = self._add_node(BUFFER, ops, tensor, scope, context)
+            self.addresses[found] = self.addresses[index]
+            return found
+        geometries = (geometry_of(tensor), *(write.geometry for write in writes))
+        return self._add_node(UPDATED, (index, *ops), tensor, scope, None, args=geometries)
+
+    def _trace_back(self, tensor: Tensor, scope: Scope) -> int:
+        if self._registered is None:
+            self._registered = _registered_tensors(self._root)
+        known = self._registered.get(id(tensor))
+        if known is not None and known[1] is tensor:
+            return self._register(tensor, known[0], scope)
+        alias = self.memory.find_alias(tensor)
+        if alias is not None:
+            return self._adopt(alias, tensor, scope)
+        return self._unseen(tensor, scope)
+
+    def _register(self, tensor: Tensor, address: str, scope: Scope) -> int:
+        if isinstance(tensor, nn.Parameter):
+            self.params.append((address, tensor))
+            index = self.owner[id(tensor)] = -len(self.params)
+            return index
+        index = self._add_node(BUFFER, (), tensor, scope, None)
+        self.addresses[index] = address
+        return index
+
+    def _adopt(self, index: int, tensor: Tensor, scope: Scope) -> int:
+        """A tensor that shares memory with a known one, made where nobody could see it."""
+        known = self.memory.live(index)
+        if index in self.memory.stale or known is None:
+            return self._add_node(
+                ALIAS, (index,), tensor, scope, Context(note="an alias made outside Python")
+            )
+        if same_geometry(known, tensor):
+            if index >= 0:
+                self.owner[id(tensor)] = index
+                self.memory.add_twin(index, tensor)
+            return index
+        return self._add_node(
+            ALIAS, (index,), tensor, scope, None, args=(geometry_of(known), geometry_of(tensor))
+        )
+
+    def _unseen(self, tensor: Tensor, scope: Scope) -> int:
+        parents = self.memory.parents_by_graph(tensor)
+        if tensor.grad_fn is not None:
+            name = tensor.grad_fn.name().removesuffix("Backward").removesuffix("Backward0")
+            trait = own_trait(_nothing, name.lower().replace("_", "").replace("::", "") or "unseen")
+            note = "made by an operation that no Python call shows"
+            self.warnings.append(
+                f"a tensor of shape {tuple(tensor.shape)} in {scope.module().address or 'the model'} was made by "
+                f"{tensor.grad_fn.name()}, which no torch call in Python shows: it stands as a node of its own."
+            )
+            return self._add_node(trait, parents, tensor, scope, Context(note=note))
+        return self._add_node(
+            SOURCE, (), tensor, scope, Context(note="made before the pass, or outside torch")
+        )
+
+    # --- recording ------------------------------------------------------------
+
+    def _add_node(
+        self,
+        trait: Trait,
+        parents: tuple[int, ...],
+        tensor: Tensor,
+        scope: Scope,
+        context: Context | None,
+        args: tuple[Any, ...] = (),
+    ) -> int:
+        return self.commit(Record(trait, args, None, parents, scope, (), 0.0, 0, context), tensor)
+
+    def add_node(self, trait: Trait, parents: tuple[int, ...], tensor: Tensor, scope: Scope) -> int:
+        """A node that no torch call made: an input, an output, a module that does nothing."""
+        args = (TENSOR,) if trait is IDENTITY else ()
+        return self._add_node(trait, parents, tensor, scope, None, args)
+
+    def commit(self, record: Record, tensor: Tensor) -> int:
+        """Add a record and keep its value if it is wanted. The hot path has a copy of the simple case."""
+        with self.lock:
+            index = len(self.records)
+            self.records.append(record)
+            self.owner[id(tensor)] = index
+            plain = type(tensor) is Tensor or type(tensor) is nn.Parameter
+            wrapped = not plain or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+            if self.keep_all and not wrapped and not self.memory.is_exposed(tensor):
+                self.values.append(tensor)
+            else:
+                self.values.append(None)
+                self.refs[index] = weakref.ref(tensor)
+                self.metas[index] = meta_of(tensor)
+                if self.keep_all:
+                    self.keep(index, tensor)
+            if self.on_commit is not None:
+                self.on_commit(index, tensor)
+            return index
+
+    def keep(self, index: int, tensor: Tensor) -> None:
+        """Keep a value by reference; a later write into its memory finds it and copies it first."""
+        real = unwrapped(tensor)
+        if index not in self.refs:
+            self.refs[index] = weakref.ref(tensor)
+        if self.memory.is_exposed(real):
+            self.private.add(index)
+            real = private_copy(real)
+        self.values[index] = real
+
+    def drop(self, index: int) -> None:
+        """Let a value go that turned out not to be wanted."""
+        value = self.values[index]
+        if value is not None:
+            self.metas.setdefault(index, meta_of(value))
+            self.values[index] = None
+
+    def privatise(self, index: int, copy: Tensor) -> None:
+        """Put a private copy in the place of a value that is about to be written over."""
+        value = self.values[index]
+        if value is not None:
+            self.metas.setdefault(index, meta_of(value))
+            if index not in self.refs:
+                self.refs[index] = weakref.ref(value)
+            self.values[index] = copy
+            self.private.add(index)
+
+    def meta(self, index: int) -> Meta:
+        meta = self.metas.get(index)
+        if meta is None:
+            value = self.values[index]
+            assert value is not None, "an op is either kept or outlined"
+            meta = meta_of(value)
+        return meta
+
+    def finish(self) -> None:
+        """Forget what only the running pass needed."""
+        self.param_versions = [None if p.is_inference() else p._version for _, p in self.params]
+        self.owner.clear()
+        self.refs.clear()
+        self.memory.clear()
+        self._registered = None
+        self.on_commit = None
+
+
+def _registered_tensors(root: nn.Module) -> dict[int, tuple[str, Tensor]]:
+    known = {id(t): (address, t) for address, t in root.named_buffers()}
+    known.update((id(p), (address, p)) for address, p in root.named_parameters())
+    return known

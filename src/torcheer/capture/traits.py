@@ -1,0 +1,210 @@
+"""What is known of a torch function before it runs: its name, and how it must be handled.
+
+Learned once for each function that is met, then one dictionary look-up an op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from types import FunctionType
+from typing import Any
+
+from torch._ops import OpOverload, OpOverloadPacket
+
+from torcheer.graph.naming import type_of_function
+
+
+class Kind(IntEnum):
+    """How a call is handled; the order is the order of likelihood."""
+
+    OP = 0  # record its output
+    CAREFUL = 1  # record, but it may write into a tensor, draw random numbers or share its memory
+    SKIP = 2  # never makes a tensor
+    OPEN = 3  # written in Python: look inside
+    READ = 4  # a tensor's value goes to Python
+
+
+class Trait:
+    """One torch function. A plain slotted record: it is touched on the hot path."""
+
+    __slots__ = (
+        "exposes",
+        "func",
+        "is_random",
+        "kind",
+        "like_outputs",
+        "name",
+        "side_writes",
+        "type",
+        "write_args",
+        "writes",
+    )
+
+    def __init__(self, func: Any, name: str, kind: Kind) -> None:
+        self.func = func
+        self.name = name
+        self.type = type_of_function(name) or name
+        self.kind = kind
+        self.writes = False  # into its first argument
+        self.write_args: tuple[int | str, ...] = ()  # arguments that its schema says it writes into
+        self.side_writes: tuple[int, ...] = ()  # buffers that it updates on the side, as batch_norm does
+        self.is_random = name in RANDOM
+        self.exposes = False  # hands its memory to somebody whose writes nobody sees
+        self.like_outputs = name in LIKE_OUTPUTS
+
+    def __repr__(self) -> str:
+        return f"Trait({self.name!r}, {self.kind.name})"
+
+
+RANDOM = frozenset(
+    "dropout dropout_ alpha_dropout alpha_dropout_ feature_dropout feature_dropout_ feature_alpha_dropout "
+    "feature_alpha_dropout_ native_dropout dropout1d dropout2d dropout3d bernoulli bernoulli_ multinomial normal "
+    "normal_ uniform_ rand rand_like randn randn_like randint randint_like randperm poisson exponential_ "
+    "geometric_ log_normal_ cauchy_ random_ rrelu rrelu_ rrelu_with_noise rrelu_with_noise_ binomial "
+    "_sample_dirichlet _standard_gamma fractional_max_pool2d fractional_max_pool3d gumbel_softmax "
+    "scaled_dot_product_attention lstm gru rnn_tanh rnn_relu trunc_normal_ kaiming_uniform_ kaiming_normal_ "
+    "xavier_uniform_ xavier_normal_ orthogonal_ sparse_ _fused_sdp_choice".split()
+)
+# Outputs that are items of one sequence, so that `for item in x.unbind()` is a loop over like things.
+LIKE_OUTPUTS = frozenset(
+    "unbind split chunk tensor_split split_with_sizes hsplit vsplit dsplit unsafe_chunk unsafe_split "
+    "unsafe_split_with_sizes split_copy unbind_copy".split()
+)
+# Name ends in an underscore, but no value changes.
+_NO_WRITE = frozenset(["requires_grad_", "share_memory_", "rename_"])
+_WRITE_DUNDERS = frozenset(
+    "__setitem__ __iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __ipow__ __iand__ __ior__ "
+    "__ixor__ __ilshift__ __irshift__ __imatmul__".split()
+)
+# Written in Python, but their inside is no part of the model's mathematics, or is made of no torch calls.
+_CLOSED = frozenset(
+    "__repr__ __str__ __format__ __deepcopy__ __reduce_ex__ __reduce__ __setstate__ __array__ __array_wrap__ "
+    "__dlpack__ __dlpack_device__ __len__ __hash__ __dir__ backward grad register_hook retain_grad storage "
+    "_typed_storage storage_type share_memory_ is_shared register_post_accumulate_grad_hook _reduce_ex_internal "
+    "__cuda_array_interface__ module_load dim_order".split()
+)
+_NO_TENSOR = frozenset(
+    "shape dtype device layout requires_grad is_leaf grad_fn ndim is_cuda is_sparse is_quantized is_meta is_nested "
+    "is_cpu is_mkldnn is_mps is_xpu is_vulkan is_sparse_csr name names output_nr _version _backward_hooks retains_grad "
+    "nbytes itemsize volatile _cdata is_ipu is_xla is_maia is_mtia _post_accumulate_grad_hooks "
+    "size dim stride numel nelement element_size is_contiguous is_floating_point is_complex is_signed storage_offset "
+    "data_ptr get_device is_inference is_pinned is_neg is_conj ndimension __len__ __repr__ __format__ "
+    "is_same_size is_set_to has_names _set_grad_enabled __dlpack_device__ register_hook retain_grad type_promotion "
+    "result_type promote_types can_cast get_default_dtype is_tensor is_storage is_grad_enabled __hash__ "
+    "untyped_storage_offset set_default_dtype "
+    "register_post_accumulate_grad_hook dim_order is_coalesced sparse_dim dense_dim _is_view _is_zerotensor "
+    "_has_symbolic_sizes_strides".split()
+)
+_READS = frozenset(
+    "__bool__ __int__ __float__ __index__ __complex__ item tolist is_nonzero equal allclose __contains__".split()
+)
+_EXPOSES = frozenset(
+    "numpy __array__ __dlpack__ storage untyped_storage _typed_storage from_numpy from_dlpack frombuffer "
+    "__cuda_array_interface__".split()
+)
+# Ordinary names that update running statistics all the same: name -> which arguments.
+_SIDE_WRITES: dict[str, tuple[int, ...]] = {
+    "batch_norm": (3, 4),
+    "instance_norm": (3, 4),
+    "native_batch_norm": (3, 4),
+    "_native_batch_norm_legit": (3, 4),
+    "sync_batch_norm": (3, 4),
+}
+
+_known: dict[Any, Trait] = {}
+
+
+def trait_of(func: Any) -> Trait:
+    trait = _known.get(func)
+    if trait is None:
+        trait = _learn(func)
+        if not isinstance(func, FunctionType) or "<locals>" not in func.__qualname__:
+            # A function made inside another may be a new one each time: do not collect those.
+            _known[func] = trait
+    return trait
+
+
+def find_known() -> Callable[[Any], Trait | None]:
+    return _known.get
+
+
+def own_trait(func: Callable[..., Any], layer_type: str) -> Trait:
+    """The trait of a node that no torch call made: an input, a buffer, an output…"""
+    trait = Trait(func, layer_type, Kind.OP)
+    trait.type = layer_type
+    return trait
+
+
+def _learn(func: Any) -> Trait:
+    name, is_setter = _name_of(func)
+    trait = Trait(func, name, Kind.OP)
+    if name in _NO_TENSOR and not is_setter:
+        trait.kind = Kind.SKIP
+    elif name in _READS:
+        trait.kind = Kind.READ
+    elif isinstance(func, FunctionType) and name not in _CLOSED:
+        trait.kind = Kind.OPEN
+    _learn_writes(trait, is_setter)
+    careful = trait.writes or trait.write_args or trait.side_writes or trait.is_random or trait.exposes
+    if trait.kind is Kind.OP and careful:
+        trait.kind = Kind.CAREFUL
+    return trait
+
+
+def _learn_writes(trait: Trait, is_setter: bool) -> None:
+    name, func = trait.name, trait.func
+    trait.exposes = name in _EXPOSES
+    if isinstance(func, OpOverload | OpOverloadPacket):
+        trait.write_args = _schema_writes(func)
+    elif is_setter:
+        trait.writes = name == "data"
+        trait.type = f"set{trait.type}"
+    elif name.endswith("_") and not name.endswith("__"):
+        trait.writes = name not in _NO_WRITE
+    else:
+        trait.writes = name in _WRITE_DUNDERS
+        trait.side_writes = _SIDE_WRITES.get(name, ())
+
+
+def _schema_writes(func: OpOverload | OpOverloadPacket) -> tuple[int | str, ...]:
+    overload = getattr(func, func.overloads()[0]) if isinstance(func, OpOverloadPacket) else func
+    return tuple(
+        position if not argument.kwarg_only else argument.name
+        for position, argument in enumerate(overload._schema.arguments)
+        if argument.alias_info is not None and argument.alias_info.is_write
+    )
+
+
+def _name_of(func: Any) -> tuple[str, bool]:
+    """The name of a torch function, and whether it sets a property."""
+    name = getattr(func, "__name__", None) or type(func).__name__
+    if name in ("__get__", "__set__", "__delete__"):
+        return getattr(func.__self__, "__name__", name), name != "__get__"
+    if isinstance(func, OpOverload):
+        return func.overloadpacket.__name__, False
+    return str(name), False
+
+
+def is_random_call(trait: Trait, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether this call really draws random numbers: dropout does so only in training."""
+    name = trait.name
+    if name in (
+        "dropout",
+        "dropout_",
+        "alpha_dropout",
+        "alpha_dropout_",
+        "feature_dropout",
+        "feature_dropout_",
+        "feature_alpha_dropout",
+        "feature_alpha_dropout_",
+    ):
+        return bool(kwargs.get("train", args[2] if len(args) > 2 else True))
+    if name == "scaled_dot_product_attention":
+        return bool(kwargs.get("dropout_p", args[4] if len(args) > 4 else 0.0))
+    if name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+        # (input, hx, weights, has_biases, num_layers, dropout, train, …): a packed input comes with one more.
+        return any(type(a) is float and a > 0 for a in args)
+    if name in ("rrelu", "rrelu_"):
+        return bool(kwargs.get("training", args[3] if len(args) > 3 else False))
+    return True

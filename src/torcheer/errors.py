@@ -1,0 +1,29 @@
+"""What can go wrong, and what to do about it.
+
+    TorcheerError
+    ├── InputError (ValueError)        an argument of ours cannot mean what was asked
+    ├── CaptureError (RuntimeError)    a pass could not be recorded
+    └── LayerNotFoundError (KeyError)  no layer, or more than one, answers to that name
+
+An exception that the model itself raises stays what it is; the pass so far is on it as `.history`.
+"""
+
+
+class TorcheerError(Exception):
+    """Anything that torcheer itself raises."""
+
+
+class InputError(TorcheerError, ValueError):
+    """An argument cannot mean what was asked; the message names the fix."""
+
+
+class CaptureError(TorcheerError, RuntimeError):
+    """A pass could not be recorded."""
+
+
+class LayerNotFoundError(TorcheerError, KeyError):
+    """No layer, or more than one, answers to that name; the message names the nearest."""
+
+    def __str__(self) -> str:
+        # KeyError would show the message in quotes.
+        return str(self.args[0]) if self.args else ""

@@ -1,0 +1,1 @@
+"""A pass without its tensors: types, labels, layers, modules, structure, text. No torch in here."""

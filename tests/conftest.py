@@ -1,0 +1,22 @@
+"""What holds for every test: one thread, one seed, no hub."""
+
+import os
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # read when transformers and timm are imported
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+# The tests run in several processes, so one thread each is the fastest; it is also the most repeatable.
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)

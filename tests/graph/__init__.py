@@ -1,0 +1,1 @@
+"""Tests of the pass without its tensors."""

@@ -185,6 +185,13 @@ def test_a_vector_in_a_matmul_is_a_matrix_with_one_row_or_column(
     assert cost(torch.linalg.vecdot, a, vector) == cost(torch.matmul, a, vector)
 
 
+def test_vecdot_broadcasts_and_takes_the_dimension_it_is_told() -> None:
+    a, b = torch.randn(3, 1, 5), torch.randn(1, 4, 5)
+
+    assert cost(torch.linalg.vecdot, a, b) == as_counted(2 * 3 * 4 * 5)
+    assert cost(torch.linalg.vecdot, a.mT, b.mT.expand(3, 5, 4), dim=1) == as_counted(2 * 3 * 4 * 5)
+
+
 @quick
 @given(b=sizes, m=sizes, k=sizes, n=sizes)
 def test_matmuls_that_add_cost_the_product_and_one_addition_an_output(b: int, m: int, k: int, n: int) -> None:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from torcheer.capture.memory import batch_dims
 from torcheer.capture.nesting import map_leaves
 from torcheer.capture.opening import OpenCopies
 from torcheer.capture.scopes import Scope
@@ -211,9 +212,10 @@ class Catcher(TorchFunctionMode):
     ) -> list[Tensor]:
         """One record for each tensor of an output."""
         made = collect_tensors(out)
+        batched = _transforms_are_on()
         for position, tensor in enumerate(made, first):
-            note = _transform_note(tensor, parents, context) if _transforms_are_on() else context
-            record = Record(trait, args, kwargs, parents, self.scope, site, seconds, position, note)
+            its_context = _in_transform(context, tensor, len(made)) if batched else context
+            record = Record(trait, args, kwargs, parents, self.scope, site, seconds, position, its_context)
             self.tape.commit(record, tensor)
         return made
 
@@ -232,6 +234,9 @@ class Catcher(TorchFunctionMode):
 
     def _context(self, trait: Trait, args: Any, kwargs: dict[str, Any], num_targets: int) -> Context | None:
         context = Context(num_targets=num_targets)
+        if _transforms_are_on():
+            dims = tuple(batch_dims(tensor) for tensor in collect_tensors((args, kwargs)))
+            context = context._replace(batch_dims=dims)
         if trait.is_random and is_random_call(trait, args, kwargs):
             generator = kwargs.get("generator")
             context = context._replace(rng=_rng_state(args, kwargs, generator), generator=generator)
@@ -243,8 +248,8 @@ class Catcher(TorchFunctionMode):
 def write_targets(trait: Trait, args: Any, kwargs: dict[str, Any]) -> list[Tensor]:
     """The tensors that a call writes into."""
     targets: list[Tensor] = []
-    if trait.writes and args:
-        _collect(args[0], targets)
+    if trait.writes:
+        _collect(args[0] if args else next(iter(kwargs.values()), None), targets)
     if kwargs.get("out") is not None:
         _collect(kwargs["out"], targets)
     for where in trait.write_args:
@@ -323,10 +328,14 @@ def _rng_state(args: Any, kwargs: dict[str, Any], generator: torch.Generator | N
     return (kind, torch.get_device_module(kind).get_rng_state())
 
 
-def _transform_note(tensor: Tensor, parents: tuple[int, ...], context: Context | None) -> Context | None:
-    if not torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        return context
-    return (context or Context())._replace(note="it ran inside a torch.func transform (vmap, grad…)")
+def _in_transform(context: Context | None, output: Tensor, num_outputs: int) -> Context:
+    """What a replay must know of an op that ran inside vmap; why there is none, in harder cases."""
+    context = context or Context()
+    if num_outputs > 1 or context.rng is not None or context.num_targets:
+        return context._replace(
+            note="it ran inside a torch.func transform and wrote, drew random numbers or gave several outputs"
+        )
+    return context._replace(batch_dims=(*context.batch_dims, batch_dims(output)))
 
 
 def _code_inside(code: CodeType, name: str) -> CodeType:

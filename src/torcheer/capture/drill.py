@@ -15,6 +15,9 @@ from torcheer.capture.traits import trait_of
 
 Recorder = Callable[..., Any]
 
+# Stands for code that is not Python's: the nth op of a script is at its nth place.
+_SCRIPT = compile("0", "<script>", "eval")
+
 
 class DispatchWatcher(TorchDispatchMode):
     """Hands each ATen call to `record`, except below a call that is recorded already."""
@@ -23,13 +26,17 @@ class DispatchWatcher(TorchDispatchMode):
         super().__init__()
         self._record = record
         self._depth = 0
+        self._num_recorded = 0
         self._alive: list[Any] = []  # TorchScript's values have no other Python owner
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if self._depth:
-            return func(*args, **(kwargs or {}))
+        # detach: autograd setting a value aside for backward, not a step of the model.
+        if self._depth or func is torch.ops.aten.detach.default:
+            with self.covered():
+                return func(*args, **(kwargs or {}))
         with self.covered():
-            out = self._record(trait_of(func), args, kwargs or {}, ())
+            self._num_recorded += 1
+            out = self._record(trait_of(func), args, kwargs or {}, (_SCRIPT, 2 * self._num_recorded))
         self._alive.append((args, out))
         return out
 

@@ -50,8 +50,10 @@ class PassFacts:
     stopped_at: int | None
     error: str  # of a model that raised; "" otherwise
     notes: tuple[str, ...]
-    start_state: Any  # what a second, plain forward must restore
+    # What a second, plain forward must be given:
+    start_state: Any
     call: Any
+    old_attributes: tuple[tuple[nn.Module, str, Any], ...]  # of modules that keep state of their own
 
 
 class ModelHistory:
@@ -83,7 +85,7 @@ class ModelHistory:
 
     @cached_property
     def _numbered(self) -> Numbering:
-        self._numbering.catch_up()
+        self._numbering.finish()
         return self._numbering
 
     @cached_property

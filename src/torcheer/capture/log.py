@@ -16,7 +16,7 @@ from torcheer.capture.numbering import Numbering
 from torcheer.capture.op import Op
 from torcheer.capture.recorder import Recorder
 from torcheer.capture.saving import Saver, Selection, StopPass, Treatment, select
-from torcheer.capture.state import random_state, seed_everything
+from torcheer.capture.state import attributes_of, changed_attributes, random_state, seed_everything
 from torcheer.capture.tape import Tape
 from torcheer.errors import InputError, LayerNotFoundError
 
@@ -99,7 +99,14 @@ class _Capture:
         plain = save.everything and not treatment.changes_values and not treatment.detach
         self._tape = Tape(root, keep_all=plain)
         self._keeps_all = plain
-        self._numbering = Numbering(self._tape, lambda: addresses_with_params(root))
+        with_params: list[frozenset[str]] = []
+
+        def has_params(address: str) -> bool:
+            if not with_params:
+                with_params.append(addresses_with_params(root))
+            return address in with_params[0]
+
+        self._numbering = Numbering(self._tape, has_params)
         self._saver: Saver | None = None
         if not plain or not stop.is_empty:
             self._saver = Saver(
@@ -122,7 +129,8 @@ class _Capture:
         self._history: ModelHistory | None = None
 
     def run(self, call: Call) -> ModelHistory:
-        self._start_state = random_state()
+        self._start_state = random_state() if self._keeps_all else None
+        self._attributes = attributes_of(self._root) if self._keeps_all else []
         self._call = call if self._keeps_all else None
         self._seed = torch.initial_seed()
         try:
@@ -145,8 +153,13 @@ class _Capture:
 
     def _finish(self, error: str = "") -> ModelHistory:
         tape, recorder = self._tape, self._recorder
+        if self._saver is not None:
+            self._saver.settle()
         history = self._make_history(error)
         tape.finish()
+        # From here on nothing of ours holds the model.
+        holding = frozenset(info.address for info in history.module_tree.modules.values() if info.num_params)
+        self._numbering.has_params = holding.__contains__
         recorder.names.forget_modules()
         return history
 
@@ -168,6 +181,7 @@ class _Capture:
             notes=tuple(fast_path_notes(self._root)),
             start_state=self._start_state,
             call=self._call,
+            old_attributes=tuple(changed_attributes(self._attributes)),
         )
         return ModelHistory(
             self._tape,
@@ -183,8 +197,9 @@ class _Capture:
         """An op of the pass that is still running, for a predicate to look at."""
         if self._history is None:
             self._history = self._make_history()
-        for name in ("_numbered", "_all_labels", "_structure", "_lookup", "_visible", "_exits"):
+        for name in ("_all_labels", "_structure", "_lookup", "_visible", "_exits"):
             self._history.__dict__.pop(name, None)
+        self._history.__dict__["_numbered"] = self._numbering  # it follows the pass
         return Op(self._history, index)
 
     def _check_keys(self, history: ModelHistory) -> None:

@@ -9,6 +9,8 @@ from torch import Tensor
 
 _functorch = torch._C._functorch
 
+BatchDims = tuple[tuple[int, int], ...]
+
 
 def storage_key(tensor: Tensor) -> int | None:
     """Equal for tensors on the same memory; None where a tensor has no single storage (sparse…)."""
@@ -24,6 +26,16 @@ def unwrapped(tensor: Tensor) -> Tensor:
     while _functorch.is_functorch_wrapped_tensor(tensor):
         tensor = _functorch.get_unwrapped(tensor)
     return tensor
+
+
+def batch_dims(tensor: Tensor) -> BatchDims:
+    """Over which dimensions vmap has batched a tensor: (level, dimension), outermost vmap first."""
+    dims: list[tuple[int, int]] = []
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        if _functorch.is_batchedtensor(tensor):
+            dims.append((_functorch.maybe_get_level(tensor), _functorch.maybe_get_bdim(tensor)))
+        tensor = _functorch.get_unwrapped(tensor)
+    return tuple(reversed(dims))
 
 
 class Geometry(NamedTuple):
@@ -60,22 +72,43 @@ def overlap(a: Tensor, b: Tensor) -> bool:
         return False
     if a.element_size() != b.element_size() or a.is_complex() != b.is_complex() or a.is_meta:
         return True
-    start = min(a.storage_offset(), b.storage_offset())
-    end = max(_last_element(a), _last_element(b)) + 1
+    first_a, last_a = element_range(a)
+    first_b, last_b = element_range(b)
+    if last_a < first_b or last_b < first_a:
+        return False
+    if a.numel() == last_a - first_a + 1 and b.numel() == last_b - first_b + 1:
+        return True  # both without gaps
+    start, end = min(first_a, first_b), max(last_a, last_b) + 1
     touched = torch.zeros(end - start, dtype=torch.bool)
     touched.as_strided(a.shape, a.stride(), a.storage_offset() - start).fill_(True)
     return bool(touched.as_strided(b.shape, b.stride(), b.storage_offset() - start).any())
 
 
-def _last_element(tensor: Tensor) -> int:
-    return tensor.storage_offset() + sum(
-        (size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
-    )
+def element_range(tensor: Tensor) -> tuple[int, int]:
+    """The first and the last element of its storage that a tensor reaches."""
+    shape, stride, offset = geometry_of(tensor)
+    return offset, offset + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+
+
+def byte_range(tensor: Tensor) -> tuple[int, int]:
+    """The same in bytes, for tensors of any type."""
+    real = unwrapped(tensor)
+    first, last = element_range(real)
+    size = real.element_size()
+    return first * size, last * size + size - 1
 
 
 def private_copy(tensor: Tensor) -> Tensor:
     """The same numbers in memory of their own; gradients still flow where they did."""
     return unwrapped(tensor).clone()
+
+
+def shape_of(tensor: Tensor) -> torch.Size:
+    """Its shape; of a nested tensor without one shape, how many parts it has."""
+    try:
+        return tensor.shape
+    except RuntimeError:
+        return torch.Size((tensor.size(0),))
 
 
 def num_bytes(tensor: Tensor) -> int:

@@ -26,7 +26,7 @@ def read_tree(root: nn.Module, names: ModuleNames) -> ModuleTree:
             address=address,
             class_name=type(module).__name__,
             children=tuple(f"{prefix}{name}" for name, _ in module.named_children()),
-            param_addresses=tuple(f"{prefix}{name}" for name in module._parameters),
+            param_addresses=tuple(f"{prefix}{name}" for name, _ in module.named_parameters(recurse=False)),
             num_params=sum(p.numel() for p in module.parameters()),
             training=module.training,
             passes=_passes(names.calls.get(address, [])),

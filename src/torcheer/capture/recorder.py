@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from time import perf_counter
@@ -68,8 +69,9 @@ class Recorder:
             self.names.forget_modules()
 
     def _add_outputs(self, result: Any) -> None:
-        for path, tensor in tensors_in(result, into_objects=True):
-            parent = self.tape.find(tensor, self.base)
+        found = list(tensors_in(result, into_objects=True))
+        parents = [self.tape.find(tensor, self.base) for _, tensor in found]
+        for (path, tensor), parent in zip(found, parents, strict=True):
             index = self.tape.add_node(OUTPUT, (parent,), tensor, self.base)
             self.tape.addresses[index] = f"output.{path}" if path else "output"
 
@@ -85,7 +87,8 @@ class Recorder:
             with ExitStack() as stack:
                 if "torch._dynamo" in sys.modules:
                     # Compiled code would hide its ops; without dynamo loaded nothing is compiled.
-                    stack.enter_context(torch.compiler.set_stance("force_eager"))  # type: ignore[no-untyped-call]
+                    stack.enter_context(torch.compiler.set_stance("force_eager"))
+                    stack.enter_context(_no_word_of_our_hooks())
                 stack.enter_context(module_hooks(self._enter, self._leave))
                 stack.enter_context(recording_new_threads(self._catcher_for_thread))
                 catcher = self._new_catcher(self.base)
@@ -143,6 +146,11 @@ class Recorder:
         if scope.drill is not None:
             scope.drill.close()
             scope.drill = None
+        # A hook runs under the mode: what we do here is no part of the model.
+        with torch._C.DisableTorchFunction(), catcher.covering():
+            self._close(catcher, scope, started, output)
+
+    def _close(self, catcher: Catcher, scope: Scope, started: float, output: Any) -> None:
         outputs = self._outputs_of(scope, output)
         close_scope(scope, started, len(self.tape.records))
         scope.outputs = tuple(index for index, _ in outputs)
@@ -191,6 +199,16 @@ class Recorder:
                 if scope.drill is not None:
                     scope.drill.close()
                     scope.drill = None
+
+
+@contextmanager
+def _no_word_of_our_hooks() -> Iterator[None]:
+    """torch.compile warns of global hooks, which are ours and gone after the pass."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", message="Using `torch.compile\\(module\\)` when there are global hooks"
+        )
+        yield
 
 
 def _wrappers_around(root: nn.Module, model: nn.Module) -> frozenset[int]:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.catcher import Unkept, collect_tensors, write_targets
-from torcheer.capture.memory import Geometry
+from torcheer.capture.memory import BatchDims, Geometry
 from torcheer.capture.nesting import map_leaves
 from torcheer.capture.state import same_random_state_after
 from torcheer.capture.tape import ALIAS, NOT_CALLS, TENSOR, UPDATED, Context, Record, Tape
@@ -29,10 +29,10 @@ _CANNOT = {
 
 def why_not_replayable(tape: Tape, record: Record) -> str:
     """Why an op cannot be run again; "" where it can."""
-    if id(record.trait) in NOT_CALLS:
-        return "it is no operation"
     if record.context is not None and record.context.note:
         return record.context.note
+    if id(record.trait) in NOT_CALLS:
+        return "it is no operation"
     if record.trait.name in _CANNOT:
         return _CANNOT[record.trait.name]
     unkept: list[Unkept] = []
@@ -48,6 +48,8 @@ def replay(record: Record, values: Values) -> list[Tensor]:
         return [_written_over(record, values)]
     if record.trait is ALIAS:
         return [_alias(record, values)]
+    if record.context is not None and any(record.context.batch_dims):
+        return [_under_vmap(record, values, record.context.batch_dims)]
     args, kwargs = _arguments(record, values)
     targets = write_targets(record.trait, args, kwargs)
     with torch.no_grad(), _as_recorded(record.context or Context(), kwargs):
@@ -74,6 +76,26 @@ def _arguments(record: Record, values: Values) -> tuple[tuple[Any, ...], dict[st
     args = map_leaves(tuple(record.args), fill)
     kwargs = map_leaves(dict(record.kwargs or {}), fill)
     return args, kwargs
+
+
+def _under_vmap(record: Record, values: Values, dims: tuple[BatchDims, ...]) -> Tensor:
+    """An op that ran inside vmap runs inside vmap again, over the same dimensions."""
+    *of_arguments, of_output = [dict(each) for each in dims]
+
+    def call(*tensors: Tensor) -> Tensor:
+        by_slot = iter(tensors)
+        fill = lambda leaf: next(by_slot) if leaf is TENSOR else leaf  # noqa: E731
+        args, kwargs = map_leaves(tuple(record.args), fill), map_leaves(dict(record.kwargs or {}), fill)
+        return collect_tensors(record.trait.func(*args, **kwargs))[0]
+
+    run: Callable[..., Any] = call
+    for level in sorted({level for each in dims for level, _ in each}, reverse=True):
+        in_dims = tuple(each.get(level) for each in of_arguments)
+        run = torch.vmap(run, in_dims=in_dims, out_dims=of_output.get(level, 0))
+    tensors = [values(parent) for parent in record.parents]
+    with torch.no_grad(), _as_recorded(record.context or Context(), {}):
+        out: Tensor = run(*(t.detach() for t in tensors if t is not None))
+    return out
 
 
 @contextmanager

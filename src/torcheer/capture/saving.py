@@ -56,6 +56,13 @@ class Selection:
             return True
         return any(part in names[0] for part in self.parts)
 
+    def may_match(self, names: tuple[str, ...]) -> bool:
+        """While loops are still being recognised only the type of a label is certain."""
+        layer_type = names[0].partition("_")[0]
+        return any(label.partition("_")[0] == layer_type for label in self.labels) or any(
+            part.rstrip("0123456789:_") in layer_type or layer_type in part for part in self.parts
+        )
+
 
 def select(wanted: Any, addresses: frozenset[str], what: str) -> Selection:
     """Read `layers_to_save` or `stop_after`: 'all', 'none', keys of any kind, or a predicate."""
@@ -137,21 +144,27 @@ class Saver:
         self.treated: dict[int, Any] = {}
         self.saved: set[int] = set()
         self._chosen: set[int] = set()
+        self._undecided: set[int] = set()
+        self._by_module: set[int] = set()
         self.stopped_at: int | None = None
 
     def on_commit(self, index: int, tensor: Tensor) -> None:
         names: tuple[str, ...] = ()
         if self._needs_labels:
-            self._numbering.catch_up()
+            self._numbering.follow()
             names = self._numbering.names_of(index)
+        uncertain = self._needs_labels and not self._numbering.is_certain
         if self._is_wanted(self._save, index, names):
             self._chosen.add(index)
+            self.save(index, tensor)
+        elif uncertain and (self._save.may_match(names) or self._stop.may_match(names)):
+            self._undecided.add(index)
             self.save(index, tensor)
         elif self._save.num_last:
             self.save(index, tensor)
             self._let_go(index - self._save.num_last)
-        if not self._stop.is_empty and self._is_wanted(self._stop, index, names):
-            self._end(index, tensor)
+        if not self._stop.is_empty:
+            self._end_if_there(index, tensor, names)
 
     def on_module_exit(self, address: str, pass_num: int, outputs: Iterable[tuple[int, Tensor]]) -> None:
         names = {address, f"{address}:{pass_num}"}
@@ -159,6 +172,7 @@ class Saver:
         ends = not self._stop.addresses.isdisjoint(names)
         for index, tensor in outputs if wanted or ends else ():
             self._chosen.add(index)
+            self._by_module.add(index)
             if index not in self.saved:
                 self.save(index, tensor)
         if ends:
@@ -191,12 +205,43 @@ class Saver:
             return bool(selection.predicate(self._view(index)))
         return selection.matches(index, names)
 
+    def settle(self) -> None:
+        """After the pass, when all labels are certain: keep what they mean, drop what was only possible."""
+        if not self._needs_labels:
+            return
+        self._numbering.finish()
+        by_label = {op for op in self.saved if self._save.matches(op, self._numbering.names_of(op))}
+        sure = self._chosen if self._save.predicate else self._chosen & (by_label | self._by_module)
+        for op in [
+            op for op in self.saved if op not in sure and op not in by_label and not self._is_last(op)
+        ]:
+            self._drop(op)
+
+    def _is_last(self, op: int) -> bool:
+        stop = self.stopped_at
+        return op == stop or op >= len(self._tape.records) - self._save.num_last
+
     def _let_go(self, old: int) -> None:
         """Negative indices: only the last few ops are held until the end is known."""
-        if old in self.saved and old not in self._chosen:
-            self.saved.discard(old)
-            self.treated.pop(old, None)
-            self._tape.drop(old)
+        if old in self.saved and old not in self._chosen and old not in self._undecided:
+            self._drop(old)
+
+    def _drop(self, op: int) -> None:
+        self.saved.discard(op)
+        self.treated.pop(op, None)
+        self._tape.drop(op)
+
+    def _end_if_there(self, index: int, tensor: Tensor, names: tuple[str, ...]) -> None:
+        if not self._stop.labels or self._numbering.is_certain:
+            if self._is_wanted(self._stop, index, names):
+                self._end(index, tensor)
+        elif self._stop.may_match(names):
+            # Loops are being recognised: which layer this is may only be clear now, a little later.
+            now = self._numbering.as_of_now()
+            for op in range(index, -1, -1):
+                if self._stop.matches(op, now.names_of(op)):
+                    self.stopped_at = op
+                    raise StopPass
 
     def _end(self, index: int, tensor: Tensor) -> None:
         if index not in self.saved:

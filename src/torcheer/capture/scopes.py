@@ -42,7 +42,7 @@ class Scope:
         self.site = site
         self.pass_num = 1
         self.first_op = first_op
-        self.num_ops = 0  # filled when it ends
+        self.num_ops = -1  # filled when it ends
         self.outputs: tuple[int, ...] = ()
         self.seconds = 0.0
         self.drill: ExitStack | None = None  # closed when a scripted module ends
@@ -50,6 +50,10 @@ class Scope:
     @property
     def is_module(self) -> bool:
         return self.address is not None
+
+    def end(self, num_ops_now: int) -> int:
+        """One past its last op, so far."""
+        return num_ops_now if self.num_ops < 0 else self.first_op + self.num_ops
 
     def module(self) -> Scope:
         """The module call that this scope is, or lies in."""

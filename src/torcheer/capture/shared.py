@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torch import Tensor
 
-from torcheer.capture.memory import Geometry, geometry_of, overlap, private_copy, storage_key
+from torcheer.capture.memory import Geometry, byte_range, geometry_of, overlap, private_copy, storage_key
 
 if TYPE_CHECKING:
     from torcheer.capture.tape import Tape
@@ -25,12 +25,20 @@ class Write(NamedTuple):
     geometry: Geometry
 
 
+class Lying(NamedTuple):
+    """An op whose tensor lies on a storage, and the bytes that it spans."""
+
+    op: int
+    first: int
+    last: int
+
+
 class SharedMemory:
     """Who lies on which storage, and which of them was written through another."""
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
-        self._by_storage: dict[int, list[int]] = {}
+        self._by_storage: dict[int, list[Lying]] = {}
         self._num_ops_seen = 0
         self._num_params_seen = 0
         self._exposed: set[int] = set()
@@ -55,15 +63,17 @@ class SharedMemory:
         if key is None:
             return self._before_write_alone(target)
         copies: dict[int, Tensor] = {}
-        stay: list[int] = []
+        stay: list[Lying] = []
         changed: list[int] = []
-        for index in self._on_storage(key):
-            tensor = self.live(index)
-            if tensor is None:
-                self._protect(index, copies)
+        first, last = byte_range(target)
+        for lying in self._on_storage(key):
+            index = lying.op
+            if lying.last < first or last < lying.first:
+                stay.append(lying)
                 continue
-            if tensor is not target:
-                stay.append(index)
+            tensor = self.live(index)
+            if tensor is not None and tensor is not target:
+                stay.append(lying)
                 if not overlap(tensor, target):
                     continue
                 changed.append(index)
@@ -76,7 +86,7 @@ class SharedMemory:
         changed = [*self.before_write(target), op]
         key = storage_key(target)
         if key is not None:
-            self._by_storage[key].append(op)
+            self._by_storage[key].append(Lying(op, *byte_range(target)))
         return changed
 
     def after_write(self, changed: list[int], write: int, target: Tensor) -> None:
@@ -89,8 +99,8 @@ class SharedMemory:
         if key is None:
             return
         copies: dict[int, Tensor] = {}
-        for index in self._on_storage(key):
-            self._protect(index, copies)
+        for lying in self._on_storage(key):
+            self._protect(lying.op, copies)
         self._exposed.add(key)
 
     @property
@@ -112,9 +122,9 @@ class SharedMemory:
         if key is None or not tensor.numel():
             return None
         newest: int | None = None
-        for index in self._on_storage(key):
+        for index, _, _ in self._on_storage(key):
             known = self.live(index)
-            if known is not None and known is not tensor and overlap(known, tensor):
+            if known is not None and (known is tensor or overlap(known, tensor)):
                 newest = index
         return newest
 
@@ -151,18 +161,13 @@ class SharedMemory:
                 self._by_grad_fn[tensor.grad_fn] = index
         self._num_graph_seen = len(self._tape.records)
 
-    def clear(self) -> None:
-        self._by_storage.clear()
-        self._by_grad_fn.clear()
-        self.stale.clear()
-
     def _before_write_alone(self, target: Tensor) -> list[int]:
         index = self._tape.owner.get(id(target))
         if index is not None:
             self._protect(index, {})
         return []
 
-    def _on_storage(self, key: int) -> list[int]:
+    def _on_storage(self, key: int) -> list[Lying]:
         self._catch_up()
         return self._by_storage.get(key, [])
 
@@ -181,13 +186,13 @@ class SharedMemory:
 
     def _catch_up(self) -> None:
         for index in range(self._num_ops_seen, len(self._tape.records)):
-            tensor = self.live(index)
-            key = None if tensor is None else storage_key(tensor)
-            if key is not None:
-                self._by_storage.setdefault(key, []).append(index)
+            self._lay(index, self.live(index))
         self._num_ops_seen = len(self._tape.records)
         for position in range(self._num_params_seen, len(self._tape.params)):
-            key = storage_key(self._tape.params[position][1])
-            if key is not None:
-                self._by_storage.setdefault(key, []).append(-position - 1)
+            self._lay(-position - 1, self._tape.params[position][1])
         self._num_params_seen = len(self._tape.params)
+
+    def _lay(self, index: int, tensor: Tensor | None) -> None:
+        key = None if tensor is None else storage_key(tensor)
+        if key is not None and tensor is not None:
+            self._by_storage.setdefault(key, []).append(Lying(index, *byte_range(tensor)))

@@ -58,21 +58,47 @@ def seed_everything(seed: int) -> None:
 
 @contextmanager
 def same_model_after(model: nn.Module) -> Iterator[None]:
-    """Whatever a forward inside does to buffers, parameters and their gradients is undone."""
-    tensors = [*model.buffers(), *model.parameters()]
-    versions = [_version(t) for t in tensors]
-    copies = [t.detach().clone() for t in model.buffers()]
+    """Whatever a forward inside does to buffers, gradients, flags and attributes is undone."""
+    modules = [(module, dict(vars(module)), dict(module._buffers)) for module in model.modules()]
+    buffers = [(buffer, _version(buffer), buffer.detach().clone()) for buffer in model.buffers()]
     parameters = [(p, p.requires_grad, p.grad) for p in model.parameters()]
     try:
         yield
     finally:
+        for module, attributes, own_buffers in modules:
+            _put_back(vars(module), attributes)
+            if not isinstance(module, torch.jit.ScriptModule):
+                _put_back(module._buffers, own_buffers)
         with torch.no_grad():
-            for buffer, copy, version in zip(model.buffers(), copies, versions, strict=False):
-                if _version(buffer) != version or version is None:
+            for buffer, version, copy in buffers:
+                if version is None or _version(buffer) != version:
                     buffer.copy_(copy)
         for parameter, requires_grad, grad in parameters:
             parameter.requires_grad_(requires_grad)
             parameter.grad = grad
+
+
+def attributes_of(model: nn.Module) -> list[tuple[nn.Module, dict[str, Any]]]:
+    return [(module, dict(vars(module))) for module in model.modules()]
+
+
+def changed_attributes(
+    before: list[tuple[nn.Module, dict[str, Any]]],
+) -> Iterator[tuple[nn.Module, str, Any]]:
+    """What a forward re-assigned on its modules, with the old values."""
+    for module, attributes in before:
+        now = vars(module)
+        for name, value in attributes.items():
+            if now.get(name) is not value:
+                yield module, name, value
+
+
+def _put_back(now: dict[str, Any], before: dict[str, Any]) -> None:
+    for name in [name for name in now if name not in before]:
+        del now[name]
+    for name, value in before.items():
+        if now.get(name) is not value:
+            now[name] = value
 
 
 def _version(tensor: Tensor) -> int | None:

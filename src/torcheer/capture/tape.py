@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.memory import geometry_of, num_bytes, private_copy, same_geometry, unwrapped
+from torcheer.capture.memory import (
+    BatchDims,
+    geometry_of,
+    num_bytes,
+    private_copy,
+    same_geometry,
+    shape_of,
+    unwrapped,
+)
 from torcheer.capture.scopes import Scope
 from torcheer.capture.shared import SharedMemory, Write
 from torcheer.capture.traits import Trait, own_trait
@@ -38,7 +46,7 @@ class Context(NamedTuple):
     rng: tuple[str, Any] | None = None  # (device type, state before the call)
     generator: Any = None  # the generator that the call was given
     autocast: tuple[tuple[str, Any], ...] = ()  # (device type, dtype) where enabled
-    vmap_levels: tuple[Any, ...] = ()  # batch dimensions of the arguments and the output
+    batch_dims: tuple[BatchDims, ...] = ()  # inside vmap: of each tensor argument, and last of the output
     num_targets: int = 0  # tensors that it wrote into
     note: str = ""  # why it cannot be replayed, where that is so
 
@@ -98,7 +106,7 @@ def meta_of(tensor: Tensor) -> Meta:
     grad_fn = tensor.grad_fn
     real = unwrapped(tensor)
     return Meta(
-        shape=real.shape,
+        shape=shape_of(real),
         dtype=real.dtype,
         device=real.device,
         num_bytes=num_bytes(real),
@@ -291,9 +299,10 @@ class Tape:
         self.param_versions = [None if p.is_inference() else p._version for _, p in self.params]
         self.owner.clear()
         self.refs.clear()
-        self.memory.clear()
+        del self.memory  # it points back here: a history must be freed as soon as nobody holds it
         self._registered = None
         self.on_commit = None
+        del self._root
 
 
 def _registered_tensors(root: nn.Module) -> dict[int, tuple[str, Tensor]]:

@@ -33,7 +33,6 @@ class Trait:
         "func",
         "is_random",
         "kind",
-        "like_outputs",
         "name",
         "side_writes",
         "type",
@@ -51,7 +50,6 @@ class Trait:
         self.side_writes: tuple[int, ...] = ()  # buffers that it updates on the side, as batch_norm does
         self.is_random = name in RANDOM
         self.exposes = False  # hands its memory to somebody whose writes nobody sees
-        self.like_outputs = name in LIKE_OUTPUTS
 
     def __repr__(self) -> str:
         return f"Trait({self.name!r}, {self.kind.name})"
@@ -65,11 +63,6 @@ RANDOM = frozenset(
     "_sample_dirichlet _standard_gamma fractional_max_pool2d fractional_max_pool3d gumbel_softmax "
     "scaled_dot_product_attention lstm gru rnn_tanh rnn_relu trunc_normal_ kaiming_uniform_ kaiming_normal_ "
     "xavier_uniform_ xavier_normal_ orthogonal_ sparse_ _fused_sdp_choice".split()
-)
-# Outputs that are items of one sequence, so that `for item in x.unbind()` is a loop over like things.
-LIKE_OUTPUTS = frozenset(
-    "unbind split chunk tensor_split split_with_sizes hsplit vsplit dsplit unsafe_chunk unsafe_split "
-    "unsafe_split_with_sizes split_copy unbind_copy".split()
 )
 # Name ends in an underscore, but no value changes.
 _NO_WRITE = frozenset(["requires_grad_", "share_memory_", "rename_"])

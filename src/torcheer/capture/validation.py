@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from torcheer.capture.disturbing import alike, unmoved_parents
-from torcheer.capture.inputs import Call
+from torcheer.capture.inputs import Call, named_root
 from torcheer.capture.nesting import map_leaves, tensors_in
 from torcheer.capture.replay import replay, why_not_replayable
 from torcheer.capture.state import restore_random_state, same_model_after, same_random_state_after
@@ -109,6 +109,8 @@ def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
     with ExitStack() as stack:
         stack.enter_context(same_random_state_after())
         stack.enter_context(same_model_after(model))
+        for module, name, value in history._facts.old_attributes:
+            setattr(module, name, value)
         _put_buffers_back(history, model)
         restore_random_state(facts.start_state)
         result = plain_forward(model, _call_as_it_was(history))
@@ -119,7 +121,7 @@ def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
         report.failures.append(Finding(layer="plain forward", why=why))
         return
     for op, ours, theirs in zip(history._structure.outputs, saved, plain, strict=True):
-        if ours is not None and not alike(ours, theirs.detach(), exact=True):
+        if isinstance(ours, Tensor) and not alike(ours, theirs.detach(), exact=True):
             report.failures.append(
                 Finding(layer=history._label(op), why="a plain forward gives another value")
             )
@@ -132,24 +134,19 @@ def plain_forward(model: nn.Module, call: Call) -> Any:
 
 
 def _put_buffers_back(history: ModelHistory, model: nn.Module) -> None:
-    tape = history._tape
-    buffers = dict(named_buffers_of(model))
+    """Give the model copies of its buffers as they were when the pass first used them."""
+    tape, root = history._tape, named_root(model)
     seen: set[str] = set()
     for op, record in enumerate(tape.records):
         address = tape.addresses.get(op)
         if record.trait is not BUFFER or address is None or address in seen:
             continue
         seen.add(address)
-        buffer, value = buffers.get(address), tape.values[op]
-        if buffer is not None and value is not None and value is not buffer and buffer.shape == value.shape:
-            with torch.no_grad():
-                buffer.copy_(value)
-
-
-def named_buffers_of(model: nn.Module) -> dict[str, Tensor]:
-    from torcheer.capture.inputs import named_root
-
-    return dict(named_root(model).named_buffers())
+        owner_address, _, name = address.rpartition(".")
+        value = tape.values[op]
+        owner = root.get_submodule(owner_address)
+        if value is not None and not isinstance(owner, torch.jit.ScriptModule):
+            owner._buffers[name] = value.detach().clone()
 
 
 def _call_as_it_was(history: ModelHistory) -> Call:
@@ -244,7 +241,7 @@ def _check_output(history: ModelHistory, report: ValidationReport, op: int, now:
 
 
 def _difference(now: Tensor, saved: Tensor) -> str:
-    if now.shape != saved.shape or now.dtype != saved.dtype:
+    if not now.is_nested and (now.shape != saved.shape or now.dtype != saved.dtype):
         return (
             f"replayed from its saved parents it gives {tuple(now.shape)} {now.dtype}, "
             f"saved is {tuple(saved.shape)} {saved.dtype}"

@@ -122,8 +122,10 @@ def _tensordot(call: _Call) -> Work:
 
 
 def _vecdot(call: _Call) -> Work:
-    left, right = call.inputs
-    return _contraction(max(prod(left), prod(right), prod(call.output)))
+    dim = call.arguments.keywords.get("dim", -1)
+    if not isinstance(dim, int):
+        raise TypeError(f"a dimension is an int, not {dim!r}")
+    return _contraction(prod(call.output) * call.inputs[0][dim])
 
 
 def _bilinear(call: _Call) -> Work:

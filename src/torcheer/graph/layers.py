@@ -1,104 +1,28 @@
-"""Which executions are passes of one layer: loops are recognised here.
-
-Two executions are one layer when they come from the same place in the code and module, with the
-same parameters, and sit in the same place of the surrounding pattern. The pattern is read off the
-inputs: each argument slot holds either the layer that made it, or a value *carried* from an
-earlier iteration. `for l in layers: x = relu(l(x))` gives different relus, since each one's input
-is another layer; in `h = tanh(a(h) + b(x))` only `h` is carried, and carried slots match anything.
-
-Layers are assigned one op at a time, in the order of the pass, so that labels are known while the
-model is still running and a single pass is enough to save only some of them.
-"""
+"""The layer and pass number of each op, and whether a layer feeds back into itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
-
-OUTSIDE = -1  # the slot of a value that enters a module which has parameters of its own
-
-Slots = tuple[Hashable, ...]
-Carried = tuple[bool, ...]
-
-
-@dataclass(slots=True)
-class _Group:
-    """All executions with one key: same function, place, module and parameters."""
-
-    layers: list[tuple[int, Slots]] = field(default_factory=list)
-    by_pattern: dict[Carried, dict[Slots, int]] = field(default_factory=dict)
-
-    def find(self, slots: Slots, carried: Carried) -> int | None:
-        for pattern in (carried, *(p for p in self.by_pattern if p != carried)):
-            if len(pattern) != len(slots):
-                continue
-            layer = self._table(pattern).get(_project(slots, pattern))
-            if layer is not None:
-                return layer
-        return None
-
-    def add(self, layer: int, slots: Slots) -> None:
-        self.layers.append((layer, slots))
-        for pattern, table in self.by_pattern.items():
-            if len(pattern) == len(slots):
-                table.setdefault(_project(slots, pattern), layer)
-
-    def _table(self, pattern: Carried) -> dict[Slots, int]:
-        table = self.by_pattern.get(pattern)
-        if table is None:
-            table = self.by_pattern[pattern] = {}
-            for layer, slots in self.layers:
-                if len(slots) == len(pattern):
-                    table.setdefault(_project(slots, pattern), layer)
-        return table
-
-
-def _project(slots: Slots, pattern: Carried) -> Slots:
-    return tuple(None if carried else slot for slot, carried in zip(slots, pattern, strict=True))
+from collections.abc import Sequence
 
 
 class LayerBook:
-    """Assigns a layer number and a pass number to each op, in order."""
+    """Ops in the order they ran, each a pass of some layer. Layers are numbered as they appear."""
 
-    def __init__(self, slots_of: Callable[[int], tuple[Slots, Carried]]) -> None:
-        # Asked only for an op whose key was met before: most ops never need it.
-        self._slots_of = slots_of
-        self._first: dict[Hashable, int] = {}
-        self._groups: dict[Hashable, _Group] = {}
+    def __init__(self) -> None:
         self.layer_of: list[int] = []
         self.pass_of: list[int] = []
         self.num_passes: list[int] = []  # by layer
 
-    def assign(self, key: Hashable, *, by_key_alone: bool) -> int:
-        """The layer of the next op. `by_key_alone`: it has parameters, which settle it."""
-        op = len(self.layer_of)
-        first = self._first.setdefault(key, op)
-        if first == op:
-            layer = self._new_layer()
-        elif by_key_alone:
-            layer = self.layer_of[first]
-        else:
-            layer = self._match(key, first, op)
-        self.layer_of.append(layer)
-        self.num_passes[layer] += 1
-        self.pass_of.append(self.num_passes[layer])
-        return layer
-
-    def _match(self, key: Hashable, first: int, op: int) -> int:
-        group = self._groups.get(key)
-        if group is None:
-            group = self._groups[key] = _Group()
-            group.add(self.layer_of[first], self._slots_of(first)[0])
-        slots, carried = self._slots_of(op)
-        layer = group.find(slots, carried)
-        if layer is None:
-            layer = self._new_layer()
-            group.add(layer, slots)
-        return layer
-
-    def _new_layer(self) -> int:
+    def new_layer(self) -> int:
         self.num_passes.append(0)
         return len(self.num_passes) - 1
+
+    def append(self, layer: int) -> None:
+        """The next op is a pass of this layer."""
+        passes = self.num_passes[layer] + 1
+        self.num_passes[layer] = passes
+        self.layer_of.append(layer)
+        self.pass_of.append(passes)
 
 
 def feedback_loops(

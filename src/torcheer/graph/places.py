@@ -1,4 +1,4 @@
-"""Where in the code an op was called, and which of two such places comes first.
+"""Where in the code an op was called, and whether one place follows another in one run through it.
 
 A site is a flat tuple `(code, instruction, code, instruction, …)`: the frames between the forward
 that is running and the op, outermost first. It is cheap to take and is only read when asked for.
@@ -30,7 +30,8 @@ class SourceLine:
 class PlaceBook:
     """Turns sites into small integers: equal when they are the same piece of source text.
 
-    Instructions are not enough: the compiler writes the test of a `while` twice.
+    Instructions are not enough: the compiler writes the test of a `while` twice. A function that
+    calls itself is at the same place in each of its calls.
     """
 
     def __init__(self) -> None:
@@ -42,9 +43,8 @@ class PlaceBook:
         key = (id(site[0]), site[1]) if len(site) == 2 else tuple(map(_identity, site))
         place = self._by_site.get(key)
         if place is None:
-            text = tuple(
-                part for i in range(0, len(site), 2) for part in self._position(site[i], site[i + 1])
-            )
+            frames = _without_recursion(site)
+            text = tuple([part for code, at in frames for part in self._position(code, at)])
             place = self._by_text.setdefault(text, len(self._by_text))
             self._by_site[key] = place
         return place
@@ -65,16 +65,24 @@ def _identity(part: Any) -> int:
     return part if type(part) is int else id(part)
 
 
-def comes_before(first: Site, second: Site) -> bool:
-    """Whether, in one run through the code, `first` is reached before `second`.
+def _without_recursion(site: Site) -> list[tuple[CodeType, int]]:
+    frames: list[tuple[CodeType, int]] = []
+    for i in range(0, len(site), 2):
+        for depth, (code, _) in enumerate(frames):
+            if code is site[i]:
+                del frames[depth:]
+                break
+        frames.append((site[i], site[i + 1]))
+    return frames
 
-    False for the same place, and for places that only a loop or another call tells apart.
-    """
-    for i in range(0, min(len(first), len(second)), 2):
-        if first[i] is not second[i]:
-            return False
-        if first[i + 1] != second[i + 1]:
-            return bool(first[i + 1] < second[i + 1])
+
+def goes_on(before: Site, now: Site) -> bool:
+    """Whether the code has moved forward from one site to the next; if not, a loop has come round."""
+    for i in range(0, min(len(before), len(now)), 2):
+        if before[i] is not now[i]:
+            return False  # the same call, and another function below it
+        if before[i + 1] != now[i + 1]:
+            return bool(before[i + 1] < now[i + 1])
     return False
 
 

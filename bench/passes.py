@@ -1,0 +1,146 @@
+"""One pass captured, against the bare forward, against keeping its outputs, and against TorchLens."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from bench import contenders
+from bench.contenders import BARE, HOOKS, KEEP_OUTPUTS, KEEP_VALUES, OURS, RECORDED, TORCHLENS
+from bench.effort import Effort
+from bench.measure import Times, clocks, interleave
+from bench.models import ARCHITECTURES, MODELS, TINY, build, requiring_grad
+from bench.peer import Peer, torchlens_process
+from bench.report import Section, Table, Verdict
+
+COMPARED = (KEEP_OUTPUTS, KEEP_VALUES, HOOKS, RECORDED, OURS, TORCHLENS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    model: str
+    grad: bool
+    times: Times
+    num_ops: int
+    kept: dict[str, tuple[int, float]]  # by contender: tensors, and megabytes
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}{', grad' if self.grad else ''}"
+
+
+def bench_passes(effort: Effort) -> Section:
+    with torchlens_process() as peer:
+        measured = [_measure(name, grad, peer, effort) for name in MODELS for grad in (False, True)]
+    explained = "\n".join(f"- **{name}**: {text}." for name, text in contenders.EXPLAINED.items())
+    return Section(
+        title="A captured pass",
+        parts=[
+            explained,
+            "Ratios to the bare forward:",
+            _ratio_table(measured),
+            "torcheer against a forward that merely keeps what it makes, how many times faster it is than TorchLens, "
+            "and the tensors that each holds on to:",
+            _comparison_table(measured),
+        ],
+        verdicts=[verdict for one in measured for verdict in _verdicts(one)],
+        data=[_as_data(one) for one in measured],
+    )
+
+
+def _measure(name: str, grad: bool, peer: Peer | None, effort: Effort) -> Measured:
+    print(f"  {name}{', grad' if grad else ''} …", flush=True)
+    model, inputs = build(name)
+    inputs = requiring_grad(inputs) if grad else inputs
+    rarely = {}
+    if peer is not None:
+        peer.load(name, grad)
+        rarely = {TORCHLENS: peer.seconds}
+    with torch.set_grad_enabled(grad):
+        runs = contenders.in_this_process(model, inputs)
+        kept = {}
+        for contender in (KEEP_OUTPUTS, KEEP_VALUES, HOOKS, OURS):
+            tensors = contenders.tensors_kept(runs[contender]())
+            kept[contender] = (len(tensors), contenders.megabytes(tensors))
+            del tensors
+            gc.collect()
+        times = interleave(clocks(runs), seconds=effort.seconds_a_model, min_rounds=3, rarely=rarely)
+    return Measured(model=name, grad=grad, times=times, num_ops=kept[OURS][0], kept=kept)
+
+
+def _verdicts(one: Measured) -> list[Verdict]:
+    to_bare = one.times.ratio(OURS, BARE).median
+    verdicts = []
+    if one.model in ARCHITECTURES:
+        for limit in (KEEP_VALUES, KEEP_OUTPUTS):
+            ratio = one.times.ratio(OURS, limit).median
+            verdicts.append(Verdict(what=f"{one.name}: × a forward that {limit}", figure=ratio, at_most=1.10))
+        verdicts.append(Verdict(what=f"{one.name}: × the bare forward", figure=to_bare, at_most=1.25))
+    else:
+        verdicts.append(Verdict(what=f"{one.name}: × the bare forward", figure=to_bare, at_most=4))
+    least = 80 if one.model in TINY else 10
+    if TORCHLENS in one.times.by_name and one.model not in ("AlexNet", "ViT-B/16"):
+        faster = one.times.ratio(TORCHLENS, OURS).median
+        verdicts.append(
+            Verdict(what=f"{one.name}: times faster than TorchLens", figure=faster, at_least=least)
+        )
+    return verdicts
+
+
+def _ratio_table(measured: list[Measured]) -> Table:
+    return Table(
+        columns=("model", "ops", "bare, ms", *COMPARED, "rounds"),
+        rows=[
+            (
+                one.name,
+                f"{one.num_ops:,}",
+                f"{one.times.median(BARE) * 1e3:.1f}",
+                *(_ratio(one.times, name, BARE) for name in COMPARED),
+                str(len(one.times.by_name[BARE])),
+            )
+            for one in measured
+        ],
+    )
+
+
+def _comparison_table(measured: list[Measured]) -> Table:
+    return Table(
+        columns=(
+            "model",
+            f"× {KEEP_VALUES}",
+            f"× {KEEP_OUTPUTS}",
+            "× faster than TorchLens",
+            *(f"{name}: kept" for name in (OURS, KEEP_VALUES, KEEP_OUTPUTS, HOOKS)),
+        ),
+        rows=[
+            (
+                one.name,
+                _ratio(one.times, OURS, KEEP_VALUES),
+                _ratio(one.times, OURS, KEEP_OUTPUTS),
+                _ratio(one.times, TORCHLENS, OURS),
+                *(_kept(one.kept[name]) for name in (OURS, KEEP_VALUES, KEEP_OUTPUTS, HOOKS)),
+            )
+            for one in measured
+        ],
+    )
+
+
+def _ratio(times: Times, name: str, to: str) -> str:
+    return str(times.ratio(name, to)) if name in times.by_name else "–"
+
+
+def _kept(kept: tuple[int, float]) -> str:
+    return f"{kept[0]:,}, {kept[1]:.1f} MB"
+
+
+def _as_data(one: Measured) -> dict[str, Any]:
+    return {
+        "model": one.model,
+        "grad": one.grad,
+        "num_ops": one.num_ops,
+        "kept": {name: {"tensors": num, "megabytes": size} for name, (num, size) in one.kept.items()},
+        "seconds": {name: list(rounds.values()) for name, rounds in one.times.by_name.items()},
+    }

@@ -1,0 +1,1 @@
+"""Small models, one difficulty each, with their graphs as a person would draw them."""

@@ -1,0 +1,70 @@
+"""What the zoo holds of a model: how to build it and feed it, and what is known of it beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Example(NamedTuple):
+    """A model with random weights, and one call of it."""
+
+    model: nn.Module
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}  # noqa: RUF012  (never written)
+
+
+class Loops(Enum):
+    """Whether a later pass of some layer depends on an earlier one."""
+
+    NONE = "none"
+    SOME = "some"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Specimen:
+    """One real architecture, built only when it is asked for."""
+
+    name: str
+    build: Callable[[], Example]
+    quick: bool = False  # also in `make test`
+    training: bool = False  # in train mode with gradients; else in eval mode without
+    loops: Loops = Loops.NONE
+    # Parts of notes that the history may bear, each for a reason given where it is set.
+    notes: tuple[str, ...] = ()
+    # Parts of the addresses of outputs that no input leads to.
+    constant_outputs: tuple[str, ...] = ()
+
+
+class Shelf(list[Specimen]):
+    """The models of one library, in the order they were put there."""
+
+    def add(self, name: str, **facts: Any) -> Callable[[Callable[[], Example]], Callable[[], Example]]:
+        def put(build: Callable[[], Example]) -> Callable[[], Example]:
+            self.append(Specimen(name=name, build=build, **facts))
+            return build
+
+        return put
+
+
+def image(size: int = 64, *, batch: int = 1, channels: int = 3) -> Tensor:
+    return torch.randn(batch, channels, size, size)
+
+
+def video(frames: int, size: int, *, batch: int = 1) -> Tensor:
+    return torch.randn(batch, 3, frames, size, size)
+
+
+def load_transformers() -> Any:
+    """transformers imports torchvision where it is installed, which here needs tests.vision first."""
+    from tests.vision import torchvision
+
+    assert torchvision
+    import transformers
+
+    return transformers

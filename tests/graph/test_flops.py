@@ -405,6 +405,14 @@ def test_a_normalisation_costs_its_statistics_its_scaling_and_its_weights(
     assert cost_inside(name, module, x) == Work(flops=steps * x.numel())
 
 
+@pytest.mark.parametrize(("training", "steps"), [(True, 5 + 2), (False, 2 + 2)])
+def test_normalisations_that_take_everything_by_position(training: bool, steps: int) -> None:
+    x, channel = torch.randn(2, 3, 4, 4), torch.rand(3)
+
+    for function in (torch.batch_norm, torch.instance_norm):
+        assert cost(function, x, *[channel] * 4, training, 0.0, 1e-5, False) == Work(flops=steps * x.numel())
+
+
 @pytest.mark.parametrize("module", [nn.Dropout(), nn.Dropout2d(), nn.AlphaDropout()])
 def test_dropout_costs_nothing_outside_training(module: nn.Module) -> None:
     x = torch.randn(2, 3, 4, 4)
@@ -418,6 +426,15 @@ def test_dropout_costs_nothing_outside_training(module: nn.Module) -> None:
     assert total() >= 2 * x.numel()
     module.eval()
     assert total() == 0
+
+
+def test_dropout_is_told_of_training_by_position_or_by_name() -> None:
+    x = torch.randn(2, 3)
+
+    assert cost(torch.dropout, x, 0.5, True) == cost(torch.dropout, x, 0.5, train=True) == Work(flops=12)
+    assert cost(torch.dropout, x, 0.5, False) == cost(torch.dropout, x, 0.5, train=False) == Work(flops=0)
+    assert cost(F.dropout, x) == Work(flops=12)
+    assert cost(F.alpha_dropout, x) == Work(flops=0)
 
 
 def num_connections(function: Callable[[Tensor], Tensor], x: Tensor) -> int:
@@ -473,6 +490,20 @@ def test_an_embedding_is_looked_up_and_a_bag_of_them_summed() -> None:
     assert cost(F.embedding_bag, indices, weight, offsets) == Work(flops=4 * 3)
     assert cost(F.embedding_bag, indices.reshape(2, 2), weight) == Work(flops=4 * 3)
     assert cost(torch.embedding_bag, weight, indices, offsets) == Work(flops=4 * 3)
+
+
+def test_scattered_additions_cost_one_an_element_added() -> None:
+    x, indices, source = torch.zeros(10, 4), torch.tensor([1, 2, 1]), torch.randn(3, 4)
+
+    assert cost(torch.index_add, x, 0, indices, source) == Work(flops=12)
+    assert cost(torch.scatter_add, x, 0, indices[:, None].expand(3, 4), source) == Work(flops=12)
+
+
+def test_distances_cost_three_a_coordinate_of_a_pair() -> None:
+    a, b = torch.randn(2, 3, 5), torch.randn(2, 4, 5)
+
+    assert cost(torch.cdist, a, b) == Work(flops=3 * (2 * 3 * 4) * 5)
+    assert cost(F.pairwise_distance, a[0], b[0, :3]) == Work(flops=3 * 3 * 5)
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,8 @@ class Catcher(TorchFunctionMode):
             kept = self._template(tuple(args), parents)
             kept_kwargs = self._template(kwargs, parents) if kwargs else None
             targets = write_targets(trait, args, kwargs)
-            changed = [(target, tape.memory.before_write(target)) for target in targets]
+            may_grow = kwargs.get("out") is not None
+            changed = [(target, tape.memory.before_write(target, may_grow=may_grow)) for target in targets]
             for target in side_targets(trait, args, kwargs):
                 changed.append((target, tape.memory.before_side_write(target, tape.find(target, self.scope))))
             if trait.exposes:

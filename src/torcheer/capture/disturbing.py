@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from torcheer.capture.replay import Values, replay
+from torcheer.capture.replay import SlotValues, Values, replay
 from torcheer.capture.tape import UPDATED, Record
 
 _SHAPE_ONLY = frozenset(
@@ -30,17 +30,20 @@ def unmoved_parents(record: Record, values: Values, outputs: list[Tensor]) -> li
 
 
 def _moves(record: Record, values: Values, outputs: list[Tensor], parent: int, value: Tensor) -> bool:
-    return any(_gives_other(record, values, outputs, {parent: other}) for other in disturbances(value))
+    slots = [slot for slot, one in enumerate(record.parents) if one == parent]
+    return any(
+        _gives_other(record, values, outputs, dict.fromkeys(slots, other)) for other in disturbances(value)
+    )
 
 
-def _gives_other(record: Record, values: Values, outputs: list[Tensor], changed: dict[int, Tensor]) -> bool:
+def _gives_other(record: Record, values: Values, outputs: list[Tensor], instead: SlotValues) -> bool:
     try:
-        now = replay(record, lambda p: changed[p] if p in changed else values(p))
+        now = replay(record, values, instead)
+        return len(now) != len(outputs) or any(
+            not alike(a, b, exact=True) for a, b in zip(now, outputs, strict=True)
+        )
     except Exception:
         return True  # it looked at the value, and did not like it
-    return len(now) != len(outputs) or any(
-        not alike(a, b, exact=True) for a, b in zip(now, outputs, strict=True)
-    )
 
 
 def _reason(record: Record, values: Values, outputs: list[Tensor], parent: int, value: Tensor) -> str:
@@ -56,8 +59,7 @@ def _reason(record: Record, values: Values, outputs: list[Tensor], parent: int, 
         return "its old value is written over"
     if record.trait.name == "scaled_dot_product_attention" and _num_keys(record, values) == 1:
         return "attention over a single key is that key's value"
-    others = [p for p in dict.fromkeys(record.parents) if p != parent]
-    if others and _hidden_by_others(record, values, parent, value, others):
+    if len(record.parents) > 1 and _hidden_by_others(record, values, parent, value):
         return "the values of its other arguments hide it"
     if record.trait.side_writes and parent in record.parents:
         return "it is a running statistic, which training updates but does not read"
@@ -66,22 +68,26 @@ def _reason(record: Record, values: Values, outputs: list[Tensor], parent: int, 
     return ""
 
 
-def _hidden_by_others(record: Record, values: Values, parent: int, value: Tensor, others: list[int]) -> bool:
-    for disturbed in zip(
-        *(list(disturbances(v)) for v in map(values, others) if v is not None), strict=False
-    ):
-        setting = dict(zip(others, disturbed, strict=False))
-
-        def given(p: int, setting: dict[int, Tensor] = setting) -> Tensor | None:
-            return setting[p] if p in setting else values(p)
-
+def _hidden_by_others(record: Record, values: Values, parent: int, value: Tensor) -> bool:
+    """Whether the parent does move the output once every other argument has some other value."""
+    slots = [slot for slot, one in enumerate(record.parents) if one == parent]
+    others = [slot for slot, one in enumerate(record.parents) if one != parent]
+    for turn in range(5):
+        instead = {slot: _turned(values(record.parents[slot]), turn + slot) for slot in others}
         try:
-            before = replay(record, given)
+            before = replay(record, values, instead)
         except Exception:
             continue
-        if _moves(record, given, before, parent, value):
-            return True
+        for other in disturbances(value):
+            if _gives_other(record, values, before, {**instead, **dict.fromkeys(slots, other)}):
+                return True
     return False
+
+
+def _turned(value: Tensor | None, turn: int) -> Tensor:
+    assert value is not None
+    choices = list(disturbances(value))
+    return choices[turn % len(choices)] if choices else value
 
 
 def _num_keys(record: Record, values: Values) -> int:

@@ -257,7 +257,16 @@ class ModelHistory:
     def model_max_recurrent_loops(self) -> int:
         """How often the most repeated layer ran that feeds back into itself; 1 where none does."""
         layers = self._numbered.layers
-        return max(1, feedback_loops(layers.layer_of, layers.num_passes, self._structure.parents))
+        parents = self._structure.parents
+        return max(1, feedback_loops(layers.layer_of, layers.num_passes, parents, self._depend_on_model_or_input))
+
+    @property
+    def _depend_on_model_or_input(self) -> list[bool]:
+        """Whether an input or a parameter leads to each op: constants that the code works out do not count."""
+        depends: list[bool] = []
+        for record in self._tape.records:
+            depends.append(record.trait is INPUT or any(p < 0 or depends[p] for p in record.parents))
+        return depends
 
     @property
     def model_is_recurrent(self) -> bool:

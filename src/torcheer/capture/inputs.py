@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -81,6 +82,26 @@ def _fits(signature: inspect.Signature, call: Call) -> bool:
     except TypeError:
         return False
     return True
+
+
+def copy_of_containers(call: Call) -> Call:
+    """The same call with lists, dicts and objects of its own: forward may change those it was given."""
+    if not any(isinstance(value, list | dict) or hasattr(value, "__dict__") for value in _values(call)):
+        return call
+    memo: dict[int, Any] = {}
+    for _, tensor in tensors_in((call.args, call.kwargs), into_objects=True):
+        memo[id(tensor)] = tensor
+    for value in _values(call):
+        if isinstance(value, nn.Module):
+            memo[id(value)] = value
+    try:
+        return copy.deepcopy(call, memo)
+    except Exception:  # an object that cannot be copied is used as it is
+        return call
+
+
+def _values(call: Call) -> list[Any]:
+    return [value for value in (*call.args, *call.kwargs.values()) if not isinstance(value, Tensor)]
 
 
 def input_tensors(model: nn.Module, call: Call) -> list[tuple[str, Tensor]]:

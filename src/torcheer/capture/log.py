@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from torcheer.capture.history import ModelHistory, PassFacts
-from torcheer.capture.inputs import Call, bind, check_model, named_root
+from torcheer.capture.inputs import Call, bind, check_model, copy_of_containers, named_root
 from torcheer.capture.modules import addresses_with_params, fast_path_notes, read_tree
 from torcheer.capture.numbering import Numbering
 from torcheer.capture.op import Op
@@ -131,7 +131,7 @@ class _Capture:
     def run(self, call: Call) -> ModelHistory:
         self._start_state = random_state() if self._keeps_all else None
         self._attributes = attributes_of(self._root) if self._keeps_all else []
-        self._call = call if self._keeps_all else None
+        self._call = copy_of_containers(call) if self._keeps_all else None
         self._seed = torch.initial_seed()
         try:
             self._recorder.run(call)

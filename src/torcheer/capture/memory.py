@@ -100,7 +100,12 @@ def byte_range(tensor: Tensor) -> tuple[int, int]:
 
 def private_copy(tensor: Tensor) -> Tensor:
     """The same numbers in memory of their own; gradients still flow where they did."""
-    return unwrapped(tensor).clone()
+    real = unwrapped(tensor)
+    try:
+        return real.clone()
+    except RuntimeError:
+        # A view whose base was written over has no place in the autograd graph any more.
+        return real.detach().clone()
 
 
 def shape_of(tensor: Tensor) -> torch.Size:

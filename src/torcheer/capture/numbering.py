@@ -20,7 +20,7 @@ from typing import Any
 
 from torcheer.capture.iterations import Iterations
 from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import BUFFER, IDENTITY, NOT_CALLS, Record, Tape
+from torcheer.capture.tape import BUFFER, IDENTITY, NOT_CALLS, UPDATED, Record, Tape
 from torcheer.graph.layers import LayerBook
 from torcheer.graph.naming import LabelBook
 from torcheer.graph.places import PlaceBook
@@ -126,9 +126,14 @@ class Numbering:
         way = self._way(record.scope)[0]
         if trait is IDENTITY:
             return (trait.name, -1, way, record.position)
-        # It is told by the ops that wrote or showed its memory.
-        told_by = tuple([self._keys[p] if p >= 0 else p for p in record.parents[1:] or record.parents])
-        return (trait.name, told_by, way, record.position)
+        # It is told by whose memory it is, and by the ops that wrote it.
+        told_by = [self._first_owner(record.parents[0]), *record.parents[1:]] if record.parents else []
+        return (trait.name, tuple([hash(self._keys[p]) if p >= 0 else p for p in told_by]), way)
+
+    def _first_owner(self, op: int) -> int:
+        while op >= 0 and self._tape.records[op].trait is UPDATED:
+            op = self._tape.records[op].parents[0]
+        return op
 
     def _way(self, scope: Scope) -> tuple[Hashable, Scope | None]:
         """The way through the code from the innermost module with parameters down to a scope."""

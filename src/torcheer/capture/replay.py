@@ -16,6 +16,7 @@ from torcheer.capture.state import same_random_state_after
 from torcheer.capture.tape import ALIAS, NOT_CALLS, TENSOR, UPDATED, Context, Record, Tape
 
 Values = Callable[[int], Tensor | None]
+SlotValues = dict[int, Tensor]  # other values for single arguments, by the position of the tensor in the call
 
 _CANNOT = {
     **dict.fromkeys(
@@ -33,6 +34,8 @@ def why_not_replayable(tape: Tape, record: Record) -> str:
         return record.context.note
     if id(record.trait) in NOT_CALLS:
         return "it is no operation"
+    if record.trait.name == "new" and all(isinstance(size, int) for size in record.args[1:]):
+        return _CANNOT["empty"]
     if record.trait.name in _CANNOT:
         return _CANNOT[record.trait.name]
     unkept: list[Unkept] = []
@@ -42,15 +45,18 @@ def why_not_replayable(tape: Tape, record: Record) -> str:
     return f"an argument was too large to keep: {unkept[0].what}" if unkept else ""
 
 
-def replay(record: Record, values: Values) -> list[Tensor]:
+def replay(record: Record, values: Values, instead: SlotValues | None = None) -> list[Tensor]:
     """All outputs of the call, made anew; tensors that it wrote into come last, as when it was recorded."""
+    tensors = [_value(values, parent) for parent in record.parents]
+    for slot, value in (instead or {}).items():
+        tensors[slot] = value
     if record.trait is UPDATED:
-        return [_written_over(record, values)]
+        return [written_over(record.args, tensors)]
     if record.trait is ALIAS:
-        return [_alias(record, values)]
+        return [written_over((record.args[1], record.args[0]), [tensors[0]])]
     if record.context is not None and any(record.context.batch_dims):
-        return [_under_vmap(record, values, record.context.batch_dims)]
-    args, kwargs = _arguments(record, values)
+        return [_under_vmap(record, tensors, record.context.batch_dims)]
+    args, kwargs = _arguments(record, tensors)
     targets = write_targets(record.trait, args, kwargs)
     with torch.no_grad(), _as_recorded(record.context or Context(), kwargs):
         out = record.trait.func(*args, **kwargs)
@@ -58,27 +64,32 @@ def replay(record: Record, values: Values) -> list[Tensor]:
     return made + [target for target in targets if not any(target is tensor for tensor in made)]
 
 
-def _arguments(record: Record, values: Values) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _value(values: Values, parent: int) -> Tensor:
+    value = values(parent)
+    assert value is not None, "an op is replayed only when its parents were kept"
+    return value.detach()
+
+
+def _arguments(record: Record, tensors: list[Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     copies: dict[int, Tensor] = {}
-    parents = iter(record.parents)
+    by_slot = iter(tensors)
     writes = bool(record.context and record.context.num_targets) or bool(record.trait.side_writes)
 
     def fill(leaf: Any) -> Any:
         if leaf is not TENSOR:
             return leaf
-        parent = next(parents)
-        if parent not in copies:
-            value = values(parent)
-            assert value is not None, "an op is replayed only when its parents were kept"
-            copies[parent] = value.detach().clone() if writes else value.detach()
-        return copies[parent]
+        tensor = next(by_slot)
+        if not writes:
+            return tensor
+        # One copy for one tensor: `x.add_(x)` must stay what it is.
+        return copies.setdefault(id(tensor), tensor.clone())
 
     args = map_leaves(tuple(record.args), fill)
     kwargs = map_leaves(dict(record.kwargs or {}), fill)
     return args, kwargs
 
 
-def _under_vmap(record: Record, values: Values, dims: tuple[BatchDims, ...]) -> Tensor:
+def _under_vmap(record: Record, values: list[Tensor], dims: tuple[BatchDims, ...]) -> Tensor:
     """An op that ran inside vmap runs inside vmap again, over the same dimensions."""
     *of_arguments, of_output = [dict(each) for each in dims]
 
@@ -92,9 +103,8 @@ def _under_vmap(record: Record, values: Values, dims: tuple[BatchDims, ...]) -> 
     for level in sorted({level for each in dims for level, _ in each}, reverse=True):
         in_dims = tuple(each.get(level) for each in of_arguments)
         run = torch.vmap(run, in_dims=in_dims, out_dims=of_output.get(level, 0))
-    tensors = [values(parent) for parent in record.parents]
     with torch.no_grad(), _as_recorded(record.context or Context(), {}):
-        out: Tensor = run(*(t.detach() for t in tensors if t is not None))
+        out: Tensor = run(*values)
     return out
 
 
@@ -117,33 +127,30 @@ def _as_recorded(context: Context, kwargs: dict[str, Any]) -> Iterator[None]:
         yield
 
 
-def _written_over(record: Record, values: Values) -> Tensor:
-    """A tensor after other tensors on its memory were written: put each where it lies, then look."""
-    geometries: tuple[Geometry, ...] = record.args
-    parts = [values(parent) for parent in record.parents]
-    start = min(g.offset for g in geometries)
-    size = (
-        max(g.offset + sum((n - 1) * s for n, s in zip(g.shape, g.stride, strict=True)) for g in geometries)
-        + 1
-    )
-    base = parts[0]
-    assert base is not None
-    flat = torch.zeros(size - start, dtype=base.dtype, device=base.device)
-    for geometry, part in zip(geometries, parts, strict=True):
-        assert part is not None
-        flat.as_strided(geometry.shape, geometry.stride, geometry.offset - start).copy_(part.detach())
-    base_at = geometries[0]
-    return flat.as_strided(base_at.shape, base_at.stride, base_at.offset - start)
+def written_over(geometries: tuple[Geometry, ...], parts: list[Tensor]) -> Tensor:
+    """What a tensor shows after others on its memory were written: lay down the bytes, then look.
+
+    The first geometry is that of the tensor itself; where there are fewer parts than geometries the
+    tensor has no bytes of its own.
+    """
+    own = geometries[0]
+    laid = geometries if len(parts) == len(geometries) else geometries[1:]
+    size = parts[0].element_size()
+    places = [_bytes_of(geometry, part.element_size()) for geometry, part in zip(laid, parts, strict=True)]
+    own_places = _bytes_of(own, size)
+    memory = torch.zeros(int(max(p.max() for p in (*places, own_places) if p.numel())) + 1, dtype=torch.uint8)
+    for place, part in zip(places, parts, strict=True):
+        plain = part.detach().cpu().resolve_conj().resolve_neg().contiguous()
+        memory[place.flatten()] = plain.flatten().view(torch.uint8)
+    seen = memory[own_places.flatten()].view(parts[0].dtype).reshape(own.shape)
+    return seen.to(parts[0].device)
 
 
-def _alias(record: Record, values: Values) -> Tensor:
-    known, wanted = record.args
-    value = values(record.parents[0])
-    assert value is not None
-    start = min(known.offset, wanted.offset)
-    reach = [
-        g.offset + sum((n - 1) * s for n, s in zip(g.shape, g.stride, strict=True)) for g in (known, wanted)
-    ]
-    flat = torch.zeros(max(reach) + 1 - start, dtype=value.dtype, device=value.device)
-    flat.as_strided(known.shape, known.stride, known.offset - start).copy_(value.detach())
-    return flat.as_strided(wanted.shape, wanted.stride, wanted.offset - start)
+def _bytes_of(geometry: Geometry, size: int) -> Tensor:
+    """The bytes of its storage that a tensor's elements take, in order."""
+    positions = torch.tensor(geometry.offset)
+    for dim, (length, step) in enumerate(zip(geometry.shape, geometry.stride, strict=True)):
+        shape = [1] * len(geometry.shape)
+        shape[dim] = length
+        positions = positions + (torch.arange(length) * step).reshape(shape)
+    return positions.reshape(-1, 1) * size + torch.arange(size)

@@ -57,7 +57,7 @@ class SharedMemory:
             tensor = tape.values[index]
         return tensor
 
-    def before_write(self, target: Tensor) -> list[int]:
+    def before_write(self, target: Tensor, *, may_grow: bool = False) -> list[int]:
         """Copy what is kept on the target's memory; returns the other ops whose tensors change with it."""
         key = storage_key(target)
         if key is None:
@@ -68,6 +68,8 @@ class SharedMemory:
         first, last = byte_range(target)
         for lying in self._on_storage(key):
             index = lying.op
+            if may_grow:
+                self._protect(index, copies)  # `out=` may make its target larger, over its neighbours
             if lying.last < first or last < lying.first:
                 stay.append(lying)
                 continue

@@ -103,7 +103,6 @@ NOT_CALLS = frozenset(id(t) for t in (INPUT, OUTPUT, BUFFER, SOURCE))
 
 
 def meta_of(tensor: Tensor) -> Meta:
-    grad_fn = tensor.grad_fn
     real = unwrapped(tensor)
     return Meta(
         shape=shape_of(real),
@@ -111,8 +110,15 @@ def meta_of(tensor: Tensor) -> Meta:
         device=real.device,
         num_bytes=num_bytes(real),
         requires_grad=tensor.requires_grad,
-        grad_fn_name=None if grad_fn is None else grad_fn.name(),
+        grad_fn_name=_grad_fn_name(tensor),
     )
+
+
+def _grad_fn_name(tensor: Tensor) -> str | None:
+    try:
+        return None if tensor.grad_fn is None else tensor.grad_fn.name()
+    except RuntimeError:  # a view whose base was written over
+        return None
 
 
 class Tape:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from torcheer.capture.disturbing import alike, unmoved_parents
-from torcheer.capture.inputs import Call, named_root
+from torcheer.capture.inputs import Call, copy_of_containers, named_root
 from torcheer.capture.nesting import map_leaves, tensors_in
 from torcheer.capture.replay import replay, why_not_replayable
 from torcheer.capture.state import restore_random_state, same_model_after, same_random_state_after
@@ -166,7 +166,8 @@ def _call_as_it_was(history: ModelHistory) -> Call:
         # A pass that writes into its input must not write into what was saved.
         return value.detach().clone().requires_grad_(leaf.requires_grad)
 
-    return Call(map_leaves(call.args, fresh), map_leaves(call.kwargs, fresh))
+    again = copy_of_containers(call)  # the kept one must stay as it is
+    return Call(map_leaves(again.args, fresh), map_leaves(again.kwargs, fresh))
 
 
 # --- each op --------------------------------------------------------------------------------

@@ -26,13 +26,18 @@ class LayerBook:
 
 
 def feedback_loops(
-    layer_of: Sequence[int], num_passes: Sequence[int], parents: Sequence[Sequence[int]]
+    layer_of: Sequence[int],
+    num_passes: Sequence[int],
+    parents: Sequence[Sequence[int]],
+    counts: Sequence[bool],
 ) -> int:
     """The passes of the most repeated layer of which a later pass depends on an earlier one.
 
-    Zero when no layer feeds back into itself: a module applied to two inputs is not recurrent.
+    Zero when no layer feeds back into itself: a module applied to two inputs is not recurrent. Only
+    ops that count do: filling in a mask in a loop makes no model recurrent.
     """
-    on_cycle = _layers_on_cycles(layer_of, len(num_passes), parents)
+    counting = {layer for layer, does in zip(layer_of, counts, strict=True) if does}
+    on_cycle = counting.intersection(_layers_on_cycles(layer_of, len(num_passes), parents))
     for layer in sorted(on_cycle, key=lambda one: -num_passes[one]):
         if _feeds_back(layer, layer_of, parents):
             return num_passes[layer]

@@ -503,7 +503,7 @@ class InPlaceFlagTrue(nn.Module):
     input_1 -> sin_1 -> chunk_1, chunk_2, chunk_3
     sin_1 -> add_1
     add_1 -> output_1
-    chunk_1, add_1 -> updated_1 -> output_2
+    chunk_1, add_1 -> updated_1 -> detach_1 -> output_2
     """,
     exempt={"updated_1": OVER},
 )

@@ -23,7 +23,8 @@ TORCHLENS = "TorchLens"
 EXPLAINED = {
     BARE: "the forward pass, nothing else",
     KEEP_OUTPUTS: "a function mode that appends every tensor a torch call returns to a list, as it is: an "
-    "in-place op later changes it, and what `F.multi_head_attention_forward` and its like make inside is not seen",
+    "in-place op later changes it, and nothing is seen of what `F.multi_head_attention_forward` and its like "
+    "make inside",
     KEEP_VALUES: "the same, but it looks inside such functions and clones what an in-place op is about to "
     "overwrite: the least that keeping every value can cost",
     HOOKS: "a forward hook on every leaf module that keeps its output as it is",

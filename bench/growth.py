@@ -24,9 +24,10 @@ SHAPES: dict[str, Callable[[int], nn.Module]] = {
     "unrolled": unrolled_tiny_ops,
     "a loop of in-place ops": LoopOfWrites,
 }
-TEXT = """Tiny ops (8 × 8 numbers, no grad). Time: what the capture takes above the bare forward, divided by the
-ops. Memory: Python's own (tracemalloc), of a history whose graph and labels are built, beyond that of a list
-which keeps the same values; the tensors' data lies outside it, in both."""
+TEXT = """\
+Tiny ops (8 × 8 numbers, no grad). Time: what the capture takes above the bare forward, divided by the ops.
+Memory: Python's own (tracemalloc), of a history whose graph and labels are built, beyond that of a list which
+keeps the same values; the tensors' data lies outside it, in both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ INTRODUCTION = """# Benchmarks
 
 Written by `make bench`; every figure comes from one run of it. Times are ratios: on a machine that others use
 too, all contenders run once a round, in rotated order, and what counts is the median of the ratios within a
-round. In brackets: the fastest run against the other's fastest, which is nearer to a quiet machine. One thread,
-batch of one, random weights.
+round. In brackets: the fastest run against the other's fastest, which is nearer to a quiet machine. One
+thread, batch of one, random weights.
 """
 
 
@@ -114,8 +114,8 @@ def format_figure(figure: float) -> str:
 
 def document(sections: Sequence[Section], about: dict[str, Any]) -> str:
     line = (
-        f"Machine: {about['cores']} cores ({about['architecture']}, {about['system']}), Python {about['python']}, "
-        f"torch {about['torch']}, TorchLens {about['torchlens'] or 'absent'}; "
+        f"Machine: {about['cores']} cores ({about['architecture']}, {about['system']}), "
+        f"Python {about['python']}, torch {about['torch']}, TorchLens {about['torchlens'] or 'absent'}; "
         f"load average {about['load_at_start']} when it started."
     )
     budgets = f"## Budgets\n\n{budget_table(sections)}"

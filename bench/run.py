@@ -38,9 +38,8 @@ def main() -> None:
         sections.append(BENCHES[name](QUICK if options.quick else FULL))
         print(f"\n{sections[-1]}\n", flush=True)
     print(f"## Budgets\n\n{budget_table(sections)}\n")
-    print(
-        f"took {(perf_counter() - started) / 60:.1f} minutes; figures in {_shown(write_json(sections, about))}"
-    )
+    minutes = (perf_counter() - started) / 60
+    print(f"took {minutes:.1f} minutes; figures in {_shown(write_json(sections, about))}")
     if not options.quick and not options.only:
         print(f"tables in {_shown(write_docs(document(sections, about)))}")
 

@@ -31,11 +31,11 @@ def summary(
 
 
 def load_target(target: str) -> tuple[Any, Any, Any]:
-    """Call `package.module:function`; it gives `(model, input_args)` or `(model, input_args, input_kwargs)`."""
+    """Call `package.module:function`; it gives (model, input_args) or (model, input_args, input_kwargs)."""
     module_name, colon, function_name = target.partition(":")
     if not colon or not module_name or not function_name:
         raise InputError(
-            f"{target!r} is not of the form package.module:function, as in examples.alexnet:alexnet_and_image."
+            f"{target!r} is not package.module:function, as in examples.alexnet:alexnet_and_image."
         )
     sys.path.insert(0, str(Path.cwd()))
     try:

@@ -36,7 +36,9 @@ class Program:
 
     def make_inputs(self) -> tuple[Tensor, Tensor]:
         generator = torch.Generator().manual_seed(self.seed)
-        return tuple(torch.randn(shape, generator=generator).requires_grad_(self.requires_grad) for shape in _SHAPES)
+        return tuple(
+            torch.randn(shape, generator=generator).requires_grad_(self.requires_grad) for shape in _SHAPES
+        )
 
     def make_model(self) -> nn.Module:
         namespace: dict[str, Any] = {"torch": torch, "F": F}
@@ -87,7 +89,10 @@ def _rows(text: str) -> list[str]:
 
 
 _TEMPLATES = (
-    [(row.replace("sin({a})", "torch.sin({a})") if row == "sin({a})" else row, "one") for row in _rows(_ONE_NEW)]
+    [
+        (row.replace("sin({a})", "torch.sin({a})") if row == "sin({a})" else row, "one")
+        for row in _rows(_ONE_NEW)
+    ]
     + [(row, "several") for row in _rows(_SEVERAL_NEW)]
     + [(row, "in place") for row in _rows(_IN_PLACE)]
 )

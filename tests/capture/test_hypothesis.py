@@ -24,7 +24,9 @@ tried = settings(
 
 
 def capture(program: Program, layers_to_save: object = "all") -> tl.ModelHistory:
-    return tl.log_forward_pass(program.make_model(), list(program.make_inputs()), layers_to_save=layers_to_save)
+    return tl.log_forward_pass(
+        program.make_model(), list(program.make_inputs()), layers_to_save=layers_to_save
+    )
 
 
 def calls_by_line(history: tl.ModelHistory) -> dict[int, list[tl.Op]]:

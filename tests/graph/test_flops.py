@@ -474,13 +474,27 @@ def test_adaptive_pooling_counts_elements_that_windows_share(size: tuple[int, ..
 
 
 @pytest.mark.parametrize(
-    ("mode", "steps"), [("nearest", 0), ("nearest-exact", 0), ("bilinear", 7), ("bicubic", 31)]
+    ("mode", "num_dims", "steps"),
+    [
+        ("nearest", 2, 0),
+        ("nearest-exact", 2, 0),
+        ("linear", 1, 3),
+        ("bilinear", 2, 7),
+        ("trilinear", 3, 15),
+        ("bicubic", 2, 31),
+    ],
 )
-def test_interpolation_costs_a_weighted_sum_of_its_neighbours(mode: str, steps: int) -> None:
-    x = torch.randn(2, 3, 4, 4)
+def test_interpolation_costs_a_weighted_sum_of_its_neighbours(mode: str, num_dims: int, steps: int) -> None:
+    x = torch.randn(2, 3, *[4] * num_dims)
 
-    assert cost(F.interpolate, x, scale_factor=2.0, mode=mode) == Work(flops=steps * 2 * 3 * 8 * 8)
-    assert cost(F.interpolate, x, size=(2, 2), mode="area") == cost(F.adaptive_avg_pool2d, x, (2, 2))
+    assert cost(F.interpolate, x, None, 2.0, mode) == Work(flops=steps * 2 * 3 * 8**num_dims)
+    assert cost(F.interpolate, x, scale_factor=2.0, mode=mode) == cost(F.interpolate, x, None, 2.0, mode)
+
+
+def test_interpolation_by_area_is_adaptive_pooling() -> None:
+    x = torch.randn(2, 3, 5, 7)
+
+    assert cost(F.interpolate, x, size=(3, 4), mode="area") == cost(F.adaptive_avg_pool2d, x, (3, 4))
 
 
 def test_an_embedding_is_looked_up_and_a_bag_of_them_summed() -> None:

@@ -46,7 +46,7 @@ _IMAGES: tuple[tuple[str, str, str, dict[str, Any], int, dict[str, Any]], ...] =
     ("swin2sr", "Swin2SRForImageSuperResolution", "Swin2SRConfig", {
         **_STAGES, "patch_size": 1, "upscale": 2}, 16, {}),
     ("cvt", "CvtForImageClassification", "CvtConfig", {
-        "embed_dim": [16, 32, 48], "num_heads": [1, 2, 3], "depth": [1, 1, 2]}, 32, {}),
+        "embed_dim": [16, 32, 48], "num_heads": [1, 2, 3], "depth": [1, 2, 3]}, 32, {}),
     ("pvt", "PvtForImageClassification", "PvtConfig", {
         "image_size": 64, "depths": [1, 1, 1, 1], "hidden_sizes": [16, 32, 64, 64],
         "num_attention_heads": [1, 2, 4, 4]}, 64, {}),
@@ -76,7 +76,7 @@ _IMAGES: tuple[tuple[str, str, str, dict[str, Any], int, dict[str, Any]], ...] =
     ("bit", "BitForImageClassification", "BitConfig", {
         "embedding_size": 16, "hidden_sizes": [32, 32, 64, 64], "depths": [1, 1, 1, 1], "num_groups": 4}, 32, {}),
     ("imagegpt", "ImageGPTForImageClassification", "ImageGPTConfig", {
-        "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "vocab_size": VOCAB}, 0, {}),
+        "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "vocab_size": VOCAB}, 16, {}),
     ("upernet", "UperNetForSemanticSegmentation", "UperNetConfig", {"hidden_size": 16, "pool_scales": [1, 2],
         "auxiliary_channels": 8}, 64, {}),
     ("yolos", "YolosForObjectDetection", "YolosConfig", {
@@ -86,15 +86,13 @@ _IMAGES: tuple[tuple[str, str, str, dict[str, Any], int, dict[str, Any]], ...] =
         "descriptor_decoder_dim": 16}, 64, {}),
     ("seggpt", "SegGptModel", "SegGptConfig", {
         **_SMALL, "image_size": [64, 32], "patch_size": 8, "decoder_hidden_size": 8, "mlp_dim": 32,
-        "pretrain_image_size": 32, "merge_index": 0, "intermediate_hidden_state_indices": [0, 1]}, -1, {}),
-    ("vitmatte", "VitMatteForImageMatting", "VitMatteConfig", {}, -2, {}),
-    ("vitpose", "VitPoseForPoseEstimation", "VitPoseConfig", {}, -3, {}),
+        "pretrain_image_size": 32, "merge_index": 0, "intermediate_hidden_state_indices": [0, 1]}, 32, {}),
 )  # fmt: skip
 
 
 def _image_input(name: str, size: int) -> dict[str, Tensor]:
     if name == "imagegpt":
-        return {"input_ids": torch.randint(0, VOCAB - 1, (2, 16))}
+        return {"input_ids": torch.randint(0, VOCAB - 1, (2, size))}
     if name == "seggpt":
         return {
             "pixel_values": image(32), "prompt_pixel_values": image(32), "prompt_masks": image(32),
@@ -111,8 +109,6 @@ def _add_image(
 
 
 for _row in _IMAGES:
-    if _row[0] in ("vitmatte", "vitpose"):
-        continue
     _add_image(*_row)
 
 
@@ -198,7 +194,7 @@ def _maskformer() -> Example:
         out_features=["stage1", "stage2", "stage3", "stage4"])  # fmt: skip
     decoder = transformers.DetrConfig(**{**_DETR, "backbone_config": _small_resnet()})
     sizes = {
-        "backbone_config": backbone, "decoder_config": decoder, "fpn_feature_size": 16, "mask_feature_size": 16,
+        "backbone_config": backbone, "decoder_config": decoder, "fpn_feature_size": 32, "mask_feature_size": 32,
         "num_labels": 5,
     }  # fmt: skip
     return _make("MaskFormerForInstanceSegmentation", "MaskFormerConfig", sizes, pixel_values=image(64))
@@ -210,7 +206,7 @@ def _mask2former() -> Example:
     backbone = transformers.SwinConfig(**{**_STAGES, "depths": [1, 1, 1, 1], "num_heads": [2, 2, 2, 2]},
         out_features=["stage1", "stage2", "stage3", "stage4"])  # fmt: skip
     sizes = {
-        "backbone_config": backbone, "feature_size": 16, "mask_feature_size": 16, "hidden_dim": 32,
+        "backbone_config": backbone, "feature_size": 32, "mask_feature_size": 32, "hidden_dim": 32,
         "encoder_feedforward_dim": 32, "dim_feedforward": 32, "encoder_layers": 1, "decoder_layers": 2,
         "num_attention_heads": 4, "num_queries": 6, "num_labels": 5, "feature_strides": [4, 8, 16, 32],
     }  # fmt: skip
@@ -478,6 +474,7 @@ def _qwen2_vl() -> Example:
     return _make(
         "Qwen2VLForConditionalGeneration", "Qwen2VLConfig", sizes, input_ids=ids,
         pixel_values=torch.randn(16, 3 * 2 * 4 * 4), image_grid_thw=torch.tensor([[1, 4, 4]]),
+        mm_token_type_ids=(ids == VOCAB - 1).long(),
     )  # fmt: skip
 
 

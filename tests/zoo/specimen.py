@@ -37,6 +37,8 @@ class Specimen:
     loops: Loops = Loops.NONE
     # Parts of notes that the history may bear, each for a reason given where it is set.
     notes: tuple[str, ...] = ()
+    # Why tensors come in that are neither inputs nor registered with the model.
+    sources: str = ""
     # Parts of the addresses of outputs that no input leads to.
     constant_outputs: tuple[str, ...] = ()
 

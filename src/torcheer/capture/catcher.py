@@ -80,11 +80,8 @@ class Catcher(TorchFunctionMode):
             return func(*args, **kwargs) if kwargs else func(*args)
         frame = _getframe(1)
         back = frame.f_back
-        site: Site
-        if back is None or id(back.f_code) in _STOPS:
-            site = (frame.f_code, frame.f_lasti)
-        else:
-            site = _site(frame)
+        direct = back is None or id(back.f_code) in _STOPS
+        site: Site = (frame.f_code, frame.f_lasti) if direct else _site(frame)
         if kind != 0 or not self.fast or (kwargs and "out" in kwargs) or _transforms_are_on():
             return self._unusual(trait, args, kwargs or {}, site)
 
@@ -188,6 +185,8 @@ class Catcher(TorchFunctionMode):
                 )
             for target, ops in changed:
                 write = next((first + i for i, tensor in enumerate(made) if tensor is target), first)
+                if may_grow:
+                    ops = sorted({*ops, *tape.memory.lying_under(target, but=write)})
                 tape.memory.after_write(ops, write, target)
         return out
 

@@ -11,14 +11,16 @@ from torcheer.capture.replay import SlotValues, Values, replay
 from torcheer.capture.tape import UPDATED, Record
 
 _SHAPE_ONLY = frozenset(
-    "zeros_like ones_like full_like empty_like rand_like randn_like randint_like new_zeros new_ones new_full new_empty "
-    "new_tensor expand_as view_as reshape_as type_as broadcast_tensors broadcast_to is_same_size resize_as_ "
-    "to type new_empty_strided meshgrid".split()
+    (
+        "zeros_like ones_like full_like empty_like rand_like randn_like randint_like new_zeros new_ones "
+        "new_full new_empty new_tensor expand_as view_as reshape_as type_as broadcast_tensors "
+        "broadcast_to is_same_size resize_as_ to type new_empty_strided meshgrid"
+    ).split()
 )
 
 
 def unmoved_parents(record: Record, values: Values, outputs: list[Tensor]) -> list[tuple[int, str]]:
-    """Parents whose disturbance leaves every output as it was, each with the reason, "" where none is known."""
+    """Parents whose disturbance leaves every output as it was, each with the reason, if one is known."""
     unmoved: list[tuple[int, str]] = []
     for parent in dict.fromkeys(record.parents):
         value = values(parent)

@@ -19,11 +19,11 @@ Recorder = Callable[..., Any]
 _SCRIPT = compile("0", "<script>", "eval")
 
 
-class DispatchWatcher(TorchDispatchMode):
+class DispatchWatcher(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Hands each ATen call to `record`, except below a call that is recorded already."""
 
     def __init__(self, record: Recorder) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._record = record
         self._depth = 0
         self._num_recorded = 0

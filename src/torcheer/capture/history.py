@@ -5,33 +5,33 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, overload
 
-import torch
 from torch import Tensor, nn
 
 from torcheer.capture.numbering import Numbering
 from torcheer.capture.op import Op
-from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Tape
+from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, Read, Tape
 from torcheer.capture.validation import ValidationReport, validate_history
 from torcheer.errors import InputError, LayerNotFoundError
-from torcheer.graph.decisions import Decision, branch_at, followed_by, frame_lines
+from torcheer.graph.decisions import Decision, decide
 from torcheer.graph.layers import feedback_loops
 from torcheer.graph.lookup import Lookup
 from torcheer.graph.modules import ModuleTree
 from torcheer.graph.naming import op_labels
-from torcheer.graph.places import source_lines
+from torcheer.graph.places import Site
 from torcheer.graph.structure import Structure
 from torcheer.graph.text import describe_pass, pass_as_html
 
 _COLUMNS = (
-    "layer_label", "layer_type", "pass_num", "layer_passes_total", "tensor_shape", "tensor_dtype", "tensor_device",
-    "tensor_fsize", "has_saved_activations", "func_applied_name", "function_is_inplace", "func_time_elapsed", "flops",
-    "macs", "parent_layers", "child_layers", "num_params", "containing_module_origin", "modules_exited",
-    "grad_fn_name", "min_distance_from_input", "max_distance_from_input", "min_distance_from_output",
-    "max_distance_from_output", "source",
-)  # fmt: skip
+    *("layer_label", "layer_type", "pass_num", "layer_passes_total"),
+    *("tensor_shape", "tensor_dtype", "tensor_device", "tensor_fsize", "has_saved_activations"),
+    *("func_applied_name", "function_is_inplace", "func_time_elapsed", "flops", "macs", "grad_fn_name"),
+    *("parent_layers", "child_layers", "num_params", "containing_module_origin", "modules_exited"),
+    *("min_distance_from_input", "max_distance_from_input"),
+    *("min_distance_from_output", "max_distance_from_output", "source"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,11 +258,13 @@ class ModelHistory:
         """How often the most repeated layer ran that feeds back into itself; 1 where none does."""
         layers = self._numbered.layers
         parents = self._structure.parents
-        return max(1, feedback_loops(layers.layer_of, layers.num_passes, parents, self._depend_on_model_or_input))
+        return max(
+            1, feedback_loops(layers.layer_of, layers.num_passes, parents, self._depend_on_model_or_input)
+        )
 
     @property
     def _depend_on_model_or_input(self) -> list[bool]:
-        """Whether an input or a parameter leads to each op: constants that the code works out do not count."""
+        """Whether an input or a parameter leads to each op: constants worked out by the code do not."""
         depends: list[bool] = []
         for record in self._tape.records:
             depends.append(record.trait is INPUT or any(p < 0 or depends[p] for p in record.parents))
@@ -274,7 +276,10 @@ class ModelHistory:
 
     @cached_property
     def _decisions(self) -> list[Decision]:
-        return [_decision(self._tape, number) for number in range(len(self._tape.reads))]
+        return [
+            decide(read.site, read.op, read.value, read.name, partial(_sites_after, self._tape, read))
+            for read in self._tape.reads
+        ]
 
     @property
     def conditional_branches(self) -> list[dict[str, Any]]:
@@ -286,9 +291,9 @@ class ModelHistory:
                 "statement": d.statement,
                 "taken": d.taken,
                 "source": d.source,
-                "followed_by": [self._label(op) for op in d.followed],
+                "followed_by": [self._label(read.num_ops + i) for i in range(d.followed)],
             }
-            for d in self._decisions
+            for d, read in zip(self._decisions, self._tape.reads, strict=True)
         ]
 
     @property
@@ -373,7 +378,7 @@ class ModelHistory:
     # --- checks and faces ----------------------------------------------------------------------
 
     def validate(self) -> ValidationReport:
-        """Check the saved values: against a plain forward, by replaying each op, by disturbing its parents."""
+        """Check the saved values: a plain forward, each op replayed, each parent disturbed."""
         return validate_history(self)
 
     def to_pandas(self) -> Any:
@@ -413,43 +418,18 @@ def _num_bytes(value: Any) -> int:
     return value.numel() * value.element_size() if isinstance(value, Tensor) else 0
 
 
-def _decision(tape: Tape, number: int) -> Decision:
-    read = tape.reads[number]
-    lines = source_lines(read.site)
-    frames = frame_lines(read.site)
-    branch, code = None, None
-    if frames:
-        code, line = frames[-1]
-        branch = branch_at(code, line, read.value) if _is_plain(read.value) else None
-    followed: tuple[int, ...] = ()
-    if branch is not None and code is not None:
-        following = _sites_after(tape, number)
-        count = followed_by(branch, len(frames) - 1, code, [frame_lines(site) for site in following])
-        followed = tuple(range(read.num_ops, read.num_ops + count))
-    return Decision(
-        op=read.op,
-        value=read.value,
-        how=read.name,
-        source=lines[0] if lines else None,
-        statement="" if branch is None else branch.statement,
-        taken="" if branch is None else branch.taken,
-        followed=followed,
-    )
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, bool | int | float)
-
-
-def _sites_after(tape: Tape, number: int) -> list[tuple[Any, ...]]:
+def _sites_after(tape: Tape, read: Read) -> Iterator[Site]:
     """The sites of the ops after a decision, seen from the forward that decided, until its end."""
-    read = tape.reads[number]
-    sites: list[tuple[Any, ...]] = []
-    for record in tape.records[read.num_ops :]:
+    pending = 0
+    for op in range(read.num_ops, len(tape.records)):
+        record = tape.records[op]
         scope, site = record.scope, record.site
         while scope is not read.scope and scope.parent is not None and scope.depth > read.scope.depth:
             site, scope = scope.site, scope.parent
-        if scope is not read.scope or id(record.trait) in NOT_CALLS or len(sites) > 10_000:
+        if scope is not read.scope or record.trait is OUTPUT:
             break
-        sites.append(site)
-    return sites
+        # A buffer or constant goes with the op that uses it, which comes next.
+        pending += 1
+        if site:
+            yield from [site] * pending
+            pending = 0

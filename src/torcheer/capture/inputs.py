@@ -66,7 +66,7 @@ def bind(model: nn.Module, input_args: Any, input_kwargs: Mapping[str, Any] | No
 
 def _choices(value: Any, kwargs: dict[str, Any]) -> list[Call]:
     if value is None:
-        return [Call((), kwargs), Call((None,), kwargs)]
+        return [Call((), kwargs)]
     if isinstance(value, Tensor):
         return [Call((value,), kwargs)]
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from torcheer.capture.modules import addresses_with_params, fast_path_notes, rea
 from torcheer.capture.numbering import Numbering
 from torcheer.capture.op import Op
 from torcheer.capture.recorder import Recorder
+from torcheer.capture.rerunning import as_before_the_pass
 from torcheer.capture.saving import Saver, Selection, StopPass, Treatment, select
 from torcheer.capture.state import attributes_of, changed_attributes, random_state, seed_everything
 from torcheer.capture.tape import Tape
@@ -30,7 +32,7 @@ def log_forward_pass(
     *,
     layers_to_save: Any = "all",
     keep_unsaved_layers: bool = True,
-    output_device: str = "same",
+    output_device: str | torch.device = "same",
     activation_postfunc: Callable[[torch.Tensor], Any] | None = None,
     detach_saved_tensors: bool = False,
     save_function_args: bool = False,
@@ -41,8 +43,8 @@ def log_forward_pass(
     """Run a forward pass and return every operation of it.
 
     - `model`: any `nn.Module`, as it is. Its result, random draws and buffers are those of a plain forward.
-    - `input_args`, `input_kwargs`: what forward takes: a tensor, a list or tuple of arguments, a dict of named
-      ones, nested as you like.
+    - `input_args`, `input_kwargs`: what forward takes: a tensor, a list or tuple of arguments, a dict of
+      named ones, nested as you like.
     - `layers_to_save`: `'all'`, `'none'`, a list of labels, module addresses, indices or parts of labels, or
       a function of an op. Only what is chosen is kept alive.
     - `keep_unsaved_layers`: False leaves ops without a saved value out of the listing.
@@ -57,17 +59,27 @@ def log_forward_pass(
     check_model(model)
     if vis_opt not in _VIS_OPTIONS:
         raise InputError(f"vis_opt must be one of {', '.join(map(repr, _VIS_OPTIONS))}, not {vis_opt!r}.")
-    if not isinstance(output_device, str):
-        output_device = str(output_device)
     root = named_root(model)
     call = bind(model, input_args, input_kwargs)
     addresses = frozenset(address for address, _ in root.named_modules(remove_duplicate=False) if address)
     save = select(layers_to_save, addresses, "layers_to_save")
     stop = select(stop_after, addresses, "stop_after") if stop_after is not None else Selection()
-    treatment = Treatment(postfunc=activation_postfunc, detach=detach_saved_tensors, device=output_device)
+    treatment = Treatment(
+        postfunc=activation_postfunc, detach=detach_saved_tensors, device=str(output_device)
+    )
     if random_seed is not None:
         seed_everything(random_seed)
-    history = _Capture(model, root, save, stop, treatment, save_function_args, keep_unsaved_layers).run(call)
+    order = _Order(
+        save=save,
+        stop=stop,
+        treatment=treatment,
+        keep_arguments=save_function_args,
+        keep_unsaved=keep_unsaved_layers,
+    )
+    capture = _Capture(model, root, order)
+    history = capture.run(call)
+    if capture.surprises:
+        history = _capture_again(model, root, order, history, capture.surprises)
     if vis_opt != "none":
         warnings.warn(
             "this version draws no pictures yet: vis_opt is accepted and the history is complete.",
@@ -76,28 +88,47 @@ def log_forward_pass(
     return history
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """What is to be kept, and where the pass may end."""
+
+    save: Selection
+    stop: Selection
+    treatment: Treatment
+    keep_arguments: bool
+    keep_unsaved: bool
+
+
+def _capture_again(
+    model: nn.Module, root: nn.Module, order: _Order, first: ModelHistory, surprises: list[int]
+) -> ModelHistory:
+    """Something that no call shows wrote into kept values: run once more, and copy every value at once."""
+    with as_before_the_pass(first, model) as call:
+        again = _Capture(model, root, order, copy_all=True).run(call)
+    labels = ", ".join(first._label(op) for op in surprises[:3])
+    again._tape.warnings.append(
+        f"the outputs of {labels} were written by something that no torch call in Python shows: the pass was "
+        "run a second time, and every value copied as soon as it was there."
+    )
+    return again
+
+
 class _Capture:
     """The parts of one capture, put together."""
 
-    def __init__(
-        self,
-        model: nn.Module,
-        root: nn.Module,
-        save: Selection,
-        stop: Selection,
-        treatment: Treatment,
-        keep_arguments: bool,
-        keep_unsaved: bool,
-    ) -> None:
+    def __init__(self, model: nn.Module, root: nn.Module, order: _Order, copy_all: bool = False) -> None:
+        save, stop, treatment = order.save, order.stop, order.treatment
         self._model = model
         self._root = root
         self._save = save
         self._stop = stop
         self._treatment = treatment
-        self._keep_unsaved = keep_unsaved
+        self._keep_unsaved = order.keep_unsaved
+        self._copy_all = copy_all
+        self.surprises: list[int] = []
         # Everything by reference, nothing to decide: the way that costs least.
         plain = save.everything and not treatment.changes_values and not treatment.detach
-        self._tape = Tape(root, keep_all=plain)
+        self._tape = Tape(root, keep_all=plain, copy_all=copy_all)
         self._keeps_all = plain
         with_params: list[frozenset[str]] = []
 
@@ -115,7 +146,7 @@ class _Capture:
                 save if not plain else Selection(),
                 stop,
                 treatment,
-                keep_arguments,
+                order.keep_arguments,
                 self._op_now,
             )
             self._tape.on_commit = self._saver.on_commit
@@ -123,7 +154,7 @@ class _Capture:
             model,
             root,
             self._tape,
-            fast=self._saver is None,
+            fast=self._saver is None and not copy_all,
             on_module_exit=None if self._saver is None else self._saver.on_module_exit,
         )
         self._history: ModelHistory | None = None
@@ -147,6 +178,8 @@ class _Capture:
             except AttributeError:
                 pass
             raise
+        if self._keeps_all:
+            self.surprises = self._tape.memory.surprises()
         history = self._finish()
         self._check_keys(history)
         return history

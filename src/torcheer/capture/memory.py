@@ -49,7 +49,7 @@ class Geometry(NamedTuple):
 def geometry_of(tensor: Tensor) -> Geometry:
     real = unwrapped(tensor)
     try:
-        return Geometry(tuple(real.shape), tuple(real.stride()), real.storage_offset())
+        return Geometry(tuple(real.shape), tuple(real.stride()), int(real.storage_offset()))
     except (RuntimeError, NotImplementedError):
         return Geometry(tuple(real.shape), (), 0)
 
@@ -114,6 +114,14 @@ def shape_of(tensor: Tensor) -> torch.Size:
         return tensor.shape
     except RuntimeError:
         return torch.Size((tensor.size(0),))
+
+
+def version_of(tensor: Tensor) -> int:
+    """How often its memory was written in place, as torch counts; 0 where torch does not."""
+    try:
+        return tensor._version
+    except RuntimeError:  # made in inference mode
+        return 0
 
 
 def num_bytes(tensor: Tensor) -> int:

@@ -76,6 +76,6 @@ def fast_path_notes(root: nn.Module) -> Iterator[str]:
     kinds = {type(module).__name__ for module in root.modules() if isinstance(module, fused)}
     if kinds:
         yield (
-            f"{', '.join(sorted(kinds))} may run a fused kernel in a plain forward, and ran its ordinary path here: "
-            "the results agree to rounding, not bit for bit."
+            f"{', '.join(sorted(kinds))} may run a fused kernel in a plain forward, and ran the usual path "
+            "here: the results agree to rounding, not bit for bit."
         )

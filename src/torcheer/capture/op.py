@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -18,6 +18,9 @@ from torcheer.graph.text import describe_op
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,9 +217,10 @@ class Op:
         return values
 
     @staticmethod
-    def _fill(template: Any, values: list[Any]) -> Any:
+    def _fill(template: T, values: list[Any]) -> T:
         rest = iter(values)
-        return map_leaves(template, lambda leaf: next(rest) if leaf is TENSOR else leaf)
+        filled: T = map_leaves(template, lambda leaf: next(rest) if leaf is TENSOR else leaf)
+        return filled
 
     @property
     def function_is_inplace(self) -> bool:
@@ -422,7 +426,7 @@ def _num_slots(template: Any) -> int:
 
 
 def _is_torchs(file: str) -> bool:
-    return file.startswith(_TORCH_HOME) or file.startswith("<")
+    return file.startswith((_TORCH_HOME, "<"))
 
 
 _TORCH_HOME = torch.__file__.removesuffix("__init__.py")

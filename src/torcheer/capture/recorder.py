@@ -79,8 +79,8 @@ class Recorder:
     def _in_place(self) -> Iterator[None]:
         if getattr(_in_capture, "model", None) is not None:
             raise CaptureError(
-                f"a capture of {_in_capture.model} is running in this thread: log_forward_pass cannot be called from "
-                "inside a model that is being captured. Take that call out of forward."
+                f"a capture of {_in_capture.model} is running in this thread: log_forward_pass cannot be "
+                "called from inside a model that is being captured. Take that call out of forward."
             )
         _in_capture.model = type(self._root).__name__
         try:

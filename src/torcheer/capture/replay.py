@@ -20,7 +20,9 @@ SlotValues = dict[int, Tensor]  # other values for single arguments, by the posi
 
 _CANNOT = {
     **dict.fromkeys(
-        "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_".split(),
+        (
+            "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_"
+        ).split(),
         "its output is undefined until it is written",
     ),
     **dict.fromkeys(["grad", "backward"], "it runs the autograd graph of the pass"),
@@ -49,7 +51,7 @@ def replay(record: Record, values: Values, instead: SlotValues | None = None) ->
     """All outputs of the call, made anew; tensors that it wrote into come last, as when it was recorded."""
     tensors = [_value(values, parent) for parent in record.parents]
     for slot, value in (instead or {}).items():
-        tensors[slot] = value
+        tensors[slot] = _requiring_grad_as(value, tensors[slot])
     if record.trait is UPDATED:
         return [written_over(record.args, tensors)]
     if record.trait is ALIAS:
@@ -67,7 +69,12 @@ def replay(record: Record, values: Values, instead: SlotValues | None = None) ->
 def _value(values: Values, parent: int) -> Tensor:
     value = values(parent)
     assert value is not None, "an op is replayed only when its parents were kept"
-    return value.detach()
+    return _requiring_grad_as(value.detach(), value)
+
+
+def _requiring_grad_as(value: Tensor, other: Tensor) -> Tensor:
+    """torch chooses some kernels by this flag, also where no gradient is wanted."""
+    return value.requires_grad_(other.requires_grad) if value.is_leaf and other.requires_grad else value
 
 
 def _arguments(record: Record, tensors: list[Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -35,7 +35,7 @@ class Scope:
         self, parent: Scope | None, address: str | None, name: str, site: Site, first_op: int
     ) -> None:
         self.parent = parent
-        self.depth = 0 if parent is None else parent.depth + 1
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.address = address  # None for a function
         self.name = name  # class or function
         self.func: Any = None

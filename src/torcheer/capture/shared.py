@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torch import Tensor
 
-from torcheer.capture.memory import Geometry, byte_range, geometry_of, overlap, private_copy, storage_key
+from torcheer.capture.memory import (
+    Geometry,
+    byte_range,
+    geometry_of,
+    overlap,
+    private_copy,
+    storage_key,
+    version_of,
+)
 
 if TYPE_CHECKING:
     from torcheer.capture.tape import Tape
@@ -44,6 +52,7 @@ class SharedMemory:
         self._exposed: set[int] = set()
         self._by_grad_fn: dict[object, int] = {}
         self._num_graph_seen = 0
+        self._versions: dict[int | None, set[int]] = {}
         self.stale: dict[int, list[Write]] = {}
 
     def live(self, index: int) -> Tensor | None:
@@ -83,6 +92,17 @@ class SharedMemory:
         self._by_storage[key] = stay
         return changed
 
+    def lying_under(self, target: Tensor, but: int) -> list[int]:
+        """Ops whose tensors a target lies on that has just grown."""
+        key = storage_key(target)
+        found = [] if key is None else [lying.op for lying in self._on_storage(key) if lying.op != but]
+        live = [(op, self.live(op)) for op in found]
+        return [
+            op
+            for op, tensor in live
+            if tensor is not None and tensor is not target and overlap(tensor, target)
+        ]
+
     def before_side_write(self, target: Tensor, op: int) -> list[int]:
         """The same for a write that makes no node of its own: the target's next use shows it."""
         changed = [*self.before_write(target), op]
@@ -91,7 +111,24 @@ class SharedMemory:
             self._by_storage[key].append(Lying(op, *byte_range(target)))
         return changed
 
+    def note_version(self, tensor: Tensor) -> None:
+        """This state of a tensor's memory is one that we know of."""
+        version = version_of(tensor)
+        if version:
+            self._versions.setdefault(storage_key(tensor), set()).add(version)
+
+    def surprises(self) -> list[int]:
+        """Ops whose kept value was written since by something that nobody saw."""
+        found: list[int] = []
+        for index, value in enumerate(self._tape.values):
+            if value is not None and index not in self._tape.private:
+                version = version_of(value)
+                if version and version not in self._versions.get(storage_key(value), ()):
+                    found.append(index)
+        return found
+
     def after_write(self, changed: list[int], write: int, target: Tensor) -> None:
+        self.note_version(target)
         for index in changed:
             self.stale.setdefault(index, []).append(Write(write, geometry_of(target)))
 
@@ -110,6 +147,8 @@ class SharedMemory:
         return bool(self._exposed)
 
     def is_exposed(self, tensor: Tensor) -> bool:
+        if self._tape.copy_all:
+            return True
         return bool(self._exposed) and storage_key(tensor) in self._exposed
 
     def was_changed_outside(self, index: int, tensor: Tensor) -> bool:

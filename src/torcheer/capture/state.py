@@ -23,7 +23,7 @@ class RandomState(NamedTuple):
 
 def random_state() -> RandomState:
     numpy = sys.modules.get("numpy")
-    devices = {"cuda": torch.cuda.get_rng_state_all()} if torch.cuda.is_initialized() else {}
+    devices = {"cuda": torch.cuda.get_rng_state_all()} if torch.cuda._initialized else {}
     return RandomState(
         random.getstate(), None if numpy is None else numpy.random.get_state(), torch.get_rng_state(), devices
     )

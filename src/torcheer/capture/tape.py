@@ -124,7 +124,7 @@ def _grad_fn_name(tensor: Tensor) -> str | None:
 class Tape:
     """Everything recorded in one pass."""
 
-    def __init__(self, root: nn.Module, keep_all: bool) -> None:
+    def __init__(self, root: nn.Module, keep_all: bool, copy_all: bool = False) -> None:
         self.records: list[Record] = []
         self.values: list[Tensor | None] = []
         self.metas: dict[int, Meta] = {}
@@ -138,6 +138,7 @@ class Tape:
         self.refs: dict[int, weakref.ref[Tensor]] = {}  # of ops whose value is not the tensor itself
         self.private: set[int] = set()  # ops whose value is a copy that nothing else shares
         self.keep_all = keep_all
+        self.copy_all = copy_all  # keep no value by reference
         self.on_commit: Callable[[int, Tensor], None] | None = None
         self.lock = threading.RLock()
         self.memory = SharedMemory(self)
@@ -189,6 +190,7 @@ class Tape:
 
     def _register(self, tensor: Tensor, address: str, scope: Scope) -> int:
         if isinstance(tensor, nn.Parameter):
+            self.memory.note_version(tensor)
             self.params.append((address, tensor))
             index = self.owner[id(tensor)] = -len(self.params)
             return index
@@ -218,9 +220,10 @@ class Tape:
             name = tensor.grad_fn.name().removesuffix("Backward").removesuffix("Backward0")
             trait = own_trait(_nothing, name.lower().replace("_", "").replace("::", "") or "unseen")
             note = "made by an operation that no Python call shows"
+            where = scope.module().address or "the model"
             self.warnings.append(
-                f"a tensor of shape {tuple(tensor.shape)} in {scope.module().address or 'the model'} was made by "
-                f"{tensor.grad_fn.name()}, which no torch call in Python shows: it stands as a node of its own."
+                f"a tensor of shape {tuple(tensor.shape)} in {where} was made by {tensor.grad_fn.name()}, "
+                "which no torch call in Python shows: it stands as a node of its own."
             )
             return self._add_node(trait, parents, tensor, scope, Context(note=note))
         return self._add_node(
@@ -238,6 +241,7 @@ class Tape:
         context: Context | None,
         args: tuple[Any, ...] = (),
     ) -> int:
+        self.memory.note_version(tensor)
         return self.commit(Record(trait, args, None, parents, scope, (), 0.0, 0, context), tensor)
 
     def add_node(self, trait: Trait, parents: tuple[int, ...], tensor: Tensor, scope: Scope) -> int:
@@ -253,7 +257,8 @@ class Tape:
             self.owner[id(tensor)] = index
             plain = type(tensor) is Tensor or type(tensor) is nn.Parameter
             wrapped = not plain or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-            if self.keep_all and not wrapped and not self.memory.is_exposed(tensor):
+            by_reference = not wrapped and not self.memory.is_exposed(tensor)
+            if self.keep_all and by_reference:
                 self.values.append(tensor)
             else:
                 self.values.append(None)

@@ -22,7 +22,7 @@ def recording_new_threads(make_mode: Callable[[], TorchFunctionMode]) -> Iterato
     local = threading.local()
     open_now = [True]
 
-    def profile(frame: Any, event: str, argument: Any) -> None:
+    def profile(frame: Any, event: Any, argument: Any) -> None:
         mode = getattr(local, "mode", None)
         if mode is None and open_now[0] and event == "call":
             local.mode = make_mode()
@@ -41,4 +41,4 @@ def recording_new_threads(make_mode: Callable[[], TorchFunctionMode]) -> Iterato
         yield
     finally:
         open_now[0] = False
-        threading.setprofile(before)  # type: ignore[arg-type]
+        threading.setprofile(before)

@@ -56,45 +56,59 @@ class Trait:
 
 
 RANDOM = frozenset(
-    "dropout dropout_ alpha_dropout alpha_dropout_ feature_dropout feature_dropout_ feature_alpha_dropout "
-    "feature_alpha_dropout_ native_dropout dropout1d dropout2d dropout3d bernoulli bernoulli_ multinomial normal "
-    "normal_ uniform_ rand rand_like randn randn_like randint randint_like randperm poisson exponential_ "
-    "geometric_ log_normal_ cauchy_ random_ rrelu rrelu_ rrelu_with_noise rrelu_with_noise_ binomial "
-    "_sample_dirichlet _standard_gamma fractional_max_pool2d fractional_max_pool3d gumbel_softmax "
-    "scaled_dot_product_attention lstm gru rnn_tanh rnn_relu trunc_normal_ kaiming_uniform_ kaiming_normal_ "
-    "xavier_uniform_ xavier_normal_ orthogonal_ sparse_ _fused_sdp_choice".split()
+    (
+        "dropout dropout_ alpha_dropout alpha_dropout_ feature_dropout feature_dropout_ "
+        "feature_alpha_dropout feature_alpha_dropout_ native_dropout dropout1d dropout2d dropout3d "
+        "bernoulli bernoulli_ multinomial normal normal_ uniform_ rand rand_like randn randn_like randint "
+        "randint_like randperm poisson exponential_ geometric_ log_normal_ cauchy_ random_ rrelu rrelu_ "
+        "rrelu_with_noise rrelu_with_noise_ binomial _sample_dirichlet _standard_gamma "
+        "fractional_max_pool2d fractional_max_pool3d gumbel_softmax scaled_dot_product_attention lstm gru "
+        "rnn_tanh rnn_relu trunc_normal_ kaiming_uniform_ kaiming_normal_ xavier_uniform_ xavier_normal_ "
+        "orthogonal_ sparse_ _fused_sdp_choice"
+    ).split()
 )
 # Name ends in an underscore, but no value changes.
 _NO_WRITE = frozenset(["requires_grad_", "share_memory_", "rename_"])
 _WRITE_DUNDERS = frozenset(
-    "__setitem__ __iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __ipow__ __iand__ __ior__ "
-    "__ixor__ __ilshift__ __irshift__ __imatmul__".split()
+    (
+        "__setitem__ __iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __ipow__ __iand__ "
+        "__ior__ __ixor__ __ilshift__ __irshift__ __imatmul__"
+    ).split()
 )
 # Written in Python, but their inside is no part of the model's mathematics, or is made of no torch calls.
 _CLOSED = frozenset(
-    "__repr__ __str__ __format__ __deepcopy__ __reduce_ex__ __reduce__ __setstate__ __array__ __array_wrap__ "
-    "__dlpack__ __dlpack_device__ __len__ __hash__ __dir__ backward grad register_hook retain_grad storage "
-    "_typed_storage storage_type share_memory_ is_shared register_post_accumulate_grad_hook _reduce_ex_internal "
-    "__cuda_array_interface__ module_load dim_order".split()
+    (
+        "__repr__ __str__ __format__ __deepcopy__ __reduce_ex__ __reduce__ __setstate__ __array__ "
+        "__array_wrap__ __dlpack__ __dlpack_device__ __len__ __hash__ __dir__ backward grad register_hook "
+        "retain_grad storage _typed_storage storage_type share_memory_ is_shared "
+        "register_post_accumulate_grad_hook _reduce_ex_internal __cuda_array_interface__ module_load "
+        "dim_order"
+    ).split()
 )
 _NO_TENSOR = frozenset(
-    "shape dtype device layout requires_grad is_leaf grad_fn ndim is_cuda is_sparse is_quantized is_meta is_nested "
-    "is_cpu is_mkldnn is_mps is_xpu is_vulkan is_sparse_csr name names output_nr _version _backward_hooks retains_grad "
-    "nbytes itemsize volatile _cdata is_ipu is_xla is_maia is_mtia _post_accumulate_grad_hooks "
-    "size dim stride numel nelement element_size is_contiguous is_floating_point is_complex is_signed storage_offset "
-    "data_ptr get_device is_inference is_pinned is_neg is_conj ndimension __len__ __repr__ __format__ "
-    "is_same_size is_set_to has_names _set_grad_enabled __dlpack_device__ register_hook retain_grad type_promotion "
-    "result_type promote_types can_cast get_default_dtype is_tensor is_storage is_grad_enabled __hash__ "
-    "untyped_storage_offset set_default_dtype "
-    "register_post_accumulate_grad_hook dim_order is_coalesced sparse_dim dense_dim _is_view _is_zerotensor "
-    "_has_symbolic_sizes_strides".split()
+    (
+        "shape dtype device layout requires_grad is_leaf grad_fn ndim is_cuda is_sparse is_quantized "
+        "is_meta is_nested is_cpu is_mkldnn is_mps is_xpu is_vulkan is_sparse_csr name names output_nr "
+        "_version _backward_hooks retains_grad nbytes itemsize volatile _cdata is_ipu is_xla is_maia "
+        "is_mtia _post_accumulate_grad_hooks size dim stride numel nelement element_size is_contiguous "
+        "is_floating_point is_complex is_signed storage_offset data_ptr get_device is_inference is_pinned "
+        "is_neg is_conj ndimension __len__ __repr__ __format__ is_same_size is_set_to has_names "
+        "_set_grad_enabled __dlpack_device__ register_hook retain_grad type_promotion result_type "
+        "promote_types can_cast get_default_dtype is_tensor is_storage is_grad_enabled __hash__ "
+        "untyped_storage_offset set_default_dtype register_post_accumulate_grad_hook dim_order "
+        "is_coalesced sparse_dim dense_dim _is_view _is_zerotensor _has_symbolic_sizes_strides"
+    ).split()
 )
 _READS = frozenset(
-    "__bool__ __int__ __float__ __index__ __complex__ item tolist is_nonzero equal allclose __contains__".split()
+    (
+        "__bool__ __int__ __float__ __index__ __complex__ item tolist is_nonzero equal allclose __contains__"
+    ).split()
 )
 _EXPOSES = frozenset(
-    "numpy __array__ __dlpack__ storage untyped_storage _typed_storage from_numpy from_dlpack frombuffer "
-    "__cuda_array_interface__".split()
+    (
+        "numpy __array__ __dlpack__ storage untyped_storage _typed_storage from_numpy from_dlpack "
+        "frombuffer __cuda_array_interface__"
+    ).split()
 )
 # Ordinary names that update running statistics all the same: name -> which arguments.
 _SIDE_WRITES: dict[str, tuple[int, ...]] = {
@@ -161,7 +175,9 @@ def _learn_writes(trait: Trait, is_setter: bool) -> None:
 
 
 def _schema_writes(func: OpOverload | OpOverloadPacket) -> tuple[int | str, ...]:
-    overload = getattr(func, func.overloads()[0]) if isinstance(func, OpOverloadPacket) else func
+    overload: Any = func
+    if isinstance(func, OpOverloadPacket):
+        overload = getattr(func, func.overloads()[0])  # type: ignore[no-untyped-call]
     return tuple(
         position if not argument.kwarg_only else argument.name
         for position, argument in enumerate(overload._schema.arguments)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,12 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from torcheer.capture.disturbing import alike, unmoved_parents
-from torcheer.capture.inputs import Call, copy_of_containers, named_root
-from torcheer.capture.nesting import map_leaves, tensors_in
+from torcheer.capture.inputs import Call
+from torcheer.capture.nesting import tensors_in
 from torcheer.capture.replay import replay, why_not_replayable
-from torcheer.capture.state import restore_random_state, same_model_after, same_random_state_after
-from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT
+from torcheer.capture.rerunning import as_before_the_pass
+from torcheer.capture.state import same_model_after, same_random_state_after
+from torcheer.capture.tape import NOT_CALLS, OUTPUT
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class ValidationReport:
         verdict = "valid" if self else f"{len(self.failures)} failures"
         forward = "the output equals a plain forward" if self.forward_checked else "no plain forward was run"
         lines = [
-            f"{verdict}: {self.num_replayed} of {self.num_ops} ops replayed, {self.num_disturbed} parents disturbed; "
-            f"{forward if self else 'see below'}."
+            f"{verdict}: {self.num_replayed} of {self.num_ops} ops replayed, "
+            f"{self.num_disturbed} parents disturbed; {forward if self else 'see below'}."
         ]
         lines += [f"\tFAILED {finding}" for finding in self.failures]
         lines += [f"\texempt {finding}" for finding in self.exemptions]
@@ -106,14 +106,8 @@ def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
         report.exemptions.append(Finding(layer="plain forward", why=f"not run: {why}"))
         return
     saved = [history._saved_value(op) for op in history._structure.outputs]
-    with ExitStack() as stack:
-        stack.enter_context(same_random_state_after())
-        stack.enter_context(same_model_after(model))
-        for module, name, value in history._facts.old_attributes:
-            setattr(module, name, value)
-        _put_buffers_back(history, model)
-        restore_random_state(facts.start_state)
-        result = plain_forward(model, _call_as_it_was(history))
+    with as_before_the_pass(history, model) as call:
+        result = plain_forward(model, call)
     plain = [tensor for _, tensor in tensors_in(result, into_objects=True)]
     report.forward_checked = True
     if len(plain) != len(saved):
@@ -129,45 +123,8 @@ def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
 
 def plain_forward(model: nn.Module, call: Call) -> Any:
     """The model's own forward, with a mode that does nothing, so that it takes the same path."""
-    with torch.no_grad() if not torch.is_grad_enabled() else torch.enable_grad(), IdleMode():
+    with IdleMode():
         return model(*call.args, **call.kwargs)
-
-
-def _put_buffers_back(history: ModelHistory, model: nn.Module) -> None:
-    """Give the model copies of its buffers as they were when the pass first used them."""
-    tape, root = history._tape, named_root(model)
-    seen: set[str] = set()
-    for op, record in enumerate(tape.records):
-        address = tape.addresses.get(op)
-        if record.trait is not BUFFER or address is None or address in seen:
-            continue
-        seen.add(address)
-        owner_address, _, name = address.rpartition(".")
-        value = tape.values[op]
-        owner = root.get_submodule(owner_address)
-        if value is not None and not isinstance(owner, torch.jit.ScriptModule):
-            owner._buffers[name] = value.detach().clone()
-
-
-def _call_as_it_was(history: ModelHistory) -> Call:
-    """The input as it was before the pass, also where the model wrote into it."""
-    tape = history._tape
-    call: Call = history._facts.call
-    originals = {
-        id(tensor): tape.values[op]
-        for op, tensor in tape.input_tensors.items()
-        if tape.records[op].trait is INPUT
-    }
-
-    def fresh(leaf: Any) -> Any:
-        value = originals.get(id(leaf)) if isinstance(leaf, Tensor) else None
-        if value is None:
-            return leaf
-        # A pass that writes into its input must not write into what was saved.
-        return value.detach().clone().requires_grad_(leaf.requires_grad)
-
-    again = copy_of_containers(call)  # the kept one must stay as it is
-    return Call(map_leaves(again.args, fresh), map_leaves(again.kwargs, fresh))
 
 
 # --- each op --------------------------------------------------------------------------------
@@ -272,7 +229,10 @@ def validate_saved_activations(
     *,
     random_seed: int | None = None,
 ) -> ValidationReport:
-    """Capture a pass and check it: see `ModelHistory.validate`. The model and the generators are left as they were."""
+    """Capture a pass and check it, as `ModelHistory.validate` does.
+
+    The model and the random generators are left as they were.
+    """
     from torcheer.capture.log import log_forward_pass
 
     with same_model_after(model), same_random_state_after():

@@ -112,5 +112,6 @@ class Lookup:
         elif near:
             hint = f": did you mean {' or '.join(repr(name) for name in near)}?"
         return LayerNotFoundError(
-            f"layer {key!r} is not in this pass{hint}. history.layer_labels and history.module_addresses list them all."
+            f"layer {key!r} is not in this pass{hint}. "
+            "history.layer_labels and history.module_addresses list them all."
         )

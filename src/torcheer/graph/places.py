@@ -6,6 +6,7 @@ that is running and the op, outermost first. It is cheap to take and is only rea
 
 from __future__ import annotations
 
+import dis
 import linecache
 from dataclasses import dataclass
 from types import CodeType
@@ -37,7 +38,7 @@ class PlaceBook:
     def __init__(self) -> None:
         self._by_site: dict[tuple[int, ...], int] = {}
         self._by_text: dict[tuple[Any, ...], int] = {}
-        self._positions: dict[int, tuple[CodeType, list[Any]]] = {}
+        self._positions: dict[int, tuple[CodeType, list[Any] | None]] = {}
 
     def place_of(self, site: Site) -> int:
         key = (id(site[0]), site[1]) if len(site) == 2 else tuple(map(_identity, site))
@@ -53,12 +54,26 @@ class PlaceBook:
         entry = self._positions.get(id(code))
         if entry is None:
             # The code object is kept with its positions, so that its id stays its own.
-            entry = self._positions[id(code)] = (code, list(code.co_positions()))
+            positions = list(code.co_positions()) if _may_repeat_text(code) else None
+            entry = self._positions[id(code)] = (code, positions)
+        positions = entry[1]
+        if positions is None:
+            return (id(code), instruction)
         index = instruction // 2
-        position = entry[1][index] if 0 <= index < len(entry[1]) else None
+        position = positions[index] if 0 <= index < len(positions) else None
         if position is None or position[0] is None or position[2] is None:
             return (id(code), instruction)
         return (id(code), *position)
+
+
+_BACKWARD = frozenset(
+    code for name, code in dis.opmap.items() if "BACKWARD" in name or name == "JUMP_ABSOLUTE"
+)
+
+
+def _may_repeat_text(code: CodeType) -> bool:
+    """Whether a piece of source may stand in the bytecode twice: it takes a loop or a `finally`."""
+    return bool(code.co_exceptiontable) or not _BACKWARD.isdisjoint(code.co_code[::2])
 
 
 def _identity(part: Any) -> int:

@@ -44,8 +44,9 @@ def head_lines(history: PassText) -> list[str]:
     lines = [
         f"Log of {history.model_name} forward pass:",
         f"\tModel structure: {structure_words(history)}; {len(tree.addresses)} total modules.",
-        f"\t{history.num_tensors_total} tensors ({readable_bytes(history.tensor_fsize_total)}) computed in forward pass; "
-        f"{history.num_tensors_saved} tensors ({readable_bytes(history.tensor_fsize_saved)}) saved.",
+        f"\t{history.num_tensors_total} tensors ({readable_bytes(history.tensor_fsize_total)}) computed "
+        f"in forward pass; {history.num_tensors_saved} tensors "
+        f"({readable_bytes(history.tensor_fsize_saved)}) saved.",
         f"\t{history.total_param_tensors} parameter operations ({history.total_params} params total; "
         f"{readable_bytes(history.total_params_fsize)}).",
         f"\tRandom seed: {history.random_seed_used}",
@@ -120,7 +121,8 @@ def op_rows(op: Any) -> list[tuple[str, Any]]:
         ("Pass", passes),
         (
             "Output",
-            f"shape=({shape}), dtype={op.tensor_dtype}, device={op.tensor_device}, size={op.tensor_fsize_nice}",
+            f"shape=({shape}), dtype={op.tensor_dtype}, device={op.tensor_device}, "
+            f"size={op.tensor_fsize_nice}",
         ),
         ("Saved", "yes" if op.has_saved_activations else "no"),
         ("Values", sample_of(op)),

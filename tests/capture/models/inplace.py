@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from tests.capture.models.registry import small
 
 OVER = "written over"
+UNDEFINED = "undefined until it is written"
 
 
 def vector() -> Tensor:
@@ -246,7 +247,7 @@ class AllKindsOfGetitem(nn.Module):
     """
     input_1, empty_1 -> add_1 -> mul_1 -> output_1
     """,
-    exempt={"empty_1": "undefined", "add_1": OVER},
+    exempt={"empty_1": UNDEFINED, "add_1": OVER},
 )
 class OutArgument(nn.Module):
     """`out=` writes into a tensor that was there before."""
@@ -382,7 +383,7 @@ class ShapesInPlace(nn.Module):
 @small(
     vector,
     "empty_1, input_1 -> copy_1 -> output_1",
-    exempt={"empty_1": "undefined", "copy_1": OVER},
+    exempt={"empty_1": UNDEFINED, "copy_1": OVER},
 )
 class CopyInto(nn.Module):
     """A tensor is made empty and filled."""

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tests.capture.models.inplace import OVER, matrix, vector
+from tests.capture.models.inplace import OVER, UNDEFINED, matrix, vector
 from tests.capture.models.memory import SHAPE_ONLY
 from tests.capture.models.registry import small
 
@@ -108,7 +108,7 @@ class Sampling(nn.Module):
     input_1, normal_1 -> add_1
     add_1, uniform_1 -> mul_1 -> output_1
     """,
-    exempt={"empty_1": "undefined", "empty_2": "undefined", "normal_1": OVER, "uniform_1": OVER},
+    exempt={"empty_1": UNDEFINED, "empty_2": UNDEFINED, "normal_1": OVER, "uniform_1": OVER},
 )
 class RandomInPlace(nn.Module):
     """`normal_` and `uniform_` fill a tensor."""
@@ -151,7 +151,7 @@ class Shuffled(nn.Module):
     input_1 -> emptylike_1 -> exponential_1 -> log_1 -> neg_1
     input_1, neg_1 -> add_1 -> div_1 -> softmax_1 -> output_1
     """,
-    exempt={"emptylike_1": "undefined", "exponential_1": OVER},
+    exempt={"emptylike_1": UNDEFINED, "exponential_1": OVER},
 )
 class GumbelSoftmax(nn.Module):
     """A torch function that is written in Python and draws inside."""

@@ -41,7 +41,11 @@ class SmallModel:
     def _chains(self) -> list[list[list[str]]]:
         """`a, b -> c -> d` is two lines into c, and one from there to d."""
         lines = [line.strip() for line in self.drawn.strip().splitlines()]
-        return [[[node.strip() for node in group.split(",")] for group in line.split("->")] for line in lines if line]
+        return [
+            [[node.strip() for node in group.split(",")] for group in line.split("->")]
+            for line in lines
+            if line
+        ]
 
 
 MODELS: list[SmallModel] = []

@@ -1,0 +1,787 @@
+"""Loops of every kind, and repeats that are none."""
+
+import functools
+from collections.abc import Iterator
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tests.capture.models.inplace import vector
+from tests.capture.models.registry import small
+
+
+HIDDEN = "other arguments hide it"
+
+
+def rows() -> Tensor:
+    return torch.randn(3, 3)
+
+
+def wide() -> Tensor:
+    return torch.randn(8)  # wide enough for a ReLU to leave something
+
+
+def three_layers(width: int = 8) -> nn.ModuleList:
+    return nn.ModuleList(nn.Linear(width, width) for _ in range(3))
+
+
+# --- recurrent -----------------------------------------------------------------------
+
+
+@small(
+    rows,
+    """
+    zeros_1 -> linear_1:1
+    input_1 -> getitem_1:1 -> linear_2:1
+    linear_1:1, linear_2:1 -> add_1:1 -> tanh_1:1 -> linear_1:2
+    input_1 -> getitem_1:2 -> linear_2:2
+    linear_1:2, linear_2:2 -> add_1:2 -> tanh_1:2 -> linear_1:3
+    input_1 -> getitem_1:3 -> linear_2:3
+    linear_1:3, linear_2:3 -> add_1:3 -> tanh_1:3 -> output_1
+    """,
+    loops=3,
+    exempt={"linear_1:1": HIDDEN},  # its first state is zero
+)
+class SimpleRecurrence(nn.Module):
+    """`h = tanh(a(h) + b(x))`: one tanh, three passes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = torch.zeros(3)
+        for t in range(3):
+            h = torch.tanh(self.a(h) + self.b(x[t]))
+        return h
+
+
+@small(
+    rows,
+    """
+    input_1 -> getitem_1:1
+    getitem_1:1, zeros_1 -> cat_1:1 -> linear_1:1 -> chunk_1:1, chunk_2:1, chunk_3:1, chunk_4:1
+    chunk_2:1 -> sigmoid_1:1
+    sigmoid_1:1, zeros_2 -> mul_1:1
+    chunk_1:1 -> sigmoid_2:1
+    chunk_3:1 -> tanh_1:1
+    sigmoid_2:1, tanh_1:1 -> mul_2:1
+    mul_1:1, mul_2:1 -> add_1:1 -> tanh_2:1
+    chunk_4:1 -> sigmoid_3:1
+    sigmoid_3:1, tanh_2:1 -> mul_3:1
+    input_1 -> getitem_1:2
+    getitem_1:2, mul_3:1 -> cat_1:2 -> linear_1:2 -> chunk_1:2, chunk_2:2, chunk_3:2, chunk_4:2
+    chunk_2:2 -> sigmoid_1:2
+    sigmoid_1:2, add_1:1 -> mul_1:2
+    chunk_1:2 -> sigmoid_2:2
+    chunk_3:2 -> tanh_1:2
+    sigmoid_2:2, tanh_1:2 -> mul_2:2
+    mul_1:2, mul_2:2 -> add_1:2 -> tanh_2:2
+    chunk_4:2 -> sigmoid_3:2
+    sigmoid_3:2, tanh_2:2 -> mul_3:2 -> output_1
+    """,
+    loops=2,
+    exempt={"mul_1:1": HIDDEN},  # its first state is zero
+)
+class HandMadeLSTM(nn.Module):
+    """Four gates and two states."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gates = nn.Linear(6, 12)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h, c = torch.zeros(3), torch.zeros(3)
+        for t in range(2):
+            i, f, g, o = self.gates(torch.cat([x[t], h])).chunk(4)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+        return h
+
+
+@small(
+    rows,
+    """
+    input_1 -> getitem_1:1 -> unsqueeze_1:1
+    zeros_1 -> unsqueeze_2:1
+    unsqueeze_1:1, unsqueeze_2:1 -> rnntanhcell_1:1 -> squeeze_1:1 -> unsqueeze_3:1
+    zeros_1 -> unsqueeze_4:1
+    unsqueeze_3:1, unsqueeze_4:1 -> rnntanhcell_2:1 -> squeeze_2:1
+    input_1 -> getitem_1:2 -> unsqueeze_1:2
+    squeeze_1:1 -> unsqueeze_2:2
+    unsqueeze_1:2, unsqueeze_2:2 -> rnntanhcell_1:2 -> squeeze_1:2 -> unsqueeze_3:2
+    squeeze_2:1 -> unsqueeze_4:2
+    unsqueeze_3:2, unsqueeze_4:2 -> rnntanhcell_2:2 -> squeeze_2:2 -> output_1
+    """,
+    loops=2,
+    exempt={"rnntanhcell_1:1": HIDDEN, "rnntanhcell_2:1": HIDDEN},  # their first state is zero
+)
+class StackedCells(nn.Module):
+    """Two cells, the second on top of the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lower, self.upper = nn.RNNCell(3, 3), nn.RNNCell(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = k = torch.zeros(3)
+        for t in range(2):
+            h = self.lower(x[t], h)
+            k = self.upper(h, k)
+        return k
+
+
+@small(
+    vector,
+    """
+    input_1 -> sin_1:1 -> mul_1:1 -> sin_1:2 -> mul_1:2 -> sin_1:3 -> mul_1:3 -> output_1
+    """,
+    loops=3,
+)
+class LoopWithoutParameters(nn.Module):
+    """A loop that has no weight to go by."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(3):
+            x = torch.sin(x) * 2
+        return x
+
+
+@small(
+    vector,
+    """
+    input_1 -> add_1:1 -> mul_1:1 -> mul_1:2 -> add_1:2 -> mul_1:3 -> mul_1:4 -> mul_1:5 -> output_1
+    """,
+    loops=5,
+)
+class NestedLoops(nn.Module):
+    """A loop in a loop, longer the second time."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        for i in range(2):
+            x = x + 1
+            for _ in range(2 + i):
+                x = x * 2
+        return x
+
+
+@small(
+    wide,
+    """
+    input_1 -> linear_1:1 -> relu_1:1 -> linear_1:2 -> relu_1:2 -> add_1:1
+    add_1:1 -> linear_1:3 -> relu_1:3 -> linear_1:4 -> relu_1:4 -> add_1:2 -> output_1
+    """,
+    loops=4,
+)
+class LoopInModuleInLoop(nn.Module):
+    """A module that loops is itself called in a loop."""
+
+    class Inner(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(8, 8)
+
+        def forward(self, x: Tensor) -> Tensor:
+            for _ in range(2):
+                x = torch.relu(self.linear(x))
+            return x
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = self.Inner()
+
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(2):
+            x = self.inner(x) + 1
+        return x
+
+
+@small(
+    vector,
+    """
+    input_1 -> sin_1:1 -> sin_1:2 -> sin_1:3
+    input_1 -> cos_1:1 -> cos_1:2 -> cos_1:3
+    sin_1:3, cos_1:3 -> add_1 -> output_1
+    """,
+    loops=3,
+)
+class TwoStrands(nn.Module):
+    """Two loops in one, which do not touch."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        a = b = x
+        for _ in range(3):
+            a = a.sin()
+            b = b.cos()
+        return a + b
+
+
+@small(
+    vector,
+    """
+    input_1 -> add_1 -> sin_1:1
+    input_1 -> cos_1:1
+    cos_1:1 -> sin_1:2
+    sin_1:1 -> cos_1:2
+    cos_1:2 -> sin_1:3
+    sin_1:2 -> cos_1:3
+    sin_1:3, cos_1:3 -> add_2 -> output_1
+    """,
+    loops=3,
+)
+class InterleavedStrands(nn.Module):
+    """Two values that change places in each round."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        a, b = x, x + 1
+        for _ in range(3):
+            a, b = b.sin(), a.cos()
+        return a + b
+
+
+@small(
+    lambda: torch.ones(3) * 5,
+    """
+    input_1 -> sum_1:1 -> lt_1:1
+    input_1 -> mul_1:1 -> sum_1:2 -> lt_1:2
+    mul_1:1 -> mul_1:2 -> sum_1:3 -> lt_1:3
+    mul_1:2 -> mul_1:3 -> sum_1:4 -> lt_1:4
+    mul_1:3 -> output_1
+    """,
+    loops=3,
+)
+class WhileLoop(nn.Module):
+    """A tensor says when to stop: the test runs once more than the body."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        while x.sum() < 100:
+            x = x * 2
+        return x
+
+
+@small(
+    lambda: torch.ones(3),
+    """
+    input_1 -> mul_1:1 -> max_1:1 -> gt_1:1
+    mul_1:1 -> add_1:1 -> mul_1:2 -> max_1:2 -> gt_1:2
+    mul_1:2 -> add_1:2 -> mul_1:3 -> max_1:3 -> gt_1:3
+    mul_1:3 -> output_1
+    """,
+    loops=3,
+)
+class LoopWithBreak(nn.Module):
+    """The last round ends in its middle."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(10):
+            x = x * 3
+            if x.max() > 30:
+                break
+            x = x + 1
+        return x
+
+
+def one_step(x: Tensor) -> Tensor:
+    return torch.tanh(x + 1)
+
+
+@small(
+    vector,
+    """
+    input_1 -> add_1:1 -> tanh_1:1 -> add_1:2 -> tanh_1:2 -> add_1:3 -> tanh_1:3 -> output_1
+    """,
+    loops=3,
+)
+class LoopOverHelper(nn.Module):
+    """The body of the loop is a function elsewhere."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(3):
+            x = one_step(x)
+        return x
+
+
+@small(
+    vector,
+    """
+    input_1 -> add_1:1 -> tanh_1:1 -> add_2:1 -> tanh_2:1 -> add_1:2 -> tanh_1:2 -> add_2:2 -> tanh_2:2 -> output_1
+    """,
+    loops=2,
+)
+class HelperTwiceInLoop(nn.Module):
+    """The helper is called in two places of each round."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(2):
+            x = one_step(x)
+            x = one_step(x)
+        return x
+
+
+@small(
+    vector,
+    """
+    input_1 -> sin_1:1 -> sin_1:2 -> sin_1:3 -> output_1
+    """,
+    loops=3,
+)
+class Recursion(nn.Module):
+    """A method that calls itself."""
+
+    def step(self, x: Tensor, rest: int) -> Tensor:
+        return x if rest == 0 else self.step(x.sin(), rest - 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.step(x, 3)
+
+
+@small(
+    vector,
+    """
+    input_1 -> sin_1:1 -> sin_1:2 -> sin_1:3
+    sin_1:1, sin_1:2, sin_1:3 -> stack_1 -> output_1
+    """,
+    loops=3,
+)
+class LoopInGenerator(nn.Module):
+    """The loop runs inside a generator that another function drains."""
+
+    def states(self, x: Tensor) -> Iterator[Tensor]:
+        for _ in range(3):
+            x = x.sin()
+            yield x
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.stack(list(self.states(x)))
+
+
+@small(
+    rows,
+    """
+    input_1 -> unbind_1, unbind_2, unbind_3
+    unbind_1, unbind_2 -> add_1:1 -> tanh_1:1
+    tanh_1:1, unbind_3 -> add_1:2 -> tanh_1:2 -> output_1
+    """,
+    loops=2,
+)
+class LoopByReduce(nn.Module):
+    """`functools.reduce` over the rows."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functools.reduce(lambda a, b: torch.tanh(a + b), x.unbind())
+
+
+@small(
+    vector,
+    """
+    input_1 -> cos_1:1 -> sin_1:1 -> cos_1:2 -> sin_1:2 -> output_1
+    """,
+    loops=2,
+)
+class AlternatingBranches(nn.Module):
+    """Each round takes the other branch."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        for i in range(4):
+            x = x.sin() if i % 2 else x.cos()
+        return x
+
+
+@small(
+    rows,
+    """
+    input_1 -> getitem_1:1 -> exp_1:1 -> add_1:1
+    input_1 -> getitem_1:2 -> exp_1:2
+    add_1:1, exp_1:2 -> add_1:2
+    input_1 -> getitem_1:3 -> exp_1:3
+    add_1:2, exp_1:3 -> add_1:3 -> output_1
+    """,
+    loops=3,
+)
+class AccumulateFromZero(nn.Module):
+    """The accumulator starts as a number."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        total = 0
+        for t in range(3):
+            total = total + x[t].exp()
+        return total
+
+
+@small(
+    vector,
+    """
+    input_1 -> clone_1 -> mul_1:1 -> add_1:1 -> mul_1:2 -> add_1:2 -> mul_1:3 -> add_1:3 -> output_1
+    """,
+    loops=3,
+)
+class LoopInPlace(nn.Module):
+    """One tensor, written over and over."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x.clone()
+        for _ in range(3):
+            y.mul_(2).add_(1)
+        return y
+
+
+@small(
+    rows,
+    """
+    input_1 -> getitem_1:1 -> mul_1:1
+    zeros_1, mul_1:1 -> setitem_1:1
+    input_1 -> getitem_1:2 -> mul_1:2
+    setitem_1:1, mul_1:2 -> setitem_1:2
+    input_1 -> getitem_1:3 -> mul_1:3
+    setitem_1:2, mul_1:3 -> setitem_1:3 -> output_1
+    """,
+    loops=3,
+)
+class FillRowByRow(nn.Module):
+    """A result that is filled by item assignment."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.zeros(3, 3)
+        for t in range(3):
+            y[t] = x[t] * 2
+        return y
+
+
+@small(
+    lambda: torch.rand(3) + 1,
+    """
+    input_1 -> oneslike_1
+    input_1, oneslike_1 -> div_1:1
+    oneslike_1, div_1:1 -> add_1:1 -> mul_1:1
+    input_1, mul_1:1 -> div_1:2
+    mul_1:1, div_1:2 -> add_1:2 -> mul_1:2
+    input_1, mul_1:2 -> div_1:3
+    mul_1:2, div_1:3 -> add_1:3 -> mul_1:3 -> output_1
+    """,
+    loops=3,
+    exempt={"oneslike_1": "only its shape"},
+)
+class NewtonsMethod(nn.Module):
+    """A square root: the state is used twice in each round."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.ones_like(x)
+        for _ in range(3):
+            y = 0.5 * (y + x / y)
+        return y
+
+
+@small(
+    vector,
+    """
+    input_1 -> linear_1:1 -> stack_1:1 -> mean_1:1 -> linear_1:2
+    linear_1:1, linear_1:2 -> stack_1:2 -> mean_1:2 -> linear_1:3
+    linear_1:1, linear_1:2, linear_1:3 -> stack_1:3 -> mean_1:3 -> output_1
+    """,
+    loops=3,
+)
+class GrowingCache(nn.Module):
+    """Each round looks at all rounds before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        cache: list[Tensor] = []
+        for _ in range(3):
+            cache.append(self.linear(x))
+            x = torch.stack(cache).mean(0)
+        return x
+
+
+@small(
+    vector,
+    """
+    input_1 -> linear_1:1 -> mul_1:1
+    input_1, mul_1:1 -> sub_1:1
+    input_1 -> randnlike_1:1 -> mul_2:1
+    sub_1:1, mul_2:1 -> add_1:1
+    add_1:1 -> linear_1:2 -> mul_1:2
+    add_1:1, mul_1:2 -> sub_1:2
+    add_1:1 -> randnlike_1:2 -> mul_2:2
+    sub_1:2, mul_2:2 -> add_1:2 -> output_1
+    """,
+    loops=2,
+    exempt={"randnlike_1:1": "only its shape", "randnlike_1:2": "only its shape"},
+)
+class Diffusion(nn.Module):
+    """A denoiser with fresh noise in each round."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.denoise = nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for amount in (0.3, 0.1):
+            x = (x - amount * self.denoise(x)) + torch.randn_like(x) * amount
+        return x
+
+
+@small(
+    wide,
+    """
+    input_1 -> linear_1:1 -> relu_1:1 -> linear_1:2 -> relu_1:2
+    relu_1:2 -> linear_2:1 -> relu_2:1 -> linear_2:2 -> relu_2:2 -> linear_2:3 -> relu_2:3 -> output_1
+    """,
+    loops=3,
+)
+class OneLoopAfterAnother(nn.Module):
+    """Two loops of different lengths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(2):
+            x = torch.relu(self.a(x))
+        for _ in range(3):
+            x = torch.relu(self.b(x))
+        return x
+
+
+@small(
+    vector,
+    "input_1 -> linear_1:1 -> linear_1:2 -> linear_1:3 -> output_1",
+    loops=3,
+)
+class ModuleNestedInItself(nn.Module):
+    """`f(f(f(x)))` in one line: the weight settles it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.f = nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.f(self.f(self.f(x)))
+
+
+@small(
+    vector,
+    """
+    input_1 -> clone_1 -> getitem_1:1 -> add_1:1
+    clone_1, add_1:1 -> updated_1:1 -> mul_1:1 -> getitem_1:2 -> add_1:2
+    mul_1:1, add_1:2 -> updated_1:2 -> mul_1:2 -> output_1
+    """,
+    loops=2,
+)
+class LoopThroughViews(nn.Module):
+    """A view is written in each round, and its base is read."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x.clone()
+        for t in range(2):
+            y[t].add_(1)
+            y = y * 2
+        return y
+
+
+@small(
+    wide,
+    """
+    input_1 -> linear_1 -> identity_1 -> linear_2 -> identity_2 -> linear_3 -> identity_3
+    identity_3 -> identity_4:1 -> identity_4:2 -> output_1
+    """,
+    loops=2,
+)
+class IdentityInLoops(nn.Module):
+    """A module that does nothing, after different layers and then in a loop of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers, self.same = three_layers(), nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = self.same(layer(x))
+        for _ in range(2):
+            x = self.same(x)
+        return x
+
+
+# --- repeats that do not feed back ------------------------------------------------------
+
+
+@small(
+    rows,
+    """
+    input_1 -> getitem_1:1 -> linear_1:1 -> relu_1:1
+    input_1 -> getitem_1:2 -> linear_1:2 -> relu_1:2
+    input_1 -> getitem_1:3 -> linear_1:3 -> relu_1:3
+    relu_1:1, relu_1:2, relu_1:3 -> stack_1 -> output_1
+    """,
+)
+class SameLayerOverRows(nn.Module):
+    """Three passes side by side: repeated, not recurrent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.stack([torch.relu(self.linear(x[t])) for t in range(3)])
+
+
+# --- no loops at all ----------------------------------------------------------------------
+
+
+@small(
+    wide,
+    "input_1 -> linear_1 -> relu_1 -> linear_2 -> relu_2 -> linear_3 -> relu_3 -> output_1",
+)
+class LoopOverLayers(nn.Module):
+    """`for l in layers: x = relu(l(x))`: different relus."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = three_layers()
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+        return x
+
+
+@small(
+    wide,
+    "input_1 -> relu_1 -> linear_1 -> relu_2 -> linear_2 -> relu_3 -> linear_3 -> output_1",
+)
+class LoopOverLayersReluFirst(nn.Module):
+    """`for l in layers: x = l(relu(x))`: different relus, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = three_layers()
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(torch.relu(x))
+        return x
+
+
+@small(
+    wide,
+    """
+    input_1 -> layernorm_1 -> linear_1
+    input_1, linear_1 -> add_1 -> layernorm_2 -> linear_2
+    add_1, linear_2 -> add_2 -> layernorm_3 -> linear_3
+    add_2, linear_3 -> add_3 -> output_1
+    """,
+)
+class ResidualStream(nn.Module):
+    """`x = x + l(norm(x))`, with a norm that has no weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = three_layers()
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = x + layer(F.layer_norm(x, (8,)))
+        return x
+
+
+@small(
+    wide,
+    "input_1 -> linear_1 -> relu_1 -> linear_2 -> relu_2 -> linear_3 -> relu_3 -> output_1",
+)
+class LoopOverLayersOneReLU(nn.Module):
+    """The same with one ReLU module for all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers, self.relu = three_layers(), nn.ReLU()
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = self.relu(layer(x))
+        return x
+
+
+@small(
+    wide,
+    """
+    input_1 -> cat_1 -> linear_1 -> relu_1
+    input_1, relu_1 -> cat_2 -> linear_2 -> relu_2
+    input_1, relu_1, relu_2 -> cat_3 -> output_1
+    """,
+)
+class DenselyConnected(nn.Module):
+    """Each layer takes all results before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(8, 8), nn.Linear(16, 8)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        found = [x]
+        for layer in self.layers:
+            found.append(torch.relu(layer(torch.cat(found))))
+        return torch.cat(found)
+
+
+@small(
+    vector,
+    "input_1 -> relu_1 -> relu_2 -> relu_3 -> relu_4 -> output_1",
+)
+class PlainRepeat(nn.Module):
+    """The same op four times, in four places, is no loop."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.relu(torch.relu(x))
+        x = torch.relu(x)
+        x = torch.relu(x)
+        return x
+
+
+@small(
+    vector,
+    "input_1 -> add_1 -> tanh_1 -> add_2 -> tanh_2 -> output_1",
+)
+class HelperTwice(nn.Module):
+    """A helper that is called from two places is no loop."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return one_step(one_step(x))
+
+
+@small(
+    lambda: torch.randn(2, 3),
+    """
+    input_1 -> linear_1 -> softmax_1
+    input_1 -> linear_2
+    softmax_1 -> getitem_1
+    getitem_1, linear_2 -> mul_1
+    input_1 -> zeroslike_1
+    zeroslike_1, mul_1 -> add_1
+    input_1 -> linear_3
+    softmax_1 -> getitem_2
+    getitem_2, linear_3 -> mul_2
+    add_1, mul_2 -> add_2
+    input_1 -> linear_4
+    softmax_1 -> getitem_3
+    getitem_3, linear_4 -> mul_3
+    add_2, mul_3 -> add_3 -> output_1
+    """,
+    exempt={"zeroslike_1": "only its shape"},
+)
+class MixtureOfExperts(nn.Module):
+    """Different experts, one weight each from one gate: each round is its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate, self.experts = nn.Linear(3, 3), three_layers(3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        weights = self.gate(x).softmax(-1)
+        out = torch.zeros_like(x)
+        for i, expert in enumerate(self.experts):
+            out = out + weights[:, i : i + 1] * expert(x)
+        return out

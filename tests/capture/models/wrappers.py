@@ -1,0 +1,471 @@
+"""What stands between Python and torch's kernels, or around the model: transforms, scripts, hooks, threads."""
+
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrizations, parametrize
+from torch.utils.checkpoint import checkpoint
+
+from tests.capture.models.inplace import OVER, matrix, vector
+from tests.capture.models.memory import SHAPE_ONLY
+from tests.capture.models.registry import small
+from tests.capture.models.structure import Plain
+
+PLAIN = "input_1 -> linear_1 -> relu_1 -> add_1 -> output_1"
+# Below TorchScript there are only ATen's ops.
+PLAIN_IN_ATEN = """
+    t_1, input_1 -> addmm_1 -> relu_1 -> add_1 -> output_1
+    """
+
+
+@contextmanager
+def process_group() -> Iterator[None]:
+    """A group of this one process."""
+    with tempfile.TemporaryDirectory() as folder:
+        where = f"file://{Path(folder) / 'meeting'}"
+        torch.distributed.init_process_group("gloo", init_method=where, rank=0, world_size=1)
+        try:
+            yield
+        finally:
+            torch.distributed.destroy_process_group()
+
+
+# --- around the model -----------------------------------------------------------------
+
+
+@small(matrix, PLAIN)
+def compiled() -> nn.Module:
+    """torch.compile: run eagerly for the capture."""
+    return torch.compile(Plain(), backend="eager")
+
+
+@small(
+    matrix,
+    "input_1 -> linear_1 -> relu_1 -> add_1 -> sin_1 -> output_1",
+)
+class CompiledInside(nn.Module):
+    """A part of the model is compiled, and a function, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.part = torch.compile(Plain(), backend="eager")
+        self.sine = torch.compile(torch.sin, backend="eager")
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.sine(self.part(x))
+
+
+@small(matrix, PLAIN)
+def data_parallel() -> nn.Module:
+    """DataParallel."""
+    return nn.DataParallel(Plain())
+
+
+@small(matrix, PLAIN, around=process_group)
+def distributed_data_parallel() -> nn.Module:
+    """DistributedDataParallel, in a group of one."""
+    return nn.parallel.DistributedDataParallel(Plain())
+
+
+@small(matrix, PLAIN, around=torch.no_grad)
+def under_no_grad() -> nn.Module:
+    """Called under no_grad."""
+    return Plain()
+
+
+@small(matrix, "input_1 -> linear_1 -> relu_1 -> linear_2 -> output_1", around=torch.inference_mode)
+def under_inference_mode() -> nn.Module:
+    """Called under inference_mode, where tensors have no versions."""
+    return nn.Sequential(nn.Linear(4, 4), nn.ReLU(inplace=True), nn.Linear(4, 4))
+
+
+@small(matrix, PLAIN, around=lambda: torch.autocast("cpu", dtype=torch.bfloat16))
+def under_autocast() -> nn.Module:
+    """Called under autocast."""
+    return Plain()
+
+
+@small(
+    matrix,
+    """
+    input_1 -> linear_1:1 -> float_1
+    input_1 -> linear_1:2
+    float_1, linear_1:2 -> add_1 -> output_1
+    """,
+)
+class AutocastInside(nn.Module):
+    """Part of the model runs in another precision."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = self.linear(x)
+        return y.float() + self.linear(x)
+
+
+@small(
+    matrix,
+    """
+    input_1 -> linear_1 -> relu_1
+    input_1 -> linear_2 -> clone_1
+    relu_1, clone_1 -> add_1 -> output_1
+    """,
+)
+class GradModesInside(nn.Module):
+    """One branch without gradients, one in inference mode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.no_grad():
+            left = self.a(x).relu_()
+        with torch.inference_mode():
+            right = self.b(x)
+        return left + right.clone()
+
+
+# --- scripts ----------------------------------------------------------------------------
+
+
+@small(matrix, PLAIN_IN_ATEN)
+def scripted() -> nn.Module:
+    """torch.jit.script: its ops run outside Python."""
+    return torch.jit.script(Plain())
+
+
+@small(matrix, PLAIN_IN_ATEN)
+def traced() -> nn.Module:
+    """torch.jit.trace."""
+    return torch.jit.trace(Plain(), torch.randn(3, 4))
+
+
+@small(
+    matrix,
+    """
+    t_1, input_1 -> addmm_1 -> relu_1 -> add_1 -> mul_1
+    t_2, mul_1 -> addmm_2 -> relu_2 -> add_2 -> output_1
+    """,
+)
+class ScriptsInside(nn.Module):
+    """A scripted and a traced module among ordinary ops."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scripted, self.traced = torch.jit.script(Plain()), torch.jit.trace(Plain(), torch.randn(3, 4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.traced(self.scripted(x) * 2)
+
+
+@torch.jit.script
+def scripted_function(x: Tensor) -> Tensor:
+    return torch.tanh(torch.tanh(x)) * 2
+
+
+@small(vector, "input_1 -> add_1 -> tanh_1 -> tanh_2 -> mul_1 -> sub_1 -> output_1")
+class ScriptedFunction(nn.Module):
+    """A scripted function, called from Python."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return scripted_function(x + 1) - 1
+
+
+# --- transforms and autograd --------------------------------------------------------------
+
+
+@small(
+    matrix,
+    "input_1 -> mul_1 -> sum_1 -> output_1",
+)
+class Vmapped(nn.Module):
+    """A function of one row, mapped over all."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.vmap(lambda row: (row * 2).sum())(x)
+
+
+class Squared(torch.autograd.Function):
+    """Computes with torch, and has its own gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad
+
+
+class GradientReversed(torch.autograd.Function):
+    """Gives back its input."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return -grad
+
+
+class SumAndProduct(torch.autograd.Function):
+    """Gives two results."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(a, b)
+        return a + b, a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_sum: Tensor, grad_product: Tensor) -> tuple[Tensor, Tensor]:
+        a, b = ctx.saved_tensors
+        return grad_sum + grad_product * b, grad_sum + grad_product * a
+
+
+class AddedInPlace(torch.autograd.Function):
+    """Writes into its input, and says so."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.mark_dirty(x)
+        return x.add_(1)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return grad
+
+
+@small(matrix, "input_1 -> linear_1 -> mul_1 -> sin_1 -> output_1")
+class CustomFunction(nn.Module):
+    """An autograd.Function: its ops are seen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return Squared.apply(self.linear(x)).sin()
+
+
+@small(matrix, "input_1 -> linear_1 -> viewas_1 -> sin_1 -> output_1")
+class CustomFunctionOfNothing(nn.Module):
+    """An autograd.Function that returns its input: torch makes a view of it, and we draw that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return GradientReversed.apply(self.linear(x)).sin()
+
+
+@small(
+    matrix,
+    """
+    input_1 -> linear_1
+    linear_1, input_1 -> add_1
+    linear_1, input_1 -> mul_1
+    add_1, mul_1 -> sub_1 -> output_1
+    """,
+)
+class CustomFunctionOfTwo(nn.Module):
+    """An autograd.Function with two arguments and two results."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        a, b = SumAndProduct.apply(self.linear(x), x)
+        return a - b
+
+
+@small(matrix, "input_1 -> linear_1 -> add_1 -> sin_1 -> output_1")
+class CustomFunctionInPlace(nn.Module):
+    """An autograd.Function that writes into its input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.linear(x)
+        AddedInPlace.apply(y)
+        return y.sin()
+
+
+@small(
+    lambda: torch.randn(3, 4, requires_grad=True),
+    """
+    input_1 -> linear_1 -> relu_1 -> linear_2 -> relu_2 -> output_1
+    """,
+)
+class Checkpointed(nn.Module):
+    """Activations that are computed again in the backward pass, in both of torch's ways."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = checkpoint(lambda v: self.a(v).relu(), x, use_reentrant=False)
+        return checkpoint(lambda v: self.b(v).relu(), y, use_reentrant=True)
+
+
+@torch.library.custom_op("torcheer_tests::scale_into", mutates_args={"target"})
+def scale_into(factor: Tensor, target: Tensor) -> None:
+    target.mul_(factor)
+
+
+@torch.library.custom_op("torcheer_tests::doubled", mutates_args=())
+def doubled(x: Tensor) -> Tensor:
+    return x * 2
+
+
+@small(
+    vector,
+    """
+    input_1 -> add_1
+    input_1, add_1 -> scaleinto_1 -> doubled_1 -> output_1
+    """,
+)
+class CustomOperators(nn.Module):
+    """Operators from torch.library; one of them writes into its second argument and returns nothing."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x + 1
+        scale_into(x, y)
+        return doubled(y)
+
+
+# --- weights that are computed, hooks, threads ----------------------------------------------
+
+
+class Symmetric(nn.Module):
+    """For a square weight."""
+
+    def forward(self, weight: Tensor) -> Tensor:
+        return weight + weight.T
+
+
+@small(
+    matrix,
+    """
+    t_1 -> add_1
+    input_1, add_1 -> linear_1 -> output_1
+    """,
+)
+def parametrized() -> nn.Module:
+    """A weight that is computed from another each time it is read."""
+    linear = nn.Linear(4, 4)
+    parametrize.register_parametrization(linear, "weight", Symmetric())
+    return linear
+
+
+@small(matrix, "input_1, weightnorm_1 -> linear_1 -> output_1")
+def weight_normalised() -> nn.Module:
+    """weight_norm."""
+    return parametrizations.weight_norm(nn.Linear(4, 2))
+
+
+@small(
+    matrix,
+    """
+    flatten_1, buffer_1 -> mv_1 -> linalgvectornorm_1 -> clampmin_1
+    clampmin_1, mv_1 -> expandas_1
+    mv_1, expandas_1, buffer_2 -> div_1
+    flatten_1 -> h_1
+    h_1, div_1 -> mv_2 -> linalgvectornorm_2 -> clampmin_2
+    clampmin_2, mv_2 -> expandas_2
+    mv_2, expandas_2, buffer_1 -> div_2
+    div_1 -> clone_1
+    div_2 -> clone_2
+    flatten_1, clone_2 -> mv_3
+    flatten_1 -> div_3
+    clone_1, mv_3 -> vdot_1 -> div_3
+    input_1, div_3 -> linear_1 -> output_1
+    """,
+    exempt={"expandas_1": SHAPE_ONLY, "expandas_2": SHAPE_ONLY, "div_1": OVER, "div_2": OVER},
+)
+def spectrally_normalised() -> nn.Module:
+    """spectral_norm in training: one step of a power iteration, written into buffers with `out=`.
+
+    There is nothing to flatten in a matrix, so `flatten` gives back the weight itself, which is then divided.
+    """
+    return parametrizations.spectral_norm(nn.Linear(4, 2))
+
+
+@small(
+    matrix,
+    "input_1 -> add_1 -> linear_1 -> mul_1 -> relu_1 -> add_2 -> output_1",
+)
+def hooked() -> nn.Module:
+    """The user's own hooks change what goes into a layer and what comes out."""
+    model = Plain()
+    model.linear.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+    model.linear.register_forward_hook(lambda module, args, output: output * 2)
+    return model
+
+
+@small(
+    vector,
+    """
+    input_1 -> relu_1 -> mul_1
+    mul_1, input_1 -> add_1 -> output_1
+    """,
+)
+class ThreadInForward(nn.Module):
+    """Part of the work is done in a thread that forward starts."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        results: list[Tensor] = []
+        thread = threading.Thread(target=lambda: results.append(x.relu() * 2))
+        thread.start()
+        thread.join()
+        return results[0] + x
+
+
+@small(
+    matrix,
+    """
+    input_1, ones_1, zeros_1 -> linear_1 -> output_1
+    """,
+)
+class FunctionalCall(nn.Module):
+    """A module runs with other weights than its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        weights = {"weight": torch.ones(2, 4), "bias": torch.zeros(2)}
+        return torch.func.functional_call(self.linear, weights, (x,))
+
+
+@small(
+    vector,
+    """
+    input_1 -> requiresgrad_1 -> pow_1 -> sum_1
+    sum_1, requiresgrad_1 -> grad_1 -> output_1
+    """,
+    exempt={"grad_1": "autograd graph"},
+)
+class GradientTransform(nn.Module):
+    """torch.func.grad, inside the model."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.func.grad(lambda v: (v**3).sum())(x)

@@ -1,0 +1,182 @@
+"""Every model of the zoo is captured unchanged, validated op by op, and drawn as torch itself sees it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from time import perf_counter
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.modules import module as torch_module
+from torch.overrides import _get_current_function_mode_stack
+
+import torcheer as tl
+from tests.zoo import language_models, media_models, timm_models, torch_models, torchvision_models
+from tests.zoo.checks import FACTORIES, Plain, Survey, prepare, run_plain, seed, survey, traces, twin
+from tests.zoo.specimen import Loops, Specimen
+from torcheer.capture.history import ModelHistory
+from torcheer.capture.validation import ValidationReport
+
+ZOO = [
+    *torch_models.SHELF,
+    *torchvision_models.SHELF,
+    *timm_models.SHELF,
+    *language_models.SHELF,
+    *media_models.SHELF,
+]
+
+# Why an op may go unchecked, or a disturbed parent unnoticed. Anything else is a failure.
+EXEMPTIONS = (
+    "its output is undefined until it is written",
+    "made before the pass, or outside torch",
+    "does not change it: there is nothing in it",
+    "does not change it: only its shape, type or device is used",
+    "does not change it: its old value is written over",
+    "does not change it: the values of its other arguments hide it",
+    "does not change it: its output is one constant",
+    "does not change it: it is a running statistic, which training updates but does not read",
+)
+# torch's own counter of FLOPs does not know these.
+UNCOUNTED = ("lstm", "gru", "rnntanh")
+
+
+def _each() -> list[object]:
+    return [pytest.param(one, id=one.name, marks=() if one.quick else pytest.mark.zoo) for one in ZOO]
+
+
+def test_the_zoo_holds_each_model_once() -> None:
+    assert max(Counter(one.name for one in ZOO).values()) == 1
+    assert len(ZOO) >= 40
+
+
+@pytest.mark.parametrize("specimen", _each())
+def test_real_architecture(specimen: Specimen, record_property: Callable[[str, object], None]) -> None:
+    example = prepare(specimen)
+    plain_twin, surveyed_twin = twin(example), twin(example)
+    with torch.set_grad_enabled(specimen.training):
+        seed(1)
+        started = perf_counter()
+        history = tl.log_forward_pass(example.model, example.args, example.kwargs)
+        captured = perf_counter()
+        left_behind = traces(example.model)
+        seed(1)
+        plain = run_plain(plain_twin)
+        validating = perf_counter()
+        report = history.validate()
+        validated = perf_counter()
+        seed(1)
+        surveyed = survey(surveyed_twin)
+
+    record_property("num_ops", len(history))
+    record_property("capture_seconds", captured - started)
+    record_property("validate_seconds", validated - validating)
+    record_property("exemptions", dict(Counter(_kind(one.why) for one in report.exemptions)))
+
+    check_nothing_changed(history, plain, left_behind)
+    check_report(report)
+    check_edges(history, specimen)
+    check_modules_and_params(history, surveyed)
+    check_work(history, surveyed)
+    check_loops_and_notes(history, specimen)
+    if specimen.training:
+        check_gradients(history, plain, example.model, plain_twin.model)
+
+
+def _kind(why: str) -> str:
+    return re.sub(r"^disturbing \S+ does not change it: ", "", why)
+
+
+def check_nothing_changed(history: ModelHistory, plain: Plain, left_behind: object) -> None:
+    saved = [history[label].tensor_contents for label in history.output_layers]
+    assert len(saved) == len(plain.outputs)
+    for ours, theirs in zip(saved, plain.outputs, strict=True):
+        assert_same(ours, theirs)
+    ours, theirs = left_behind, plain.traces
+    assert ours.random == theirs.random
+    assert ours.flags == theirs.flags
+    assert ours.buffers.keys() == theirs.buffers.keys()
+    for address, buffer in ours.buffers.items():
+        assert_same(buffer, theirs.buffers[address])
+    assert not _get_current_function_mode_stack()
+    assert not torch_module._global_forward_hooks
+    assert not torch_module._global_forward_pre_hooks
+
+
+def assert_same(ours: Tensor, theirs: Tensor) -> None:
+    """Bit for bit, NaN like NaN."""
+    assert ours.dtype == theirs.dtype
+    torch.testing.assert_close(ours.detach(), theirs.detach(), rtol=0, atol=0, equal_nan=True)
+
+
+def check_report(report: ValidationReport) -> None:
+    assert report, str(report)
+    assert report.forward_checked
+    assert report.num_inexact == 0
+    unexplained = [one for one in report.exemptions if not one.why.endswith(EXEMPTIONS)]
+    assert not unexplained, "\n".join(map(str, unexplained))
+
+
+def check_edges(history: ModelHistory, specimen: Specimen) -> None:
+    labels = history.layer_labels
+    assert len(set(labels)) == len(labels) == history.num_tensors_total
+    place = {label: position for position, label in enumerate(labels)}
+    for op in history:
+        assert all(place[parent] < place[op.layer_label] for parent in op.parent_layers)
+        assert all(op.layer_label in history[parent].child_layers for parent in op.parent_layers)
+        if op.parent_layers or op.computed_with_params:
+            continue
+        if op.layer_type == "source":
+            assert specimen.sources, f"{op.layer_label} in {op.containing_module_origin} comes from nowhere"
+        else:
+            known = op.is_input_layer or op.is_buffer_layer or op.func_applied_name in FACTORIES
+            assert known, f"{op.layer_label} ({op.func_applied_name}) has no parent"
+    for op in (history[label] for label in history.output_layers):
+        constant = any(part in (op.input_output_address or "") for part in specimen.constant_outputs)
+        assert op.has_input_ancestor is not constant, op.layer_label
+
+
+def check_modules_and_params(history: ModelHistory, surveyed: Survey) -> None:
+    ran = {
+        info.address: info.num_passes for info in history.module_tree.modules.values() if info.num_passes
+    }
+    assert ran == dict(surveyed.module_calls)
+    assert set(ran) - {""} <= set(history.module_addresses)
+    used = {param.address for op in history if op.is_output_ancestor for param in op.parent_params}
+    assert surveyed.params_reached <= used
+
+
+def check_work(history: ModelHistory, surveyed: Survey) -> None:
+    num_macs = sum(op.macs or 0 for op in history if op.layer_type not in UNCOUNTED)
+    assert 2 * num_macs == surveyed.num_flops
+
+
+def check_loops_and_notes(history: ModelHistory, specimen: Specimen) -> None:
+    assert history.model_is_recurrent is (specimen.loops is Loops.SOME), history.model_max_recurrent_loops
+    unexpected = [note for note in history.notes if not any(part in note for part in specimen.notes)]
+    assert not unexpected
+    assert str(history)
+    assert str(history[-1])
+
+
+def check_gradients(
+    history: ModelHistory, plain: Plain, model: torch.nn.Module, plain_model: torch.nn.Module
+) -> None:
+    """The saved outputs lead back to the same gradients as the plain ones."""
+    saved = [history[label].tensor_contents for label in history.output_layers]
+    for outputs in (saved, plain.outputs):
+        seed(2)
+        loss = sum(t.float().pow(2).mean() for t in outputs if t.requires_grad)
+        assert isinstance(loss, Tensor)
+        loss.backward()
+    theirs = dict(plain_model.named_parameters())
+    num_with_gradient = 0
+    for address, param in model.named_parameters():
+        other = theirs[address]
+        assert (param.grad is None) is (other.grad is None), address
+        if param.grad is not None and other.grad is not None:
+            num_with_gradient += 1
+            assert_same(param.grad, other.grad)
+    assert num_with_gradient

@@ -57,11 +57,18 @@ class LoopOfWrites(nn.Module):
 
 
 def unrolled_tiny_ops(num_ops: int) -> nn.Module:
-    """The same ops, each from a source line of its own, so that there is no loop to recognise."""
+    """The same ops, each from a source line of its own, so that there is no loop to recognise.
+
+    In modules of up to 2,000 lines: tracemalloc takes ever longer to find its place in a longer function.
+    """
+    blocks = [_unrolled_block(min(2000, num_ops - start)) for start in range(0, num_ops, 2000)]
+    return blocks[0] if len(blocks) == 1 else nn.Sequential(*blocks)
+
+
+def _unrolled_block(num_ops: int) -> nn.Module:
     lines = ("    y = x * 0.5", "    y = torch.tanh(y)", "    y = y + x", "    x = y.relu()")
-    body = [lines[i % 4] for i in range(num_ops)]
+    source = "\n".join(["def forward(self, x):", *(lines[i % 4] for i in range(num_ops)), "    return x"])
     names: dict[str, Any] = {"torch": torch}
-    source = "\n".join(["def forward(self, x):", *body, "    return x"])
     exec(compile(source, f"<{num_ops} lines>", "exec"), names)
     return type("UnrolledTinyOps", (nn.Module,), {"forward": names["forward"]})()
 

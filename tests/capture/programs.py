@@ -60,9 +60,9 @@ FILE = "<drawn>"
 FIRST_LINE = 2  # of the steps, in the source
 _SHAPES = ((2, 3), (3,))
 
-# {a} and {b} are variables, {new} a fresh one.
+# {a} and {b} are variables of the program.
 _ONE_NEW = """
-sin({a}) | {a} * 2 | {a} + 1 | 1 - {a} | -{a} | torch.tanh({a}) | F.relu({a}) | {a}.abs() | {a}.clone()
+torch.sin({a}) | {a} * 2 | {a} + 1 | 1 - {a} | -{a} | torch.tanh({a}) | F.relu({a}) | {a}.abs() | {a}.clone()
 {a} + {b} | {a} - {b} | {a} * {b} | torch.maximum({a}, {b}) | {a} @ {b} | torch.where({a} > 0, {b}, 0.5)
 torch.cat([{a}, {b}]) | torch.stack([{a}, {b}]) | {a}.sum() | {a}.mean(0) | {a}.cumsum(0)
 {a}.view(-1) | {a}.reshape(-1) | {a}.flatten() | {a}.t() | {a}.transpose(0, -1) | {a}.T | {a}.unsqueeze(0)
@@ -74,13 +74,14 @@ torch.cat([{a}, {b}]) | torch.stack([{a}, {b}]) | {a}.sum() | {a}.mean(0) | {a}.
 """
 _SEVERAL_NEW = "{a}.chunk(2) | {a}.unbind() | {a}.split(1) | torch.unbind({a}, -1)"
 _IN_PLACE = """
-{a}.add_(1) | {a}.mul_(2) | {a}.neg_() | {a}.relu_() | {a}.sin_() | {a}.zero_() | {a}.fill_(0.5) | {a}.clamp_(-1, 1)
+{a}.add_(1) | {a}.mul_(2) | {a}.neg_() | {a}.relu_() | {a}.sin_() | {a}.zero_() | {a}.fill_(0.5)
 {a}.add_({b}) | {a}.sub_({b}) | {a}.mul_({b}) | {a}.copy_({b}) | {a}.lerp_({b}, 0.3) | {a}.cumsum_(0)
-{a} += {b} | {a} *= 3 | {a} -= 1 | {a} /= 2 | torch.sin_({a}) | F.relu({a}, inplace=True)
-{a}[0] = 1.5 | {a}[0] = {b} | {a}[1:] = {b} | {a}[..., 0] = 2 | {a}[...] = {b} | {a}[{a} > 0] = 0.25 | {a}[[0]] = {b}
-{a}.index_fill_(0, torch.tensor([0]), 3) | {a}.masked_fill_({a} > 0, 0.5) | {a}.data.add_(1) | {a}.detach().mul_(2)
+{a} += {b} | {a} *= 3 | {a} -= 1 | {a} /= 2 | torch.sin_({a}) | F.relu({a}, inplace=True) | {a}.clamp_(-1, 1)
+{a}[0] = 1.5 | {a}[0] = {b} | {a}[1:] = {b} | {a}[..., 0] = 2 | {a}[...] = {b} | {a}[{a} > 0] = 0.25
+{a}[[0]] = {b} | {a}.index_fill_(0, torch.tensor([0]), 3) | {a}.masked_fill_({a} > 0, 0.5)
 {a}.t_() | {a}.unsqueeze_(0) | {a}.squeeze_() | {a}.transpose_(0, -1)
-torch.add({a}, 1, out={a}) | torch.mul({b}, 2, out={a}) | torch.sin({b}, out={a}) | {a}.view(-1)[1:].mul_(0.5)
+torch.add({a}, 1, out={a}) | torch.mul({b}, 2, out={a}) | torch.sin({b}, out={a})
+{a}.data.add_(1) | {a}.detach().mul_(2) | {a}.view(-1)[1:].mul_(0.5)
 """
 
 
@@ -88,14 +89,11 @@ def _rows(text: str) -> list[str]:
     return [row.strip() for line in text.strip().splitlines() for row in line.split("|")]
 
 
-_TEMPLATES = (
-    [
-        (row.replace("sin({a})", "torch.sin({a})") if row == "sin({a})" else row, "one")
-        for row in _rows(_ONE_NEW)
-    ]
-    + [(row, "several") for row in _rows(_SEVERAL_NEW)]
-    + [(row, "in place") for row in _rows(_IN_PLACE)]
-)
+_TEMPLATES = [
+    *((row, "one") for row in _rows(_ONE_NEW)),
+    *((row, "several") for row in _rows(_SEVERAL_NEW)),
+    *((row, "in place") for row in _rows(_IN_PLACE)),
+]
 # These write through a temporary: what they made has no name.
 _ANONYMOUS = (".data.add_", ".detach().mul_", ".view(-1)[1:].mul_")
 

@@ -19,7 +19,7 @@ from torcheer.capture.memory import batch_dims
 from torcheer.capture.nesting import map_leaves
 from torcheer.capture.opening import OpenCopies
 from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import TENSOR, Context, Read, Record, Tape
+from torcheer.capture.tape import TENSOR, Context, Read, Record, Tape, Use
 from torcheer.capture.traits import Kind, Trait, find_known, is_random_call, trait_of
 from torcheer.graph.places import Site
 
@@ -94,14 +94,14 @@ class Catcher(TorchFunctionMode):
             if kind_of_arg is Tensor or kind_of_arg is _Parameter:
                 index = owner_get(id(arg))
                 if index is None or (values[index] is not arg if index >= 0 else tape.memory.stale):
-                    index = tape.find(arg, self.scope)
+                    index = tape.find(arg, Use(self.scope, site, len(parents)))
                 parents.append(index)
                 kept.append(TENSOR)
             elif kind_of_arg in _ATOMS:
                 kept.append(arg)
             else:
-                kept.append(self._template(arg, parents))
-        kept_kwargs = self._template(kwargs, parents) if kwargs else None
+                kept.append(self._template(arg, parents, site))
+        kept_kwargs = self._template(kwargs, parents, site) if kwargs else None
 
         started = perf_counter()
         out = func(*args, **kwargs) if kwargs else func(*args)
@@ -149,7 +149,7 @@ class Catcher(TorchFunctionMode):
         tape = self.tape
         with tape.lock:
             parents: list[int] = []
-            self._template((*args, *kwargs.values()), parents)
+            self._template((*args, *kwargs.values()), parents, site)
         out = self._run(trait, args, kwargs)
         if parents:
             tape.reads.append(Read(trait.name, parents[0], out, len(tape.records), self.scope, site))
@@ -160,13 +160,15 @@ class Catcher(TorchFunctionMode):
         tape = self.tape
         with tape.lock:
             parents: list[int] = []
-            kept = self._template(tuple(args), parents)
-            kept_kwargs = self._template(kwargs, parents) if kwargs else None
+            kept = self._template(tuple(args), parents, site)
+            kept_kwargs = self._template(kwargs, parents, site) if kwargs else None
             targets = write_targets(trait, args, kwargs)
             may_grow = kwargs.get("out") is not None
             changed = [(target, tape.memory.before_write(target, may_grow=may_grow)) for target in targets]
             for target in side_targets(trait, args, kwargs):
-                changed.append((target, tape.memory.before_side_write(target, tape.find(target, self.scope))))
+                changed.append(
+                    (target, tape.memory.before_side_write(target, tape.find(target, Use(self.scope, site))))
+                )
             if trait.exposes:
                 for target in (a for a in args if isinstance(a, Tensor)):
                     tape.memory.expose(target)
@@ -219,12 +221,12 @@ class Catcher(TorchFunctionMode):
             self.tape.commit(record, tensor)
         return made
 
-    def _template(self, value: Any, parents: list[int]) -> Any:
+    def _template(self, value: Any, parents: list[int], site: Site) -> Any:
         """A copy of nested arguments with TENSOR for each tensor; its maker goes to `parents`."""
 
         def keep(leaf: Any) -> Any:
             if isinstance(leaf, Tensor):
-                parents.append(self.tape.find(leaf, self.scope))
+                parents.append(self.tape.find(leaf, Use(self.scope, site, len(parents))))
                 return TENSOR
             if hasattr(leaf, "__array_interface__") and getattr(leaf, "nbytes", 0) > _MAX_ARRAY_BYTES:
                 return Unkept(f"array of {leaf.nbytes} bytes")

@@ -134,7 +134,11 @@ def disturbances(value: Tensor) -> Iterator[Tensor]:
 def _odd_disturbances(value: Tensor) -> Iterator[Tensor]:
     for factor in (3, 0):
         try:
-            yield value * factor
+            if value.is_quantized:
+                numbers = (value.dequantize().flip(0) * factor).clamp(-1, 1)
+                yield torch.quantize_per_tensor(numbers, value.q_scale(), value.q_zero_point(), value.dtype)
+            else:
+                yield value * factor
         except Exception:
             return
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from torcheer.capture.numbering import Numbering
 from torcheer.capture.op import Op
-from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, Read, Tape
+from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Read, Tape
 from torcheer.capture.validation import ValidationReport, validate_history
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph.decisions import Decision, decide
@@ -257,18 +257,18 @@ class ModelHistory:
     def model_max_recurrent_loops(self) -> int:
         """How often the most repeated layer ran that feeds back into itself; 1 where none does."""
         layers = self._numbered.layers
-        parents = self._structure.parents
-        return max(
-            1, feedback_loops(layers.layer_of, layers.num_passes, parents, self._depend_on_model_or_input)
-        )
+        counts = self._ops_that_count()
+        return max(1, feedback_loops(layers.layer_of, layers.num_passes, self._structure.parents, counts))
 
-    @property
-    def _depend_on_model_or_input(self) -> list[bool]:
-        """Whether an input or a parameter leads to each op: constants worked out by the code do not."""
+    def _ops_that_count(self) -> list[bool]:
+        """Calls that an input or a parameter leads to: constants worked out by the code do not count."""
         depends: list[bool] = []
         for record in self._tape.records:
             depends.append(record.trait is INPUT or any(p < 0 or depends[p] for p in record.parents))
-        return depends
+        return [
+            does and id(record.trait) not in NOT_CALLS
+            for does, record in zip(depends, self._tape.records, strict=True)
+        ]
 
     @property
     def model_is_recurrent(self) -> bool:

@@ -14,11 +14,13 @@ BatchDims = tuple[tuple[int, int], ...]
 
 def storage_key(tensor: Tensor) -> int | None:
     """Equal for tensors on the same memory; None where a tensor has no single storage (sparse…)."""
+    real = unwrapped(tensor)
+    if real.is_nested or real.layout != torch.strided:
+        return None
     try:
-        storage = unwrapped(tensor).untyped_storage()
+        return int(real.untyped_storage()._cdata)
     except (RuntimeError, NotImplementedError):
         return None
-    return int(storage._cdata)
 
 
 def unwrapped(tensor: Tensor) -> Tensor:
@@ -48,21 +50,9 @@ class Geometry(NamedTuple):
 
 def geometry_of(tensor: Tensor) -> Geometry:
     real = unwrapped(tensor)
-    try:
-        return Geometry(tuple(real.shape), tuple(real.stride()), int(real.storage_offset()))
-    except (RuntimeError, NotImplementedError):
-        return Geometry(tuple(real.shape), (), 0)
-
-
-def same_geometry(a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors on one storage show the same numbers in the same shape."""
-    a, b = unwrapped(a), unwrapped(b)
-    return (
-        a.dtype == b.dtype
-        and geometry_of(a) == geometry_of(b)
-        and a.is_conj() == b.is_conj()
-        and a.is_neg() == b.is_neg()
-    )
+    if real.is_nested or real.layout != torch.strided:
+        return Geometry((), (), 0)
+    return Geometry(tuple(real.shape), tuple(real.stride()), int(real.storage_offset()))
 
 
 def overlap(a: Tensor, b: Tensor) -> bool:

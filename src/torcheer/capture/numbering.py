@@ -101,7 +101,7 @@ class Numbering:
             record = records[op]
             trait, _, _, parents, scope, site, _, position, _ = record
             key: Hashable
-            if not site:
+            if not site or id(trait) in NOT_CALLS:
                 key = self._key_without_site(op, record)
             else:
                 place = place_of(site)

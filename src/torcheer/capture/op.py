@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.nesting import map_leaves
-from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, TENSOR, Meta, Record
+from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, OWN_TRAITS, TENSOR, Meta, Record
 from torcheer.errors import InputError
 from torcheer.graph.flops import Arguments, Work, work_of
 from torcheer.graph.places import SourceLine, source_lines
@@ -243,6 +243,8 @@ class Op:
     def iterable_output_index(self) -> int | None:
         """Which item of the function's output this is; None where it gave a single tensor."""
         record, records = self._record, self._history._tape.records
+        if record.trait in OWN_TRAITS:
+            return None
         follows = self.index + 1 < len(records) and records[self.index + 1].position == record.position + 1
         return record.position if record.position or follows else None
 

@@ -18,7 +18,7 @@ from torcheer.capture.drill import DispatchWatcher, is_scripted, uses_scripted_f
 from torcheer.capture.inputs import Call, input_tensors
 from torcheer.capture.nesting import tensors_in
 from torcheer.capture.scopes import ModuleNames, Scope, close_scope, module_hooks
-from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, Tape
+from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, Tape, Use
 from torcheer.capture.threads import recording_new_threads
 from torcheer.errors import CaptureError
 
@@ -49,8 +49,7 @@ class Recorder:
     def run(self, call: Call) -> Any:
         """Record the pass; returns what the model returned."""
         for path, tensor in input_tensors(self._root, call):
-            index = self.tape.add_node(INPUT, (), tensor, self.base)
-            self.tape.addresses[index] = path
+            index = self.tape.add_node(INPUT, (), tensor, self.base, path)
             if self.tape.keep_all:
                 self.tape.input_tensors[index] = tensor
         self.base.first_op = len(self.tape.records)
@@ -70,10 +69,9 @@ class Recorder:
 
     def _add_outputs(self, result: Any) -> None:
         found = list(tensors_in(result, into_objects=True))
-        parents = [self.tape.find(tensor, self.base) for _, tensor in found]
+        parents = [self.tape.find(tensor, Use(self.base)) for _, tensor in found]
         for (path, tensor), parent in zip(found, parents, strict=True):
-            index = self.tape.add_node(OUTPUT, (parent,), tensor, self.base)
-            self.tape.addresses[index] = f"output.{path}" if path else "output"
+            self.tape.add_node(OUTPUT, (parent,), tensor, self.base, f"output.{path}" if path else "output")
 
     @contextmanager
     def _in_place(self) -> Iterator[None]:
@@ -170,7 +168,7 @@ class Recorder:
         did_nothing = len(tape.records) == scope.first_op
         found: list[tuple[int, Tensor]] = []
         for tensor in tensors:
-            index = tape.find(tensor, scope)
+            index = tape.find(tensor, Use(scope))
             if did_nothing and index < scope.first_op:
                 index = tape.add_node(IDENTITY, (index,), tensor, scope)
             if index >= 0:

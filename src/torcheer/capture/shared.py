@@ -10,7 +10,9 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, NamedTuple
 
+import torch
 from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from torcheer.capture.memory import (
     Geometry,
@@ -19,6 +21,7 @@ from torcheer.capture.memory import (
     overlap,
     private_copy,
     storage_key,
+    unwrapped,
     version_of,
 )
 
@@ -34,11 +37,25 @@ class Write(NamedTuple):
 
 
 class Lying(NamedTuple):
-    """An op whose tensor lies on a storage, and the bytes that it spans."""
+    """An op whose tensor lies on a storage: the bytes that it spans, and where exactly."""
 
     op: int
     first: int
     last: int
+    geometry: Geometry
+    dtype: torch.dtype
+    storage: StorageWeakRef | None = None  # tells a dead storage from another one at its address
+
+    def still_there(self) -> bool:
+        return self.storage is not None and not self.storage.expired()  # type: ignore[no-untyped-call]
+
+
+class Alias(NamedTuple):
+    """A known op on whose memory an unknown tensor lies."""
+
+    op: int
+    geometry: Geometry
+    is_twin: bool  # both show the same numbers in the same shape
 
 
 class SharedMemory:
@@ -49,7 +66,9 @@ class SharedMemory:
         self._by_storage: dict[int, list[Lying]] = {}
         self._num_ops_seen = 0
         self._num_params_seen = 0
+        self._laid: set[int] = set()
         self._exposed: set[int] = set()
+        self._shadows: dict[int, Tensor] = {}  # what tensors on exposed memory last held
         self._by_grad_fn: dict[object, int] = {}
         self._num_graph_seen = 0
         self._versions: dict[int | None, set[int]] = {}
@@ -108,7 +127,7 @@ class SharedMemory:
         changed = [*self.before_write(target), op]
         key = storage_key(target)
         if key is not None:
-            self._by_storage[key].append(Lying(op, *byte_range(target)))
+            self._by_storage[key].append(_lying(op, target))
         return changed
 
     def note_version(self, tensor: Tensor) -> None:
@@ -140,6 +159,9 @@ class SharedMemory:
         copies: dict[int, Tensor] = {}
         for lying in self._on_storage(key):
             self._protect(lying.op, copies)
+            known = self.live(lying.op)
+            if known is not None and lying.op >= 0:
+                self._shadows[lying.op] = private_copy(known)
         self._exposed.add(key)
 
     @property
@@ -154,24 +176,31 @@ class SharedMemory:
     def was_changed_outside(self, index: int, tensor: Tensor) -> bool:
         if index < 0 or not self.is_exposed(tensor):
             return False
-        value = self._tape.values[index]
-        return value is not None and not value.equal(tensor)
+        shadow = self._shadows.get(index, self._tape.values[index])
+        return shadow is not None and not shadow.equal(unwrapped(tensor))
 
-    def find_alias(self, tensor: Tensor) -> int | None:
-        """The newest op, or a parameter, whose tensor lies on the same memory."""
+    def find_alias(self, tensor: Tensor) -> Alias | None:
+        """The newest op, or a parameter, whose tensor lies, or lay, on the same memory."""
         key = storage_key(tensor)
         if key is None or not tensor.numel():
             return None
-        newest: int | None = None
-        for index, _, _ in self._on_storage(key):
-            known = self.live(index)
-            if known is not None and (known is tensor or overlap(known, tensor)):
-                newest = index
-        return newest
+        real = unwrapped(tensor)
+        geometry = geometry_of(real)
+        for lying in reversed(self._on_storage(key)):
+            known = self.live(lying.op)
+            is_twin = lying.geometry == geometry and lying.dtype == real.dtype
+            if known is tensor or (known is not None and overlap(known, tensor)):
+                return Alias(
+                    lying.op, lying.geometry, known is tensor or (is_twin and _same_bits(known, tensor))
+                )
+            # The tensor object is gone, its memory is not: a new object on it was made out of sight.
+            if known is None and is_twin and lying.still_there():
+                return Alias(lying.op, lying.geometry, is_twin=True)
+        return None
 
     def add_twin(self, index: int, tensor: Tensor) -> None:
         """Another tensor object that shows just what this op made: from now on it stands for it."""
-        if self._tape.values[index] is not tensor:
+        if self._tape.values[index] is not tensor or index in self._tape.refs:
             self._tape.refs[index] = weakref.ref(tensor)
 
     def parents_by_graph(self, tensor: Tensor) -> tuple[int, ...]:
@@ -226,9 +255,10 @@ class SharedMemory:
             tape.privatise(index, copy)
 
     def _catch_up(self) -> None:
-        for index in range(self._num_ops_seen, len(self._tape.records)):
-            self._lay(index, self.live(index))
-        self._num_ops_seen = len(self._tape.records)
+        for index in range(self._num_ops_seen, len(self._tape.values)):
+            if index not in self._laid:
+                self._lay(index, self.live(index))
+        self._num_ops_seen = len(self._tape.values)
         for position in range(self._num_params_seen, len(self._tape.params)):
             self._lay(-position - 1, self._tape.params[position][1])
         self._num_params_seen = len(self._tape.params)
@@ -236,4 +266,27 @@ class SharedMemory:
     def _lay(self, index: int, tensor: Tensor | None) -> None:
         key = None if tensor is None else storage_key(tensor)
         if key is not None and tensor is not None:
-            self._by_storage.setdefault(key, []).append(Lying(index, *byte_range(tensor)))
+            self._by_storage.setdefault(key, []).append(_lying(index, tensor))
+
+    def lay_now(self, index: int, tensor: Tensor) -> None:
+        """Remember where a tensor lies that nobody keeps alive: later it may be too late to ask."""
+        self._laid.add(index)
+        key = storage_key(tensor)
+        if key is None:
+            return
+        storage = StorageWeakRef(unwrapped(tensor).untyped_storage())  # type: ignore[no-untyped-call]
+        others = self._by_storage.get(key, [])
+        if others and others[-1].storage is not None and not others[-1].still_there():
+            others = []  # another storage, at the address of one that is gone
+        others.append(_lying(index, tensor, storage))
+        self._by_storage[key] = others
+        if self.is_exposed(tensor):
+            self._shadows[index] = private_copy(tensor)
+
+
+def _lying(op: int, tensor: Tensor, storage: StorageWeakRef | None = None) -> Lying:
+    return Lying(op, *byte_range(tensor), geometry_of(tensor), unwrapped(tensor).dtype, storage)
+
+
+def _same_bits(a: Tensor, b: Tensor) -> bool:
+    return a.is_conj() == b.is_conj() and a.is_neg() == b.is_neg()

@@ -18,12 +18,11 @@ from torcheer.capture.memory import (
     geometry_of,
     num_bytes,
     private_copy,
-    same_geometry,
     shape_of,
     unwrapped,
 )
 from torcheer.capture.scopes import Scope
-from torcheer.capture.shared import SharedMemory, Write
+from torcheer.capture.shared import Alias, SharedMemory, Write
 from torcheer.capture.traits import Trait, own_trait
 from torcheer.graph.places import Site
 
@@ -65,6 +64,14 @@ class Record(NamedTuple):
     context: Context | None
 
 
+class Use(NamedTuple):
+    """Where a tensor is being used: a node that is first met there stands at that place."""
+
+    scope: Scope
+    site: Site = ()
+    slot: int = 0  # which tensor of the call
+
+
 class Meta(NamedTuple):
     """The outline of a tensor that was not kept, or is no longer what it was."""
 
@@ -98,7 +105,7 @@ SOURCE = own_trait(_nothing, "source")
 IDENTITY = own_trait(lambda x: x, "identity")
 UPDATED = own_trait(_nothing, "updated")
 ALIAS = own_trait(_nothing, "alias")
-UNSEEN = own_trait(_nothing, "unseen")
+OWN_TRAITS = (INPUT, OUTPUT, BUFFER, SOURCE, IDENTITY, UPDATED, ALIAS)  # made by no call
 NOT_CALLS = frozenset(id(t) for t in (INPUT, OUTPUT, BUFFER, SOURCE))
 
 
@@ -148,87 +155,80 @@ class Tape:
 
     # --- who made this tensor -------------------------------------------------
 
-    def find(self, tensor: Tensor, scope: Scope) -> int:
+    def find(self, tensor: Tensor, use: Use) -> int:
         """The op that made a tensor; one that nobody recorded becomes a source of its own."""
         with self.lock:
-            return self._find(tensor, scope)
+            return self._find(tensor, use)
 
-    def _find(self, tensor: Tensor, scope: Scope) -> int:
+    def _find(self, tensor: Tensor, use: Use) -> int:
         index = self.owner.get(id(tensor))
         # An id may be a dead tensor's, used again: only the living one counts.
         if index is None or self.memory.live(index) is not tensor:
-            return self._trace_back(tensor, scope)
+            return self._trace_back(tensor, use)
         writes = self.memory.stale.pop(index, None)
         if writes is not None:
-            return self._after_writes(index, writes, tensor, scope)
+            return self._after_writes(index, writes, tensor, use)
         if self.memory.was_changed_outside(index, tensor):
             context = Context(note="its memory was written from outside torch")
-            return self._add_node(UPDATED, (index,), tensor, scope, context)
+            return self._add_node(UPDATED, (index,), tensor, use, context)
         return index
 
-    def _after_writes(self, index: int, writes: list[Write], tensor: Tensor, scope: Scope) -> int:
+    def _after_writes(self, index: int, writes: list[Write], tensor: Tensor, use: Use) -> int:
         """A node that says: this tensor's memory was written through another one."""
         ops = tuple(write.op for write in writes)
         if index >= 0 and self.records[index].trait is BUFFER:
             context = Context(note="a buffer that another op updated on the side")
-            found = self._add_node(BUFFER, ops, tensor, scope, context)
-            self.addresses[found] = self.addresses[index]
-            return found
+            return self._add_node(BUFFER, ops, tensor, use, context, address=self.addresses[index])
         geometries = (geometry_of(tensor), *(write.geometry for write in writes))
-        return self._add_node(UPDATED, (index, *ops), tensor, scope, None, args=geometries)
+        return self._add_node(UPDATED, (index, *ops), tensor, use, None, args=geometries)
 
-    def _trace_back(self, tensor: Tensor, scope: Scope) -> int:
+    def _trace_back(self, tensor: Tensor, use: Use) -> int:
         if self._registered is None:
             self._registered = _registered_tensors(self._root)
         known = self._registered.get(id(tensor))
         if known is not None and known[1] is tensor:
-            return self._register(tensor, known[0], scope)
+            return self._register(tensor, known[0], use)
         alias = self.memory.find_alias(tensor)
         if alias is not None:
-            return self._adopt(alias, tensor, scope)
-        return self._unseen(tensor, scope)
+            return self._adopt(alias, tensor, use)
+        return self._unseen(tensor, use)
 
-    def _register(self, tensor: Tensor, address: str, scope: Scope) -> int:
-        if isinstance(tensor, nn.Parameter):
-            self.memory.note_version(tensor)
-            self.params.append((address, tensor))
-            index = self.owner[id(tensor)] = -len(self.params)
-            return index
-        index = self._add_node(BUFFER, (), tensor, scope, None)
-        self.addresses[index] = address
+    def _register(self, tensor: Tensor, address: str, use: Use) -> int:
+        if not isinstance(tensor, nn.Parameter):
+            return self._add_node(BUFFER, (), tensor, use, None, address=address)
+        self.memory.note_version(tensor)
+        self.params.append((address, tensor))
+        index = self.owner[id(tensor)] = -len(self.params)
         return index
 
-    def _adopt(self, index: int, tensor: Tensor, scope: Scope) -> int:
+    def _adopt(self, alias: Alias, tensor: Tensor, use: Use) -> int:
         """A tensor that shares memory with a known one, made where nobody could see it."""
-        known = self.memory.live(index)
-        if index in self.memory.stale or known is None:
-            return self._add_node(
-                ALIAS, (index,), tensor, scope, Context(note="an alias made outside Python")
-            )
-        if same_geometry(known, tensor):
-            if index >= 0:
-                self.owner[id(tensor)] = index
-                self.memory.add_twin(index, tensor)
-            return index
+        if alias.op in self.memory.stale:
+            context = Context(note="an alias made outside Python of memory that was written")
+            return self._add_node(ALIAS, (alias.op,), tensor, use, context)
+        if alias.is_twin:
+            if alias.op >= 0:
+                self.owner[id(tensor)] = alias.op
+                self.memory.add_twin(alias.op, tensor)
+            return alias.op
         return self._add_node(
-            ALIAS, (index,), tensor, scope, None, args=(geometry_of(known), geometry_of(tensor))
+            ALIAS, (alias.op,), tensor, use, None, args=(alias.geometry, geometry_of(tensor))
         )
 
-    def _unseen(self, tensor: Tensor, scope: Scope) -> int:
+    def _unseen(self, tensor: Tensor, use: Use) -> int:
         parents = self.memory.parents_by_graph(tensor)
         if tensor.grad_fn is not None:
             name = tensor.grad_fn.name().removesuffix("Backward").removesuffix("Backward0")
             trait = own_trait(_nothing, name.lower().replace("_", "").replace("::", "") or "unseen")
             note = "made by an operation that no Python call shows"
-            where = scope.module().address or "the model"
+            where = use.scope.module().address or "the model"
             self.warnings.append(
                 f"a tensor of shape {tuple(tensor.shape)} in {where} was made by {tensor.grad_fn.name()}, "
                 "which no torch call in Python shows: it stands as a node of its own."
             )
-            return self._add_node(trait, parents, tensor, scope, Context(note=note))
-        return self._add_node(
-            SOURCE, (), tensor, scope, Context(note="made before the pass, or outside torch")
-        )
+            return self._add_node(trait, parents, tensor, use, Context(note=note))
+        context = Context(note="made before the pass, or outside torch")
+        return self._add_node(SOURCE, (), tensor, use, context)
 
     # --- recording ------------------------------------------------------------
 
@@ -237,17 +237,25 @@ class Tape:
         trait: Trait,
         parents: tuple[int, ...],
         tensor: Tensor,
-        scope: Scope,
+        use: Use,
         context: Context | None,
+        *,
         args: tuple[Any, ...] = (),
+        address: str | None = None,
     ) -> int:
         self.memory.note_version(tensor)
-        return self.commit(Record(trait, args, None, parents, scope, (), 0.0, 0, context), tensor)
+        with self.lock:
+            if address is not None:
+                self.addresses[len(self.records)] = address
+            record = Record(trait, args, None, parents, use.scope, use.site, 0.0, use.slot, context)
+            return self.commit(record, tensor)
 
-    def add_node(self, trait: Trait, parents: tuple[int, ...], tensor: Tensor, scope: Scope) -> int:
+    def add_node(
+        self, trait: Trait, parents: tuple[int, ...], tensor: Tensor, scope: Scope, address: str | None = None
+    ) -> int:
         """A node that no torch call made: an input, an output, a module that does nothing."""
         args = (TENSOR,) if trait is IDENTITY else ()
-        return self._add_node(trait, parents, tensor, scope, None, args)
+        return self._add_node(trait, parents, tensor, Use(scope), None, args=args, address=address)
 
     def commit(self, record: Record, tensor: Tensor) -> int:
         """Add a record and keep its value if it is wanted. The hot path has a copy of the simple case."""
@@ -264,6 +272,7 @@ class Tape:
                 self.values.append(None)
                 self.refs[index] = weakref.ref(tensor)
                 self.metas[index] = meta_of(tensor)
+                self.memory.lay_now(index, tensor)
                 if self.keep_all:
                     self.keep(index, tensor)
             if self.on_commit is not None:

@@ -62,7 +62,7 @@ def _what_followed(
 ) -> tuple[str, int]:
     """The branch that was taken and the number of its ops: what ran next tells, else the value itself."""
     by_value = "then" if value else "else"
-    if branching.then == branching.otherwise and branching.is_simple:
+    if branching.then is not None and branching.then == branching.otherwise and branching.is_simple:
         return by_value, _num_inside(branching.then, frames, later())
     for name, lines in (("then", branching.then), ("else", branching.otherwise)):
         count = _num_inside(lines, frames, later())

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from tests.capture.models.inplace import vector
 from tests.capture.models.registry import small
 
-
 HIDDEN = "other arguments hide it"
 
 
@@ -305,7 +304,8 @@ class LoopOverHelper(nn.Module):
 @small(
     vector,
     """
-    input_1 -> add_1:1 -> tanh_1:1 -> add_2:1 -> tanh_2:1 -> add_1:2 -> tanh_1:2 -> add_2:2 -> tanh_2:2 -> output_1
+    input_1 -> add_1:1 -> tanh_1:1 -> add_2:1 -> tanh_2:1
+    tanh_2:1 -> add_1:2 -> tanh_1:2 -> add_2:2 -> tanh_2:2 -> output_1
     """,
     loops=2,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from torch import nn
@@ -30,7 +31,7 @@ class SmallModel:
         return {
             (parent, child)
             for groups in self._chains()
-            for parents, children in zip(groups, groups[1:], strict=False)
+            for parents, children in pairwise(groups)
             for parent in parents
             for child in children
         }

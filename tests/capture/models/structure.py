@@ -258,12 +258,14 @@ class ModuleDictionary(nn.Module):
 @small(
     lambda: torch.randn(1, 3, 4),
     """
-    input_1 -> transpose_1 -> linear_1 -> unflatten_1 -> unsqueeze_1 -> transpose_2 -> squeeze_1 -> contiguous_1
+    input_1 -> transpose_1 -> linear_1 -> unflatten_1 -> unsqueeze_1 -> transpose_2 -> squeeze_1
+    squeeze_1 -> contiguous_1
     contiguous_1 -> getitem_1 -> view_1 -> transpose_3 -> mul_1
     contiguous_1 -> getitem_2 -> view_2 -> transpose_4 -> transpose_6
     contiguous_1 -> getitem_3 -> view_3 -> transpose_5
     mul_1, transpose_6 -> bmm_1 -> softmax_1
-    softmax_1, transpose_5 -> bmm_2 -> transpose_7 -> reshape_1 -> linear_2 -> view_4 -> transpose_8 -> output_1
+    softmax_1, transpose_5 -> bmm_2 -> transpose_7 -> reshape_1 -> linear_2
+    linear_2 -> view_4 -> transpose_8 -> output_1
     softmax_1 -> view_5 -> mean_1 -> output_2
     """,
 )
@@ -394,7 +396,7 @@ class SmallUNet(nn.Module):
     abs_1, input_1 -> matmul_1
     abs_1, matmul_1 -> gt_1
     abs_1 -> lt_1 -> invert_1
-    gt_1, invert_1 -> or_1 -> output_1
+    gt_1, invert_1 -> xor_1 -> output_1
     abs_1 -> pow_2 -> output_2
     """,
 )
@@ -404,7 +406,7 @@ class Operators(nn.Module):
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         y = 1 - (2 / (x + 3)) ** 2
         z = abs(-(y % x // 0.1))
-        return (z > z @ x) | ~(z < 1), 2**z
+        return (z > z @ x) ^ ~(z < 1), 2**z
 
 
 @small(

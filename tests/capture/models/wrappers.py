@@ -1,4 +1,4 @@
-"""What stands between Python and torch's kernels, or around the model: transforms, scripts, hooks, threads."""
+"""What stands around a model, or between Python and the kernels: transforms, scripts, hooks, threads."""
 
 import tempfile
 import threading

@@ -57,7 +57,7 @@ test: lint
 	$(BIN)/pytest -n $(WORKERS)
 
 zoo: $(VENV)/dev.stamp
-	$(BIN)/pytest -m zoo tests/zoo
+	$(BIN)/pytest -n $(WORKERS) -m '' tests/zoo
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python -m bench.run

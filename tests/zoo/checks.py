@@ -6,6 +6,7 @@ import copy
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -18,10 +19,11 @@ from torch.utils.flop_counter import flop_registry, sdpa_flop_count
 
 from tests.zoo.specimen import Example, Specimen
 
-# What may stand at the head of a graph: calls that make a tensor out of no other.
+# What may stand at the head of a graph: calls that make a tensor out of no other. (Longformer divides two
+# Python numbers with torch.div.)
 FACTORIES = frozenset(
-    "arange as_tensor empty eye from_numpy full linspace ones rand randint randn randperm scalar_tensor tensor "
-    "tril_indices triu_indices zeros hann_window".split()
+    "arange as_tensor div empty eye from_numpy full linspace ones rand randint randn randperm scalar_tensor "
+    "tensor tril_indices triu_indices zeros hann_window".split()
 )
 
 
@@ -46,7 +48,11 @@ def stir(model: nn.Module) -> None:
     }
     with torch.no_grad():
         for tensor in (*model.parameters(), *running.values()):
-            if tensor.is_floating_point() and tensor.numel() > 1 and bool((tensor == tensor.flatten()[0]).all()):
+            if (
+                tensor.is_floating_point()
+                and tensor.numel() > 1
+                and bool((tensor == tensor.flatten()[0]).all())
+            ):
                 tensor.add_(0.1 * torch.rand_like(tensor))
 
 
@@ -138,9 +144,10 @@ def survey(example: Example) -> Survey:
     names = {id(module): address for address, module in model.named_modules()}
     calls: Counter[str] = Counter()
     handles = [
-        module.register_forward_pre_hook(lambda m, _: calls.update([names[id(m)]])) for module in model.modules()
+        module.register_forward_pre_hook(lambda m, _: calls.update([names[id(m)]]))
+        for module in model.modules()
     ]
-    with torch.enable_grad(), Idle(), _FlopCounter() as counter:
+    with torch.enable_grad(), _recurrent_layers_opened(model), Idle(), _FlopCounter() as counter:
         result = model(*example.args, **example.kwargs)
     for handle in handles:
         handle.remove()
@@ -149,6 +156,17 @@ def survey(example: Example) -> Survey:
         params_reached=_params_behind(list(tensors_of(result)), model),
         num_flops=counter.num_flops,
     )
+
+
+@contextmanager
+def _recurrent_layers_opened(model: nn.Module) -> Iterator[None]:
+    """oneDNN runs a whole LSTM as one call, which torch's counter does not know."""
+    was_on = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(was_on and not any(isinstance(m, nn.RNNBase) for m in model.modules()))
+    try:
+        yield
+    finally:
+        torch._C._set_mkldnn_enabled(was_on)
 
 
 class _FlopCounter(TorchDispatchMode):

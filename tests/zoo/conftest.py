@@ -13,7 +13,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         (report.nodeid.partition("[")[2].removesuffix("]"), dict(report.user_properties))
         for outcome in ("passed", "failed")
         for report in terminalreporter.stats.get(outcome, [])
-        if isinstance(report, pytest.TestReport) and any(key == "num_ops" for key, _ in report.user_properties)
+        if isinstance(report, pytest.TestReport)
+        and any(key == "num_ops" for key, _ in report.user_properties)
     ]
     if not rows:
         return
@@ -26,10 +27,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         exemptions = facts["exemptions"]
         total.update(exemptions)
         models.update(exemptions.keys())
-        write(
-            f"{name:54} {facts['num_ops']:6} {facts['capture_seconds']:7.2f}s {facts['validate_seconds']:7.1f}s  "
-            f"{sum(exemptions.values()) or ''}"
-        )
+        seconds = f"{facts['capture_seconds']:7.2f}s {facts['validate_seconds']:7.1f}s"
+        write(f"{name:54} {facts['num_ops']:6} {seconds}  {sum(exemptions.values()) or ''}")
     num_ops = sum(facts["num_ops"] for _, facts in rows)
     seconds = sum(facts["validate_seconds"] for _, facts in rows)
     write(f"{len(rows)} models, {num_ops} ops, {seconds:.0f} s of validation. Exemptions, by reason:")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -62,11 +63,13 @@ def video(frames: int, size: int, *, batch: int = 1) -> Tensor:
     return torch.randn(batch, 3, frames, size, size)
 
 
-def load_transformers() -> Any:
-    """transformers imports torchvision where it is installed, which here needs tests.vision first."""
-    from tests.vision import torchvision
+def load(library: str) -> Any:
+    """A library, imported when a model of it is built. All of them need tests.vision before them."""
+    importlib.import_module("tests.vision")
+    return importlib.import_module(library)
 
-    assert torchvision
-    import transformers
 
-    return transformers
+def from_config(model: str, sizes: dict[str, Any], **inputs: Any) -> Example:
+    """A model of transformers with random weights: the name of its class, and its sizes."""
+    made = getattr(load("transformers"), model)
+    return Example(made(made.config_class(**sizes)), (), inputs)

@@ -14,7 +14,16 @@ from torch.nn.modules import module as torch_module
 from torch.overrides import _get_current_function_mode_stack
 
 import torcheer as tl
-from tests.zoo import language_models, media_models, timm_models, torch_models, torchvision_models
+from tests.zoo import (
+    decoder_models,
+    encoder_models,
+    image_models,
+    multimodal_models,
+    sound_models,
+    timm_models,
+    torch_models,
+    torchvision_models,
+)
 from tests.zoo.checks import FACTORIES, Plain, Survey, prepare, run_plain, seed, survey, traces, twin
 from tests.zoo.specimen import Loops, Specimen
 from torcheer.capture.history import ModelHistory
@@ -24,8 +33,11 @@ ZOO = [
     *torch_models.SHELF,
     *torchvision_models.SHELF,
     *timm_models.SHELF,
-    *language_models.SHELF,
-    *media_models.SHELF,
+    *decoder_models.SHELF,
+    *encoder_models.SHELF,
+    *image_models.SHELF,
+    *sound_models.SHELF,
+    *multimodal_models.SHELF,
 ]
 
 # Why an op may go unchecked, or a disturbed parent unnoticed. Anything else is a failure.
@@ -40,8 +52,6 @@ EXEMPTIONS = (
     "does not change it: attention over a single key is that key's value",
     "does not change it: it is a running statistic, which training updates but does not read",
 )
-
-
 
 
 def _each() -> list[object]:
@@ -140,9 +150,7 @@ def check_edges(history: ModelHistory, specimen: Specimen) -> None:
 
 
 def check_modules_and_params(history: ModelHistory, surveyed: Survey) -> None:
-    ran = {
-        info.address: info.num_passes for info in history.module_tree.modules.values() if info.num_passes
-    }
+    ran = {info.address: info.num_passes for info in history.module_tree.modules.values() if info.num_passes}
     assert ran == dict(surveyed.module_calls)
     assert set(ran) - {""} <= set(history.module_addresses)
     used = {param.address for op in history if op.is_output_ancestor for param in op.parent_params}

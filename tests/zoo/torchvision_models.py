@@ -1,16 +1,19 @@
-"""torchvision: classification, segmentation, video, optical flow. Detection needs its compiled nms, missing here."""
+"""torchvision: classification, segmentation, video, optical flow.
+
+No detection: it needs nms, from torchvision's compiled part, which tests/vision.py can only declare.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.zoo.specimen import Example, Loops, Shelf, image, video
+from tests.zoo.specimen import Example, Loops, Shelf, image, load, video
 
 SHELF = Shelf()
 
 
 def _classifier(name: str, size: int = 64, *, batch: int = 1, **options: Any) -> Example:
-    from tests.vision import torchvision
+    torchvision = load("torchvision")
 
     model = getattr(torchvision.models, name)(weights=None, num_classes=10, **options)
     return Example(model, (image(size, batch=batch),))
@@ -71,7 +74,7 @@ def _densenet_checkpointed() -> Example:
 
 
 def _segmenter(name: str) -> Example:
-    from tests.vision import torchvision
+    torchvision = load("torchvision")
 
     build = getattr(torchvision.models.segmentation, name)
     return Example(build(weights=None, weights_backbone=None, num_classes=5), (image(64),))
@@ -93,7 +96,7 @@ def _lraspp() -> Example:
 
 
 def _video_classifier(name: str, frames: int, size: int, **options: Any) -> Example:
-    from tests.vision import torchvision
+    torchvision = load("torchvision")
 
     model = getattr(torchvision.models.video, name)(weights=None, num_classes=10, **options)
     return Example(model, (video(frames, size),))
@@ -116,12 +119,11 @@ def _s3d() -> Example:
 
 @SHELF.add("torchvision/mvit_v2_s")
 def _mvit() -> Example:
-    from tests.vision import torchvision
-    from torchvision.models.video.mvit import MSBlockConfig, MViT
+    torchvision = load("torchvision")
 
-    assert torchvision
+    mvit = torchvision.models.video.mvit
     blocks = [
-        MSBlockConfig(
+        mvit.MSBlockConfig(
             num_heads=heads,
             input_channels=width,
             output_channels=width * heads,
@@ -132,7 +134,7 @@ def _mvit() -> Example:
         )
         for heads, width, stride in ((1, 16, 1), (2, 16, 2), (1, 32, 1))
     ]
-    model = MViT(
+    model = mvit.MViT(
         spatial_size=(32, 32),
         temporal_size=4,
         block_setting=blocks,
@@ -147,7 +149,7 @@ def _mvit() -> Example:
 
 @SHELF.add("torchvision/swin3d_t")
 def _swin3d() -> Example:
-    from tests.vision import torchvision
+    torchvision = load("torchvision")
 
     model = torchvision.models.video.SwinTransformer3d(
         patch_size=[2, 4, 4],
@@ -163,7 +165,7 @@ def _swin3d() -> Example:
 @SHELF.add("torchvision/raft_small", loops=Loops.SOME)
 def _raft() -> Example:
     """Each flow update runs the same recurrent block."""
-    from tests.vision import torchvision
+    torchvision = load("torchvision")
 
     model = torchvision.models.optical_flow.raft_small(weights=None)
     return Example(model, (image(128), image(128)), {"num_flow_updates": 3})
@@ -172,7 +174,7 @@ def _raft() -> Example:
 @SHELF.add("torchvision/feature_pyramid")
 def _feature_pyramid() -> Example:
     """A ResNet with a feature pyramid on it: the backbone of torchvision's detectors."""
-    from tests.vision import torchvision
+    torchvision = load("torchvision")
 
     model = torchvision.models.detection.backbone_utils.resnet_fpn_backbone(
         backbone_name="resnet18", weights=None, trainable_layers=5

@@ -5,6 +5,7 @@ This is the hot path: a few microseconds an op. Whatever can wait is left to lat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from sys import _getframe
 from time import perf_counter
@@ -71,7 +72,10 @@ class Catcher(TorchFunctionMode):
         self.copies = OpenCopies()
         self.drill: Any = None  # a dispatch mode that watches for what no Python call shows
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    # One long function, since each call that would tidy it costs as much as it does.
+    def __torch_function__(  # noqa: C901
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         trait = _known_trait(func)
         if trait is None:
             trait = trait_of(func)
@@ -109,6 +113,11 @@ class Catcher(TorchFunctionMode):
 
         context = Context(autocast=_autocast_state()) if _autocast_is_on() else None
         if type(out) is Tensor:
+            try:
+                if out._version:
+                    tape.memory.note_version(out)  # some ops write into their own result
+            except RuntimeError:  # made in inference mode, where torch does not count
+                pass
             record = _new(
                 Record,
                 (trait, tuple(kept), kept_kwargs, tuple(parents), self.scope, site, seconds, 0, context),
@@ -214,6 +223,8 @@ class Catcher(TorchFunctionMode):
     ) -> list[Tensor]:
         """One record for each tensor of an output."""
         made = collect_tensors(out)
+        for tensor in made:
+            self.tape.memory.note_version(tensor)
         batched = _transforms_are_on()
         for position, tensor in enumerate(made, first):
             its_context = _in_transform(context, tensor, len(made)) if batched else context
@@ -245,6 +256,22 @@ class Catcher(TorchFunctionMode):
         if _autocast_is_on():
             context = context._replace(autocast=_autocast_state())
         return None if context == Context() else context
+
+
+class ThreadCatcher(Catcher):
+    """Records a thread that forward started, unless that thread captures a pass of its own."""
+
+    def __init__(self, tape: Tape, scope: Scope, is_busy: Callable[[], bool]) -> None:
+        super().__init__(tape, scope)
+        self._is_busy = is_busy
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self._is_busy():
+            return func(*args, **(kwargs or {}))
+        trait = trait_of(func)
+        if trait.kind == Kind.SKIP:
+            return func(*args, **(kwargs or {}))
+        return self._unusual(trait, args, kwargs or {}, _site(_getframe(1)))
 
 
 def write_targets(trait: Trait, args: Any, kwargs: dict[str, Any]) -> list[Tensor]:

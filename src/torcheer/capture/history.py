@@ -91,7 +91,7 @@ class ModelHistory:
     @cached_property
     def _all_labels(self) -> list[str]:
         layers = self._numbered.layers
-        return op_labels(self._numbering.labels, layers.layer_of, layers.pass_of, layers.num_passes)
+        return op_labels(self._numbered.labels, layers.layer_of, layers.pass_of, layers.num_passes)
 
     def _label(self, op: int) -> str:
         return self._all_labels[op]
@@ -114,7 +114,7 @@ class ModelHistory:
     @property
     def layer_labels_no_pass(self) -> list[str]:
         """The label of every layer, once."""
-        layer_of, label = self._numbered.layers.layer_of, self._numbering.labels.label
+        layer_of, label = self._numbered.layers.layer_of, self._numbered.labels.label
         return list(dict.fromkeys(label(layer_of[op]) for op in self._visible))
 
     def __len__(self) -> int:
@@ -153,7 +153,7 @@ class ModelHistory:
 
     @cached_property
     def _lookup(self) -> Lookup:
-        layers, labels = self._numbered.layers, self._numbering.labels
+        layers, labels = self._numbered.layers, self._numbered.labels
         return Lookup(
             [labels.label(layer) for layer in layers.layer_of],
             [labels.short_label(layer) for layer in layers.layer_of],

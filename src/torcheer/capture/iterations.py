@@ -1,14 +1,15 @@
 """Tell the iterations of a loop over different layers apart.
 
 `for layer in layers: x = relu(layer(x))` calls, at one place in the code, another module each time
-round. What else runs in such an iteration belongs to that iteration alone: its *company* is the set
-of modules and parameters that vary at their place. Where nothing varies the company is empty, and
-the iterations are passes of the same layers.
+round; a loop over functions calls another function. What else runs in such an iteration belongs to
+that iteration alone: its *company* is the set of modules, parameters and functions that vary at
+their place. Where nothing varies the company is empty, and the iterations are passes of the same
+layers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import Record, Tape
@@ -21,11 +22,14 @@ _ALONE: Company = frozenset()
 class Iterations:
     """The company of each op. Built once, from a finished tape; read only for ops that repeat."""
 
-    def __init__(self, tape: Tape, places: PlaceBook, has_params: Callable[[str], bool]) -> None:
+    def __init__(
+        self, tape: Tape, places: PlaceBook, has_params: Callable[[str], bool], examples: Iterable[int]
+    ) -> None:
+        """`examples`: one op for each function at each place; there is no need to look at the others."""
         self._tape = tape
         self._places = places
         self._has_params = has_params
-        self._varying = self._find_varying()
+        self._varying = self._find_varying(examples)
         self._companies: dict[int, dict[int, Company]] = {}  # by scope id and op
 
     @property
@@ -37,34 +41,50 @@ class Iterations:
         found: list[Company] = []
         scope: Scope | None = self._tape.records[op].scope
         while scope is not None:
-            if scope.is_module and _home(scope) in self._varying:
+            if scope.is_module and scope.address in self._varying:
                 found.append(self._companies_in(scope).get(op, _ALONE))
             if scope is upto:
                 break
             scope = scope.parent
         return tuple(found)
 
-    def _find_varying(self) -> dict[Hashable, set[int]]:
-        """By module: the places at which it calls different modules, or uses different parameters."""
-        met: dict[tuple[Hashable, int], set[Hashable]] = {}
+    def _find_varying(self, examples: Iterable[int]) -> dict[str | None, set[int]]:
+        """By module: the places at which it calls different modules or functions, or uses other weights."""
+        met: dict[tuple[str | None, int], set[Hashable]] = {}
         seen: set[int] = set()
-        for record in self._tape.records:
-            params = tuple([p for p in record.parents if p < 0])
-            if params and record.site:
-                home, site = _at_home(record.scope, record.site)
-                met.setdefault((_home(home), self._places.place_of(site)), set()).add(params)
+        for op in examples:
+            record = self._tape.records[op]
             scope: Scope | None = record.scope
+            if record.site:
+                self._meet(met, record.scope, record.site, self._called_by_op(record))
             while scope is not None and scope.parent is not None and id(scope) not in seen:
                 seen.add(id(scope))
-                if scope.address is not None and scope.site and self._has_params(scope.address):
-                    home, site = _at_home(scope.parent, scope.site)
-                    met.setdefault((_home(home), self._places.place_of(site)), set()).add(scope.address)
+                if scope.is_module and scope.site:
+                    self._meet(met, scope.parent, scope.site, scope.address)
                 scope = scope.parent
-        varying: dict[Hashable, set[int]] = {}
-        for (home_key, place), identities in met.items():
+        varying: dict[str | None, set[int]] = {}
+        for (home, place), identities in met.items():
             if len(identities) > 1:
-                varying.setdefault(home_key, set()).add(place)
+                varying.setdefault(home, set()).add(place)
         return varying
+
+    def _meet(
+        self, met: dict[tuple[str | None, int], set[Hashable]], scope: Scope, site: Site, called: Hashable
+    ) -> None:
+        home, site = _at_home(scope, site)
+        for place, identity in self._calls_on(site, called):
+            met.setdefault((home.address, place), set()).add(identity)
+
+    def _calls_on(self, site: Site, called: Hashable) -> list[tuple[int, Hashable]]:
+        """Each place on the way to an op or module, with what is called there."""
+        return [
+            (self._places.place_of(site[:end]), id(site[end]) if end < len(site) else called)
+            for end in range(2, len(site) + 1, 2)
+        ]
+
+    @staticmethod
+    def _called_by_op(record: Record) -> Hashable:
+        return (record.trait.name, *[p for p in record.parents if p < 0])
 
     def _companies_in(self, scope: Scope) -> dict[int, Company]:
         """The company of every op inside one call of a module."""
@@ -78,11 +98,11 @@ class Iterations:
 
     def _rounds(self, scope: Scope) -> list[tuple[list[int], Company]]:
         """The ops of a module call, cut where its code goes back."""
-        places = self._varying[_home(scope)]
+        places = self._varying[scope.address]
         rounds: list[tuple[list[int], set[Hashable]]] = [([], set())]
         before: Site = ()
         last_child: Scope | None = None
-        last_identity: Hashable = None
+        last_layer: Hashable = None
         for op in range(scope.first_op, scope.end(len(self._tape.records))):
             record = self._tape.records[op]
             child, site = _seen_from(scope, record)
@@ -90,22 +110,18 @@ class Iterations:
                 if before and not goes_on(before, site):
                     rounds.append(([], set()))
                 before = site
-                if self._places.place_of(site) in places:
-                    # What has no parameters, but is called where others vary, goes with the one before it.
-                    last_identity = self._identity(child, record) or last_identity
-                    rounds[-1][1].add(last_identity)
+                module = child.address if child is not None else None
+                calls = self._calls_on(site, module or self._called_by_op(record))
+                varying = {identity for place, identity in calls if place in places}
+                if module in varying:
+                    # One without parameters, called where others vary, goes with the one before it.
+                    if self._has_params(module or ""):
+                        last_layer = module
+                    varying.add(last_layer)
+                rounds[-1][1].update(varying)
             last_child = child
             rounds[-1][0].append(op)
         return [(ops, frozenset(company)) for ops, company in rounds]
-
-    def _identity(self, child: Scope | None, record: Record) -> Hashable | None:
-        if child is not None and child.address is not None:
-            return child.address if self._has_params(child.address) else None
-        return tuple([p for p in record.parents if p < 0]) or None
-
-
-def _home(scope: Scope) -> Hashable:
-    return scope.address
 
 
 def _at_home(scope: Scope, site: Site) -> tuple[Scope, Site]:

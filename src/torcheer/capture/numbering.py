@@ -63,7 +63,8 @@ class Numbering:
         for op, key in enumerate(keys):
             if count[key] > 1 and key[0] is not _BY_KEY_ALONE:  # type: ignore[index]
                 if iterations is None:
-                    iterations = Iterations(self._tape, self._places, self.has_params)
+                    examples = {key: op for op, key in enumerate(keys)}.values()
+                    iterations = Iterations(self._tape, self._places, self.has_params, examples)
                 if iterations.anything_varies:
                     key = (key, iterations.company_of(op, self._fence_of(records[op].scope)))
             layer = layer_of_key.get(key)

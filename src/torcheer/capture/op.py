@@ -64,12 +64,12 @@ class Op:
 
     @property
     def layer_label_no_pass(self) -> str:
-        return self._history._numbering.labels.label(self._layer)
+        return self._history._numbered.labels.label(self._layer)
 
     @property
     def layer_label_short(self) -> str:
         """`relu_1`."""
-        return self._history._numbering.labels.short_label(self._layer)
+        return self._history._numbered.labels.short_label(self._layer)
 
     @property
     def _layer(self) -> int:
@@ -81,7 +81,7 @@ class Op:
 
     @property
     def layer_type_num(self) -> int:
-        return self._history._numbering.labels.type_nums[self._layer]
+        return self._history._numbered.labels.type_nums[self._layer]
 
     @property
     def layer_total_num(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.catcher import Catcher, site_of_module_call
+from torcheer.capture.catcher import Catcher, ThreadCatcher, site_of_module_call
 from torcheer.capture.drill import DispatchWatcher, is_scripted, uses_scripted_functions
 from torcheer.capture.inputs import Call, input_tensors
 from torcheer.capture.nesting import tensors_in
@@ -75,7 +75,7 @@ class Recorder:
 
     @contextmanager
     def _in_place(self) -> Iterator[None]:
-        if getattr(_in_capture, "model", None) is not None:
+        if _is_capturing():
             raise CaptureError(
                 f"a capture of {_in_capture.model} is running in this thread: log_forward_pass cannot be "
                 "called from inside a model that is being captured. Take that call out of forward."
@@ -89,7 +89,7 @@ class Recorder:
                     stack.enter_context(_no_word_of_our_hooks())
                 stack.enter_context(module_hooks(self._enter, self._leave))
                 stack.enter_context(recording_new_threads(self._catcher_for_thread))
-                catcher = self._new_catcher(self.base)
+                catcher = self._add(Catcher(self.tape, self.base))
                 if uses_scripted_functions(self._root):
                     self._watch_dispatcher(catcher, stack)
                 stack.enter_context(catcher)
@@ -97,21 +97,21 @@ class Recorder:
         finally:
             _in_capture.model = None
 
-    def _new_catcher(self, scope: Scope) -> Catcher:
-        catcher = Catcher(self.tape, scope)
+    def _add(self, catcher: Catcher) -> Catcher:
         catcher.fast = self._fast
         self._catchers[threading.get_ident()] = catcher
         return catcher
 
     def _catcher_for_thread(self) -> Catcher:
+        """For a thread that forward has started: its ops belong where it was started."""
         main = next(iter(self._catchers.values()))
-        return self._new_catcher(main.scope)
+        return self._add(ThreadCatcher(self.tape, main.scope, _is_capturing))
 
     # --- modules ------------------------------------------------------------------
 
     def _enter(self, module: nn.Module, _args: Any) -> None:
         catcher = self._catchers.get(threading.get_ident())
-        if catcher is None or id(module) in self._wrappers:
+        if catcher is None or id(module) in self._wrappers or self._captures_elsewhere(catcher):
             return
         outer = catcher.scope
         if module is self._root and outer is self.base and id(outer) not in self._started:
@@ -130,9 +130,13 @@ class Recorder:
             scope.drill = ExitStack()
             self._watch_dispatcher(catcher, scope.drill)
 
+    @staticmethod
+    def _captures_elsewhere(catcher: Catcher) -> bool:
+        return isinstance(catcher, ThreadCatcher) and _is_capturing()
+
     def _leave(self, module: nn.Module, _args: Any, output: Any) -> None:
         catcher = self._catchers.get(threading.get_ident())
-        if catcher is None or id(module) in self._wrappers:
+        if catcher is None or id(module) in self._wrappers or self._captures_elsewhere(catcher):
             return
         scope = catcher.scope.module()
         address = self.names.address(module)
@@ -167,10 +171,10 @@ class Recorder:
         )
         did_nothing = len(tape.records) == scope.first_op
         found: list[tuple[int, Tensor]] = []
-        for tensor in tensors:
+        for slot, tensor in enumerate(tensors):
             index = tape.find(tensor, Use(scope))
             if did_nothing and index < scope.first_op:
-                index = tape.add_node(IDENTITY, (index,), tensor, scope)
+                index = tape.add_node(IDENTITY, (index,), tensor, scope, slot=slot)
             if index >= 0:
                 found.append((index, tensor))
         return found
@@ -197,6 +201,10 @@ class Recorder:
                 if scope.drill is not None:
                     scope.drill.close()
                     scope.drill = None
+
+
+def _is_capturing() -> bool:
+    return getattr(_in_capture, "model", None) is not None
 
 
 @contextmanager

@@ -251,11 +251,17 @@ class Tape:
             return self.commit(record, tensor)
 
     def add_node(
-        self, trait: Trait, parents: tuple[int, ...], tensor: Tensor, scope: Scope, address: str | None = None
+        self,
+        trait: Trait,
+        parents: tuple[int, ...],
+        tensor: Tensor,
+        scope: Scope,
+        address: str | None = None,
+        slot: int = 0,
     ) -> int:
         """A node that no torch call made: an input, an output, a module that does nothing."""
         args = (TENSOR,) if trait is IDENTITY else ()
-        return self._add_node(trait, parents, tensor, Use(scope), None, args=args, address=address)
+        return self._add_node(trait, parents, tensor, Use(scope, (), slot), None, args=args, address=address)
 
     def commit(self, record: Record, tensor: Tensor) -> int:
         """Add a record and keep its value if it is wanted. The hot path has a copy of the simple case."""

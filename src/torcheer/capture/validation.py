@@ -16,7 +16,7 @@ from torcheer.capture.nesting import tensors_in
 from torcheer.capture.replay import replay, why_not_replayable
 from torcheer.capture.rerunning import as_before_the_pass
 from torcheer.capture.state import same_model_after, same_random_state_after
-from torcheer.capture.tape import NOT_CALLS, OUTPUT
+from torcheer.capture.tape import NOT_CALLS, OUTPUT, OWN_TRAITS
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
@@ -143,7 +143,8 @@ def _check_ops(history: ModelHistory, report: ValidationReport) -> None:
 
 def _same_call(first: Any, other: Any, distance: int) -> bool:
     return (
-        other.position == first.position + distance
+        first.trait not in OWN_TRAITS
+        and other.position == first.position + distance
         and other.args is first.args
         and other.trait is first.trait
         and other.site is first.site
@@ -184,7 +185,8 @@ def _missing_values(history: ModelHistory, op: int, end: int) -> str:
 
 
 def _check_output(history: ModelHistory, report: ValidationReport, op: int, now: list[Tensor]) -> bool:
-    position, saved = history._tape.records[op].position, history._tape.values[op]
+    record, saved = history._tape.records[op], history._tape.values[op]
+    position = 0 if record.trait in OWN_TRAITS else record.position
     assert saved is not None
     if position >= len(now):
         report.failures.append(Finding(layer=history._label(op), why="replaying it gave fewer outputs"))

@@ -44,8 +44,11 @@ class PlaceBook:
         key = (id(site[0]), site[1]) if len(site) == 2 else tuple(map(_identity, site))
         place = self._by_site.get(key)
         if place is None:
-            frames = _without_recursion(site)
-            text = tuple([part for code, at in frames for part in self._position(code, at)])
+            if len(site) == 2:
+                text = self._position(site[0], site[1])
+            else:
+                frames = _without_recursion(site)
+                text = tuple([part for code, at in frames for part in self._position(code, at)])
             place = self._by_text.setdefault(text, len(self._by_text))
             self._by_site[key] = place
         return place

@@ -1,0 +1,133 @@
+"""Threads that forward starts are recorded; other threads are left alone."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+from torch import Tensor, nn
+
+import torcheer as tl
+
+
+class Pooled(nn.Module):
+    """Each branch runs in a thread of a pool."""
+
+    def __init__(self, num_branches: int = 3) -> None:
+        super().__init__()
+        self.branches = nn.ModuleList(nn.Linear(4, 4) for _ in range(num_branches))
+
+    def forward(self, x: Tensor) -> Tensor:
+        with ThreadPoolExecutor(2) as pool:
+            results = list(pool.map(lambda branch: branch(x).tanh(), self.branches))
+        return torch.stack(results).sum(0)
+
+
+def test_ops_of_a_pool_are_recorded_in_their_modules() -> None:
+    history = tl.log_forward_pass(Pooled(), torch.rand(2, 4))
+
+    linears = [op for op in history if op.layer_type == "linear"]
+    tanhs = [op for op in history if op.layer_type == "tanh"]
+    assert {op.containing_module_origin for op in linears} == {"branches.0", "branches.1", "branches.2"}
+    assert {op.containing_module_origin for op in tanhs} == {""}
+    assert [op.parent_layers for op in linears] == [["input_1_0"]] * 3
+    assert {tuple(op.parent_layers) for op in tanhs} == {(op.layer_label,) for op in linears}
+    assert set(history["stack_1"].parent_layers) == {op.layer_label for op in tanhs}
+    assert not history.model_is_recurrent
+
+
+def test_the_result_of_a_pool_is_unchanged_and_valid() -> None:
+    model, x = Pooled(), torch.rand(2, 4)
+
+    history = tl.log_forward_pass(model, x)
+
+    assert torch.equal(history["output_1"].tensor_contents, model(x))
+    assert history.validate()
+
+
+def test_many_threads_lose_nothing() -> None:
+    history = tl.log_forward_pass(Pooled(num_branches=24), torch.rand(2, 4))
+
+    assert sum(op.layer_type == "linear" for op in history) == 24
+    assert sum(op.layer_type == "tanh" for op in history) == 24
+    assert history.validate()
+
+
+def test_a_thread_that_was_there_before_is_left_alone() -> None:
+    begin, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begin.wait(timeout=30)
+        torch.rand(3).cos()
+        done.set()
+
+    class Waits(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            begin.set()
+            done.wait(timeout=30)
+            return x.sin()
+
+    other = threading.Thread(target=work)
+    other.start()
+    history = tl.log_forward_pass(Waits(), torch.rand(3))
+    other.join()
+
+    assert history.layer_labels == ["input_1_0", "sin_1_1", "output_1_2"]
+
+
+def test_a_thread_that_outlives_the_pass_is_no_longer_recorded() -> None:
+    go_on = threading.Event()
+    threads: list[threading.Thread] = []
+    seen: list[list[object]] = []
+
+    class Leaves(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            started = threading.Event()
+
+            def work() -> None:
+                x.cos()
+                started.set()
+                go_on.wait(timeout=30)
+                x.tan()
+                seen.append(torch.overrides._get_current_function_mode_stack())
+
+            threads.append(threading.Thread(target=work))
+            threads[0].start()
+            started.wait(timeout=30)
+            return x.sin()
+
+    history = tl.log_forward_pass(Leaves(), torch.rand(3))
+    labels = history.layer_labels
+    go_on.set()
+    threads[0].join()
+
+    assert labels == ["input_1_0", "cos_1_1", "sin_1_2", "output_1_3"]
+    assert history.layer_labels == labels
+    assert seen == [[]]
+
+
+def test_two_captures_at_once_do_not_mix() -> None:
+    meet = threading.Barrier(2)
+
+    class Meets(nn.Module):
+        def __init__(self, function: str) -> None:
+            super().__init__()
+            self.function = function
+
+        def forward(self, x: Tensor) -> Tensor:
+            meet.wait(timeout=30)
+            for _ in range(20):
+                x = getattr(x, self.function)()
+            meet.wait(timeout=30)
+            return x
+
+    def capture(function: str) -> tl.ModelHistory:
+        return tl.log_forward_pass(Meets(function), torch.rand(3))
+
+    with ThreadPoolExecutor(2) as pool:
+        sines, cosines = pool.map(capture, ["sin", "cos"])
+
+    assert {op.layer_type for op in sines} == {"input", "sin", "output"}
+    assert {op.layer_type for op in cosines} == {"input", "cos", "output"}
+    assert len(sines) == len(cosines) == 22

@@ -10,6 +10,7 @@ layers.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from typing import NamedTuple
 
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import Record, Tape
@@ -90,16 +91,18 @@ class Iterations:
         """The company of every op inside one call of a module."""
         companies = self._companies.get(id(scope))
         if companies is None:
-            companies = self._companies[id(scope)] = {}
-            for ops, company in self._rounds(scope):
-                for op in ops:
-                    companies[op] = company
+            rounds, loops = self._rounds(scope)
+            companies = self._companies[id(scope)] = {
+                op: frozenset(met.identity for met in one.met if loops.hold_both(met.site, site))
+                for one in rounds
+                for op, site in one.ops
+            }
         return companies
 
-    def _rounds(self, scope: Scope) -> list[tuple[list[int], Company]]:
+    def _rounds(self, scope: Scope) -> tuple[list[_Round], _Loops]:
         """The ops of a module call, cut where its code goes back."""
         places = self._varying[scope.address]
-        rounds: list[tuple[list[int], set[Hashable]]] = [([], set())]
+        rounds, loops = [_Round()], _Loops()
         before: Site = ()
         last_child: Scope | None = None
         last_layer: Hashable = None
@@ -108,7 +111,8 @@ class Iterations:
             child, site = _seen_from(scope, record)
             if site and not (child is not None and child is last_child):
                 if before and not goes_on(before, site):
-                    rounds.append(([], set()))
+                    loops.come_round(before, site)
+                    rounds.append(_Round())
                 before = site
                 module = child.address if child is not None else None
                 calls = self._calls_on(site, module or self._called_by_op(record))
@@ -118,10 +122,51 @@ class Iterations:
                     if self._has_params(module or ""):
                         last_layer = module
                     varying.add(last_layer)
-                rounds[-1][1].update(varying)
+                rounds[-1].met.extend(_Met(identity, site) for identity in varying)
             last_child = child
-            rounds[-1][0].append(op)
-        return [(ops, frozenset(company)) for ops, company in rounds]
+            rounds[-1].ops.append((op, site or before))
+        return rounds, loops
+
+
+class _Met(NamedTuple):
+    identity: Hashable
+    site: Site
+
+
+class _Round:
+    """One time round a loop: its ops, and what it met that varies."""
+
+    def __init__(self) -> None:
+        self.ops: list[tuple[int, Site]] = []
+        self.met: list[_Met] = []
+
+
+class _Loops:
+    """The stretches of code that were run again: what lies behind a loop is not in its company."""
+
+    def __init__(self) -> None:
+        self._stretches: dict[tuple[int, ...], set[tuple[int, int]]] = {}  # by the frames above
+
+    def come_round(self, end: Site, start: Site) -> None:
+        at = 0
+        while at < min(len(end), len(start)) - 2 and end[at] is start[at] and end[at + 1] == start[at + 1]:
+            at += 2
+        self._stretches.setdefault(_frames(start[: at + 1]), set()).add((start[at + 1], end[at + 1]))
+
+    def hold_both(self, a: Site, b: Site) -> bool:
+        for at in range(0, min(len(a), len(b)), 2):
+            if a[at] is not b[at]:
+                return False
+            for first, last in self._stretches.get(_frames(a[: at + 1]), ()):
+                if first <= a[at + 1] <= last and first <= b[at + 1] <= last:
+                    return True
+            if a[at + 1] != b[at + 1]:
+                return False
+        return False
+
+
+def _frames(site: Site) -> tuple[int, ...]:
+    return tuple([part if type(part) is int else id(part) for part in site])
 
 
 def _at_home(scope: Scope, site: Site) -> tuple[Scope, Site]:

@@ -55,6 +55,14 @@ def geometry_of(tensor: Tensor) -> Geometry:
     return Geometry(tuple(real.shape), tuple(real.stride()), int(real.storage_offset()))
 
 
+def is_twin(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensor objects show the same numbers of one storage in the same shape."""
+    key = storage_key(a)
+    return (
+        key is not None and key == storage_key(b) and a.dtype == b.dtype and geometry_of(a) == geometry_of(b)
+    )
+
+
 def overlap(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors on one storage have an element in common."""
     a, b = unwrapped(a), unwrapped(b)

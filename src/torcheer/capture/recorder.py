@@ -53,6 +53,8 @@ class Recorder:
             if self.tape.keep_all:
                 self.tape.input_tensors[index] = tensor
         self.base.first_op = len(self.tape.records)
+        own = threading.current_thread()
+        self.tape.other_threads = [thread.name for thread in threading.enumerate() if thread is not own]
         self.names.calls[""] = [self.base]
         try:
             with self._in_place():

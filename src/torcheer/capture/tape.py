@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torcheer.capture.memory import (
     BatchDims,
     geometry_of,
+    is_twin,
     num_bytes,
     private_copy,
     shape_of,
@@ -150,6 +151,7 @@ class Tape:
         self.lock = threading.RLock()
         self.memory = SharedMemory(self)
         self.warnings: list[str] = []
+        self.other_threads: list[str] = []  # that were running when the pass began
         self._root = root
         self._registered: dict[int, tuple[str, Tensor]] | None = None
 
@@ -191,6 +193,10 @@ class Tape:
         alias = self.memory.find_alias(tensor)
         if alias is not None:
             return self._adopt(alias, tensor, use)
+        for address, registered in self._registered.values():
+            # Scripts and wrappers hand out other objects for the same parameter.
+            if registered.data_ptr() == tensor.data_ptr() and is_twin(registered, tensor):
+                return self._register(registered, address, use)
         return self._unseen(tensor, use)
 
     def _register(self, tensor: Tensor, address: str, use: Use) -> int:
@@ -227,6 +233,14 @@ class Tape:
                 "which no torch call in Python shows: it stands as a node of its own."
             )
             return self._add_node(trait, parents, tensor, use, Context(note=note))
+        if self.other_threads and not _is_held_by(self._root, tensor):
+            where = use.scope.module().address or "the model"
+            self.warnings.append(
+                f"a tensor of shape {tuple(tensor.shape)} in {where} came from outside the recorded calls: a "
+                "constant made before the pass, or the work of a thread that was already running "
+                f"({', '.join(self.other_threads[:3])}). What such threads do is not recorded; threads that "
+                "forward itself starts are."
+            )
         context = Context(note="made before the pass, or outside torch")
         return self._add_node(SOURCE, (), tensor, use, context)
 
@@ -329,6 +343,18 @@ class Tape:
         self._registered = None
         self.on_commit = None
         del self._root
+
+
+def _is_held_by(root: nn.Module, tensor: Tensor) -> bool:
+    """Whether a module keeps the tensor as a plain attribute, or in a list or dict."""
+    for module in root.modules():
+        for value in vars(module).values():
+            items = value.values() if isinstance(value, dict) else value
+            if value is tensor or (
+                isinstance(value, list | tuple | dict) and any(item is tensor for item in items)
+            ):
+                return True
+    return False
 
 
 def _registered_tensors(root: nn.Module) -> dict[int, tuple[str, Tensor]]:

@@ -224,7 +224,6 @@ def _timesformer() -> Example:
     sizes = dict(_VIT, num_frames=4)
     return from_config(
         "TimesformerForVideoClassification",
-        "TimesformerConfig",
         sizes,
         pixel_values=torch.randn(1, 4, 3, 32, 32),
     )

@@ -23,9 +23,10 @@ from tests.zoo import (
     timm_models,
     torch_models,
     torchvision_models,
+    wrapped_models,
 )
 from tests.zoo.checks import FACTORIES, Plain, Survey, prepare, run_plain, seed, survey, traces, twin
-from tests.zoo.specimen import Loops, Specimen
+from tests.zoo.specimen import Example, Loops, Specimen
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.validation import ValidationReport
 
@@ -38,6 +39,7 @@ ZOO = [
     *image_models.SHELF,
     *sound_models.SHELF,
     *multimodal_models.SHELF,
+    *wrapped_models.SHELF,
 ]
 
 # Why an op may go unchecked, or a disturbed parent unnoticed. Anything else is a failure.
@@ -66,7 +68,7 @@ def test_the_zoo_holds_each_model_once() -> None:
 @pytest.mark.parametrize("specimen", _each())
 def test_real_architecture(specimen: Specimen, record_property: Callable[[str, object], None]) -> None:
     example = prepare(specimen)
-    plain_twin, surveyed_twin = twin(example), twin(example)
+    plain_twin, surveyed_twin, sparing_twin = twin(example), twin(example), twin(example)
     with torch.set_grad_enabled(specimen.training):
         seed(1)
         started = perf_counter()
@@ -80,6 +82,7 @@ def test_real_architecture(specimen: Specimen, record_property: Callable[[str, o
         validated = perf_counter()
         seed(1)
         surveyed = survey(surveyed_twin)
+        check_saving_less(history, sparing_twin)
 
     record_property("num_ops", len(history))
     record_property("capture_seconds", captured - started)
@@ -128,6 +131,19 @@ def check_report(report: ValidationReport) -> None:
     assert report.num_inexact == 0
     unexplained = [one for one in report.exemptions if not one.why.endswith(EXEMPTIONS)]
     assert not unexplained, "\n".join(map(str, unexplained))
+
+
+def check_saving_less(history: ModelHistory, example: Example) -> None:
+    """A few layers kept, the rest let go at once: the same graph and labels, the same values."""
+    labels = history.layer_labels
+    wanted = sorted({labels[int(part * (len(labels) - 1))] for part in (0.1, 0.3, 0.5, 0.7, 0.9, 1)})
+    seed(1)
+    less = tl.log_forward_pass(example.model, example.args, example.kwargs, layers_to_save=wanted)
+    assert less.layer_labels == labels
+    assert [op.parent_layers for op in less] == [op.parent_layers for op in history]
+    assert [op.layer_label for op in less if op.has_saved_activations] == [x for x in labels if x in wanted]
+    for label in wanted:
+        assert_same(less[label].tensor_contents, history[label].tensor_contents)
 
 
 def check_edges(history: ModelHistory, specimen: Specimen) -> None:

@@ -56,16 +56,13 @@ class _Nothing:
     def __exit__(self, *_error: object) -> None: ...
 
 
-def uses_scripted_functions(root: nn.Module) -> bool:
+def uses_scripted_functions(modules: list[tuple[str, nn.Module]]) -> bool:
     """Whether a module of the model holds, or its forward names, a scripted function."""
+    forwards = {getattr(type(module), "forward", None) for _, module in modules}
     seen: set[int] = set()
-    for module in root.modules():
-        if any(isinstance(value, torch.jit.ScriptFunction) for value in vars(module).values()):
-            return True
-        forward = getattr(type(module), "forward", None)
-        if isinstance(forward, FunctionType) and _names_scripted(forward, seen, depth=0):
-            return True
-    return False
+    return any(isinstance(f, FunctionType) and _names_scripted(f, seen, depth=0) for f in forwards) or any(
+        torch.jit.ScriptFunction in map(type, vars(module).values()) for _, module in modules
+    )
 
 
 def _names_scripted(func: FunctionType, seen: set[int], depth: int) -> bool:

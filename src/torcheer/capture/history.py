@@ -14,6 +14,7 @@ from torcheer.capture.numbering import Numbering
 from torcheer.capture.op import Op
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Read, Tape
 from torcheer.capture.validation import ValidationReport, validate_history
+from torcheer.capture.walk import ModulesSeen
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph.decisions import Decision, decide
 from torcheer.graph.layers import feedback_loops
@@ -41,7 +42,6 @@ class PassFacts:
     model_name: str
     random_seed: int
     elapsed_seconds: float
-    training: bool
     num_param_tensors: int
     num_params: int
     num_param_bytes: int
@@ -67,7 +67,7 @@ class ModelHistory:
         self,
         tape: Tape,
         numbering: Numbering,
-        tree: ModuleTree,
+        modules: ModulesSeen,
         facts: PassFacts,
         saved: set[int] | None,
         treated: dict[int, Any],
@@ -79,7 +79,12 @@ class ModelHistory:
         self._saved = saved  # None: all that is kept
         self._treated = treated
         self._model = None if model is None else weakref.ref(model)
-        self.module_tree = tree
+        self._modules = modules
+
+    @cached_property
+    def module_tree(self) -> ModuleTree:
+        """The modules of the model, and when each ran."""
+        return self._modules.tree()
 
     # --- ops -----------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from torcheer.capture.nesting import tensors_in
 from torcheer.capture.scopes import ModuleNames, Scope, close_scope, module_hooks
 from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, Tape, Use
 from torcheer.capture.threads import recording_new_threads
+from torcheer.capture.walk import ModelWalk
 from torcheer.errors import CaptureError
 
 ModuleExit = Callable[[str, int, list[tuple[int, Tensor]]], None]
@@ -31,16 +32,17 @@ class Recorder:
     """One pass of one model onto one tape."""
 
     def __init__(
-        self, model: nn.Module, root: nn.Module, tape: Tape, fast: bool, on_module_exit: ModuleExit | None
+        self, model: nn.Module, walk: ModelWalk, tape: Tape, fast: bool, on_module_exit: ModuleExit | None
     ) -> None:
         self.tape = tape
-        self.names = ModuleNames(root)
-        self.base = Scope(None, "", type(root).__name__, (), 0)
+        self.names = ModuleNames(walk.address_of)
+        self.base = Scope(None, "", type(walk.root).__name__, (), 0)
         self.elapsed_seconds = 0.0
         self.notes: list[str] = []
         self._model = model
-        self._root = root
-        self._wrappers = _wrappers_around(root, model)
+        self._root = walk.root
+        self._walk = walk
+        self._wrappers = _wrappers_around(walk, model)
         self._on_module_exit = on_module_exit
         self._fast = fast
         self._catchers: dict[int, Catcher] = {}
@@ -92,7 +94,7 @@ class Recorder:
                 stack.enter_context(module_hooks(self._enter, self._leave))
                 stack.enter_context(recording_new_threads(self._catcher_for_thread))
                 catcher = self._add(Catcher(self.tape, self.base))
-                if uses_scripted_functions(self._root):
+                if uses_scripted_functions(self._walk.modules):
                     self._watch_dispatcher(catcher, stack)
                 stack.enter_context(catcher)
                 yield
@@ -219,6 +221,7 @@ def _no_word_of_our_hooks() -> Iterator[None]:
         yield
 
 
-def _wrappers_around(root: nn.Module, model: nn.Module) -> frozenset[int]:
-    inside = {id(module) for module in root.modules()}
-    return frozenset(id(module) for module in model.modules() if id(module) not in inside)
+def _wrappers_around(walk: ModelWalk, model: nn.Module) -> frozenset[int]:
+    if model is walk.root:
+        return frozenset()
+    return frozenset(id(module) for module in model.modules() if id(module) not in walk.address_of)

@@ -12,6 +12,7 @@ from torch import Tensor
 from torcheer.capture.memory import private_copy, storage_key
 from torcheer.capture.numbering import Numbering
 from torcheer.capture.tape import Tape
+from torcheer.capture.walk import ModelWalk
 from torcheer.errors import InputError
 from torcheer.graph.naming import looks_like_label
 
@@ -64,7 +65,7 @@ class Selection:
         )
 
 
-def select(wanted: Any, addresses: frozenset[str], what: str) -> Selection:
+def select(wanted: Any, walk: ModelWalk, what: str) -> Selection:
     """Read `layers_to_save` or `stop_after`: 'all', 'none', keys of any kind, or a predicate."""
     if wanted is None or (isinstance(wanted, str) and wanted == "none"):
         return Selection()
@@ -76,6 +77,7 @@ def select(wanted: Any, addresses: frozenset[str], what: str) -> Selection:
     keys = [wanted] if isinstance(wanted, str | int) else wanted
     if not isinstance(keys, Iterable):
         raise InputError(f"{what} must be 'all', 'none', a list of layers or a function, not {wanted!r}.")
+    addresses = walk.addresses
     for key in keys:
         _add_key(selection, key, addresses, what)
     return selection

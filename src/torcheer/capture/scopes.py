@@ -75,8 +75,8 @@ class Scope:
 class ModuleNames:
     """Addresses of modules, and how often each has run."""
 
-    def __init__(self, root: nn.Module) -> None:
-        self.address_of = {id(module): address for address, module in root.named_modules()}
+    def __init__(self, address_of: dict[int, str]) -> None:
+        self.address_of = dict(address_of)
         self.calls: dict[str, list[Scope]] = {}
         self._made: list[nn.Module] = []  # kept, so that an id stays its module's own
 

@@ -78,8 +78,8 @@ def same_model_after(model: nn.Module) -> Iterator[None]:
             parameter.grad = grad
 
 
-def attributes_of(model: nn.Module) -> list[tuple[nn.Module, dict[str, Any]]]:
-    return [(module, dict(vars(module))) for module in model.modules()]
+def attributes_of(modules: list[tuple[str, nn.Module]]) -> list[tuple[nn.Module, dict[str, Any]]]:
+    return [(module, dict(vars(module))) for _, module in modules]
 
 
 def changed_attributes(

@@ -25,6 +25,7 @@ from torcheer.capture.memory import (
 from torcheer.capture.scopes import Scope
 from torcheer.capture.shared import Alias, SharedMemory, Write
 from torcheer.capture.traits import Trait, own_trait
+from torcheer.capture.walk import ModelWalk
 from torcheer.graph.places import Site
 
 
@@ -132,7 +133,7 @@ def _grad_fn_name(tensor: Tensor) -> str | None:
 class Tape:
     """Everything recorded in one pass."""
 
-    def __init__(self, root: nn.Module, keep_all: bool, copy_all: bool = False) -> None:
+    def __init__(self, walk: ModelWalk, keep_all: bool, copy_all: bool = False) -> None:
         self.records: list[Record] = []
         self.values: list[Tensor | None] = []
         self.metas: dict[int, Meta] = {}
@@ -152,8 +153,7 @@ class Tape:
         self.memory = SharedMemory(self)
         self.warnings: list[str] = []
         self.other_threads: list[str] = []  # that were running when the pass began
-        self._root = root
-        self._registered: dict[int, tuple[str, Tensor]] | None = None
+        self._walk = walk
 
     # --- who made this tensor -------------------------------------------------
 
@@ -185,15 +185,13 @@ class Tape:
         return self._add_node(UPDATED, (index, *ops), tensor, use, None, args=geometries)
 
     def _trace_back(self, tensor: Tensor, use: Use) -> int:
-        if self._registered is None:
-            self._registered = _registered_tensors(self._root)
-        known = self._registered.get(id(tensor))
+        known = self._walk.params.get(id(tensor)) or self._walk.buffers.get(id(tensor))
         if known is not None and known[1] is tensor:
             return self._register(tensor, known[0], use)
         alias = self.memory.find_alias(tensor)
         if alias is not None:
             return self._adopt(alias, tensor, use)
-        for address, registered in self._registered.values():
+        for address, registered in (*self._walk.params.values(), *self._walk.buffers.values()):
             # Scripts and wrappers hand out other objects for the same parameter.
             if registered.data_ptr() == tensor.data_ptr() and is_twin(registered, tensor):
                 return self._register(registered, address, use)
@@ -233,7 +231,7 @@ class Tape:
                 "which no torch call in Python shows: it stands as a node of its own."
             )
             return self._add_node(trait, parents, tensor, use, Context(note=note))
-        if self.other_threads and not _is_held_by(self._root, tensor):
+        if self.other_threads and not _is_held_by(self._walk, tensor):
             where = use.scope.module().address or "the model"
             self.warnings.append(
                 f"a tensor of shape {tuple(tensor.shape)} in {where} came from outside the recorded calls: a "
@@ -340,14 +338,13 @@ class Tape:
         self.owner.clear()
         self.refs.clear()
         del self.memory  # it points back here: a history must be freed as soon as nobody holds it
-        self._registered = None
         self.on_commit = None
-        del self._root
+        del self._walk
 
 
-def _is_held_by(root: nn.Module, tensor: Tensor) -> bool:
+def _is_held_by(walk: ModelWalk, tensor: Tensor) -> bool:
     """Whether a module keeps the tensor as a plain attribute, or in a list or dict."""
-    for module in root.modules():
+    for _, module in walk.modules:
         for value in vars(module).values():
             items = value.values() if isinstance(value, dict) else value
             if value is tensor or (
@@ -355,9 +352,3 @@ def _is_held_by(root: nn.Module, tensor: Tensor) -> bool:
             ):
                 return True
     return False
-
-
-def _registered_tensors(root: nn.Module) -> dict[int, tuple[str, Tensor]]:
-    known = {id(t): (address, t) for address, t in root.named_buffers()}
-    known.update((id(p), (address, p)) for address, p in root.named_parameters())
-    return known

@@ -133,3 +133,66 @@ def _try(code: str, kind: str, target: str, new: str, variables: dict[str, Any])
     line = f"{', '.join(names)}, = {code}"
     exec(line, variables)
     return Step(line=line, made=names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """A loop, perhaps with one inside, over lines that work on the variables a, b and c."""
+
+    before: tuple[str, ...]
+    inner: tuple[str, ...]
+    after: tuple[str, ...]
+    num_rounds: int
+    num_inner_rounds: int
+
+    @property
+    def source(self) -> str:
+        return "\n".join(
+            [
+                "def forward(self, x):",
+                "    a, b, c = x, x, x",
+                f"    for _ in range({self.num_rounds}):",
+                *(f"        {line}" for line in self.before),
+                f"        for _ in range({self.num_inner_rounds}):",
+                *(f"            {line}" for line in self.inner),
+                *(f"        {line}" for line in self.after),
+                "    return a, b, c",
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return self.source
+
+    @property
+    def runs_by_line(self) -> dict[int, int]:
+        """How often each line makes an op, numbered as steps are."""
+        inner = self.num_rounds * self.num_inner_rounds
+        lines = [0, 0, *[self.num_rounds] * len(self.before), 0, *[inner] * len(self.inner)]
+        lines += [self.num_rounds] * len(self.after)
+        return {number: times for number, times in enumerate(lines) if times}
+
+    def make_model(self) -> nn.Module:
+        namespace: dict[str, Any] = {"torch": torch}
+        exec(compile(self.source, FILE, "exec"), namespace)
+        return type("Drawn", (nn.Module,), {"forward": namespace["forward"]})()
+
+
+_LOOP_LINES = [
+    f"{target} = {code.format(u=u, v=v)}"
+    for target in "abc"
+    for code in ("torch.sin({u})", "{u} + {v}", "{u} * {v}", "torch.maximum({u}, {v})")
+    for u in "abcx"
+    for v in "abcx"
+]
+
+
+@st.composite
+def loops(draw: st.DrawFn) -> Loop:
+    lines = st.lists(st.sampled_from(_LOOP_LINES), min_size=1, max_size=3).map(tuple)
+    return Loop(
+        before=draw(lines),
+        inner=draw(lines),
+        after=draw(lines),
+        num_rounds=draw(st.integers(2, 3)),
+        num_inner_rounds=draw(st.integers(1, 3)),
+    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
 import torcheer as tl
-from tests.capture.programs import FILE, FIRST_LINE, Program, programs
+from tests.capture.programs import FILE, FIRST_LINE, Loop, Program, loops, programs
 
 # Some of what is drawn torch finds odd, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -109,3 +110,26 @@ def test_one_layer_saved_alone_is_the_same(program: Program, which: int) -> None
     assert alone.layer_labels == everything.layer_labels
     assert [op.layer_label for op in alone if op.has_saved_activations] == [wanted.layer_label]
     assert same(alone[wanted.layer_label].tensor_contents, wanted.tensor_contents)
+
+
+@tried
+@given(loops())
+def test_each_line_of_a_loop_is_one_layer(loop: Loop) -> None:
+    history = tl.log_forward_pass(loop.make_model(), torch.rand(3))
+
+    note("\n".join(f"{op.layer_label} <- {op.parent_layers}" for op in history))
+    calls = calls_by_line(history)
+    assert {line: len(ops) for line, ops in calls.items()} == loop.runs_by_line
+    assert all(len({op.layer_label_no_pass for op in ops}) == 1 for ops in calls.values())
+
+
+@tried
+@given(loops())
+def test_labels_of_a_loop_do_not_depend_on_what_is_saved(loop: Loop) -> None:
+    full = tl.log_forward_pass(loop.make_model(), torch.rand(3))
+    last = full.layer_labels[-2]
+
+    alone = tl.log_forward_pass(loop.make_model(), torch.rand(3), layers_to_save=[last])
+
+    assert alone.layer_labels == full.layer_labels
+    assert [op.layer_label for op in alone if op.has_saved_activations] == [last]

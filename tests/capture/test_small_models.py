@@ -49,7 +49,7 @@ def test_nothing_else_is_changed(small: SmallModel) -> None:
     assert_nothing_on_tensors(ours, plain)
     assert not torch_module._global_forward_hooks
     assert not torch_module._global_forward_pre_hooks
-    assert not torch.overrides._get_current_function_mode_stack()
+    assert not torch.overrides._get_current_function_mode_stack()  # outside `around`
     assert threading.getprofile() is None
 
 
@@ -73,7 +73,21 @@ def assert_nothing_on_tensors(ours: Outcome, plain: Outcome) -> None:
     usual = [*plain.model.parameters(), *plain.model.buffers(), *plain.inputs, *plain.outputs]
     for a, b in zip(kept, usual, strict=True):
         assert set(vars(a)) == set(vars(b))
-        assert a._backward_hooks is None
+        assert len(a._backward_hooks or ()) == len(b._backward_hooks or ())
+
+
+@each_model
+def test_gradients_are_those_of_a_plain_forward(small: SmallModel) -> None:
+    with small.around():
+        plain, ours = run(small, captured=False), run(small, captured=True)
+        if not any(output.requires_grad for output in plain.outputs):
+            return
+        for outcome in (plain, ours):
+            sum(output.abs().sum() for output in outcome.outputs if output.requires_grad).backward()
+
+    for (name, a), (_, b) in zip(ours.model.named_parameters(), plain.model.named_parameters(), strict=True):
+        assert (a.grad is None) == (b.grad is None), name
+        assert a.grad is None or torch.equal(a.grad, b.grad), name
 
 
 @each_model

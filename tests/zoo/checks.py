@@ -27,15 +27,20 @@ FACTORIES = frozenset(
 )
 
 
-def prepare(specimen: Specimen) -> Example:
+def prepare(specimen: Specimen, *, number: int) -> list[Example]:
+    """So many equal examples of one model."""
+    first = _built(specimen)
+    if specimen.copies:
+        return [first, *(Example(*copy.deepcopy(tuple(first))) for _ in range(number - 1))]
+    return [first, *(_built(specimen) for _ in range(number - 1))]
+
+
+def _built(specimen: Specimen) -> Example:
+    seed(0)
     example = specimen.build()
     stir(example.model)
     example.model.train(specimen.training)
     return example
-
-
-def twin(example: Example) -> Example:
-    return Example(*copy.deepcopy(tuple(example)))
 
 
 def stir(model: nn.Module) -> None:
@@ -101,7 +106,10 @@ class Traces:
 def traces(model: nn.Module) -> Traces:
     name, keys, *rest = np.random.get_state()
     flags = {f"{address} (module)": (m.training, _has_hooks(m)) for address, m in model.named_modules()}
-    flags |= {address: (p.requires_grad, p.grad is not None) for address, p in model.named_parameters()}
+    flags |= {
+        address: (p.requires_grad, p.is_leaf and p.grad is not None)
+        for address, p in model.named_parameters()
+    }
     return Traces(
         random=(random.getstate(), name, keys.tolist(), *rest, torch.get_rng_state().tolist()),
         buffers={address: buffer.clone() for address, buffer in model.named_buffers()},
@@ -139,21 +147,32 @@ class Survey:
     num_flops: int  # of matrix products, convolutions and attention, by torch's own counter
 
 
+def unwrapped(model: nn.Module) -> nn.Module:
+    """What torch.compile or DataParallel was put around: addresses start there."""
+    if isinstance(model, nn.DataParallel):
+        return model.module
+    inner = getattr(model, "_orig_mod", model)
+    assert isinstance(inner, nn.Module)
+    return inner
+
+
 def survey(example: Example) -> Survey:
-    model = example.model
-    names = {id(module): address for address, module in model.named_modules()}
+    model, root = example.model, unwrapped(example.model)
+    names = {id(module): address for address, module in root.named_modules()}
     calls: Counter[str] = Counter()
     handles = [
         module.register_forward_pre_hook(lambda m, _: calls.update([names[id(m)]]))
-        for module in model.modules()
+        for module in root.modules()
+        if not isinstance(module, torch.jit.ScriptModule)
     ]
     with torch.enable_grad(), _recurrent_layers_opened(model), Idle(), _FlopCounter() as counter:
         result = model(*example.args, **example.kwargs)
     for handle in handles:
         handle.remove()
     return Survey(
-        module_calls=calls,
-        params_reached=_params_behind(list(tensors_of(result)), model),
+        # A scripted model is one call to Python: no hook sees inside.
+        module_calls=calls or Counter([""]),
+        params_reached=_params_behind(list(tensors_of(result)), root),
         num_flops=counter.num_flops,
     )
 
@@ -178,6 +197,8 @@ class _FlopCounter(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
+        if torch._C._current_autograd_node() is not None:
+            return out  # a backward that forward itself runs
         packet = func._overloadpacket
         if packet is torch.ops.aten._scaled_dot_product_flash_attention_for_cpu:
             self.num_flops += sdpa_flop_count(args[0].shape, args[1].shape, args[2].shape)

@@ -35,6 +35,7 @@ class Specimen:
     build: Callable[[], Example]
     quick: bool = False  # also in `make test`
     training: bool = False  # in train mode with gradients; else in eval mode without
+    copies: bool = True  # False where deepcopy gives something else, and the model must be built anew
     loops: Loops = Loops.NONE
     # Parts of notes that the history may bear, each for a reason given where it is set.
     notes: tuple[str, ...] = ()

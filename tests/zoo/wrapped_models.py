@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import prune
 
 from tests.zoo.decoder_models import GROUPED
 from tests.zoo.specimen import Example, Shelf, image, load
@@ -66,21 +67,21 @@ def _resnet_compiled() -> Example:
     return Example(torch.compile(_resnet(), backend="eager"), (image(64),))
 
 
-@SHELF.add("wrapped/resnet18, scripted")
+@SHELF.add("wrapped/resnet18, scripted", copies=False)
 def _resnet_scripted() -> Example:
     return Example(torch.jit.script(_resnet().eval()), (image(64),))
 
 
-@SHELF.add("wrapped/resnet18, traced")
+@SHELF.add("wrapped/resnet18, traced", copies=False)
 def _resnet_traced() -> Example:
     model = _resnet().eval()
     return Example(torch.jit.trace(model, image(64)), (image(64),))
 
 
-@SHELF.add("wrapped/resnet18, features by fx")
+@SHELF.add("wrapped/resnet18, features by fx", copies=False)
 def _resnet_features() -> Example:
     """A graph module, whose forward is code that nobody wrote to a file."""
-    extract = load("torchvision").models.feature_extraction.create_feature_extractor
+    extract = load("torchvision.models.feature_extraction").create_feature_extractor
     return Example(extract(_resnet(), ["layer1", "layer3", "fc"]), (image(64),))
 
 
@@ -110,7 +111,8 @@ def _resnet_pruned() -> Example:
     model = _resnet()
     for module in list(model.modules()):
         if isinstance(module, nn.Conv2d):
-            nn.utils.prune.l1_unstructured(module, "weight", amount=0.5)
+            with torch.no_grad():  # else the pruned weight drags a graph along, and cannot be copied
+                prune.l1_unstructured(module, "weight", amount=0.5)
     return Example(model, (image(64),))
 
 
@@ -139,17 +141,13 @@ def _llama_embeddings() -> Example:
     return reader("LlamaForCausalLM", GROUPED, inputs_embeds=torch.randn(2, 12, 32), attention_mask=mask)
 
 
-@SHELF.add("wrapped/vit, a tuple instead of an object")
-def _vit_tuple() -> Example:
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    made = reader(
-        "ViTModel", dict(sizes, image_size=32, patch_size=8), pixel_values=image(32), return_dict=False
-    )
-    return made
+@SHELF.add("wrapped/bert, a tuple instead of an object")
+def _bert_tuple() -> Example:
+    return reader("BertModel", SMALL, input_ids=text(), return_dict=False)
 
 
-@SHELF.add("wrapped/lstm, dynamically quantized")
-def _lstm_quantized() -> Example:
+@SHELF.add("wrapped/mlp, dynamically quantized")
+def _mlp_quantized() -> Example:
     from torch.ao.quantization import quantize_dynamic
 
     model = nn.Sequential(nn.Linear(16, 24), nn.ReLU(), nn.Linear(24, 8)).eval()

@@ -41,6 +41,7 @@ _ATOMS = frozenset(
     )
 )
 _MAX_ARRAY_BYTES = 1024
+_NONE: dict[str, Any] = {}
 
 _new = tuple.__new__
 _known_trait = find_known()
@@ -86,8 +87,10 @@ class Catcher(TorchFunctionMode):
         back = frame.f_back
         direct = back is None or id(back.f_code) in _STOPS
         site: Site = (frame.f_code, frame.f_lasti) if direct else _site(frame)
-        if kind != 0 or not self.fast or (kwargs and "out" in kwargs) or _transforms_are_on():
+        if kind != 0 and (trait.is_calm is None or not trait.is_calm(args, kwargs or _NONE)):
             return self._unusual(trait, args, kwargs or {}, site)
+        if not self.fast or (kwargs and "out" in kwargs) or _transforms_are_on():
+            return self._careful(trait, args, kwargs or {}, site)
 
         tape = self.tape
         owner_get, values = tape.owner.get, tape.values
@@ -250,7 +253,7 @@ class Catcher(TorchFunctionMode):
         if _transforms_are_on():
             dims = tuple(batch_dims(tensor) for tensor in collect_tensors((args, kwargs)))
             context = context._replace(batch_dims=dims)
-        if trait.is_random and is_random_call(trait, args, kwargs):
+        if is_random_call(trait, args, kwargs):
             generator = kwargs.get("generator")
             context = context._replace(rng=_rng_state(args, kwargs, generator), generator=generator)
         if _autocast_is_on():

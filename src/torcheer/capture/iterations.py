@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
 from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import Record, Tape
+from torcheer.capture.tape import IDENTITY, OWN_TRAITS, Record, Tape
 from torcheer.graph.places import PlaceBook, Site, goes_on
 
 Company = frozenset[Hashable]
@@ -56,8 +56,8 @@ class Iterations:
         for op in examples:
             record = self._tape.records[op]
             scope: Scope | None = record.scope
-            if record.site:
-                self._meet(met, record.scope, record.site, self._called_by_op(record))
+            if record.site and record.trait not in OWN_TRAITS:
+                self._meet(met, record.scope, record.site, _called_by(record))
             while scope is not None and scope.parent is not None and id(scope) not in seen:
                 seen.add(id(scope))
                 if scope.is_module and scope.site:
@@ -83,10 +83,6 @@ class Iterations:
             for end in range(2, len(site) + 1, 2)
         ]
 
-    @staticmethod
-    def _called_by_op(record: Record) -> Hashable:
-        return (record.trait.name, *[p for p in record.parents if p < 0])
-
     def _companies_in(self, scope: Scope) -> dict[int, Company]:
         """The company of every op inside one call of a module."""
         companies = self._companies.get(id(scope))
@@ -109,13 +105,14 @@ class Iterations:
         for op in range(scope.first_op, scope.end(len(self._tape.records))):
             record = self._tape.records[op]
             child, site = _seen_from(scope, record)
-            if site and not (child is not None and child is last_child):
+            is_call = record.trait not in OWN_TRAITS or record.trait is IDENTITY
+            if site and is_call and not (child is not None and child is last_child):
                 if before and not goes_on(before, site):
                     loops.come_round(before, site)
                     rounds.append(_Round())
                 before = site
                 module = child.address if child is not None else None
-                calls = self._calls_on(site, module or self._called_by_op(record))
+                calls = self._calls_on(site, module or _called_by(record))
                 varying = {identity for place, identity in calls if place in places}
                 if module in varying:
                     # One without parameters, called where others vary, goes with the one before it.
@@ -126,6 +123,14 @@ class Iterations:
             last_child = child
             rounds[-1].ops.append((op, site or before))
         return rounds, loops
+
+
+def _called_by(record: Record) -> Hashable:
+    """What an op calls, seen from the module around it: itself, or the function that was opened there."""
+    name, scope = record.trait.name, record.scope
+    while not scope.is_module and scope.parent is not None:
+        name, scope = scope.name, scope.parent
+    return (name, *[p for p in record.parents if p < 0])
 
 
 class _Met(NamedTuple):

@@ -36,15 +36,37 @@ class Write(NamedTuple):
     geometry: Geometry
 
 
-class Lying(NamedTuple):
-    """An op whose tensor lies on a storage: the bytes that it spans, and where exactly."""
+class Lying:
+    """An op whose tensor lies on a storage. Where exactly is only measured when another lies there too."""
 
-    op: int
-    first: int
-    last: int
-    geometry: Geometry
-    dtype: torch.dtype
-    storage: StorageWeakRef | None = None  # tells a dead storage from another one at its address
+    __slots__ = ("_bytes", "_geometry", "dtype", "op", "storage")
+
+    def __init__(self, op: int, storage: StorageWeakRef | None = None) -> None:
+        self.op = op
+        self.storage = storage  # tells a dead storage from another one at its address
+        self.dtype: torch.dtype | None = None
+        self._bytes: tuple[int, int] | None = None
+        self._geometry: Geometry | None = None
+
+    def measure(self, tensor: Tensor) -> Lying:
+        if self._bytes is None:
+            real = unwrapped(tensor)
+            self.dtype, self._bytes, self._geometry = real.dtype, byte_range(real), geometry_of(real)
+        return self
+
+    @property
+    def bytes(self) -> tuple[int, int]:
+        assert self._bytes is not None, "measured first"
+        return self._bytes
+
+    @property
+    def geometry(self) -> Geometry:
+        assert self._geometry is not None, "measured first"
+        return self._geometry
+
+    @property
+    def is_measured(self) -> bool:
+        return self._bytes is not None
 
     def still_there(self) -> bool:
         return self.storage is not None and not self.storage.expired()  # type: ignore[no-untyped-call]
@@ -93,21 +115,20 @@ class SharedMemory:
         copies: dict[int, Tensor] = {}
         stay: list[Lying] = []
         changed: list[int] = []
-        first, last = byte_range(target)
+        own = Lying(-1)
         for lying in self._on_storage(key):
-            index = lying.op
-            if may_grow:
-                self._protect(index, copies)  # `out=` may make its target larger, over its neighbours
-            if lying.last < first or last < lying.first:
-                stay.append(lying)
+            tensor = self.live(lying.op)
+            if tensor is target or tensor is None:
+                self._protect(lying.op, copies)
                 continue
-            tensor = self.live(index)
-            if tensor is not None and tensor is not target:
-                stay.append(lying)
-                if not overlap(tensor, target):
-                    continue
-                changed.append(index)
-            self._protect(index, copies)
+            stay.append(lying)
+            if may_grow:
+                self._protect(lying.op, copies)  # `out=` may make its target larger, over its neighbours
+            first, last = own.measure(target).bytes
+            its_first, its_last = lying.measure(tensor).bytes
+            if its_last >= first and last >= its_first and overlap(tensor, target):
+                changed.append(lying.op)
+                self._protect(lying.op, copies)
         self._by_storage[key] = stay
         return changed
 
@@ -127,7 +148,7 @@ class SharedMemory:
         changed = [*self.before_write(target), op]
         key = storage_key(target)
         if key is not None:
-            self._by_storage[key].append(_lying(op, target))
+            self._by_storage[key].append(Lying(op))
         return changed
 
     def note_version(self, tensor: Tensor) -> None:
@@ -188,6 +209,10 @@ class SharedMemory:
         geometry = geometry_of(real)
         for lying in reversed(self._on_storage(key)):
             known = self.live(lying.op)
+            if known is not None:
+                lying.measure(known)
+            if not lying.is_measured:
+                continue
             is_twin = lying.geometry == geometry and lying.dtype == real.dtype
             if known is tensor or (known is not None and overlap(known, tensor)):
                 return Alias(
@@ -266,7 +291,7 @@ class SharedMemory:
     def _lay(self, index: int, tensor: Tensor | None) -> None:
         key = None if tensor is None else storage_key(tensor)
         if key is not None and tensor is not None:
-            self._by_storage.setdefault(key, []).append(_lying(index, tensor))
+            self._by_storage.setdefault(key, []).append(Lying(index))
 
     def lay_now(self, index: int, tensor: Tensor) -> None:
         """Remember where a tensor lies that nobody keeps alive: later it may be too late to ask."""
@@ -278,14 +303,10 @@ class SharedMemory:
         others = self._by_storage.get(key, [])
         if others and others[-1].storage is not None and not others[-1].still_there():
             others = []  # another storage, at the address of one that is gone
-        others.append(_lying(index, tensor, storage))
+        others.append(Lying(index, storage).measure(tensor))
         self._by_storage[key] = others
         if self.is_exposed(tensor):
             self._shadows[index] = private_copy(tensor)
-
-
-def _lying(op: int, tensor: Tensor, storage: StorageWeakRef | None = None) -> Lying:
-    return Lying(op, *byte_range(tensor), geometry_of(tensor), unwrapped(tensor).dtype, storage)
 
 
 def _same_bits(a: Tensor, b: Tensor) -> bool:

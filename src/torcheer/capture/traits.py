@@ -31,6 +31,7 @@ class Trait:
     __slots__ = (
         "exposes",
         "func",
+        "is_calm",
         "is_random",
         "kind",
         "name",
@@ -49,6 +50,7 @@ class Trait:
         self.write_args: tuple[int | str, ...] = ()  # arguments that its schema says it writes into
         self.side_writes: tuple[int, ...] = ()  # buffers that it updates on the side, as batch_norm does
         self.is_random = name in RANDOM
+        self.is_calm: Callable[[tuple[Any, ...], dict[str, Any]], bool] | None = _CALM.get(name)
         self.exposes = False  # hands its memory to somebody whose writes nobody sees
 
     def __repr__(self) -> str:
@@ -195,25 +197,41 @@ def _name_of(func: Any) -> tuple[str, bool]:
     return str(name), False
 
 
+# Functions that write or draw random numbers only when told to: name -> whether this call does neither.
+def _calm_dropout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return not kwargs.get("train", args[2] if len(args) > 2 else True)
+
+
+def _calm_norm(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return not kwargs.get("training", kwargs.get("use_input_stats", args[5] if len(args) > 5 else True))
+
+
+def _calm_attention(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return not kwargs.get("dropout_p", args[4] if len(args) > 4 else 0.0)
+
+
+def _calm_recurrent(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    # (input, hx, weights, has_biases, num_layers, dropout, train, …); a packed input comes with one more.
+    return not any(type(arg) is float and arg > 0 for arg in args)
+
+
+def _calm_rrelu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return not kwargs.get("training", args[3] if len(args) > 3 else False)
+
+
+_CALM: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], bool]] = {
+    **dict.fromkeys(["dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"], _calm_dropout),
+    **dict.fromkeys(["batch_norm", "instance_norm", "_native_batch_norm_legit"], _calm_norm),
+    **dict.fromkeys(["lstm", "gru", "rnn_tanh", "rnn_relu"], _calm_recurrent),
+    "scaled_dot_product_attention": _calm_attention,
+    "rrelu": _calm_rrelu,
+}
+
+
 def is_random_call(trait: Trait, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether this call really draws random numbers: dropout does so only in training."""
-    name = trait.name
-    if name in (
-        "dropout",
-        "dropout_",
-        "alpha_dropout",
-        "alpha_dropout_",
-        "feature_dropout",
-        "feature_dropout_",
-        "feature_alpha_dropout",
-        "feature_alpha_dropout_",
-    ):
-        return bool(kwargs.get("train", args[2] if len(args) > 2 else True))
-    if name == "scaled_dot_product_attention":
-        return bool(kwargs.get("dropout_p", args[4] if len(args) > 4 else 0.0))
-    if name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
-        # (input, hx, weights, has_biases, num_layers, dropout, train, …): a packed input comes with one more.
-        return any(type(a) is float and a > 0 for a in args)
-    if name in ("rrelu", "rrelu_"):
-        return bool(kwargs.get("training", args[3] if len(args) > 3 else False))
-    return True
+    if not trait.is_random:
+        return False
+    if trait.name.startswith(("dropout", "alpha_dropout", "feature_")):
+        return not _calm_dropout(args, kwargs)
+    return trait.is_calm is None or not trait.is_calm(args, kwargs)

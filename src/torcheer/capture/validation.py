@@ -181,6 +181,8 @@ def _missing_values(history: ModelHistory, op: int, end: int) -> str:
         return "its output was not saved"
     if any(history._value_of(parent) is None for parent in record.parents):
         return "not all of its parents were saved"
+    if record.trait.name.startswith("as_strided") and record.parents[0] in history._tape.private:
+        return "it reads the memory of its argument, of which only the elements were copied"
     return ""
 
 

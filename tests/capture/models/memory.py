@@ -499,3 +499,140 @@ class ShapesAreNoOps(nn.Module):
         assert y.is_contiguous()
         assert y.requires_grad is False
         return y * y.numel()
+
+
+@small(
+    lambda: torch.tensor([1, 2, 3]),
+    """
+    input_1 -> contiguous_1
+    detach_1, contiguous_1 -> embeddingrenorm_1 -> updated_1
+    updated_1, contiguous_1 -> embedding_1 -> output_1
+    """,
+    exempt={"updated_1": OVER},
+)
+class EmbeddingWithMaxNorm(nn.Module):
+    """A layer that shortens its own weights, through a detached twin of them, before it uses them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(5, 3, max_norm=0.5)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.embedding(tokens)
+
+
+@small(
+    vector,
+    """
+    clamp_1, input_1 -> mul_1 -> output_1
+    """,
+)
+class ParameterClipped(nn.Module):
+    """A parameter is clipped in place before it is used."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3) * 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.no_grad():
+            self.weight.clamp_(-1, 1)
+        return x * self.weight
+
+
+@small(
+    vector,
+    """
+    input_1 -> mul_1
+    data_1 -> mul_2 -> updated_1
+    mul_1, updated_1 -> add_1 -> output_1
+    """,
+    exempt={"updated_1": OVER},
+)
+class ParameterHalved(nn.Module):
+    """A parameter is used, written behind autograd's back, and used again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x * self.weight
+        self.weight.data.mul_(0.5)
+        return y + self.weight
+
+
+class Marked(torch.Tensor):
+    """A tensor subclass that adds nothing."""
+
+
+@small(
+    lambda: torch.randn(3).as_subclass(Marked),
+    "input_1 -> add_1 -> relu_1 -> mul_1 -> output_1",
+)
+class TensorSubclass(nn.Module):
+    """The input is of a subclass, and so is all that is made from it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x + 1).relu() * 2
+
+
+@small(
+    vector,
+    """
+    input_1 -> mul_1
+    input_1 -> mul_2
+    mul_1, mul_2 -> foreachadd_1, foreachadd_2
+    foreachadd_1, foreachadd_2 -> foreachmul_1, foreachmul_2
+    foreachmul_1, foreachmul_2 -> sub_1
+    sub_1, foreachadd_1 -> sub_2 -> output_1
+    """,
+)
+class ListsOfTensors(nn.Module):
+    """Ops that work on whole lists, one of them in place."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        both = [x * 1, x * 2]
+        torch._foreach_add_(both, 1)
+        first, second = torch._foreach_mul(both, 3.0)
+        return first - second - both[0]
+
+
+@small(
+    vector,
+    """
+    input_1 -> mul_1 -> updated_1 -> sin_1 -> output_1
+    ones_1
+    """,
+    exempt={"updated_1": "outside torch"},
+)
+class WriteThroughStorage(nn.Module):
+    """The bytes are written, below every tensor."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x * 1
+        y.untyped_storage().copy_(torch.ones(3).untyped_storage())
+        return y.sin()
+
+
+@small(
+    vector,
+    """
+    buffer_1 -> add_1 -> remainder_1
+    input_1 -> add_2 -> mul_1 -> output_1
+    """,
+)
+class BufferDecides(nn.Module):
+    """A counter in a buffer decides which way to go."""
+
+    count: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.tensor(0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.count += 1
+        if self.count % 2:
+            x = x + 1
+        return x * 2

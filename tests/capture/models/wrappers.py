@@ -1,5 +1,6 @@
 """What stands around a model, or between Python and the kernels: transforms, scripts, hooks, threads."""
 
+import copy
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrizations, parametrize
 from torch.utils.checkpoint import checkpoint
+from torch.utils.flop_counter import FlopCounterMode
 
 from tests.capture.models.inplace import OVER, matrix, vector
 from tests.capture.models.memory import SHAPE_ONLY
@@ -469,3 +471,88 @@ class GradientTransform(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.func.grad(lambda v: (v**3).sum())(x)
+
+
+@small(matrix, "input_1 -> linear_1 -> viewas_1 -> relu_1 -> add_1 -> output_1")
+def hooked_for_backward() -> nn.Module:
+    """A full backward hook: torch puts a function that returns its input behind the layer."""
+    model = Plain()
+    model.linear.register_full_backward_hook(lambda module, grad_input, grad_output: None)
+    return model
+
+
+@small(
+    matrix,
+    """
+    data_1 -> clone_1
+    data_2 -> clone_2
+    input_1, clone_1, clone_2 -> linear_1
+    input_1 -> linear_2
+    linear_1, linear_2 -> sub_1 -> output_1
+    """,
+)
+class CopiedInForward(nn.Module):
+    """A layer is copied in forward, and both run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return copy.deepcopy(self.linear)(x) - self.linear(x)
+
+
+@small(matrix, "input_1 -> linear_1 -> relu_1 -> add_1 -> output_1")
+class ForwardCalledDirectly(nn.Module):
+    """`module.forward(x)`: no hook sees that call, its ops are seen all the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.part = Plain()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.part.forward(x)
+
+
+@small(
+    vector,
+    "input_1, zeros_1 -> add_1 -> output_1",
+)
+class OtherModeInside(nn.Module):
+    """Another function mode is on for a while: `torch.device` as a context is one."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.device("cpu"):
+            zeros = torch.zeros(3)
+        return x + zeros
+
+
+@small(vector, "input_1, zeros_1 -> add_1 -> output_1", around=lambda: torch.device("cpu"))
+def under_another_mode() -> nn.Module:
+    """Another function mode is on around the whole pass."""
+    return OtherModeInside()
+
+
+@small(matrix, "input_1 -> linear_1 -> output_1")
+class VmappedModule(nn.Module):
+    """A module that has parameters is mapped over rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.vmap(self.linear)(x)
+
+
+@small(matrix, "input_1 -> linear_1 -> relu_1 -> add_1 -> output_1")
+class CountedInside(nn.Module):
+    """The model counts its own FLOPs, with a dispatch mode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.part = Plain()
+
+    def forward(self, x: Tensor) -> Tensor:
+        with FlopCounterMode(display=False):
+            return self.part(x)

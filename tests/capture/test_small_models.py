@@ -65,14 +65,14 @@ def assert_same_model(ours: nn.Module, plain: nn.Module) -> None:
         assert len(a._forward_hooks) == len(b._forward_hooks), name
         assert len(a._forward_pre_hooks) == len(b._forward_pre_hooks), name
         assert len(a._backward_hooks) == len(b._backward_hooks), name
-        assert set(vars(a)) == set(vars(b)), name
+        assert set(vars(a)) <= set(vars(b)), name
 
 
 def assert_nothing_on_tensors(ours: Outcome, plain: Outcome) -> None:
     kept = [*ours.model.parameters(), *ours.model.buffers(), *ours.inputs, *ours.outputs]
     usual = [*plain.model.parameters(), *plain.model.buffers(), *plain.inputs, *plain.outputs]
     for a, b in zip(kept, usual, strict=True):
-        assert set(vars(a)) == set(vars(b))
+        assert set(vars(a)) <= set(vars(b))  # torch.compile itself leaves a mark in a plain forward
         assert len(a._backward_hooks or ()) == len(b._backward_hooks or ())
 
 

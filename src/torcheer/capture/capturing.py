@@ -16,7 +16,7 @@ from torcheer.capture.rerunning import as_before_the_pass
 from torcheer.capture.saving import Saver, Selection, StopPass, Treatment
 from torcheer.capture.state import attributes_of, changed_attributes, random_state
 from torcheer.capture.tape import Tape
-from torcheer.capture.walk import ModelWalk
+from torcheer.capture.walk import ModelWalk, num_elements, num_param_bytes
 from torcheer.errors import LayerNotFoundError
 
 
@@ -55,6 +55,7 @@ class Capture:
         self.surprises: list[int] = []
         self._model = model
         self._walk = walk
+        self._was_lazy = walk.is_lazy
         self._order = order
         # Everything by reference, nothing to decide: the way that costs least.
         treatment = order.treatment
@@ -79,7 +80,7 @@ class Capture:
             model,
             walk,
             self._tape,
-            fast=self._saver is None and not copy_all,
+            fast=self._saver is None and not copy_all and not walk.is_lazy,
             on_module_exit=None if self._saver is None else self._saver.on_module_exit,
         )
         self._history: ModelHistory | None = None
@@ -113,6 +114,8 @@ class Capture:
         tape, recorder = self._tape, self._recorder
         if self._saver is not None:
             self._saver.settle()
+        if self._was_lazy:
+            self._walk = ModelWalk(self._walk.root)  # the pass has made its parameters
         history = self._make_history(error)
         tape.finish()
         # From here on nothing of ours holds the model.
@@ -128,8 +131,8 @@ class Capture:
             random_seed=self._seed,
             elapsed_seconds=self._recorder.elapsed_seconds,
             num_param_tensors=len(params),
-            num_params=sum([p.numel() for p in params]),
-            num_param_bytes=sum([p.numel() * p.element_size() for p in params]),
+            num_params=sum([num_elements(p) for p in params]),
+            num_param_bytes=sum([num_param_bytes(p) for p in params]),
             keep_unsaved_layers=self._order.keep_unsaved,
             has_treated_values=self._order.treatment.changes_values,
             stopped_at=None if saver is None else saver.stopped_at,

@@ -16,12 +16,13 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from torcheer.capture.memory import batch_dims
+from torcheer.capture.memory import batch_dims, version_of
 from torcheer.capture.nesting import map_leaves
 from torcheer.capture.opening import OpenCopies
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import TENSOR, Context, Read, Record, Tape, Use
 from torcheer.capture.traits import Kind, Trait, find_known, is_random_call, trait_of
+from torcheer.capture.walk import is_lazy
 from torcheer.graph.places import Site
 
 _ATOMS = frozenset(
@@ -89,7 +90,7 @@ class Catcher(TorchFunctionMode):
         site: Site = (frame.f_code, frame.f_lasti) if direct else _site(frame)
         if kind != 0 and (trait.is_calm is None or not trait.is_calm(args, kwargs or _NONE)):
             return self._unusual(trait, args, kwargs or {}, site)
-        if not self.fast or (kwargs and "out" in kwargs) or _transforms_are_on():
+        if not self.fast or (kwargs and ("out" in kwargs or kwargs.get("inplace"))) or _transforms_are_on():
             return self._careful(trait, args, kwargs or {}, site)
 
         tape = self.tape
@@ -169,6 +170,8 @@ class Catcher(TorchFunctionMode):
 
     def _careful(self, trait: Trait, args: Any, kwargs: dict[str, Any], site: Site) -> Any:
         """Record an op that may write into tensors, draw random numbers or be transformed."""
+        if any(is_lazy(arg) for arg in args):
+            return self._run(trait, args, kwargs)  # a lazy module makes its parameters: not there yet
         tape = self.tape
         with tape.lock:
             parents: list[int] = []
@@ -201,12 +204,19 @@ class Catcher(TorchFunctionMode):
                 write = next((first + i for i, tensor in enumerate(made) if tensor is target), first)
                 if may_grow:
                     ops = sorted({*ops, *tape.memory.lying_under(target, but=write)})
-                tape.memory.after_write(ops, write, target)
+                # Below autograd, where scripts are watched, a write is counted only later.
+                tape.memory.after_write(ops, write, target, ahead=0 if self.drill is None else 1)
         return out
 
     def _run(self, trait: Trait, args: Any, kwargs: dict[str, Any]) -> Any:
-        with self.covering():
+        if self.drill is None:
             return trait.func(*args, **kwargs)
+        with self.drill.covered():
+            return trait.func(*args, **kwargs)
+
+    def is_away(self) -> bool:
+        """Whether this thread is busy with something else than the pass."""
+        return False
 
     def covering(self) -> AbstractContextManager[Any]:
         """While a recorded call runs, what happens below it is covered by its record."""
@@ -227,7 +237,8 @@ class Catcher(TorchFunctionMode):
         """One record for each tensor of an output."""
         made = collect_tensors(out)
         for tensor in made:
-            self.tape.memory.note_version(tensor)
+            if version_of(tensor):
+                self.tape.memory.note_version(tensor)
         batched = _transforms_are_on()
         for position, tensor in enumerate(made, first):
             its_context = _in_transform(context, tensor, len(made)) if batched else context
@@ -264,12 +275,12 @@ class Catcher(TorchFunctionMode):
 class ThreadCatcher(Catcher):
     """Records a thread that forward started, unless that thread captures a pass of its own."""
 
-    def __init__(self, tape: Tape, scope: Scope, is_busy: Callable[[], bool]) -> None:
+    def __init__(self, tape: Tape, scope: Scope, is_away: Callable[[], bool]) -> None:
         super().__init__(tape, scope)
-        self._is_busy = is_busy
+        self.is_away = is_away  # type: ignore[method-assign]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if self._is_busy():
+        if self.is_away():
             return func(*args, **(kwargs or {}))
         trait = trait_of(func)
         if trait.kind == Kind.SKIP:

@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from threading import get_ident
 from time import perf_counter
 from typing import Any
 
@@ -17,7 +18,7 @@ from torcheer.capture.catcher import Catcher, ThreadCatcher, site_of_module_call
 from torcheer.capture.drill import DispatchWatcher, is_scripted, uses_scripted_functions
 from torcheer.capture.inputs import Call, input_tensors
 from torcheer.capture.nesting import tensors_in
-from torcheer.capture.scopes import ModuleNames, Scope, close_scope, module_hooks
+from torcheer.capture.scopes import ModuleNames, Scope, module_hooks
 from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, Tape, Use
 from torcheer.capture.threads import recording_new_threads
 from torcheer.capture.walk import ModelWalk
@@ -46,7 +47,7 @@ class Recorder:
         self._on_module_exit = on_module_exit
         self._fast = fast
         self._catchers: dict[int, Catcher] = {}
-        self._started: dict[int, float] = {}
+        self._scripted = {id(module) for _, module in walk.modules if is_scripted(module)}
 
     def run(self, call: Call) -> Any:
         """Record the pass; returns what the model returned."""
@@ -103,7 +104,7 @@ class Recorder:
 
     def _add(self, catcher: Catcher) -> Catcher:
         catcher.fast = self._fast
-        self._catchers[threading.get_ident()] = catcher
+        self._catchers[get_ident()] = catcher
         return catcher
 
     def _catcher_for_thread(self) -> Catcher:
@@ -114,14 +115,14 @@ class Recorder:
     # --- modules ------------------------------------------------------------------
 
     def _enter(self, module: nn.Module, _args: Any) -> None:
-        catcher = self._catchers.get(threading.get_ident())
-        if catcher is None or id(module) in self._wrappers or self._captures_elsewhere(catcher):
+        catcher = self._catchers.get(get_ident())
+        if catcher is None or id(module) in self._wrappers or catcher.is_away():
             return
         outer = catcher.scope
-        if module is self._root and outer is self.base and id(outer) not in self._started:
+        if module is self._root and outer is self.base and not outer.started:
             scope = self.base
         else:
-            address = self.names.address(module)
+            address = self.names.address_of.get(id(module)) or self._name_stranger(module)
             scope = Scope(
                 outer, address, type(module).__name__, site_of_module_call(), len(self.tape.records)
             )
@@ -129,41 +130,46 @@ class Recorder:
             calls.append(scope)
             scope.pass_num = len(calls)
             catcher.scope = scope
-        self._started[id(scope)] = perf_counter()
-        if is_scripted(module) and catcher.drill is None:
+        scope.started = perf_counter()
+        if id(module) in self._scripted and catcher.drill is None:
             scope.drill = ExitStack()
             self._watch_dispatcher(catcher, scope.drill)
 
-    @staticmethod
-    def _captures_elsewhere(catcher: Catcher) -> bool:
-        return isinstance(catcher, ThreadCatcher) and _is_capturing()
+    def _name_stranger(self, module: nn.Module) -> str:
+        address = self.names.address(module)
+        if module is not self._root:
+            self._walk.add_stranger(address, module)
+        return address
 
     def _leave(self, module: nn.Module, _args: Any, output: Any) -> None:
-        catcher = self._catchers.get(threading.get_ident())
-        if catcher is None or id(module) in self._wrappers or self._captures_elsewhere(catcher):
+        catcher = self._catchers.get(get_ident())
+        if catcher is None or id(module) in self._wrappers or catcher.is_away():
             return
-        scope = catcher.scope.module()
+        scope = catcher.scope
         address = self.names.address(module)
         while scope.address != address and scope.parent is not None:
-            scope = scope.parent.module()  # one that was left by an exception that torch does not catch
-        started = self._started.pop(id(scope), None)
-        if started is None:
+            scope = scope.parent  # left by an exception that torch does not catch
+        if not scope.started:
             return
         if scope.drill is not None:
             scope.drill.close()
             scope.drill = None
-        # A hook runs under the mode: what we do here is no part of the model.
-        with torch._C.DisableTorchFunction(), catcher.covering():
-            self._close(catcher, scope, started, output)
-
-    def _close(self, catcher: Catcher, scope: Scope, started: float, output: Any) -> None:
-        outputs = self._outputs_of(scope, output)
-        close_scope(scope, started, len(self.tape.records))
-        scope.outputs = tuple(index for index, _ in outputs)
+        index = self.tape.owner.get(id(output))
+        outputs: list[tuple[int, Tensor]]
+        if index is not None and index >= scope.first_op and self.tape.values[index] is output:
+            scope.outputs = (index,)
+            outputs = [(index, output)]  # type: ignore[list-item]
+        else:
+            # A hook runs under the mode: what we do here is no part of the model.
+            with torch._C.DisableTorchFunction(), catcher.covering():
+                outputs = self._outputs_of(scope, output)
+            scope.outputs = tuple(index for index, _ in outputs)
+        scope.close(len(self.tape.records))
         if scope.parent is not None:
             catcher.scope = scope.parent
         if self._on_module_exit is not None:
-            self._on_module_exit(scope.address or "", scope.pass_num, outputs)
+            with torch._C.DisableTorchFunction(), catcher.covering():
+                self._on_module_exit(address, scope.pass_num, outputs)
 
     def _outputs_of(self, scope: Scope, output: Any) -> list[tuple[int, Tensor]]:
         """The ops whose tensors a module returns. One that did nothing gets an op that says so."""
@@ -199,9 +205,7 @@ class Recorder:
         """A pass that was left midway has scopes that never ended."""
         for calls in self.names.calls.values():
             for scope in calls:
-                started = self._started.pop(id(scope), None)
-                if started is not None:
-                    close_scope(scope, started, len(self.tape.records))
+                scope.close(len(self.tape.records))
                 if scope.drill is not None:
                     scope.drill.close()
                     scope.drill = None

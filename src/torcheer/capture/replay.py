@@ -25,6 +25,9 @@ _CANNOT = {
         ).split(),
         "its output is undefined until it is written",
     ),
+    **dict.fromkeys(
+        ["_make_dual", "_unpack_dual", "make_dual", "unpack_dual"], "it belongs to a torch.func transform"
+    ),
     **dict.fromkeys(["grad", "backward"], "it runs the autograd graph of the pass"),
     **dict.fromkeys(["from_numpy", "from_dlpack", "frombuffer"], "it reads memory outside torch"),
 }
@@ -147,8 +150,9 @@ def written_over(geometries: tuple[Geometry, ...], parts: list[Tensor]) -> Tenso
     own_places = _bytes_of(own, size)
     memory = torch.zeros(int(max(p.max() for p in (*places, own_places) if p.numel())) + 1, dtype=torch.uint8)
     for place, part in zip(places, parts, strict=True):
-        plain = part.detach().cpu().resolve_conj().resolve_neg().contiguous()
-        memory[place.flatten()] = plain.flatten().view(torch.uint8)
+        plain = part.detach().cpu().resolve_conj().resolve_neg()
+        dense = torch.empty(plain.numel(), dtype=plain.dtype).copy_(plain.flatten())
+        memory[place.flatten()] = dense.view(torch.uint8)
     seen = memory[own_places.flatten()].view(parts[0].dtype).reshape(own.shape)
     return seen.to(parts[0].device)
 

@@ -26,7 +26,23 @@ def as_before_the_pass(history: ModelHistory, model: nn.Module) -> Iterator[Call
             vars(module)[name] = value
         _put_buffers_back(history, named_root(model))
         restore_random_state(history._facts.start_state)
-        yield _call_as_it_was(history)
+        with _parameters_as_they_were(history):
+            yield _call_as_it_was(history)
+
+
+@contextmanager
+def _parameters_as_they_were(history: ModelHistory) -> Iterator[None]:
+    """Lend parameters that the pass wrote into other memory, with the values from before."""
+    tape = history._tape
+    written = [(tape.params[-index - 1][1], value) for index, value in tape.param_values.items()]
+    now = [param.data for param, _ in written]
+    try:
+        for param, value in written:
+            param.data = value.detach().clone()
+        yield
+    finally:
+        for (param, _), data in zip(written, now, strict=True):
+            param.data = data
 
 
 def _put_buffers_back(history: ModelHistory, root: nn.Module) -> None:
@@ -40,7 +56,11 @@ def _put_buffers_back(history: ModelHistory, root: nn.Module) -> None:
         seen.add(address)
         owner_address, _, name = address.rpartition(".")
         value = tape.values[op]
-        owner = root.get_submodule(owner_address)
+        owner: Any = root
+        for part in filter(None, owner_address.split(".")):
+            owner = getattr(owner, part, None)
+        if not isinstance(owner, nn.Module):
+            continue  # a module that is no part of the model
         if value is not None and not isinstance(owner, torch.jit.ScriptModule):
             owner._buffers[name] = value.detach().clone()
 

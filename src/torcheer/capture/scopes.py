@@ -29,6 +29,7 @@ class Scope:
         "pass_num",
         "seconds",
         "site",
+        "started",
     )
 
     def __init__(
@@ -44,12 +45,19 @@ class Scope:
         self.first_op = first_op
         self.num_ops = -1  # filled when it ends
         self.outputs: tuple[int, ...] = ()
+        self.started = 0.0  # while it runs
         self.seconds = 0.0
         self.drill: ExitStack | None = None  # closed when a scripted module ends
 
     @property
     def is_module(self) -> bool:
         return self.address is not None
+
+    def close(self, num_ops_now: int) -> None:
+        if self.started:
+            self.seconds = perf_counter() - self.started
+            self.num_ops = num_ops_now - self.first_op
+            self.started = 0.0
 
     def end(self, num_ops_now: int) -> int:
         """One past its last op, so far."""
@@ -106,8 +114,3 @@ def module_hooks(enter: Callable[..., None], leave: Callable[..., None]) -> Iter
     finally:
         for handle in handles:
             handle.remove()
-
-
-def close_scope(scope: Scope, started: float, num_ops_now: int) -> None:
-    scope.seconds = perf_counter() - started
-    scope.num_ops = num_ops_now - scope.first_op

@@ -110,8 +110,9 @@ class SharedMemory:
     def before_write(self, target: Tensor, *, may_grow: bool = False) -> list[int]:
         """Copy what is kept on the target's memory; returns the other ops whose tensors change with it."""
         key = storage_key(target)
-        if key is None:
-            return self._before_write_alone(target)
+        if key is None or (not may_grow and _num_owners(key) == _ALONE and key not in self._by_storage):
+            self._protect_itself(target)
+            return []
         copies: dict[int, Tensor] = {}
         stay: list[Lying] = []
         changed: list[int] = []
@@ -151,11 +152,11 @@ class SharedMemory:
             self._by_storage[key].append(Lying(op))
         return changed
 
-    def note_version(self, tensor: Tensor) -> None:
-        """This state of a tensor's memory is one that we know of."""
+    def note_version(self, tensor: Tensor, ahead: int = 0) -> None:
+        """This state of a tensor's memory is one that we know of; `ahead`: torch is yet to count it."""
         version = version_of(tensor)
-        if version:
-            self._versions.setdefault(storage_key(tensor), set()).add(version)
+        if version or ahead:
+            self._versions.setdefault(storage_key(tensor), set()).update((version, version + ahead))
 
     def surprises(self) -> list[int]:
         """Ops whose kept value was written since by something that nobody saw."""
@@ -167,8 +168,8 @@ class SharedMemory:
                     found.append(index)
         return found
 
-    def after_write(self, changed: list[int], write: int, target: Tensor) -> None:
-        self.note_version(target)
+    def after_write(self, changed: list[int], write: int, target: Tensor, ahead: int = 0) -> None:
+        self.note_version(target, ahead)
         for index in changed:
             self.stale.setdefault(index, []).append(Write(write, geometry_of(target)))
 
@@ -256,11 +257,16 @@ class SharedMemory:
                 self._by_grad_fn[tensor.grad_fn] = index
         self._num_graph_seen = len(self._tape.records)
 
-    def _before_write_alone(self, target: Tensor) -> list[int]:
+    def _protect_itself(self, target: Tensor) -> None:
+        """No other tensor lies on this memory: only ops that gave this very object are to be protected."""
+        copies: dict[int, Tensor] = {}
         index = self._tape.owner.get(id(target))
-        if index is not None:
-            self._protect(index, {})
-        return []
+        while index is not None and self.live(index) is target:
+            self._protect(index, copies)
+            if index < 0:
+                return
+            parents = self._tape.records[index].parents
+            index = next((p for p in parents if self.live(p) is target), None)
 
     def _on_storage(self, key: int) -> list[Lying]:
         self._catch_up()
@@ -307,6 +313,11 @@ class SharedMemory:
         self._by_storage[key] = others
         if self.is_exposed(tensor):
             self._shadows[index] = private_copy(tensor)
+
+
+# How often a storage is held when one tensor lies on it and somebody has just asked for its address.
+_num_owners = torch._C._storage_Use_Count
+_ALONE = _num_owners(torch.zeros(1).untyped_storage()._cdata)
 
 
 def _same_bits(a: Tensor, b: Tensor) -> bool:

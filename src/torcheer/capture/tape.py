@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from torcheer.capture.memory import (
     BatchDims,
     geometry_of,
-    is_twin,
     num_bytes,
     private_copy,
     shape_of,
@@ -185,16 +184,15 @@ class Tape:
         return self._add_node(UPDATED, (index, *ops), tensor, use, None, args=geometries)
 
     def _trace_back(self, tensor: Tensor, use: Use) -> int:
-        known = self._walk.params.get(id(tensor)) or self._walk.buffers.get(id(tensor))
-        if known is not None and known[1] is tensor:
-            return self._register(tensor, known[0], use)
-        alias = self.memory.find_alias(tensor)
-        if alias is not None:
-            return self._adopt(alias, tensor, use)
-        for address, registered in (*self._walk.params.values(), *self._walk.buffers.values()):
+        registered = self._walk.params.get(id(tensor)) or self._walk.buffers.get(id(tensor))
+        if registered is None or registered[1] is not tensor:
+            alias = self.memory.find_alias(tensor)
+            if alias is not None:
+                return self._adopt(alias, tensor, use)
             # Scripts and wrappers hand out other objects for the same parameter.
-            if registered.data_ptr() == tensor.data_ptr() and is_twin(registered, tensor):
-                return self._register(registered, address, use)
+            registered = self._walk.find_registered(tensor)
+        if registered is not None:
+            return self._register(registered[1], registered[0], use)
         return self._unseen(tensor, use)
 
     def _register(self, tensor: Tensor, address: str, use: Use) -> int:

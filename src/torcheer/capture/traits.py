@@ -10,6 +10,7 @@ from enum import IntEnum
 from types import FunctionType
 from typing import Any
 
+import torch.nn.functional as F
 from torch._ops import OpOverload, OpOverloadPacket
 
 from torcheer.graph.naming import type_of_function
@@ -87,6 +88,15 @@ _CLOSED = frozenset(
         "dim_order"
     ).split()
 )
+# Written in Python around a single operation, whatever their arguments: there is nothing to open.
+_SINGLE = frozenset(
+    getattr(F, name)
+    for name in (
+        "relu relu6 leaky_relu elu selu celu silu mish glu sigmoid tanh hardtanh hardswish hardsigmoid "
+        "softmax log_softmax layer_norm group_norm batch_norm dropout max_pool1d max_pool2d max_pool3d "
+        "adaptive_avg_pool2d adaptive_avg_pool3d"
+    ).split()
+)
 _NO_TENSOR = frozenset(
     (
         "shape dtype device layout requires_grad is_leaf grad_fn ndim is_cuda is_sparse is_quantized "
@@ -152,7 +162,7 @@ def _learn(func: Any) -> Trait:
         trait.kind = Kind.SKIP
     elif name in _READS:
         trait.kind = Kind.READ
-    elif isinstance(func, FunctionType) and name not in _CLOSED:
+    elif isinstance(func, FunctionType) and name not in _CLOSED and func not in _SINGLE:
         trait.kind = Kind.OPEN
     _learn_writes(trait, is_setter)
     careful = trait.writes or trait.write_args or trait.side_writes or trait.is_random or trait.exposes
@@ -173,7 +183,7 @@ def _learn_writes(trait: Trait, is_setter: bool) -> None:
         trait.writes = name not in _NO_WRITE
     else:
         trait.writes = name in _WRITE_DUNDERS
-        trait.side_writes = _SIDE_WRITES.get(name, ())
+        trait.side_writes = (1, 2) if func is F.batch_norm else _SIDE_WRITES.get(name, ())
 
 
 def _schema_writes(func: OpOverload | OpOverloadPacket) -> tuple[int | str, ...]:
@@ -199,7 +209,8 @@ def _name_of(func: Any) -> tuple[str, bool]:
 
 # Functions that write or draw random numbers only when told to: name -> whether this call does neither.
 def _calm_dropout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    return not kwargs.get("train", args[2] if len(args) > 2 else True)
+    told = kwargs.get("training", kwargs.get("train"))
+    return not (told if told is not None else args[2] if len(args) > 2 else True)
 
 
 def _calm_norm(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

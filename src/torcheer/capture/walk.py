@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
+from torcheer.capture.memory import is_twin, storage_key
 from torcheer.capture.scopes import ModuleNames, Scope
 from torcheer.graph.modules import ModuleInfo, ModulePass, ModuleTree
 
@@ -35,6 +37,8 @@ class ModelWalk:
         self.other_names: dict[str, str] = {}  # of modules that hang in the tree in more than one place
         self.params: dict[int, tuple[str, Tensor]] = {}
         self.buffers: dict[int, tuple[str, Tensor]] = {}
+        self._strangers: dict[int, tuple[str, Tensor]] = {}
+        self._by_storage: dict[int | None, tuple[str, Tensor]] | None = None
         self._visit("", root)
 
     def _visit(self, address: str, module: nn.Module) -> None:
@@ -53,7 +57,7 @@ class ModelWalk:
                 address,
                 type(module).__name__,
                 tuple([name for name, _ in children]),
-                tuple([(prefix + name, id(param), param.numel()) for name, param in own]),
+                tuple([(prefix + name, id(param), num_elements(param)) for name, param in own]),
                 module.training,
             )
         )
@@ -72,6 +76,26 @@ class ModelWalk:
             known = None if child is None else self.address_of.get(id(child))
             if child is not None and known is not None and address.count(".") < _MAX_DEPTH:
                 self._name_again(f"{address}.{name}", known, child)
+
+    def add_stranger(self, address: str, module: nn.Module) -> None:
+        """A module that runs but is no part of the model: its parameters are parameters all the same."""
+        for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+            self._strangers.setdefault(id(tensor), (f"{address}.{name}", tensor))
+
+    def find_registered(self, tensor: Tensor) -> tuple[str, Tensor] | None:
+        """A parameter or buffer of a stranger, or one of the model's own as another object on its memory."""
+        known = self._strangers.get(id(tensor))
+        if known is not None and known[1] is tensor:
+            return known
+        if self._by_storage is None:
+            registered = (*self.buffers.values(), *self.params.values())
+            self._by_storage = {storage_key(t): (a, t) for a, t in registered if not is_lazy(t)}
+        known = self._by_storage.get(storage_key(tensor))
+        return known if known is not None and is_twin(known[1], tensor) else None
+
+    @property
+    def is_lazy(self) -> bool:
+        return any(is_lazy(param) for _, param in self.params.values())
 
     @property
     def addresses(self) -> frozenset[str]:
@@ -95,6 +119,19 @@ class ModelWalk:
                 f"{', '.join(sorted(kinds))} may run a fused kernel in a plain forward, and ran the usual "
                 "path here: the results agree to rounding, not bit for bit."
             )
+
+
+def is_lazy(param: Tensor) -> bool:
+    return isinstance(param, UninitializedParameter | UninitializedBuffer)
+
+
+def num_elements(param: Tensor) -> int:
+    """Zero for a parameter of a lazy module that has not run yet."""
+    return 0 if is_lazy(param) else param.numel()
+
+
+def num_param_bytes(param: Tensor) -> int:
+    return 0 if is_lazy(param) else param.numel() * param.element_size()
 
 
 _FUSED = (nn.TransformerEncoderLayer, nn.TransformerEncoder, nn.MultiheadAttention)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import random
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -65,6 +67,19 @@ def seed(number: int) -> None:
     random.seed(number)
     np.random.seed(number)
     torch.manual_seed(number)
+
+
+def forget(model: nn.Module) -> None:
+    """Empty the caches that its code keeps for the whole process, so that every pass is a first one."""
+    homes = {kind.__module__ for module in model.modules() for kind in type(module).__mro__}
+    spaces = [vars(sys.modules[home]) for home in homes if home.startswith(("timm", "transformers"))]
+    spaces += [vars(kind) for space in list(spaces) for kind in space.values() if isinstance(kind, type)]
+    for value in (value for space in spaces for value in space.values()):
+        function = getattr(value, "__func__", value)
+        held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+        for cached in (function, *held):
+            if isinstance(cached, functools._lru_cache_wrapper):
+                cached.cache_clear()
 
 
 def tensors_of(value: Any) -> Iterator[Tensor]:

@@ -156,9 +156,7 @@ def _dab_detr() -> Example:
     )  # fmt: skip
 
 
-@SHELF.add(
-    "transformers/rt_detr", loops=Loops.SOME, sources="positions and anchors that it keeps for the next call"
-)
+@SHELF.add("transformers/rt_detr", loops=Loops.SOME)
 def _rt_detr() -> Example:
     """Its decoder layers share the head that places the queries."""
     transformers = load("transformers")
@@ -176,7 +174,7 @@ def _rt_detr() -> Example:
     return from_config("RTDetrForObjectDetection", sizes, pixel_values=image(64))
 
 
-@SHELF.add("transformers/maskformer", sources="positions that it keeps for the next call")
+@SHELF.add("transformers/maskformer")
 def _maskformer() -> Example:
     transformers = load("transformers")
     backbone = transformers.SwinConfig(**dict(_STAGES, depths=[1, 1, 1, 1], num_heads=[2, 2, 2, 2]),

@@ -163,15 +163,22 @@ class Catcher(TorchFunctionMode):
         with tape.lock:
             parents: list[int] = []
             self._template((*args, *kwargs.values()), parents, site)
-        out = self._run(trait, args, kwargs)
+        with self.covering():
+            out = trait.func(*args, **kwargs)
         if parents:
             tape.reads.append(Read(trait.name, parents[0], out, len(tape.records), self.scope, site))
         return out
 
     def _careful(self, trait: Trait, args: Any, kwargs: dict[str, Any], site: Site) -> Any:
         """Record an op that may write into tensors, draw random numbers or be transformed."""
+        if self.drill is None:
+            return self._record_carefully(trait, args, kwargs, site)
+        with self.drill.covered():
+            return self._record_carefully(trait, args, kwargs, site)
+
+    def _record_carefully(self, trait: Trait, args: Any, kwargs: dict[str, Any], site: Site) -> Any:
         if any(is_lazy(arg) for arg in args):
-            return self._run(trait, args, kwargs)  # a lazy module makes its parameters: not there yet
+            return trait.func(*args, **kwargs)  # a lazy module makes its parameters: not there yet
         tape = self.tape
         with tape.lock:
             parents: list[int] = []
@@ -190,7 +197,7 @@ class Catcher(TorchFunctionMode):
                     self.fast = False
             context = self._context(trait, args, kwargs, len(targets))
         started = perf_counter()
-        out = self._run(trait, args, kwargs)
+        out = trait.func(*args, **kwargs)
         seconds = perf_counter() - started
         with tape.lock:
             first = len(tape.records)
@@ -207,12 +214,6 @@ class Catcher(TorchFunctionMode):
                 # Below autograd, where scripts are watched, a write is counted only later.
                 tape.memory.after_write(ops, write, target, ahead=0 if self.drill is None else 1)
         return out
-
-    def _run(self, trait: Trait, args: Any, kwargs: dict[str, Any]) -> Any:
-        if self.drill is None:
-            return trait.func(*args, **kwargs)
-        with self.drill.covered():
-            return trait.func(*args, **kwargs)
 
     def is_away(self) -> bool:
         """Whether this thread is busy with something else than the pass."""

@@ -30,11 +30,11 @@ class DispatchWatcher(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._alive: list[Any] = []  # TorchScript's values have no other Python owner
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        # detach: autograd setting a value aside for backward, not a step of the model.
-        if self._depth or func is torch.ops.aten.detach.default:
-            with self.covered():
+        # A function mode is not off in here: what we call must not come back to it.
+        with torch._C.DisableTorchFunction():
+            # detach: autograd setting a value aside for backward, not a step of the model.
+            if self._depth or func is torch.ops.aten.detach.default:
                 return func(*args, **(kwargs or {}))
-        with self.covered():
             self._num_recorded += 1
             out = self._record(trait_of(func), args, kwargs or {}, (_SCRIPT, 2 * self._num_recorded))
         self._alive.append((args, out))
@@ -42,18 +42,16 @@ class DispatchWatcher(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @contextmanager
     def covered(self) -> Iterator[None]:
+        """While this is open, what happens below is part of a call that is recorded already."""
         self._depth += 1
         try:
-            with torch._C.DisableTorchFunction() if self._depth == 1 else _Nothing():
-                yield
+            yield
         finally:
             self._depth -= 1
 
 
-class _Nothing:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_error: object) -> None: ...
+# Functions of torch that make a tensor without any call that a mode sees.
+_HIDDEN = frozenset(["nested_tensor", "as_nested_tensor"])
 
 
 def uses_scripted_functions(modules: list[tuple[str, nn.Module]]) -> bool:
@@ -69,6 +67,8 @@ def _names_scripted(func: FunctionType, seen: set[int], depth: int) -> bool:
     if id(func.__code__) in seen or depth > 3 or _is_torchs_own(func):
         return False
     seen.add(id(func.__code__))
+    if not _HIDDEN.isdisjoint(_all_names(func.__code__)):
+        return True
     cells = [cell.cell_contents for cell in func.__closure__ or () if _is_filled(cell)]
     named = [func.__globals__[name] for name in _all_names(func.__code__) if name in func.__globals__]
     for value in (*named, *cells):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 _functorch = torch._C._functorch
+_storage_address: Callable[[Tensor], int] = torch._C._storage_address  # type: ignore[attr-defined]
 
 BatchDims = tuple[tuple[int, int], ...]
 
@@ -18,7 +20,7 @@ def storage_key(tensor: Tensor) -> int | None:
     if real.is_nested or real.layout != torch.strided:
         return None
     try:
-        return int(real.untyped_storage()._cdata)
+        return _storage_address(real)
     except (RuntimeError, NotImplementedError):
         return None
 

@@ -110,7 +110,7 @@ class SharedMemory:
     def before_write(self, target: Tensor, *, may_grow: bool = False) -> list[int]:
         """Copy what is kept on the target's memory; returns the other ops whose tensors change with it."""
         key = storage_key(target)
-        if key is None or (not may_grow and _num_owners(key) == _ALONE and key not in self._by_storage):
+        if key is None or (not may_grow and _num_owners(key) == 1 and key not in self._by_storage):
             self._protect_itself(target)
             return []
         copies: dict[int, Tensor] = {}
@@ -149,7 +149,7 @@ class SharedMemory:
         changed = [*self.before_write(target), op]
         key = storage_key(target)
         if key is not None:
-            self._by_storage[key].append(Lying(op))
+            self._by_storage.setdefault(key, []).append(Lying(op))
         return changed
 
     def note_version(self, tensor: Tensor, ahead: int = 0) -> None:
@@ -208,6 +208,7 @@ class SharedMemory:
             return None
         real = unwrapped(tensor)
         geometry = geometry_of(real)
+        newest: Alias | None = None
         for lying in reversed(self._on_storage(key)):
             known = self.live(lying.op)
             if known is not None:
@@ -215,14 +216,14 @@ class SharedMemory:
             if not lying.is_measured:
                 continue
             is_twin = lying.geometry == geometry and lying.dtype == real.dtype
-            if known is tensor or (known is not None and overlap(known, tensor)):
-                return Alias(
-                    lying.op, lying.geometry, known is tensor or (is_twin and _same_bits(known, tensor))
-                )
+            if known is tensor or (is_twin and known is not None and _same_bits(known, tensor)):
+                return Alias(lying.op, lying.geometry, is_twin=True)
             # The tensor object is gone, its memory is not: a new object on it was made out of sight.
             if known is None and is_twin and lying.still_there():
                 return Alias(lying.op, lying.geometry, is_twin=True)
-        return None
+            if newest is None and known is not None and overlap(known, tensor):
+                newest = Alias(lying.op, lying.geometry, is_twin=False)
+        return newest
 
     def add_twin(self, index: int, tensor: Tensor) -> None:
         """Another tensor object that shows just what this op made: from now on it stands for it."""
@@ -315,9 +316,7 @@ class SharedMemory:
             self._shadows[index] = private_copy(tensor)
 
 
-# How often a storage is held when one tensor lies on it and somebody has just asked for its address.
 _num_owners = torch._C._storage_Use_Count
-_ALONE = _num_owners(torch.zeros(1).untyped_storage()._cdata)
 
 
 def _same_bits(a: Tensor, b: Tensor) -> bool:

@@ -121,7 +121,7 @@ for _row in _DECODERS:
     _add(*_row)
 
 
-@SHELF.add("transformers/gpt2, training", training=True)
+@SHELF.add("transformers/gpt2, training", training=True, quick=True)
 def _gpt2_training() -> Example:
     """With dropout, labels and a loss."""
     ids = text()

@@ -70,6 +70,22 @@ def test_the_zoo_holds_each_model_once() -> None:
     assert len(ZOO) >= 40
 
 
+@pytest.mark.parametrize("name", ["torch/unet", "transformers/gpt2"])
+def test_a_value_that_was_tampered_with_is_found(name: str) -> None:
+    (specimen,) = (one for one in ZOO if one.name == name)
+    (example,) = prepare(specimen, number=1)
+    with torch.no_grad():
+        history = tl.log_forward_pass(example.model, example.args, example.kwargs)
+        for op in [op for op in history if op.macs][::3]:
+            kept = op.tensor_contents.clone()
+            op.tensor_contents.flatten()[-1] += 1
+            report = history.validate()
+            assert not report
+            assert any(op.layer_label in str(failure) for failure in report.failures), op.layer_label
+            op.tensor_contents.copy_(kept)
+        assert history.validate()
+
+
 @pytest.mark.parametrize("specimen", _each())
 def test_real_architecture(specimen: Specimen, record_property: Callable[[str, object], None]) -> None:
     example, plain_twin, surveyed_twin, sparing_twin = prepare(specimen, number=4)
@@ -99,6 +115,7 @@ def test_real_architecture(specimen: Specimen, record_property: Callable[[str, o
     check_modules_and_params(history, surveyed)
     check_work(history, surveyed)
     check_loops_and_notes(history, specimen)
+    check_texts(history)
     if specimen.training:
         check_gradients(history, plain, example.model, plain_twin.model)
 
@@ -191,8 +208,13 @@ def check_loops_and_notes(history: ModelHistory, specimen: Specimen) -> None:
     assert history.model_is_recurrent is (specimen.loops is Loops.SOME), history.model_max_recurrent_loops
     unexpected = [note for note in history.notes if not any(part in note for part in specimen.notes)]
     assert not unexpected
-    assert str(history)
-    assert str(history[-1])
+
+
+def check_texts(history: ModelHistory) -> None:
+    """Every field of every op can be asked for."""
+    assert str(history).startswith(f"Log of {history.model_name} forward pass:")
+    assert all(op.layer_label in str(op) for op in history)
+    assert history.to_pandas()["layer_label"].tolist() == history.layer_labels
 
 
 def check_gradients(

@@ -103,7 +103,7 @@ _ROWS: tuple[tuple[str, int, dict[str, Any], dict[str, Any]], ...] = (
     ("nextvit_small", 64, {}, {}),
     ("rdnet_tiny", 64, {}, {}),
     ("mambaout_femto", 64, {}, {}),
-    ("vit_tiny_patch16_224", 32, {"img_size": 32, "depth": 2}, {}),
+    ("vit_tiny_patch16_224", 32, {"img_size": 32, "depth": 2}, {"quick": True}),
     ("vit_small_r26_s32_224", 64, {"img_size": 64, "depth": 2}, {}),
     ("vit_relpos_small_patch16_224", 32, {"img_size": 32, "depth": 2}, {}),
     ("vit_base_patch16_siglip_224", 32, {"img_size": 32, "depth": 2, "embed_dim": 48, "num_heads": 4}, {}),

@@ -162,7 +162,7 @@ def _swin3d() -> Example:
     return Example(model, (video(8, 32),))
 
 
-@SHELF.add("torchvision/raft_small", loops=Loops.SOME)
+@SHELF.add("torchvision/raft_small", loops=Loops.SOME, quick=True)
 def _raft() -> Example:
     """Each flow update runs the same recurrent block."""
     torchvision = load("torchvision")

@@ -4,33 +4,40 @@
 round; a loop over functions calls another function. What else runs in such an iteration belongs to
 that iteration alone: its *company* is the set of modules, parameters and functions that vary at
 their place. Where nothing varies the company is empty, and the iterations are passes of the same
-layers.
+layers. A loop that takes its terms from different layers made before it varies in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import IDENTITY, OWN_TRAITS, Record, Tape
+from torcheer.capture.tape import IDENTITY, INPUT, OWN_TRAITS, SOURCE, Record, Tape
 from torcheer.graph.places import PlaceBook, Site, goes_on
 
 Company = frozenset[Hashable]
 _ALONE: Company = frozenset()
+_ALIKE = frozenset((id(INPUT), id(SOURCE)))
 
 
 class Iterations:
     """The company of each op. Built once, from a finished tape; read only for ops that repeat."""
 
     def __init__(
-        self, tape: Tape, places: PlaceBook, has_params: Callable[[str], bool], examples: Iterable[int]
+        self,
+        tape: Tape,
+        places: PlaceBook,
+        has_params: Callable[[str], bool],
+        keys: Sequence[Hashable],
+        count: Mapping[Hashable, int],
     ) -> None:
-        """`examples`: one op for each function at each place; there is no need to look at the others."""
         self._tape = tape
         self._places = places
         self._has_params = has_params
-        self._varying = self._find_varying(examples)
+        # One op for each function at each place is enough to see what is called where.
+        self._varying = self._find_varying({key: op for op, key in enumerate(keys)}.values())
+        self._fed_by = self._find_varying_terms(keys, count)
         self._companies: dict[int, dict[int, Company]] = {}  # by scope id and op
 
     @property
@@ -68,6 +75,38 @@ class Iterations:
             if len(identities) > 1:
                 varying.setdefault(home, set()).add(place)
         return varying
+
+    def _find_varying_terms(
+        self, keys: Sequence[Hashable], count: Mapping[Hashable, int]
+    ) -> dict[int, list[Hashable]]:
+        """By op: what it is fed by, where repeats of it are fed by several layers that ran once."""
+        feeders: dict[tuple[Hashable, int], set[Hashable]] = {}
+        once: dict[int, list[tuple[int, Hashable]]] = {}
+        for op, record in enumerate(self._tape.records):
+            if count[keys[op]] == 1:
+                continue
+            for slot, parent in enumerate(record.parents):
+                feeder = self._feeder(parent, keys, count)
+                if feeder is not None:
+                    feeders.setdefault((keys[op], slot), set()).add(feeder)
+                    once.setdefault(op, []).append((slot, feeder))
+        fed_by: dict[int, list[Hashable]] = {}
+        for op, terms in once.items():
+            varying: list[Hashable] = [f for slot, f in terms if len(feeders[keys[op], slot]) > 1]
+            if varying:
+                fed_by[op] = varying
+                for scope in self._tape.records[op].scope.chain():
+                    self._varying.setdefault(scope.address, set())
+        return fed_by
+
+    def _feeder(
+        self, parent: int, keys: Sequence[Hashable], count: Mapping[Hashable, int]
+    ) -> Hashable | None:
+        """A layer that ran once, as a thing to be told apart. The outputs of one call are alike."""
+        if parent < 0 or id(self._tape.records[parent].trait) in _ALIKE:
+            return None
+        first = parent - self._tape.records[parent].position
+        return keys[first] if count[keys[first]] == 1 else None
 
     def _meet(
         self, met: dict[tuple[str | None, int], set[Hashable]], scope: Scope, site: Site, called: Hashable
@@ -120,6 +159,7 @@ class Iterations:
                         last_layer = module
                     varying.add(last_layer)
                 rounds[-1].met.extend(_Met(identity, site) for identity in varying)
+            rounds[-1].met.extend(_Met(term, site) for term in self._fed_by.get(op, ()))
             last_child = child
             rounds[-1].ops.append((op, site or before))
         return rounds, loops

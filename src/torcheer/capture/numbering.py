@@ -63,8 +63,7 @@ class Numbering:
         for op, key in enumerate(keys):
             if count[key] > 1 and key[0] is not _BY_KEY_ALONE:  # type: ignore[index]
                 if iterations is None:
-                    examples = {key: op for op, key in enumerate(keys)}.values()
-                    iterations = Iterations(self._tape, self._places, self.has_params, examples)
+                    iterations = Iterations(self._tape, self._places, self.has_params, keys, count)
                 if iterations.anything_varies:
                     key = (key, iterations.company_of(op, self._fence_of(records[op].scope)))
             layer = layer_of_key.get(key)

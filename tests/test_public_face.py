@@ -6,7 +6,14 @@ import sys
 import torcheer
 
 PUBLIC_NAMES = [
+    "CaptureError",
+    "InputError",
+    "LayerNotFoundError",
     "ModelHistory",
+    "Op",
+    "Summary",
+    "TorcheerError",
+    "ValidationReport",
     "log_forward_pass",
     "summary",
     "validate_saved_activations",

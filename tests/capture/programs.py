@@ -110,11 +110,32 @@ def programs(draw: st.DrawFn) -> Program:
     for number in range(draw(st.integers(1, 15))):
         template, kind = draw(st.sampled_from(_TEMPLATES))
         a, b = (draw(st.sampled_from(pool[::-1])) for _ in range(2))
+        if kind == "in place" and _is_left_open(template, variables[a], variables[b]):
+            continue
         step = _try(template.format(a=a, b=b), kind, a, f"t{number}", variables)
         if step is not None:
             steps.append(step)
             pool += [name for name in step.made if name not in pool]
     return Program(steps=tuple(steps), returned=tuple(pool), requires_grad=requires_grad, seed=seed)
+
+
+def _is_left_open(template: str, target: Tensor, other: Tensor) -> bool:
+    """Whether a write touches one place twice, so that torch leaves open what comes of it, or none."""
+    written = _places(target)
+    writes_nothing = "[1:]" in template and target.shape[:1] <= (1,)
+    if len(set(written)) < len(written) or writes_nothing:
+        return True
+    same_storage = target.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    if "{b}" not in template or target is other or not same_storage:
+        return False
+    return not set(written).isdisjoint(_places(other))
+
+
+def _places(tensor: Tensor) -> list[int]:
+    """Where each element begins in its storage, in bytes."""
+    size = max(1, tensor.untyped_storage().nbytes() // tensor.element_size())
+    places = torch.arange(size).as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+    return [place * tensor.element_size() for place in places.flatten().tolist()]
 
 
 def _try(code: str, kind: str, target: str, new: str, variables: dict[str, Any]) -> Step | None:

@@ -78,21 +78,21 @@ class Iterations:
 
     def _find_varying_terms(
         self, keys: Sequence[Hashable], count: Mapping[Hashable, int]
-    ) -> dict[int, list[Hashable]]:
-        """By op: what it is fed by, where repeats of it are fed by several layers that ran once."""
+    ) -> dict[int, list[tuple[Hashable, int]]]:
+        """By op: what feeds it, and the op that did, where repeats are fed by layers that ran once."""
         feeders: dict[tuple[Hashable, int], set[Hashable]] = {}
-        once: dict[int, list[tuple[int, Hashable]]] = {}
+        terms: dict[int, list[tuple[int, Hashable, int]]] = {}
         for op, record in enumerate(self._tape.records):
-            if count[keys[op]] == 1:
+            if count[keys[op]] == 1 or any(p < 0 for p in record.parents):
                 continue
             for slot, parent in enumerate(record.parents):
                 feeder = self._feeder(parent, keys, count)
                 if feeder is not None:
                     feeders.setdefault((keys[op], slot), set()).add(feeder)
-                    once.setdefault(op, []).append((slot, feeder))
-        fed_by: dict[int, list[Hashable]] = {}
-        for op, terms in once.items():
-            varying: list[Hashable] = [f for slot, f in terms if len(feeders[keys[op], slot]) > 1]
+                    terms.setdefault(op, []).append((slot, feeder, parent))
+        fed_by: dict[int, list[tuple[Hashable, int]]] = {}
+        for op, its_terms in terms.items():
+            varying = [(f, parent) for slot, f, parent in its_terms if len(feeders[keys[op], slot]) > 1]
             if varying:
                 fed_by[op] = varying
                 for scope in self._tape.records[op].scope.chain():
@@ -128,7 +128,7 @@ class Iterations:
         if companies is None:
             rounds, loops = self._rounds(scope)
             companies = self._companies[id(scope)] = {
-                op: frozenset(met.identity for met in one.met if loops.hold_both(met.site, site))
+                op: frozenset(met.identity for met in one.met if met.is_company_of(site, loops))
                 for one in rounds
                 for op, site in one.ops
             }
@@ -159,7 +159,9 @@ class Iterations:
                         last_layer = module
                     varying.add(last_layer)
                 rounds[-1].met.extend(_Met(identity, site) for identity in varying)
-            rounds[-1].met.extend(_Met(term, site) for term in self._fed_by.get(op, ()))
+            for term, parent in self._fed_by.get(op, ()):
+                made_at = _seen_from(scope, self._tape.records[parent])[1] if parent >= scope.first_op else ()
+                rounds[-1].met.append(_Met(term, site, made_at))
             last_child = child
             rounds[-1].ops.append((op, site or before))
         return rounds, loops
@@ -174,8 +176,16 @@ def _called_by(record: Record) -> Hashable:
 
 
 class _Met(NamedTuple):
+    """Something that varies, where it was met, and where it was made if it is a term."""
+
     identity: Hashable
     site: Site
+    made_at: Site = ()
+
+    def is_company_of(self, site: Site, loops: _Loops) -> bool:
+        # A term that the loop itself has made is carried from one round to the next.
+        is_carried = bool(self.made_at) and loops.hold_both(self.made_at, self.site)
+        return loops.hold_both(self.site, site) and not is_carried
 
 
 class _Round:

@@ -439,7 +439,8 @@ class SparseRows(nn.Module):
 @small(
     lambda: [torch.randn(2, 3), torch.randn(4, 3)],
     """
-    input_1, input_2 -> nestedtensorfromtensorlist_1 -> linear_1 -> relu_1 -> nestedtopaddedtensor_1 -> output_1
+    input_1, input_2 -> nestedtensorfromtensorlist_1 -> linear_1 -> relu_1 -> nestedtopaddedtensor_1
+    nestedtopaddedtensor_1 -> output_1
     """,
 )
 class NestedTensors(nn.Module):

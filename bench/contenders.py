@@ -57,13 +57,15 @@ def capture_and_build(model: nn.Module, inputs: Any) -> tl.ModelHistory:
 
 
 def keep_outputs(model: nn.Module, inputs: Any) -> list[Tensor]:
-    with KeepingOutputs() as mode:
+    mode = KeepingOutputs()
+    with mode:
         model(inputs)
     return mode.kept
 
 
 def keep_values(model: nn.Module, inputs: Any) -> list[Tensor]:
-    with KeepingValues() as mode:
+    mode = KeepingValues()
+    with mode:
         model(inputs)
     return mode.kept
 

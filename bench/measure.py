@@ -11,6 +11,7 @@ import math
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -28,7 +29,7 @@ def seconds_of(run: Callable[[], Any]) -> float:
 
 
 def clocks(runs: Mapping[str, Callable[[], Any]]) -> dict[str, Clock]:
-    return {name: lambda run=run: seconds_of(run) for name, run in runs.items()}
+    return {name: partial(seconds_of, run) for name, run in runs.items()}
 
 
 @dataclass(slots=True)

@@ -59,10 +59,11 @@ class LoopOfWrites(nn.Module):
 def unrolled_tiny_ops(num_ops: int) -> nn.Module:
     """The same ops, each from a source line of its own, so that there is no loop to recognise.
 
-    In modules of up to 2,000 lines: tracemalloc takes ever longer to find its place in a longer function.
+    More than 2,000 are spread over modules: tracemalloc is slow to find its line in a long function.
     """
-    blocks = [_unrolled_block(min(2000, num_ops - start)) for start in range(0, num_ops, 2000)]
-    return blocks[0] if len(blocks) == 1 else nn.Sequential(*blocks)
+    if num_ops <= NUM_TINY_OPS:
+        return _unrolled_block(num_ops)
+    return nn.Sequential(*(_unrolled_block(500) for _ in range(num_ops // 500)))
 
 
 def _unrolled_block(num_ops: int) -> nn.Module:

@@ -119,7 +119,7 @@ def document(sections: Sequence[Section], about: dict[str, Any]) -> str:
         f"load average {about['load_at_start']} when it started."
     )
     budgets = f"## Budgets\n\n{budget_table(sections)}"
-    return "\n\n".join([INTRODUCTION.strip(), line, *map(str, sections), budgets]) + "\n"
+    return "\n\n".join([INTRODUCTION.strip(), line, budgets, *map(str, sections)]) + "\n"
 
 
 def write_json(sections: Sequence[Section], about: dict[str, Any]) -> Path:

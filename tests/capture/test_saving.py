@@ -109,7 +109,7 @@ def test_nothing_but_the_chosen_is_kept_alive() -> None:
     history = tl.log_forward_pass(Watched(), torch.randn(3), layers_to_save=["sin_1:2"])
     gc.collect()
 
-    assert [ref() is not None for ref in refs] == [False, True, False, False]
+    assert [ref() for ref in refs] == [None] * 4
     assert history.num_tensors_saved == 1
 
 

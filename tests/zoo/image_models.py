@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tests.zoo.specimen import Example, Loops, Shelf, from_config, image, load
+from tests.zoo.specimen import Example, Shelf, from_config, image, load
 
 SHELF = Shelf()
 
@@ -60,7 +60,7 @@ _IMAGES: tuple[tuple[str, str, dict[str, Any], int, dict[str, Any]], ...] = (
         {}),
     ("hiera", "HieraForImageClassification", {"embed_dim": 16, "image_size": [32, 32], "patch_stride": [2, 2],
         "patch_size": [3, 3], "patch_padding": [1, 1], "depths": [1, 1, 1], "num_heads": [1, 2, 4],
-        "num_query_pool": 2, "masked_unit_size": [4, 4]}, 32, {"loops": Loops.SOME}),
+        "num_query_pool": 2, "masked_unit_size": [4, 4]}, 32, {"loops": 2}),
     ("bit", "BitForImageClassification", {"embedding_size": 16, "hidden_sizes": [32, 32, 64, 64],
         "depths": [1, 1, 1, 1], "num_groups": 4}, 32, {}),
     ("imagegpt", "ImageGPTForImageClassification", {"n_embd": 32, "n_layer": 2, "n_head": 4,
@@ -70,7 +70,7 @@ _IMAGES: tuple[tuple[str, str, dict[str, Any], int, dict[str, Any]], ...] = (
     ("yolos", "YolosForObjectDetection", dict(_VIT, image_size=[32, 32], num_detection_tokens=5), 32, {}),
     ("superpoint", "SuperPointForKeypointDetection", {"encoder_hidden_sizes": [8, 8, 16, 16],
         "decoder_hidden_size": 16, "keypoint_decoder_dim": 65, "descriptor_decoder_dim": 16}, 64,
-        {"loops": Loops.SOME, "constant_outputs": ("mask",)}),
+        {"loops": 2, "constant_outputs": ("mask",)}),
     ("seggpt", "SegGptModel", dict(_SMALL, image_size=[64, 32], patch_size=8, decoder_hidden_size=8,
         mlp_dim=32, pretrain_image_size=32, merge_index=0, intermediate_hidden_state_indices=[0, 1]), 32, {}),
 )  # fmt: skip
@@ -145,7 +145,7 @@ def _deformable_detr() -> Example:
     )  # fmt: skip
 
 
-@SHELF.add("transformers/dab_detr", loops=Loops.SOME)
+@SHELF.add("transformers/dab_detr", loops=8)
 def _dab_detr() -> Example:
     """Its decoder layers share the heads that refine the boxes."""
     sizes = dict(_DETR, hidden_size=32)
@@ -156,7 +156,7 @@ def _dab_detr() -> Example:
     )  # fmt: skip
 
 
-@SHELF.add("transformers/rt_detr", loops=Loops.SOME)
+@SHELF.add("transformers/rt_detr", loops=2)
 def _rt_detr() -> Example:
     """Its decoder layers share the head that places the queries."""
     transformers = load("transformers")
@@ -187,7 +187,7 @@ def _maskformer() -> Example:
     return from_config("MaskFormerForInstanceSegmentation", sizes, pixel_values=image(64))
 
 
-@SHELF.add("transformers/mask2former", loops=Loops.SOME, notes=("fused kernel",))
+@SHELF.add("transformers/mask2former", loops=2, notes=("fused kernel",))
 def _mask2former() -> Example:
     """Its decoder layers share the head that predicts the masks."""
     transformers = load("transformers")

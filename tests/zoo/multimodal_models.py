@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from tests.zoo.specimen import Example, Loops, Shelf, from_config, image, load
+from tests.zoo.specimen import Example, Shelf, from_config, image, load
 
 SHELF = Shelf()
 
@@ -78,7 +78,7 @@ def _groupvit() -> Example:
     return from_config("GroupViTModel", sizes, input_ids=_text(), pixel_values=image(32))
 
 
-@SHELF.add("transformers/blip", loops=Loops.SOME)
+@SHELF.add("transformers/blip", loops=2)
 def _blip() -> Example:
     """The last norm of its vision tower runs again on a token of its own result."""
     text = dict(_TEXT, encoder_hidden_size=32, bos_token_id=1, eos_token_id=2, pad_token_id=0,
@@ -87,7 +87,7 @@ def _blip() -> Example:
     return from_config("BlipForConditionalGeneration", sizes, input_ids=_text(), pixel_values=image(32))
 
 
-@SHELF.add("transformers/blip_2", loops=Loops.SOME)
+@SHELF.add("transformers/blip_2", loops=2)
 def _blip_2() -> Example:
     """As BLIP does, it runs a norm on its own result."""
     sizes = {

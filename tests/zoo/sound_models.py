@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from tests.zoo.specimen import Example, Loops, Shelf, from_config
+from tests.zoo.specimen import Example, Shelf, from_config
 
 SHELF = Shelf()
 
@@ -137,7 +137,7 @@ def _time_series() -> Example:
     return from_config("TimeSeriesTransformerModel", sizes, **series)
 
 
-@SHELF.add("transformers/autoformer", loops=Loops.SOME)
+@SHELF.add("transformers/autoformer", loops=6)
 def _autoformer() -> Example:
     """Adds up its strongest delays in a loop."""
     sizes = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, NamedTuple
 
 import torch
@@ -20,13 +19,6 @@ class Example(NamedTuple):
     kwargs: dict[str, Any] = {}  # noqa: RUF012  (never written)
 
 
-class Loops(Enum):
-    """Whether a later pass of some layer depends on an earlier one."""
-
-    NONE = "none"
-    SOME = "some"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Specimen:
     """One real architecture, built only when it is asked for."""
@@ -36,7 +28,7 @@ class Specimen:
     quick: bool = False  # also in `make test`
     training: bool = False  # in train mode with gradients; else in eval mode without
     copies: bool = True  # False where deepcopy gives something else, and the model must be built anew
-    loops: Loops = Loops.NONE
+    loops: int = 1  # how often the most repeated layer runs of those that feed back into themselves
     # Parts of notes that the history may bear, each for a reason given where it is set.
     notes: tuple[str, ...] = ()
     # Why tensors come in that are neither inputs nor registered with the model.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from tests.zoo.specimen import Example, Loops, Shelf, image
+from tests.zoo.specimen import Example, Shelf, image
 
 SHELF = Shelf()
 
@@ -42,9 +42,9 @@ class _Tagger(nn.Module):
         return self.head(padded)
 
 
-@SHELF.add("torch/seq2seq_attention", loops=Loops.SOME, quick=True)
+@SHELF.add("torch/seq2seq_attention", loops=6, quick=True)
 def _seq2seq() -> Example:
-    """A GRU encoder, and a decoder that attends and feeds its own best guess back in."""
+    """A GRU encoder, and a decoder that attends and feeds its own best guess back in, five times."""
     return Example(_Seq2Seq(), (torch.randint(1, 20, (2, 6)),))
 
 
@@ -128,7 +128,7 @@ class _Autoencoder(nn.Module):
         return {"made": made, "loss": nn.functional.mse_loss(made, x) + divergence}
 
 
-@SHELF.add("torch/graph_network", loops=Loops.NONE)
+@SHELF.add("torch/graph_network")
 def _graph_network() -> Example:
     """Three rounds of messages along the edges of a graph, by index_add, each with its own weights."""
     return Example(_GraphNetwork(), (torch.randn(7, 8), torch.randint(0, 7, (2, 15))))
@@ -147,7 +147,7 @@ class _GraphNetwork(nn.Module):
         return nodes.mean(0)
 
 
-@SHELF.add("torch/neural_ode", loops=Loops.SOME)
+@SHELF.add("torch/neural_ode", loops=32)
 def _neural_ode() -> Example:
     """Runge-Kutta steps of one small network: four evaluations a step, eight steps."""
     return Example(_NeuralOde(), (torch.randn(3, 4),))

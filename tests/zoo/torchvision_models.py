@@ -1,13 +1,16 @@
-"""torchvision: classification, segmentation, video, optical flow.
+"""torchvision: classification, segmentation, detection, video, optical flow.
 
-No detection: it needs nms, from torchvision's compiled part, which tests/vision.py can only declare.
+Detectors only in training, and none with a region proposal: the rest needs nms, which belongs to
+torchvision's compiled part, and tests/vision.py can only declare it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.zoo.specimen import Example, Loops, Shelf, image, load, video
+import torch
+
+from tests.zoo.specimen import Example, Shelf, image, load, video
 
 SHELF = Shelf()
 
@@ -40,8 +43,9 @@ _CLASSIFIERS: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
     ("mnasnet0_5", {}, {}),
     ("convnext_tiny", {}, {}),
     ("vit_b_16", {"size": 32, "image_size": 32}, {"notes": ("fused kernel",)}),
-    ("swin_t", {}, {}),
-    ("swin_v2_t", {}, {}),
+    # Both number the nine windows of their mask in a loop, each write on the last.
+    ("swin_t", {}, {"loops": 9}),
+    ("swin_v2_t", {}, {"loops": 9}),
     ("maxvit_t", {"size": 224}, {}),
 )
 
@@ -147,7 +151,7 @@ def _mvit() -> Example:
     return Example(model, (video(4, 32),))
 
 
-@SHELF.add("torchvision/swin3d_t")
+@SHELF.add("torchvision/swin3d_t", loops=27)
 def _swin3d() -> Example:
     torchvision = load("torchvision")
 
@@ -162,9 +166,9 @@ def _swin3d() -> Example:
     return Example(model, (video(8, 32),))
 
 
-@SHELF.add("torchvision/raft_small", loops=Loops.SOME, quick=True)
+@SHELF.add("torchvision/raft_small", loops=12, quick=True)
 def _raft() -> Example:
-    """Each flow update runs the same recurrent block."""
+    """Each of three flow updates runs the same recurrent block, and looks up four levels of a pyramid."""
     torchvision = load("torchvision")
 
     model = torchvision.models.optical_flow.raft_small(weights=None)
@@ -180,3 +184,41 @@ def _feature_pyramid() -> Example:
         backbone_name="resnet18", weights=None, trainable_layers=5
     )
     return Example(model, (image(64),))
+
+
+def _detector(name: str) -> Example:
+    """Two images with a box each; the result is the losses."""
+    torchvision = load("torchvision")
+    detection = torchvision.models.detection
+    backbone = detection.backbone_utils.resnet_fpn_backbone(
+        backbone_name="resnet18", weights=None, trainable_layers=5
+    )
+    sizes = tuple((size,) for size in (8, 16, 32, 64, 128))
+    ratios = ((1.0,),) * 5 if name == "FCOS" else ((0.5, 1.0, 2.0),) * 5
+    anchors = detection.anchor_utils.AnchorGenerator(sizes, ratios)
+    model = getattr(detection, name)(
+        backbone, num_classes=3, anchor_generator=anchors, min_size=64, max_size=64
+    )
+    targets = [
+        {"boxes": torch.tensor([[4.0, 6.0, 30.0, 40.0]]), "labels": torch.tensor([label])} for label in (1, 2)
+    ]
+    return Example(model, ([image(64)[0], image(64)[0]], targets))
+
+
+@SHELF.add("torchvision/retinanet, training", training=True)
+def _retinanet() -> Example:
+    return _detector("RetinaNet")
+
+
+@SHELF.add("torchvision/fcos, training", training=True)
+def _fcos() -> Example:
+    return _detector("FCOS")
+
+
+@SHELF.add("torchvision/ssdlite, training", training=True)
+def _ssdlite() -> Example:
+    model = load("torchvision").models.detection.ssdlite320_mobilenet_v3_large(
+        weights=None, weights_backbone=None, num_classes=3
+    )
+    targets = [{"boxes": torch.tensor([[4.0, 6.0, 30.0, 40.0]]), "labels": torch.tensor([n])} for n in (1, 2)]
+    return Example(model, ([image(64)[0], image(64)[0]], targets))

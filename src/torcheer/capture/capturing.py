@@ -39,7 +39,7 @@ def capture(model: nn.Module, walk: ModelWalk, order: Order, call: Call) -> Mode
         return history
     # Something that no call shows wrote into kept values: run once more, and copy every value at once.
     with as_before_the_pass(history, model) as same_call:
-        again = Capture(model, walk, order, copy_all=True).run(same_call)
+        again = Capture(model, ModelWalk(walk.root), order, copy_all=True).run(same_call)
     labels = ", ".join(history._label(op) for op in first.surprises[:3])
     again._tape.warnings.append(
         f"the outputs of {labels} were written by something that no torch call in Python shows: the pass was "

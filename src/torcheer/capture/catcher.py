@@ -126,10 +126,17 @@ class Catcher(TorchFunctionMode):
                 Record,
                 (trait, tuple(kept), kept_kwargs, tuple(parents), self.scope, site, seconds, 0, context),
             )
-            with tape.lock:  # a thread that forward started may be recording too
+            # Cheaper than the lock: a thread that wants to record too first takes `fast` from us, and then
+            # waits until we are not busy.
+            tape.is_busy = True
+            if self.fast:
                 tape.owner[id(out)] = len(values)
                 tape.records.append(record)
                 values.append(out)
+                tape.is_busy = False
+            else:
+                tape.is_busy = False  # type: ignore[unreachable]  # not so: another thread sets it
+                tape.commit(record, out)
         else:
             self._record_all(out, trait, tuple(kept), kept_kwargs, tuple(parents), site, seconds, context)
         return out
@@ -196,6 +203,8 @@ class Catcher(TorchFunctionMode):
                     tape.memory.expose(target)
                     self.fast = False
             context = self._context(trait, args, kwargs, len(targets))
+            if any(op in parents for _, ops in changed for op in ops) and not trait.side_writes:
+                context = (context or Context())._replace(reads_what_it_writes=True)
         started = perf_counter()
         out = trait.func(*args, **kwargs)
         seconds = perf_counter() - started

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,7 +28,7 @@ def unmoved_parents(record: Record, values: Values, outputs: list[Tensor]) -> li
         if value is None or value.is_meta:
             continue
         if not _moves(record, values, outputs, parent, value):
-            unmoved.append((parent, _reason(record, values, outputs, parent, value)))
+            unmoved.append((parent, _reason(_Still(record, values, outputs, parent, value))))
     return unmoved
 
 
@@ -48,30 +49,63 @@ def _gives_other(record: Record, values: Values, outputs: list[Tensor], instead:
         return True  # it looked at the value, and did not like it
 
 
-def _reason(record: Record, values: Values, outputs: list[Tensor], parent: int, value: Tensor) -> str:
-    if all(out.numel() == 0 for out in outputs) or value.numel() == 0:
-        return "there is nothing in it"
-    if record.trait.name in _SHAPE_ONLY:
-        return "only its shape, type or device is used"
-    if record.trait is UPDATED:
-        return "its old value is written over"
-    if record.context is not None and record.context.num_targets and parent in record.parents[:1]:
-        return "its old value is written over"
-    if record.context is not None and record.context.num_targets and record.kwargs and "out" in record.kwargs:
-        return "its old value is written over"
-    if record.trait.name == "scaled_dot_product_attention" and _num_keys(record, values) == 1:
-        return "attention over a single key is that key's value"
-    if len(record.parents) > 1 and _hidden_by_others(record, values, parent, value):
-        return "the values of its other arguments hide it"
-    if record.trait.side_writes and parent in record.parents:
-        return "it is a running statistic, which training updates but does not read"
-    if all(_is_constant(out) for out in outputs):
-        return "its output is one constant"
-    return ""
+class _Still(NamedTuple):
+    """A call whose output did not move when one of its parents was disturbed."""
+
+    record: Record
+    values: Values
+    outputs: list[Tensor]
+    parent: int
+    value: Tensor
+
+    @property
+    def num_targets(self) -> int:
+        return 0 if self.record.context is None else self.record.context.num_targets
 
 
-def _hidden_by_others(record: Record, values: Values, parent: int, value: Tensor) -> bool:
+def _is_empty(still: _Still) -> bool:
+    return still.value.numel() == 0 or all(out.numel() == 0 for out in still.outputs)
+
+
+def _is_written_over(still: _Still) -> bool:
+    is_first, has_out = still.parent in still.record.parents[:1], "out" in (still.record.kwargs or {})
+    return still.record.trait is UPDATED or bool(still.num_targets and (is_first or has_out))
+
+
+def _writes_nothing(still: _Still) -> bool:
+    target = still.values(still.record.parents[0])
+    return bool(still.num_targets) and target is not None and alike(still.outputs[-1], target, exact=True)
+
+
+def _has_one_key(still: _Still) -> bool:
+    key = still.values(still.record.parents[1]) if len(still.record.parents) > 1 else None
+    is_attention = still.record.trait.name == "scaled_dot_product_attention"
+    return is_attention and key is not None and key.dim() > 1 and key.shape[-2] == 1
+
+
+# The first that holds is the reason; the costly one comes late.
+_REASONS: tuple[tuple[Callable[[_Still], bool], str], ...] = (
+    (_is_empty, "there is nothing in it"),
+    (lambda s: s.record.trait.name in _SHAPE_ONLY, "only its shape, type or device is used"),
+    (_is_written_over, "its old value is written over"),
+    (_writes_nothing, "nothing is written"),
+    (_has_one_key, "attention over a single key is that key's value"),
+    (lambda s: _hidden_by_others(s), "the values of its other arguments hide it"),
+    (
+        lambda s: bool(s.record.trait.side_writes),
+        "it is a running statistic, which training updates but does not read",
+    ),
+    (lambda s: all(map(_is_constant, s.outputs)), "its output is one constant"),
+)
+
+
+def _reason(still: _Still) -> str:
+    return next((reason for holds, reason in _REASONS if holds(still)), "")
+
+
+def _hidden_by_others(still: _Still) -> bool:
     """Whether the parent does move the output once every other argument has some other value."""
+    record, values, _, parent, value = still
     slots = [slot for slot, one in enumerate(record.parents) if one == parent]
     others = [slot for slot, one in enumerate(record.parents) if one != parent]
     for turn in range(5):
@@ -90,11 +124,6 @@ def _turned(value: Tensor | None, turn: int) -> Tensor:
     assert value is not None
     choices = list(disturbances(value))
     return choices[turn % len(choices)] if choices else value
-
-
-def _num_keys(record: Record, values: Values) -> int:
-    key = values(record.parents[1]) if len(record.parents) > 1 else None
-    return 0 if key is None or key.dim() < 2 else key.shape[-2]
 
 
 def _is_constant(tensor: Tensor) -> bool:

@@ -60,11 +60,13 @@ class Numbering:
         count, records = self._count, self._tape.records
         iterations: Iterations | None = None
         layer_of_key, layers, labels = self._layer_of_key, self.layers, self.labels
+        may_vary = True
         for op, key in enumerate(keys):
-            if count[key] > 1 and key[0] is not _BY_KEY_ALONE:  # type: ignore[index]
+            if may_vary and count[key] > 1 and key[0] is not _BY_KEY_ALONE:  # type: ignore[index]
                 if iterations is None:
                     iterations = Iterations(self._tape, self._places, self.has_params, keys, count)
-                if iterations.anything_varies:
+                    may_vary = iterations.anything_varies
+                if may_vary:
                     key = (key, iterations.company_of(op, self._fence_of(records[op].scope)))
             layer = layer_of_key.get(key)
             if layer is None:
@@ -105,8 +107,8 @@ class Numbering:
                 key = self._key_without_site(op, record)
             else:
                 place = place_of(site)
-                params = [p for p in parents if p < 0]
-                if params:
+                if parents and min(parents) < 0:
+                    params = [p for p in parents if p < 0]
                     key = (_BY_KEY_ALONE, trait.name, place, scope.module().address, tuple(params), position)
                 else:
                     way = ways.get(id(scope))

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from threading import get_ident
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import torch
@@ -110,6 +110,9 @@ class Recorder:
     def _catcher_for_thread(self) -> Catcher:
         """For a thread that forward has started: its ops belong where it was started."""
         main = next(iter(self._catchers.values()))
+        self._fast = main.fast = False
+        while self.tape.is_busy:
+            sleep(0)
         return self._add(ThreadCatcher(self.tape, main.scope, _is_capturing))
 
     # --- modules ------------------------------------------------------------------

@@ -48,6 +48,7 @@ class Context(NamedTuple):
     autocast: tuple[tuple[str, Any], ...] = ()  # (device type, dtype) where enabled
     batch_dims: tuple[BatchDims, ...] = ()  # inside vmap: of each tensor argument, and last of the output
     num_targets: int = 0  # tensors that it wrote into
+    reads_what_it_writes: bool = False  # another argument lies on the memory of a target
     note: str = ""  # why it cannot be replayed, where that is so
 
 
@@ -149,6 +150,7 @@ class Tape:
         self.copy_all = copy_all  # keep no value by reference
         self.on_commit: Callable[[int, Tensor], None] | None = None
         self.lock = threading.RLock()
+        self.is_busy = False  # on the hot path, which takes no lock
         self.memory = SharedMemory(self)
         self.warnings: list[str] = []
         self.other_threads: list[str] = []  # that were running when the pass began
@@ -296,11 +298,12 @@ class Tape:
             return index
 
     def keep(self, index: int, tensor: Tensor) -> None:
-        """Keep a value by reference; a later write into its memory finds it and copies it first."""
+        """Keep a value: a copy, or by reference where a later write finds it and copies it first."""
         real = unwrapped(tensor)
         if index not in self.refs:
             self.refs[index] = weakref.ref(tensor)
-        if self.memory.is_exposed(real):
+        # Of a pass of which only some values are kept there is no second run that could mend them.
+        if not self.keep_all or self.memory.is_exposed(real):
             self.private.add(index)
             real = private_copy(real)
         self.values[index] = real

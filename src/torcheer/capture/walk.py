@@ -79,7 +79,8 @@ class ModelWalk:
 
     def add_stranger(self, address: str, module: nn.Module) -> None:
         """A module that runs but is no part of the model: its parameters are parameters all the same."""
-        for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+        params = [(name, p) for name, p in module.named_parameters() if isinstance(p, nn.Parameter)]
+        for name, tensor in (*params, *module.named_buffers()):
             self._strangers.setdefault(id(tensor), (f"{address}.{name}", tensor))
 
     def find_registered(self, tensor: Tensor) -> tuple[str, Tensor] | None:

@@ -46,6 +46,9 @@ class PlaceBook:
         if place is None:
             if len(site) == 2:
                 text = self._position(site[0], site[1])
+                if len(text) == 2:  # straight code, where an instruction is a place
+                    place = self._by_site[key] = -2 - len(self._by_site)
+                    return place
             else:
                 frames = _without_recursion(site)
                 text = tuple([part for code, at in frames for part in self._position(code, at)])

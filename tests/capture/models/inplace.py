@@ -471,7 +471,6 @@ class WriteChunk(nn.Module):
     sin_1 -> dropout_1
     relu_1, dropout_1 -> add_1 -> output_1
     """,
-    exempt={},
 )
 class InPlaceFlagFalse(nn.Module):
     """`inplace=False` writes nothing: its argument can be used again."""
@@ -517,3 +516,20 @@ class InvalidatedView(nn.Module):
         with torch.no_grad():
             y.add_(1)
         return y, first.detach()
+
+
+@small(
+    lambda: torch.randn(2, 6),
+    """
+    input_1 -> clone_1 -> getitem_1 -> asstrided_1 -> mul_1
+    clone_1, mul_1 -> updated_1 -> output_1
+    """,
+    exempt={"asstrided_1": "the memory of its argument"},
+)
+class OverlappingWindows(nn.Module):
+    """`as_strided` looks at memory beyond the tensor it is called on."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x.clone()
+        y[0].as_strided((2, 2), (6, 2)).mul_(3)
+        return y

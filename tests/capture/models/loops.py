@@ -606,6 +606,34 @@ class IdentityInLoops(nn.Module):
         return x
 
 
+@small(
+    rows,
+    """
+    input_1 -> getitem_1:1 -> linear_1:1 -> tanh_1:1 -> linear_2:1
+    input_1 -> getitem_1:2 -> linear_1:2
+    linear_1:2, linear_2:1 -> add_1:1 -> tanh_1:2 -> linear_2:2
+    input_1 -> getitem_1:3 -> linear_1:3
+    linear_1:3, linear_2:2 -> add_1:2 -> tanh_1:3 -> output_1
+    """,
+    loops=3,
+)
+class SpecialFirstRound(nn.Module):
+    """There is no state yet in the first round."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = None
+        for t in range(3):
+            z = self.b(x[t])
+            if h is not None:
+                z = z + self.a(h)
+            h = torch.tanh(z)
+        return h
+
+
 # --- repeats that do not feed back ------------------------------------------------------
 
 

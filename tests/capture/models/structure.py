@@ -427,3 +427,17 @@ class GradientInForward(nn.Module):
             z = x.cos().detach().requires_grad_()
             (gradient,) = torch.autograd.grad((z**3).sum(), z)
         return y, gradient
+
+
+@small(matrix, "input_1 -> linear_1:1 -> linear_1:2 -> output_1", loops=2)
+class UnregisteredModule(nn.Module):
+    """A layer in a plain list: the model does not know that it has it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = [nn.Linear(4, 4)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(2):
+            x = self.layers[0](x)
+        return x

@@ -556,3 +556,23 @@ class CountedInside(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         with FlopCounterMode(display=False):
             return self.part(x)
+
+
+@small(
+    vector,
+    """
+    input_1 -> oneslike_1
+    input_1, oneslike_1 -> makedual_1 -> sin_1 -> unpackdual_1, unpackdual_2
+    unpackdual_1 -> output_1
+    unpackdual_2 -> output_2
+    """,
+    exempt={
+        "oneslike_1": SHAPE_ONLY,
+        **dict.fromkeys(["makedual_1", "unpackdual_1"], "torch.func transform"),
+    },
+)
+class ForwardModeGradient(nn.Module):
+    """torch.func.jvp, inside the model."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))

@@ -63,7 +63,8 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python -m bench.run
 
 docs: $(VENV)/dev.stamp
-	$(BIN)/pdoc torcheer -o build/docs
+	$(BIN)/pdoc -o build/docs torcheer torcheer.capture.op torcheer.capture.validation \
+	  torcheer.capture.summarising torcheer.graph.modules torcheer.graph.places torcheer.graph.decisions
 	@echo "Open build/docs/index.html"
 
 format: $(VENV)/dev.stamp

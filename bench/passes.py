@@ -47,8 +47,9 @@ def bench_passes(effort: Effort) -> Section:
             explained,
             "Ratios to the bare forward:",
             _ratio_table(measured),
-            "torcheer against a forward that merely keeps what it makes; how many times faster than TorchLens "
-            "it is, in all and in what it adds to the bare forward; and the tensors that each holds on to:",
+            "torcheer against a forward that merely keeps what it makes; how many times faster than "
+            "TorchLens it is, in all and in what it adds to the bare forward; and the tensors that each "
+            "holds on to:",
             _comparison_table(measured),
         ],
         verdicts=[verdict for one in measured for verdict in _verdicts(one)],

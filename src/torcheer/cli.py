@@ -9,13 +9,29 @@ from typing import Annotated, Any
 
 import typer
 
+from torcheer import __version__
 from torcheer.errors import InputError, TorcheerError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="See inside a PyTorch model.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"torcheer {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
-def about() -> None:
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
     """See inside a PyTorch model."""
 
 
@@ -27,7 +43,21 @@ def summary(
     from torcheer.capture import summary as summarise
 
     model, args, kwargs = load_target(target)
-    typer.echo(str(summarise(model, args, kwargs)))
+    try:
+        table = summarise(model, args, kwargs)
+    except TorcheerError:
+        raise
+    except Exception as error:
+        raise InputError(_what_happened(error)) from error
+    typer.echo(str(table))
+
+
+def _what_happened(error: Exception) -> str:
+    """An exception of the model itself, and how far it came."""
+    history = getattr(error, "history", None)
+    last = None if history is None or not len(history) else history[-1]
+    where = "" if last is None else f" The last op was {last.layer_label}: {last.source_line or 'the input'}."
+    return f"the model raised {type(error).__name__}: {error}.{where}"
 
 
 def load_target(target: str) -> tuple[Any, Any, Any]:
@@ -47,9 +77,13 @@ def load_target(target: str) -> tuple[Any, Any, Any]:
     function = getattr(module, function_name, None)
     if function is None:
         raise InputError(f"{module_name} has no {function_name!r}.")
-    result = function()
+    wanted = f"{target} must be a function that takes nothing and returns (model, input_args)"
+    try:
+        result = function()
+    except TypeError as error:
+        raise InputError(f"{wanted}: {error}.") from error
     if not isinstance(result, tuple) or len(result) not in (2, 3):
-        raise InputError(f"{target} must return (model, input_args) or (model, input_args, input_kwargs).")
+        raise InputError(f"{wanted} or (model, input_args, input_kwargs).")
     return (*result, None) if len(result) == 2 else result
 
 

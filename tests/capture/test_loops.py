@@ -170,8 +170,8 @@ def test_the_test_of_a_while_loop_runs_once_more_than_its_body() -> None:
 
     assert passes_of(history) == {"sum_1": 4, "lt_1": 4, "mul_1": 3}
     assert history.model_max_recurrent_loops == 3
-    assert [branch["statement"] for branch in history.conditional_branches] == ["while"] * 4
-    assert [branch["value"] for branch in history.conditional_branches] == [True, True, True, False]
+    assert [branch.statement for branch in history.conditional_branches] == ["while"] * 4
+    assert [branch.value for branch in history.conditional_branches] == [True, True, True, False]
 
 
 def test_a_loop_through_a_helper_is_a_loop() -> None:

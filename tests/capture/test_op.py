@@ -186,14 +186,12 @@ def test_conditional_branches_say_what_decided_and_what_followed() -> None:
     branches = history.conditional_branches
 
     assert history.model_has_conditional_branching
-    assert branches[0]["layer"] == history["gt_1"].layer_label
-    assert (branches[0]["value"], branches[0]["statement"], branches[0]["taken"]) == (True, "if", "then")
-    assert branches[0]["followed_by"] == [history["mul_1"].layer_label, history["add_1"].layer_label]
-    assert [(b["statement"], b["value"]) for b in branches[1:-1]] == [("while", True)] * 2 + [
-        ("while", False)
-    ]
-    assert branches[-1]["statement"] == "if-expression"
-    assert branches[-1]["followed_by"] == [history["abs_1"].layer_label]
+    assert branches[0].layer == history["gt_1"].layer_label
+    assert (branches[0].value, branches[0].statement, branches[0].taken) == (True, "if", "then")
+    assert branches[0].followed_by == [history["mul_1"].layer_label, history["add_1"].layer_label]
+    assert [(b.statement, b.value) for b in branches[1:-1]] == [("while", True)] * 2 + [("while", False)]
+    assert branches[-1].statement == "if-expression"
+    assert branches[-1].followed_by == [history["abs_1"].layer_label]
     assert history["gt_1"].is_terminal_bool_layer
 
 

@@ -245,3 +245,35 @@ def test_the_seed_can_be_fixed() -> None:
 
     assert torch.equal(first["dropout_1"].tensor_contents, second["dropout_1"].tensor_contents)
     assert first.random_seed_used == 7
+
+
+def test_a_postfunc_that_writes_does_not_reach_the_model(net: Net) -> None:
+    x = torch.randn(2, 4)
+    before, plain = x.clone(), net(x)
+
+    history = tl.log_forward_pass(net, x, activation_postfunc=lambda t: t.detach().mul_(0))
+
+    assert torch.equal(x, before)
+    assert torch.equal(net(x), plain)
+    assert not history["linear_1"].tensor_contents.any()
+
+
+def test_an_error_of_a_postfunc_says_whose_it_is(net: Net) -> None:
+    with pytest.raises(AttributeError) as caught:
+        tl.log_forward_pass(net, torch.randn(2, 4), activation_postfunc=lambda t: t.nonsense())
+
+    assert any("activation_postfunc" in note for note in caught.value.__notes__)
+
+
+def test_there_must_be_something_to_validate(net: Net) -> None:
+    with pytest.raises(tl.InputError, match="layers_to_save='all'"):
+        tl.log_forward_pass(net, torch.randn(2, 4), layers_to_save=["relu_1"]).validate()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"input_kwargs": [1]}, {"random_seed": "a"}, {"activation_postfunc": "mean"}, {"output_device": "gpu"}],
+)
+def test_a_wrong_option_is_refused_before_the_model_runs(net: Net, options: dict[str, Any]) -> None:
+    with pytest.raises(tl.InputError, match=next(iter(options))):
+        tl.log_forward_pass(net, torch.randn(2, 4), **options)

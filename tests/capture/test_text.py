@@ -153,6 +153,19 @@ def test_a_summary_of_shared_and_idle_modules() -> None:
     assert "not run" in text
 
 
+def test_a_summary_leaves_the_model_as_it_was() -> None:
+    model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), nn.BatchNorm1d(4))
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    torch.manual_seed(0)
+    expected = torch.rand(1)
+    torch.manual_seed(0)
+
+    tl.summary(model, torch.ones(3, 4))
+
+    assert torch.equal(torch.rand(1), expected)
+    assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
+
+
 def test_the_seeds_own_snippet_runs(capsys: pytest.CaptureFixture[str]) -> None:
     seed = Path(__file__).parents[1] / "seeds" / "torchlens.py"
     with pytest.warns(UserWarning, match="draws no pictures yet"):

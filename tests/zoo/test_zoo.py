@@ -25,7 +25,18 @@ from tests.zoo import (
     torchvision_models,
     wrapped_models,
 )
-from tests.zoo.checks import FACTORIES, Plain, Survey, forget, prepare, run_plain, seed, survey, traces
+from tests.zoo.checks import (
+    FACTORIES,
+    Plain,
+    Survey,
+    Traces,
+    forget,
+    prepare,
+    run_plain,
+    seed,
+    survey,
+    traces,
+)
 from tests.zoo.specimen import Example, Specimen
 from torcheer import ModelHistory, ValidationReport
 
@@ -55,8 +66,6 @@ EXEMPTIONS = (
     "does not change it: attention over a single key is that key's value",
     "does not change it: it is a running statistic, which training updates but does not read",
 )
-
-
 # Contractions that torch's own counter of FLOPs does not know.
 UNCOUNTED = ("mv", "dot", "vdot")
 
@@ -129,17 +138,16 @@ def _kind(why: str) -> str:
     return re.sub(r"^disturbing \S+ does not change it: ", "", why)
 
 
-def check_nothing_changed(history: ModelHistory, plain: Plain, left_behind: object) -> None:
+def check_nothing_changed(history: ModelHistory, plain: Plain, left_behind: Traces) -> None:
     saved = [history[label].tensor_contents for label in history.output_layers]
     assert len(saved) == len(plain.outputs)
     for ours, theirs in zip(saved, plain.outputs, strict=True):
         assert_same(ours, theirs)
-    ours, theirs = left_behind, plain.traces
-    assert ours.random == theirs.random
-    assert ours.flags == theirs.flags
-    assert ours.buffers.keys() == theirs.buffers.keys()
-    for address, buffer in ours.buffers.items():
-        assert_same(buffer, theirs.buffers[address])
+    assert left_behind.random == plain.traces.random
+    assert left_behind.flags == plain.traces.flags
+    assert left_behind.buffers.keys() == plain.traces.buffers.keys()
+    for address, buffer in left_behind.buffers.items():
+        assert_same(buffer, plain.traces.buffers[address])
     assert not _get_current_function_mode_stack()
     assert not torch_module._global_forward_hooks
     assert not torch_module._global_forward_pre_hooks
@@ -155,6 +163,7 @@ def check_report(report: ValidationReport) -> None:
     assert report, str(report)
     assert report.forward_checked
     assert report.num_inexact == 0
+    assert report.num_replayed >= 0.9 * report.num_ops
     unexplained = [one for one in report.exemptions if not one.why.endswith(EXEMPTIONS)]
     assert not unexplained, "\n".join(map(str, unexplained))
 

@@ -186,6 +186,9 @@ def _feature_pyramid() -> Example:
     return Example(model, (image(64),))
 
 
+_ANCHORS = "the shapes of its anchors are plain attributes, not buffers"
+
+
 def _detector(name: str) -> Example:
     """Two images with a box each; the result is the losses."""
     torchvision = load("torchvision")
@@ -205,17 +208,17 @@ def _detector(name: str) -> Example:
     return Example(model, ([image(64)[0], image(64)[0]], targets))
 
 
-@SHELF.add("torchvision/retinanet, training", training=True)
+@SHELF.add("torchvision/retinanet, training", training=True, sources=_ANCHORS)
 def _retinanet() -> Example:
     return _detector("RetinaNet")
 
 
-@SHELF.add("torchvision/fcos, training", training=True)
+@SHELF.add("torchvision/fcos, training", training=True, sources=_ANCHORS)
 def _fcos() -> Example:
     return _detector("FCOS")
 
 
-@SHELF.add("torchvision/ssdlite, training", training=True)
+@SHELF.add("torchvision/ssdlite, training", training=True, sources=_ANCHORS)
 def _ssdlite() -> Example:
     model = load("torchvision").models.detection.ssdlite320_mobilenet_v3_large(
         weights=None, weights_backbone=None, num_classes=3

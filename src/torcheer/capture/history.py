@@ -16,7 +16,7 @@ from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Read, Tape
 from torcheer.capture.validation import ValidationReport, validate_history
 from torcheer.capture.walk import ModulesSeen
 from torcheer.errors import InputError, LayerNotFoundError
-from torcheer.graph.decisions import Decision, decide
+from torcheer.graph.decisions import ConditionalBranch, Decision, decide
 from torcheer.graph.layers import feedback_loops
 from torcheer.graph.lookup import Lookup
 from torcheer.graph.modules import ModuleTree
@@ -145,8 +145,21 @@ class ModelHistory:
         if isinstance(key, int):
             return Op(self, self._at(key))
         if isinstance(key, str):
-            return Op(self, self._lookup.find(key))
+            return self._find(key)
         raise InputError(f"a layer is found by label, module address or index, not by {key!r}.")
+
+    def _find(self, key: str) -> Op:
+        try:
+            found = self._lookup.find(key)
+        except LayerNotFoundError as error:
+            if self.stopped_after is None:
+                raise
+            raise LayerNotFoundError(f"{error} The pass was stopped after {self.stopped_after!r}.") from None
+        if not self._facts.keep_unsaved_layers and not self._is_saved(found):
+            raise LayerNotFoundError(
+                f"{key!r} was not saved, and keep_unsaved_layers=False left it out of this history."
+            )
+        return Op(self, found)
 
     def _at(self, index: int) -> int:
         if not -len(self._visible) <= index < len(self._visible):
@@ -287,17 +300,17 @@ class ModelHistory:
         ]
 
     @property
-    def conditional_branches(self) -> list[dict[str, Any]]:
-        """Each truth value of a tensor that Python asked for: what decided, and the ops that followed."""
+    def conditional_branches(self) -> list[ConditionalBranch]:
+        """Each value of a tensor that Python asked for: what decided, and the ops that followed."""
         return [
-            {
-                "layer": self._label(d.op) if d.op >= 0 else self._tape.params[-d.op - 1][0],
-                "value": d.value,
-                "statement": d.statement,
-                "taken": d.taken,
-                "source": d.source,
-                "followed_by": [self._label(read.num_ops + i) for i in range(d.followed)],
-            }
+            ConditionalBranch(
+                layer=self._label(d.op) if d.op >= 0 else self._tape.params[-d.op - 1][0],
+                value=d.value,
+                statement=d.statement,
+                taken=d.taken,
+                followed_by=[self._label(read.num_ops + i) for i in range(d.followed)],
+                source=d.source,
+            )
             for d, read in zip(self._decisions, self._tape.reads, strict=True)
         ]
 
@@ -317,10 +330,12 @@ class ModelHistory:
 
     @property
     def num_tensors_total(self) -> int:
+        """All ops, with inputs, outputs and buffers."""
         return len(self._tape.records)
 
     @cached_property
     def tensor_fsize_total(self) -> int:
+        """Bytes of all outputs, saved or not."""
         return sum(self._tape.meta(op).num_bytes for op in range(len(self._tape.records)))
 
     @property
@@ -339,6 +354,7 @@ class ModelHistory:
 
     @property
     def total_params(self) -> int:
+        """Elements of all parameters of the model, used in this pass or not."""
         return self._facts.num_params
 
     @property
@@ -347,6 +363,7 @@ class ModelHistory:
 
     @property
     def total_params_fsize(self) -> int:
+        """Bytes of all parameters."""
         return self._facts.num_param_bytes
 
     @property
@@ -363,6 +380,11 @@ class ModelHistory:
 
     @property
     def random_seed_used(self) -> int:
+        """The seed that torch's generator was last given.
+
+        A pass is drawn again from it only if nothing was drawn between seeding and the pass; give
+        `random_seed=` to be sure.
+        """
         return self._facts.random_seed
 
     @property

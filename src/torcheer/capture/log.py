@@ -48,12 +48,13 @@ def log_forward_pass(
     - `detach_saved_tensors`: True cuts saved values from the autograd graph.
     - `save_function_args`: keep the inputs of each saved op too.
     - `vis_opt`: `'none'`, `'rolled'` or `'unrolled'`.
-    - `random_seed`: seeds torch, NumPy and Python before the pass.
+    - `random_seed`: seeds torch, NumPy and Python before the pass, as if you had done so yourself.
     - `stop_after`: end the pass as soon as this layer is there.
     """
     check_model(model)
     if vis_opt not in _VIS_OPTIONS:
         raise InputError(f"vis_opt must be one of {', '.join(map(repr, _VIS_OPTIONS))}, not {vis_opt!r}.")
+    _check_options(input_kwargs, output_device, activation_postfunc, random_seed)
     call = bind(model, input_args, input_kwargs)
     walk = ModelWalk(named_root(model))
     save = select(layers_to_save, walk, "layers_to_save")
@@ -77,3 +78,20 @@ def log_forward_pass(
             stacklevel=2,
         )
     return history
+
+
+def _check_options(input_kwargs: Any, output_device: Any, activation_postfunc: Any, random_seed: Any) -> None:
+    """Say what is wrong before the model runs."""
+    if input_kwargs is not None and not isinstance(input_kwargs, Mapping):
+        raise InputError(f"input_kwargs must be a dict of named arguments, not {input_kwargs!r}.")
+    if activation_postfunc is not None and not callable(activation_postfunc):
+        raise InputError(f"activation_postfunc must be a function of a tensor, not {activation_postfunc!r}.")
+    if random_seed is not None and (isinstance(random_seed, bool) or not isinstance(random_seed, int)):
+        raise InputError(f"random_seed must be a whole number, not {random_seed!r}.")
+    if output_device != "same":
+        try:
+            torch.device(output_device)
+        except RuntimeError as error:
+            raise InputError(
+                f"output_device must be 'same' or a device such as 'cpu' or 'cuda:0', not {output_device!r}."
+            ) from error

@@ -155,10 +155,10 @@ class Op:
     def func_call_stack(self) -> list[SourceLine]:
         """Where the op was called, innermost frame first, up to the model's own forward."""
         record = self._record
-        lines = source_lines(record.site)
+        lines = _own_frames(source_lines(record.site))
         scope = record.scope
         while scope.parent is not None:
-            lines += source_lines(scope.site)
+            lines += _own_frames(source_lines(scope.site))
             scope = scope.parent
         return lines
 
@@ -177,6 +177,8 @@ class Op:
     @property
     def func_args(self) -> tuple[Any, ...]:
         """The positional arguments, with the label or parameter address where a tensor stood."""
+        if self._record.trait in OWN_TRAITS:
+            return ()
         return self._fill(self._record.args, self._parent_names())
 
     @property
@@ -391,7 +393,7 @@ class Op:
         inside: list[str] = []
         for scope in self._record.scope.chain():
             inside = [] if scope.is_module else [*inside, scope.name]
-        return inside
+        return inside[:-1] if inside[-1:] == [self.func_applied_name] else inside
 
     @property
     def modules_exited(self) -> list[str]:
@@ -425,6 +427,20 @@ def _num_slots(template: Any) -> int:
 
     map_leaves(template, see)
     return count
+
+
+def _own_frames(lines: list[SourceLine]) -> list[SourceLine]:
+    """Without the frames in which a torch function hands itself over to a mode."""
+    kept: list[SourceLine] = []
+    skip = 0
+    for line in lines:
+        if line.function == "handle_torch_function":
+            skip = 2  # itself, and the function that called it
+        if skip:
+            skip -= 1
+        else:
+            kept.append(line)
+    return kept
 
 
 def _is_torchs(file: str) -> bool:

@@ -112,7 +112,9 @@ class Treatment:
         return self.postfunc is not None or self.device != "same"
 
     def apply(self, tensor: Tensor) -> Any:
-        value: Any = tensor.detach() if self.detach else tensor
+        # A postfunc may write into what it is given, which must not be the model's own.
+        value: Any = private_copy(tensor) if self.postfunc is not None else tensor
+        value = value.detach() if self.detach else value
         if self.device != "same":
             value = value.to(self.device)
         if self.postfunc is not None:
@@ -185,12 +187,22 @@ class Saver:
         if self._keep_arguments:
             self._save_arguments(index)
         if self._treatment.changes_values:
-            with torch.set_grad_enabled(torch.is_grad_enabled() and not self._treatment.detach):
-                self.treated[index] = self._treatment.apply(tensor)
+            self._treat(index, tensor)
         elif self._treatment.detach:
             self._tape.keep(index, tensor.detach())
         else:
             self._tape.keep(index, tensor)
+
+    def _treat(self, index: int, tensor: Tensor) -> None:
+        try:
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not self._treatment.detach):
+                self.treated[index] = self._treatment.apply(tensor)
+        except Exception as error:
+            kind, shape = self._tape.records[index].trait.type, tuple(tensor.shape)
+            error.add_note(
+                f"torcheer: raised by activation_postfunc on the output of a {kind}, shape {shape}"
+            )
+            raise
 
     def _save_arguments(self, index: int) -> None:
         for parent in self._tape.records[index].parents:

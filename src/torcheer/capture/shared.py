@@ -186,10 +186,6 @@ class SharedMemory:
                 self._shadows[lying.op] = private_copy(known)
         self._exposed.add(key)
 
-    @property
-    def anything_exposed(self) -> bool:
-        return bool(self._exposed)
-
     def is_exposed(self, tensor: Tensor) -> bool:
         if self._tape.copy_all:
             return True

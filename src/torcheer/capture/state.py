@@ -60,7 +60,7 @@ def seed_everything(seed: int) -> None:
 def same_model_after(model: nn.Module) -> Iterator[None]:
     """Whatever a forward inside does to buffers, gradients, flags and attributes is undone."""
     modules = [(module, dict(vars(module)), dict(module._buffers)) for module in model.modules()]
-    buffers = [(buffer, _version(buffer), buffer.detach().clone()) for buffer in model.buffers()]
+    buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
     parameters = [(p, p.requires_grad, p.grad) for p in model.parameters()]
     try:
         yield
@@ -70,8 +70,9 @@ def same_model_after(model: nn.Module) -> Iterator[None]:
             if not isinstance(module, torch.jit.ScriptModule):
                 _put_back(module._buffers, own_buffers)
         with torch.no_grad():
-            for buffer, version, copy in buffers:
-                if version is None or _version(buffer) != version:
+            for buffer, copy in buffers:
+                # Not by torch's count of writes: a normalisation in training does not count its own.
+                if not buffer.is_meta and not _is_unchanged(buffer, copy):
                     buffer.copy_(copy)
         for parameter, requires_grad, grad in parameters:
             parameter.requires_grad_(requires_grad)
@@ -101,5 +102,5 @@ def _put_back(now: dict[str, Any], before: dict[str, Any]) -> None:
             now[name] = value
 
 
-def _version(tensor: Tensor) -> int | None:
-    return None if tensor.is_inference() else tensor._version
+def _is_unchanged(a: Tensor, b: Tensor) -> bool:
+    return a.shape == b.shape and torch.equal(a, b)

@@ -9,8 +9,10 @@ from typing import Any
 from torch import nn
 
 from torcheer.capture.history import ModelHistory
+from torcheer.capture.inputs import check_model
 from torcheer.capture.log import log_forward_pass
 from torcheer.capture.op import Op
+from torcheer.capture.state import same_model_after, same_random_state_after
 from torcheer.graph.modules import ModuleInfo, ModulePass
 from torcheer.graph.sizes import readable_bytes, readable_count, readable_seconds
 from torcheer.graph.table import format_table
@@ -71,8 +73,14 @@ def _times(row: ModuleRow) -> str:
 
 
 def summary(model: nn.Module, input_args: Any, input_kwargs: Mapping[str, Any] | None = None) -> Summary:
-    """Run the model once and tabulate it by module: output shape, parameters, FLOPs, memory, time."""
-    history = log_forward_pass(model, input_args, input_kwargs, layers_to_save="none")
+    """Run the model once and tabulate it by module: output shape, parameters, FLOPs, memory, time.
+
+    Memory is the sum of all outputs inside a module, in-place ones too. Buffers and random generators are
+    left as they were.
+    """
+    check_model(model)
+    with same_model_after(model), same_random_state_after():
+        history = log_forward_pass(model, input_args, input_kwargs, layers_to_save="none")
     return summarise(history)
 
 

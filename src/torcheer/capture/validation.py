@@ -75,11 +75,21 @@ def validate_history(history: ModelHistory) -> ValidationReport:
             "capture again without them to validate."
         )
     report = ValidationReport(num_ops=sum(id(r.trait) not in NOT_CALLS for r in history._tape.records))
+    saved, total = history.num_tensors_saved, history.num_tensors_total
+    if not saved or (saved < total and not any(_can_be_checked(history, op) for op in range(total))):
+        raise InputError(
+            f"there is nothing to check: {saved} of {total} values were saved, and no op together with its "
+            "inputs. Capture with layers_to_save='all'."
+        )
     _check_parameters(history, report)
     _check_forward(history, report)
     with same_random_state_after():
         _check_ops(history, report)
     return report
+
+
+def _can_be_checked(history: ModelHistory, op: int) -> bool:
+    return id(history._tape.records[op].trait) not in NOT_CALLS and not _missing_values(history, op, op + 1)
 
 
 def _check_parameters(history: ModelHistory, report: ValidationReport) -> None:

@@ -29,6 +29,18 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionalBranch:
+    """A value of a tensor that Python asked for, and what hung on it."""
+
+    layer: str  # whose value it was
+    value: object
+    statement: str  # 'if', 'while', 'if-expression', 'assert', or '' for a plain read such as `.item()`
+    taken: str  # 'then', 'else', or '' where that cannot be told
+    followed_by: list[str]  # the ops of the branch that was taken
+    source: SourceLine | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Branching:
     """A conditional statement: the lines of both of its branches."""
 

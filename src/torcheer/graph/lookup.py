@@ -72,7 +72,9 @@ class Lookup:
         if passes is None or not key:
             return None
         if not passes:
-            raise LayerNotFoundError(f"module {address!r} did not run in this pass.")
+            raise LayerNotFoundError(
+                f"module {address!r} did not run in this pass, or ran inside a script, where it does not show."
+            )
         pass_num = int(number or 1)
         if not 1 <= pass_num <= len(passes):
             raise LayerNotFoundError(f"module {address!r} ran {len(passes)} times: there is no {key!r}.")
@@ -107,11 +109,15 @@ class Lookup:
         prefix = key.split("_")[0].split(":")[0]
         same_type = [label for label in dict.fromkeys(self._labels) if label.split("_")[0] == prefix]
         hint = ""
+        base, colon, _ = key.rpartition(":")
+        if colon and base in self._by_label:
+            passes = sum(base in names for names in self._names)
+            return LayerNotFoundError(f"{base!r} ran {passes} times: there is no {key!r}.")
         if same_type:
             hint = f": the last {prefix} is {same_type[-1]!r}"
         elif near:
-            hint = f": did you mean {' or '.join(repr(name) for name in near)}?"
+            hint = f": did you mean {' or '.join(repr(name) for name in near)}"
         return LayerNotFoundError(
-            f"layer {key!r} is not in this pass{hint}. "
+            f"layer {key!r} is not in this pass{hint}{'?' if near and not same_type else '.'} "
             "history.layer_labels and history.module_addresses list them all."
         )

@@ -53,6 +53,10 @@ class ModuleTree:
         self.made_in_forward = made_in_forward  # they ran, but are not part of the model
         self.other_names = other_names  # of modules that hang in the tree in more than one place
 
+    def __repr__(self) -> str:
+        num_calls = sum(info.num_passes for info in self.modules.values())
+        return f"<ModuleTree: {len(self.modules)} modules, {num_calls} calls>"
+
     @property
     def addresses(self) -> list[str]:
         return [address for address in self.modules if address]

@@ -159,7 +159,8 @@ def _arguments(op: Any) -> str:
 
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
+    closing = {"[": "]", "(": ")", "{": "}"}.get(text[:1], "")
+    return text if len(text) <= 60 else f"{text[:56]}…{closing}"
 
 
 def sample_of(op: Any) -> str:

@@ -73,7 +73,7 @@ class Lookup:
             return None
         if not passes:
             raise LayerNotFoundError(
-                f"module {address!r} did not run in this pass, or ran inside a script, where it does not show."
+                f"module {address!r} did not run in this pass, or ran in a script, where it does not show."
             )
         pass_num = int(number or 1)
         if not 1 <= pass_num <= len(passes):

@@ -1,7 +1,8 @@
 """Time contenders against each other on a machine that is never quiet.
 
-All run once a round, so that a slow moment of the machine meets all of them; what counts is the ratio within
-a round, and of these the median.
+The clock is the CPU time of the process, which with one thread is what a quiet machine would show. All run
+once a round, so that a slow moment of the machine meets all of them; what counts is the ratio within a round,
+and of these the median.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 Clock = Callable[[], float]  # runs a contender once and says how many seconds it took
@@ -21,9 +22,9 @@ Clock = Callable[[], float]  # runs a contender once and says how many seconds i
 def seconds_of(run: Callable[[], Any]) -> float:
     """One run, without what it takes to free what it made."""
     gc.collect()
-    started = perf_counter()
+    started = process_time()
     result = run()
-    seconds = perf_counter() - started
+    seconds = process_time() - started
     del result
     return seconds
 

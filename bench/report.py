@@ -20,10 +20,10 @@ DOCS_PATH = ROOT / "docs" / "benchmarks.md"
 
 INTRODUCTION = """# Benchmarks
 
-Written by `make bench`; every figure comes from one run of it. Times are ratios: on a machine that others use
-too, all contenders run once a round, in rotated order, and what counts is the median of the ratios within a
-round. In brackets: the fastest run against the other's fastest, which is nearer to a quiet machine. One
-thread, batch of one, random weights.
+Written by `make bench`; every figure comes from one run of it. Times are ratios of CPU time, with one thread:
+on a machine that others use too, all contenders run once a round, in rotated order, and what counts is the
+median of the ratios within a round. In brackets: the fastest run against the other's fastest. A batch of one,
+random weights.
 """
 
 

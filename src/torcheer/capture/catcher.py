@@ -258,6 +258,11 @@ class Catcher(TorchFunctionMode):
 
     def _template(self, value: Any, parents: list[int], site: Site) -> Any:
         """A copy of nested arguments with TENSOR for each tensor; its maker goes to `parents`."""
+        kind = type(value)
+        if kind is dict and _ATOMS.issuperset(map(type, value.values())):
+            return dict(value)
+        if (kind is tuple or kind is list) and _ATOMS.issuperset(map(type, value)):
+            return kind(value)
 
         def keep(leaf: Any) -> Any:
             if isinstance(leaf, Tensor):

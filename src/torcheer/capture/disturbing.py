@@ -69,7 +69,11 @@ def _is_empty(still: _Still) -> bool:
 
 def _is_written_over(still: _Still) -> bool:
     is_first, has_out = still.parent in still.record.parents[:1], "out" in (still.record.kwargs or {})
-    return still.record.trait is UPDATED or bool(still.num_targets and (is_first or has_out))
+    overwrites = is_first and still.record.trait.name not in _ARITHMETIC
+    return still.record.trait is UPDATED or bool(still.num_targets and (overwrites or has_out))
+
+
+_ARITHMETIC = frozenset("add_ sub_ mul_ div_ pow_ addcmul_ addcdiv_ lerp_ floor_divide_ remainder_".split())
 
 
 def _writes_nothing(still: _Still) -> bool:
@@ -96,6 +100,7 @@ _REASONS: tuple[tuple[Callable[[_Still], bool], str], ...] = (
         "it is a running statistic, which training updates but does not read",
     ),
     (lambda s: all(map(_is_constant, s.outputs)), "its output is one constant"),
+    (lambda s: bool(s.num_targets), "its old value drowns in what is written"),
 )
 
 
@@ -158,6 +163,8 @@ def disturbances(value: Tensor) -> Iterator[Tensor]:
         yield torch.full_like(real, low)
         yield real + 1
         yield torch.zeros_like(real)
+        yield -1 - real
+        yield real + 1000
 
 
 def _odd_disturbances(value: Tensor) -> Iterator[Tensor]:

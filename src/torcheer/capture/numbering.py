@@ -59,7 +59,8 @@ class Numbering:
         self.layers, self.labels, self._layer_of_key = LayerBook(), LabelBook(), {}
         count, records = self._count, self._tape.records
         iterations: Iterations | None = None
-        layer_of_key, layers, labels = self._layer_of_key, self.layers, self.labels
+        layer_of_key, labels = self._layer_of_key, self.labels
+        new_layer, append = self.layers.new_layer, self.layers.append
         may_vary = True
         for op, key in enumerate(keys):
             if may_vary and count[key] > 1 and key[0] is not _BY_KEY_ALONE:  # type: ignore[index]
@@ -70,9 +71,9 @@ class Numbering:
                     key = (key, iterations.company_of(op, self._fence_of(records[op].scope)))
             layer = layer_of_key.get(key)
             if layer is None:
-                layer = layer_of_key[key] = layers.new_layer()
+                layer = layer_of_key[key] = new_layer()
                 labels.add(records[op].trait.type)
-            layers.append(layer)
+            append(layer)
         self._keys, self._count, self._layer_of_key = [], {}, {}
         self._ways, self._way_numbers, self._places = {}, {}, PlaceBook()
         self.is_certain = True

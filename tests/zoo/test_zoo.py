@@ -163,7 +163,8 @@ def check_report(report: ValidationReport) -> None:
     assert report, str(report)
     assert report.forward_checked
     assert report.num_inexact == 0
-    assert report.num_replayed >= 0.9 * report.num_ops
+    num_exempt = sum(not one.why.startswith("disturbing") for one in report.exemptions)
+    assert report.num_replayed + num_exempt >= report.num_ops
     unexplained = [one for one in report.exemptions if not one.why.endswith(EXEMPTIONS)]
     assert not unexplained, "\n".join(map(str, unexplained))
 

@@ -60,7 +60,7 @@ class Numbering:
         count, records = self._count, self._tape.records
         iterations: Iterations | None = None
         layer_of_key, labels = self._layer_of_key, self.labels
-        new_layer, append = self.layers.new_layer, self.layers.append
+        layer_of, pass_of, num_passes = self.layers.layer_of, self.layers.pass_of, self.layers.num_passes
         may_vary = True
         for op, key in enumerate(keys):
             if may_vary and count[key] > 1 and key[0] is not _BY_KEY_ALONE:  # type: ignore[index]
@@ -71,9 +71,12 @@ class Numbering:
                     key = (key, iterations.company_of(op, self._fence_of(records[op].scope)))
             layer = layer_of_key.get(key)
             if layer is None:
-                layer = layer_of_key[key] = new_layer()
+                layer = layer_of_key[key] = len(num_passes)
+                num_passes.append(0)
                 labels.add(records[op].trait.type)
-            append(layer)
+            num_passes[layer] = passes = num_passes[layer] + 1
+            layer_of.append(layer)
+            pass_of.append(passes)
         self._keys, self._count, self._layer_of_key = [], {}, {}
         self._ways, self._way_numbers, self._places = {}, {}, PlaceBook()
         self.is_certain = True
@@ -99,7 +102,7 @@ class Numbering:
 
     def _read_keys(self) -> list[Hashable]:
         keys, count, ways, place_of = self._keys, self._count, self._ways, self._places.place_of
-        records = self._tape.records
+        records, known_place = self._tape.records, self._places.known
         for op in range(len(keys), len(records)):
             record = records[op]
             trait, _, _, parents, scope, site, _, position, _ = record
@@ -107,7 +110,9 @@ class Numbering:
             if not site or id(trait) in NOT_CALLS:
                 key = self._key_without_site(op, record)
             else:
-                place = place_of(site)
+                place = known_place((id(site[0]), site[1])) if len(site) == 2 else None
+                if place is None:
+                    place = place_of(site)
                 if parents and min(parents) < 0:
                     params = [p for p in parents if p < 0]
                     key = (_BY_KEY_ALONE, trait.name, place, scope.module().address, tuple(params), position)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import linecache
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -39,6 +40,11 @@ class PlaceBook:
         self._by_site: dict[tuple[int, ...], int] = {}
         self._by_text: dict[tuple[Any, ...], int] = {}
         self._positions: dict[int, tuple[CodeType, list[Any] | None]] = {}
+
+    @property
+    def known(self) -> Callable[[tuple[int, ...]], int | None]:
+        """The look-up of places by (id of the code, instruction), for a hot loop."""
+        return self._by_site.get
 
     def place_of(self, site: Site) -> int:
         key = (id(site[0]), site[1]) if len(site) == 2 else tuple(map(_identity, site))

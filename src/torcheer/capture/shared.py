@@ -256,9 +256,12 @@ class SharedMemory:
 
     def _protect_itself(self, target: Tensor) -> None:
         """No other tensor lies on this memory: only ops that gave this very object are to be protected."""
+        if not self._tape.keep_all:
+            return  # what is kept of such a pass is a copy already
         copies: dict[int, Tensor] = {}
         index = self._tape.owner.get(id(target))
-        while index is not None and self.live(index) is target:
+        # What came before a protected op on the same object was protected with it.
+        while index is not None and index not in self._tape.private and self.live(index) is target:
             self._protect(index, copies)
             if index < 0:
                 return

@@ -12,5 +12,5 @@ class Effort:
     num_imports: int
 
 
-FULL = Effort(seconds_a_model=26, seconds_a_size=5, num_imports=7)
+FULL = Effort(seconds_a_model=20, seconds_a_size=3, num_imports=7)
 QUICK = Effort(seconds_a_model=3, seconds_a_size=1, num_imports=2)

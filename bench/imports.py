@@ -27,7 +27,7 @@ def bench_imports(effort: Effort) -> Section:
     imported, used = ([pair[i] for pair in both] for i in (0, 1))
     what = {
         "`import torcheer` after `import torch`": imported,
-        "the same, until `torcheer.log_forward_pass` can be called": used,
+        "import and first use, until `torcheer.log_forward_pass` can be called": used,
     }
     return Section(
         title="Import",

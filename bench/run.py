@@ -15,13 +15,17 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # read when transformers is imported
 import torch
 
 from bench.effort import FULL, QUICK, Effort
+from bench.gradients import bench_gradients
 from bench.growth import bench_growth
 from bench.imports import bench_imports
+from bench.keeping import bench_keeping
 from bench.passes import bench_passes
 from bench.report import Section, budget_table, document, machine, write_docs, write_json
 
 BENCHES: dict[str, Callable[[Effort], Section]] = {
     "passes": bench_passes,
+    "gradients": bench_gradients,
+    "keeping": bench_keeping,
     "growth": bench_growth,
     "imports": bench_imports,
 }

@@ -7,6 +7,7 @@ import torcheer
 
 PUBLIC_NAMES = [
     "CaptureError",
+    "FileFormatError",
     "InputError",
     "LayerNotFoundError",
     "ModelHistory",
@@ -14,7 +15,10 @@ PUBLIC_NAMES = [
     "Summary",
     "TorcheerError",
     "ValidationReport",
+    "compare",
+    "load_history",
     "log_forward_pass",
+    "patch_from",
     "summary",
     "validate_saved_activations",
 ]

@@ -13,14 +13,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torcheer.capture import ModelHistory, Op, Summary, ValidationReport
     from torcheer.capture import log_forward_pass as log_forward_pass
+    from torcheer.capture import patch_from as patch_from
     from torcheer.capture import summary as summary
     from torcheer.capture import validate_saved_activations as validate_saved_activations
-    from torcheer.errors import CaptureError, InputError, LayerNotFoundError, TorcheerError
+    from torcheer.capture.comparing import compare as compare
+    from torcheer.capture.loading import load_history as load_history
+    from torcheer.errors import (
+        CaptureError,
+        FileFormatError,
+        InputError,
+        LayerNotFoundError,
+        TorcheerError,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CaptureError",
+    "FileFormatError",
     "InputError",
     "LayerNotFoundError",
     "ModelHistory",
@@ -28,13 +38,20 @@ __all__ = [
     "Summary",
     "TorcheerError",
     "ValidationReport",
+    "compare",
+    "load_history",
     "log_forward_pass",
+    "patch_from",
     "summary",
     "validate_saved_activations",
 ]
 
 # Loaded on first use: `import torcheer` does not import torch.
-_HOMES = {name: "torcheer.errors" if name.endswith("Error") else "torcheer.capture" for name in __all__}
+_HOMES = {
+    **{name: "torcheer.errors" if name.endswith("Error") else "torcheer.capture" for name in __all__},
+    "compare": "torcheer.capture.comparing",
+    "load_history": "torcheer.capture.loading",
+}
 
 
 def __getattr__(name: str) -> Any:

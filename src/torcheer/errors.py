@@ -3,6 +3,7 @@
     TorcheerError
     ├── InputError (ValueError)        an argument of ours cannot mean what was asked
     ├── CaptureError (RuntimeError)    a pass could not be recorded
+    ├── FileFormatError (ValueError)   a file is no saved history, or is damaged
     └── LayerNotFoundError (KeyError)  no layer, or more than one, answers to that name
 
 An exception that the model itself raises stays what it is; the pass so far is on it as `.history`.
@@ -19,6 +20,10 @@ class InputError(TorcheerError, ValueError):
 
 class CaptureError(TorcheerError, RuntimeError):
     """A pass could not be recorded."""
+
+
+class FileFormatError(TorcheerError, ValueError):
+    """A file is not what it should be; the message names the file and what is wrong with it."""
 
 
 class LayerNotFoundError(TorcheerError, KeyError):

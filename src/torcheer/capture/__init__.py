@@ -1,5 +1,6 @@
 """From torch to a pass: catch every operation, keep its tensors, answer questions about it."""
 
+from torcheer.capture.edit_rules import patch_from
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.log import log_forward_pass
 from torcheer.capture.op import Op
@@ -12,6 +13,7 @@ __all__ = [
     "Summary",
     "ValidationReport",
     "log_forward_pass",
+    "patch_from",
     "summary",
     "validate_saved_activations",
 ]

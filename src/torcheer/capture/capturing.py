@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import nn
 
-from torcheer.capture.history import ModelHistory, PassFacts
-from torcheer.capture.inputs import Call, copy_of_containers
+from torcheer.capture.edges import EdgesTaken
+from torcheer.capture.edit_rules import Place, Rule
+from torcheer.capture.editing import WAY_CHANGED, Editor
+from torcheer.capture.history import ModelHistory
+from torcheer.capture.inputs import Call, copy_of_containers, copy_of_tensors
 from torcheer.capture.numbering import Numbering
 from torcheer.capture.op import Op
+from torcheer.capture.recorded import PassFacts
 from torcheer.capture.recorder import Recorder
-from torcheer.capture.rerunning import as_before_the_pass
+from torcheer.capture.rerunning import as_before_the_pass, put_parameters_back
 from torcheer.capture.saving import Saver, Selection, StopPass, Treatment
-from torcheer.capture.state import attributes_of, changed_attributes, random_state
+from torcheer.capture.state import (
+    attributes_of,
+    changed_attributes,
+    random_state,
+    same_model_after,
+    same_random_state_after,
+)
 from torcheer.capture.tape import Tape
 from torcheer.capture.walk import ModelWalk, num_elements, num_param_bytes
-from torcheer.errors import LayerNotFoundError
+from torcheer.errors import CaptureError, InputError, LayerNotFoundError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,23 +40,61 @@ class Order:
     treatment: Treatment
     keep_arguments: bool
     keep_unsaved: bool
+    gradients: Selection = field(default_factory=Selection)
+    aten: bool = False
+    edits: tuple[Rule, ...] = ()
 
 
 def capture(model: nn.Module, walk: ModelWalk, order: Order, call: Call) -> ModelHistory:
     """Run the model once and record it."""
-    first = Capture(model, walk, order)
+    writes_unseen = False
+    if any(rule.needs_plan for rule in order.edits):
+        writes_unseen = plan_edits(model, walk, order, call)
+    first = Capture(model, walk, order, copy_all=writes_unseen)
     history = first.run(call)
-    if not first.surprises:
+    if first.surprises:
+        # Something that no call shows wrote into kept values: run once more, and copy every value at once.
+        names = ", ".join(history._label(op) for op in first.surprises[:3])
+        with as_before_the_pass(history, model) as same_call:
+            history = Capture(model, ModelWalk(walk.root), order, copy_all=True).run(same_call)
+    elif writes_unseen:
+        names = "some ops"
+    else:
         return history
-    # Something that no call shows wrote into kept values: run once more, and copy every value at once.
-    with as_before_the_pass(history, model) as same_call:
-        again = Capture(model, ModelWalk(walk.root), order, copy_all=True).run(same_call)
-    labels = ", ".join(history._label(op) for op in first.surprises[:3])
-    again._tape.warnings.append(
-        f"the outputs of {labels} were written by something that no torch call in Python shows: the pass was "
+    history._tape.warnings.append(
+        f"the outputs of {names} were written by something that no torch call in Python shows: the pass was "
         "run a second time, and every value copied as soon as it was there."
     )
-    return again
+    return history
+
+
+def plan_edits(model: nn.Module, walk: ModelWalk, order: Order, call: Call) -> bool:
+    """Find out, in a pass of its own, which ops the labels name that are to be edited.
+
+    Returns whether something that no call shows wrote into values, which must be copied at once then.
+    """
+    if walk.is_lazy:
+        raise InputError("a lazy model must have run once before a layer of it can be edited by its label.")
+    everything = Order(
+        save=Selection(everything=True),
+        stop=Selection(),
+        treatment=Treatment(),
+        keep_arguments=False,
+        keep_unsaved=True,
+    )
+    for copy_all in (False, True):
+        planning = Capture(model, ModelWalk(walk.root), everything, copy_all=copy_all)
+        with same_random_state_after(), same_model_after(model):
+            history = planning.run(copy_of_tensors(call))
+            put_parameters_back(history)
+        if not planning.surprises:
+            break
+    records = history._tape.records
+    for rule in order.edits:
+        if rule.needs_plan:
+            check_selection(rule.selection, history, rule.from_end)
+            rule.planned = {op: Place.of(records[op]) for op in sorted(rule.ops_in(history))}
+    return copy_all
 
 
 class Capture:
@@ -61,6 +110,11 @@ class Capture:
         treatment = order.treatment
         self._keeps_all = order.save.everything and not treatment.changes_values and not treatment.detach
         self._tape = Tape(walk, keep_all=self._keeps_all, copy_all=copy_all)
+        if not order.gradients.is_empty and (copy_all or not self._keeps_all):
+            self._tape.edges = EdgesTaken()
+        if order.aten:
+            self._tape.aten = {}
+        is_plain = not copy_all and not walk.is_lazy and not order.aten and not order.edits
         with_params: list[frozenset[str]] = []
 
         def has_params(address: str) -> bool:
@@ -76,14 +130,20 @@ class Capture:
                 self._tape, self._numbering, save, order.stop, treatment, order.keep_arguments, self._op_now
             )
             self._tape.on_commit = self._saver.on_commit
+            self._tape.on_replace = self._saver.save_again
         self._recorder = Recorder(
             model,
             walk,
             self._tape,
-            fast=self._saver is None and not copy_all and not walk.is_lazy,
+            fast=self._saver is None and is_plain,
             on_module_exit=None if self._saver is None else self._saver.on_module_exit,
         )
+        self._editor: Editor | None = None
+        if order.edits:
+            self._editor = Editor(list(order.edits), self._tape, self._numbering, self._op_now)
+            self._tape.editor = self._editor
         self._history: ModelHistory | None = None
+        self._output: Any = None
 
     def run(self, call: Call) -> ModelHistory:
         self._start_state = random_state() if self._keeps_all else None
@@ -91,9 +151,11 @@ class Capture:
         self._call = copy_of_containers(call) if self._keeps_all else None
         self._seed = torch.initial_seed()
         try:
-            self._recorder.run(call)
+            self._output = self._recorder.run(call)
         except StopPass:
-            return self._finish()
+            history = self._finish()
+            self._check_edits(history)
+            return self._followed(history)
         except BaseException as error:
             # The model's own exception stays what it is, with the pass so far on it.
             history = self._finish(f"{type(error).__name__}: {error}")
@@ -108,6 +170,12 @@ class Capture:
             self.surprises = self._tape.memory.surprises()
         history = self._finish()
         self._check_keys(history)
+        self._check_edits(history)
+        return self._followed(history)
+
+    def _followed(self, history: ModelHistory) -> ModelHistory:
+        if not self._order.gradients.is_empty:
+            history._follow_gradients(self._order.gradients)
         return history
 
     def _finish(self, error: str = "") -> ModelHistory:
@@ -117,11 +185,17 @@ class Capture:
         if self._was_lazy:
             self._walk = ModelWalk(self._walk.root)  # the pass has made its parameters
         history = self._make_history(error)
+        tape.unedited = {op: value for op, value in tape.unedited.items() if history._is_saved(op)}
         tape.finish()
+        self._let_go()
         # From here on nothing of ours holds the model.
         self._numbering.has_params = self._walk.addresses_with_params().__contains__
         recorder.names.forget_modules()
         return history
+
+    def _let_go(self) -> None:
+        """A history must be freed as soon as nobody holds it: these point back here."""
+        self._saver = self._editor = self._history = None
 
     def _make_history(self, error: str = "") -> ModelHistory:
         params = [param for _, param in self._walk.params.values()]
@@ -141,6 +215,9 @@ class Capture:
             start_state=self._start_state,
             call=self._call,
             old_attributes=tuple(changed_attributes(self._attributes)),
+            output=None if self._order.gradients.is_empty and not self._keeps_all else self._output,
+            device=self._order.treatment.device,
+            edits=() if self._editor is None else tuple(self._editor.done),
         )
         return ModelHistory(
             self._tape,
@@ -163,17 +240,42 @@ class Capture:
 
     def _check_keys(self, history: ModelHistory) -> None:
         """Every key that was asked for must have met a layer."""
-        for label in sorted(self._order.save.labels | self._order.stop.labels):
-            history[label]
-        for address in sorted(self._order.save.addresses | self._order.stop.addresses):
-            history[address]
-        for part in sorted(self._order.save.parts | self._order.stop.parts):
-            history._lookup.find_all(part)
-        num_ops = history.num_tensors_total
-        for index in (
-            *self._order.save.indices,
-            *self._order.stop.indices,
-            *([-self._order.save.num_last] if self._order.save.num_last else []),
-        ):
-            if not -num_ops <= index < num_ops:
-                raise LayerNotFoundError(f"there is no op {index}: this pass has {num_ops}.")
+        for selection in (self._order.save, self._order.stop, self._order.gradients):
+            check_selection(selection, history)
+
+    def _check_edits(self, history: ModelHistory) -> None:
+        """Every edit must have found its layers: all that bear its name now, and no others."""
+        for rule in self._order.edits:
+            done = {op for op, other in history._facts.edits if other is rule}
+            if not done and rule.selection.predicate is None:
+                if history.stopped_after is None:
+                    check_selection(rule.selection, history, rule.from_end)
+                raise LayerNotFoundError(
+                    f"nothing was edited: {rule.key!r} did not run in this pass"
+                    + (
+                        f", which was stopped after {history.stopped_after}."
+                        if history.stopped_after
+                        else "."
+                    )
+                )
+            if rule.needs_plan and not rule.selection.addresses and history.stopped_after is None:
+                self._check_plan(rule, done - rule.selection.indices, rule.ops_in(history), history)
+
+    def _check_plan(self, rule: Rule, done: set[int], named: set[int], history: ModelHistory) -> None:
+        """What bears the name in the edited pass must be what was edited."""
+        for op in sorted(named ^ done):
+            how = "answers to" if op in named else "no longer answers to"
+            was = "was not edited" if op in named else "was edited"
+            raise CaptureError(f"{history._label(op)} {how} {rule.key!r}, and {was}. {WAY_CHANGED}")
+
+
+def check_selection(selection: Selection, history: ModelHistory, from_end: tuple[int, ...] = ()) -> None:
+    """Raise LayerNotFoundError for a key that no layer of a pass answers to."""
+    for key in (*sorted(selection.labels), *sorted(selection.addresses)):
+        history._lookup.find(key)
+    for part in sorted(selection.parts):
+        history._lookup.find_all(part)
+    num_ops = history.num_tensors_total
+    for index in (*selection.indices, *([-selection.num_last] if selection.num_last else []), *from_end):
+        if not -num_ops <= index < num_ops:
+            raise LayerNotFoundError(f"there is no op {index}: this pass has {num_ops}.")

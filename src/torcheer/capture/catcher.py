@@ -10,12 +10,13 @@ from contextlib import AbstractContextManager, nullcontext
 from sys import _getframe
 from time import perf_counter
 from types import CodeType, EllipsisType, NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from torcheer.capture.aten import AtenCall, AtenWatcher
 from torcheer.capture.memory import batch_dims, version_of
 from torcheer.capture.nesting import map_leaves
 from torcheer.capture.opening import OpenCopies
@@ -63,6 +64,18 @@ class Unkept:
         return f"<{self.what}, not kept>"
 
 
+class Before(NamedTuple):
+    """What is noted of a call before it runs."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] | None
+    parents: tuple[int, ...]
+    targets: list[Tensor]  # that it writes into
+    changed: list[tuple[Tensor, list[int]]]  # each written tensor, with the ops whose tensors change with it
+    may_grow: bool
+    context: Context | None
+
+
 class Catcher(TorchFunctionMode):
     """Records the torch calls of one thread onto a tape."""
 
@@ -72,6 +85,7 @@ class Catcher(TorchFunctionMode):
         self.scope = scope
         self.fast = False  # keep everything by reference, one thread, nothing unusual
         self.copies = OpenCopies()
+        self.aten = None if tape.aten is None else AtenWatcher()
         self.drill: Any = None  # a dispatch mode that watches for what no Python call shows
 
     # One long function, since each call that would tidy it costs as much as it does.
@@ -167,6 +181,8 @@ class Catcher(TorchFunctionMode):
 
     def _read(self, trait: Trait, args: Any, kwargs: dict[str, Any], site: Site) -> Any:
         tape = self.tape
+        if tape.editor is not None:
+            args, kwargs = self._edited_arguments(args, kwargs, site)
         with tape.lock:
             parents: list[int] = []
             self._template((*args, *kwargs.values()), parents, site)
@@ -186,43 +202,82 @@ class Catcher(TorchFunctionMode):
     def _record_carefully(self, trait: Trait, args: Any, kwargs: dict[str, Any], site: Site) -> Any:
         if any(is_lazy(arg) for arg in args):
             return trait.func(*args, **kwargs)  # a lazy module makes its parameters: not there yet
-        tape = self.tape
-        with tape.lock:
-            parents: list[int] = []
-            kept = self._template(tuple(args), parents, site)
-            kept_kwargs = self._template(kwargs, parents, site) if kwargs else None
-            targets = write_targets(trait, args, kwargs)
-            may_grow = kwargs.get("out") is not None
-            changed = [(target, tape.memory.before_write(target, may_grow=may_grow)) for target in targets]
-            for target in side_targets(trait, args, kwargs):
-                changed.append(
-                    (target, tape.memory.before_side_write(target, tape.find(target, Use(self.scope, site))))
-                )
-            if trait.exposes:
-                for target in (a for a in args if isinstance(a, Tensor)):
-                    tape.memory.expose(target)
-                    self.fast = False
-            context = self._context(trait, args, kwargs, len(targets))
-            if any(op in parents for _, ops in changed for op in ops) and not trait.side_writes:
-                context = (context or Context())._replace(reads_what_it_writes=True)
+        if self.tape.editor is not None:
+            args, kwargs = self._edited_arguments(args, kwargs, site)
+        with self.tape.lock:
+            before = self._before(trait, args, kwargs, site)
         started = perf_counter()
-        out = trait.func(*args, **kwargs)
+        out, calls = self._run(trait, args, kwargs)
         seconds = perf_counter() - started
-        with tape.lock:
-            first = len(tape.records)
-            made = self._record_all(out, trait, kept, kept_kwargs, tuple(parents), site, seconds, context)
-            missing = [target for target in targets if not any(target is tensor for tensor in made)]
-            if missing:
-                made += self._record_all(
-                    missing, trait, kept, kept_kwargs, tuple(parents), site, seconds, context, len(made)
-                )
-            for target, ops in changed:
-                write = next((first + i for i, tensor in enumerate(made) if tensor is target), first)
-                if may_grow:
-                    ops = sorted({*ops, *tape.memory.lying_under(target, but=write)})
-                # Below autograd, where scripts are watched, a write is counted only later.
-                tape.memory.after_write(ops, write, target, ahead=0 if self.drill is None else 1)
-        return out
+        with self.tape.lock:
+            if self.tape.aten is not None:
+                self.tape.aten[len(self.tape.records)] = calls
+            return self._after(before, trait, out, site, seconds)
+
+    def _before(self, trait: Trait, args: Any, kwargs: dict[str, Any], site: Site) -> Before:
+        """Note the arguments, and copy what is kept on memory that the call is about to write."""
+        tape = self.tape
+        parents: list[int] = []
+        kept = self._template(tuple(args), parents, site)
+        kept_kwargs = self._template(kwargs, parents, site) if kwargs else None
+        targets = write_targets(trait, args, kwargs)
+        may_grow = kwargs.get("out") is not None
+        changed = [(target, tape.memory.before_write(target, may_grow=may_grow)) for target in targets]
+        for target in side_targets(trait, args, kwargs):
+            changed.append(
+                (target, tape.memory.before_side_write(target, tape.find(target, Use(self.scope, site))))
+            )
+        if tape.editor is not None:
+            for target, others in changed:
+                tape.editor.will_write(target, others)
+        if trait.exposes:
+            for target in (a for a in args if isinstance(a, Tensor)):
+                tape.memory.expose(target)
+                self.fast = False
+        context = self._context(trait, args, kwargs, len(targets))
+        if any(op in parents for _, ops in changed for op in ops) and not trait.side_writes:
+            context = (context or Context())._replace(reads_what_it_writes=True)
+        return Before(kept, kept_kwargs, tuple(parents), targets, changed, may_grow, context)
+
+    def _after(self, before: Before, trait: Trait, out: Any, site: Site, seconds: float) -> Any:
+        """Record what the call gave and what it wrote; returns what goes on to the model."""
+        tape = self.tape
+        first = len(tape.records)
+        args, kwargs, parents, targets, changed, may_grow, context = before
+        made = self._record_all(out, trait, args, kwargs, parents, site, seconds, context)
+        missing = [target for target in targets if not any(target is tensor for tensor in made)]
+        if missing:
+            made += self._record_all(missing, trait, args, kwargs, parents, site, seconds, context, len(made))
+        for target, ops in changed:
+            write = next((first + i for i, tensor in enumerate(made) if tensor is target), first)
+            if may_grow:
+                ops = sorted({*ops, *tape.memory.lying_under(target, but=write)})
+            # Below autograd, where scripts are watched, a write is counted only later.
+            tape.memory.after_write(ops, write, target, ahead=0 if self.drill is None else 1)
+        return out if tape.editor is None else tape.editor.swapped_output(out)
+
+    def _edited_arguments(self, args: Any, kwargs: dict[str, Any], site: Site) -> tuple[Any, dict[str, Any]]:
+        """The model may still hold tensors that an edit has replaced, or bring along ones to be edited."""
+        editor = self.tape.editor
+        assert editor is not None
+        args, kwargs = editor.swapped((tuple(args), kwargs))
+        with self.tape.lock:
+            self._template((*args, *kwargs.values()), [], site)  # a buffer's first use makes its node
+        args, kwargs = editor.swapped((args, kwargs))
+        editor.begin_call()
+        return args, kwargs
+
+    def _run(self, trait: Trait, args: Any, kwargs: dict[str, Any]) -> tuple[Any, tuple[AtenCall, ...]]:
+        """The call itself, and what it was made of where that is wanted."""
+        if self.aten is None:
+            return trait.func(*args, **kwargs), ()
+        self.aten.begin()
+        calls: tuple[AtenCall, ...] = ()
+        try:
+            out = trait.func(*args, **kwargs)
+        finally:
+            calls = self.aten.end()
+        return out, calls
 
     def is_away(self) -> bool:
         """Whether this thread is busy with something else than the pass."""

@@ -12,11 +12,17 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torcheer.capture.traits import trait_of
+from torcheer.graph.places import Site
 
 Recorder = Callable[..., Any]
 
 # Stands for code that is not Python's: the nth op of a script is at its nth place.
 _SCRIPT = compile("0", "<script>", "eval")
+
+
+def is_in_script(site: Site) -> bool:
+    """Whether an op was recorded below Python."""
+    return bool(site) and site[0] is _SCRIPT
 
 
 class DispatchWatcher(TorchDispatchMode):  # type: ignore[no-untyped-call]

@@ -1,29 +1,31 @@
-"""A pass, ready to be asked: the tape and what is derived from it on first use."""
+"""A pass, ready to be asked."""
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, overload
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
-from torch import Tensor, nn
+import torch
+from torch import Tensor
 
-from torcheer.capture.numbering import Numbering
+from torcheer.capture.aten import AtenWatcher
+from torcheer.capture.backward import BackwardPass, GradNode
+from torcheer.capture.editing import Edit
+from torcheer.capture.gradgraph import GradGraph
+from torcheer.capture.gradients import GradientLog, backward_passes, check_loss, grad_nodes
 from torcheer.capture.op import Op
-from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Read, Tape
+from torcheer.capture.recomputing import Recomputation
+from torcheer.capture.recorded import RecordedPass
+from torcheer.capture.saving import Selection
 from torcheer.capture.validation import ValidationReport, validate_history
-from torcheer.capture.walk import ModulesSeen
-from torcheer.errors import InputError, LayerNotFoundError
-from torcheer.graph.decisions import ConditionalBranch, Decision, decide
-from torcheer.graph.layers import feedback_loops
-from torcheer.graph.lookup import Lookup
-from torcheer.graph.modules import ModuleTree
-from torcheer.graph.naming import op_labels
-from torcheer.graph.places import Site
-from torcheer.graph.structure import Structure
+from torcheer.errors import InputError
 from torcheer.graph.text import describe_pass, pass_as_html
+
+if TYPE_CHECKING:
+    from torcheer.capture.faults import Fault
+    from torcheer.capture.fields import Field
+    from torcheer.capture.statistics import StatsTable
 
 _COLUMNS = (
     *("layer_label", "layer_type", "pass_num", "layer_passes_total"),
@@ -35,372 +37,147 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassFacts:
-    """What is known of a pass besides its ops."""
-
-    model_name: str
-    random_seed: int
-    elapsed_seconds: float
-    num_param_tensors: int
-    num_params: int
-    num_param_bytes: int
-    keep_unsaved_layers: bool
-    has_treated_values: bool
-    stopped_at: int | None
-    error: str  # of a model that raised; "" otherwise
-    notes: tuple[str, ...]
-    # What a second, plain forward must be given:
-    start_state: Any
-    call: Any
-    old_attributes: tuple[tuple[nn.Module, str, Any], ...]  # of modules that keep state of their own
-
-
-class ModelHistory:
+class ModelHistory(RecordedPass):
     """Every operation of one forward pass.
 
     `history['conv2d_3']` finds an op by label, short label, index, module address or a unique part of
     its label; iterating gives the ops in the order they ran.
     """
 
-    def __init__(
+    # --- backward ----------------------------------------------------------------------------
+
+    @property
+    def output(self) -> Any:
+        """What the model returned, to make a loss of. Kept when all values are, or gradients are wanted."""
+        return self._facts.output
+
+    def log_backward(
         self,
-        tape: Tape,
-        numbering: Numbering,
-        modules: ModulesSeen,
-        facts: PassFacts,
-        saved: set[int] | None,
-        treated: dict[int, Any],
-        model: nn.Module | None,
-    ) -> None:
-        self._tape = tape
-        self._numbering = numbering
-        self._facts = facts
-        self._saved = saved  # None: all that is kept
-        self._treated = treated
-        self._model = None if model is None else weakref.ref(model)
-        self._modules = modules
-
-    @cached_property
-    def module_tree(self) -> ModuleTree:
-        """The modules of the model, and when each ran."""
-        return self._modules.tree()
-
-    # --- ops -----------------------------------------------------------------------
-
-    @cached_property
-    def _numbered(self) -> Numbering:
-        self._numbering.finish()
-        return self._numbering
-
-    @cached_property
-    def _all_labels(self) -> list[str]:
-        layers = self._numbered.layers
-        return op_labels(self._numbered.labels, layers.layer_of, layers.pass_of, layers.num_passes)
-
-    def _label(self, op: int) -> str:
-        return self._all_labels[op]
-
-    @cached_property
-    def _visible(self) -> list[int]:
-        ops = range(len(self._tape.records))
-        return list(ops) if self._facts.keep_unsaved_layers else [op for op in ops if self._is_saved(op)]
-
-    @property
-    def layer_list(self) -> list[Op]:
-        """Every op, in the order it ran."""
-        return [Op(self, op) for op in self._visible]
-
-    @property
-    def layer_labels(self) -> list[str]:
-        """The label of every op, with its pass where its layer ran more than once."""
-        return [self._label(op) for op in self._visible]
-
-    @property
-    def layer_labels_no_pass(self) -> list[str]:
-        """The label of every layer, once."""
-        layer_of, label = self._numbered.layers.layer_of, self._numbered.labels.label
-        return list(dict.fromkeys(label(layer_of[op]) for op in self._visible))
-
-    def __len__(self) -> int:
-        return len(self._visible)
-
-    def __iter__(self) -> Iterator[Op]:
-        return iter(self.layer_list)
-
-    def __contains__(self, key: object) -> bool:
-        try:
-            self[key]  # type: ignore[call-overload]
-        except (LayerNotFoundError, InputError):
-            return False
-        return True
-
-    @overload
-    def __getitem__(self, key: int | str) -> Op: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[Op]: ...
-    def __getitem__(self, key: int | str | slice) -> Op | list[Op]:
-        if isinstance(key, slice):
-            return self.layer_list[key]
-        if isinstance(key, int):
-            return Op(self, self._at(key))
-        if isinstance(key, str):
-            return self._find(key)
-        raise InputError(f"a layer is found by label, module address or index, not by {key!r}.")
-
-    def _find(self, key: str) -> Op:
-        try:
-            found = self._lookup.find(key)
-        except LayerNotFoundError as error:
-            if self.stopped_after is None:
-                raise
-            raise LayerNotFoundError(f"{error} The pass was stopped after {self.stopped_after!r}.") from None
-        if not self._facts.keep_unsaved_layers and not self._is_saved(found):
-            raise LayerNotFoundError(
-                f"{key!r} was not saved, and keep_unsaved_layers=False left it out of this history."
+        loss: Tensor,
+        gradient: Tensor | None = None,
+        *,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> BackwardPass:
+        """Run `loss.backward(…)` and return what happened: every autograd node, every gradient."""
+        if self._tape.was_loaded:
+            raise InputError(
+                "this history was loaded from a file, which has no autograd graph: run backward before it is "
+                "saved."
             )
-        return Op(self, found)
+        if self._gradients is None:
+            self._follow_gradients(Selection(everything=True))
+        assert self._gradients is not None
+        check_loss(loss, self._gradients)
+        with self._gradients.following(loss):
+            torch.autograd.backward(loss, gradient, retain_graph, create_graph, inputs=inputs)
+        return self.backward_passes[-1]
 
-    def _at(self, index: int) -> int:
-        if not -len(self._visible) <= index < len(self._visible):
-            raise LayerNotFoundError(
-                f"there is no op {index}: this pass has {len(self._visible)}, "
-                f"the last is {self.layer_labels[-1] if self._visible else 'none'!r}."
-            )
-        return self._visible[index]
-
-    @cached_property
-    def _lookup(self) -> Lookup:
-        layers, labels = self._numbered.layers, self._numbered.labels
-        return Lookup(
-            [labels.label(layer) for layer in layers.layer_of],
-            [labels.short_label(layer) for layer in layers.layer_of],
-            layers.pass_of,
-            self.module_tree,
-            self._tape.addresses,
-        )
-
-    def passes(self, key: int | str) -> list[Op]:
-        """All passes of the layer that a key names."""
-        layer_of = self._numbered.layers.layer_of
-        wanted = layer_of[self[key].index]
-        return [Op(self, op) for op, layer in enumerate(layer_of) if layer == wanted]
-
-    # --- saved values ------------------------------------------------------------------
-
-    def _is_saved(self, op: int) -> bool:
-        if op in self._treated:
-            return True
-        return self._tape.values[op] is not None and (self._saved is None or op in self._saved)
-
-    def _saved_value(self, op: int) -> Any:
-        if op in self._treated:
-            return self._treated[op]
-        return self._tape.values[op] if self._is_saved(op) else None
-
-    def _value_of(self, parent: int) -> Tensor | None:
-        """The raw value of an op, or of a parameter as it was when it was first used."""
-        if parent < 0:
-            return self._tape.param_values.get(parent, self._tape.params[-parent - 1][1])
-        return self._tape.values[parent]
-
-    # --- structure -----------------------------------------------------------------------
-
-    @cached_property
-    def _structure(self) -> Structure:
-        records = self._tape.records
-        parents = [
-            r.parents
-            if len(r.parents) == 1 and r.parents[0] >= 0
-            else tuple(dict.fromkeys(p for p in r.parents if p >= 0))
-            for r in records
-        ]
-        return Structure(parents, self._of_trait(INPUT), self._of_trait(OUTPUT))
-
-    def _of_trait(self, trait: Any) -> list[int]:
-        return [op for op, record in enumerate(self._tape.records) if record.trait is trait]
-
-    @cached_property
-    def _exits(self) -> dict[int, list[str]]:
-        exits: dict[int, list[str]] = {}
-        for module_pass in self.module_tree.all_passes():
-            for op in module_pass.output_ops:
-                if module_pass.address:
-                    exits.setdefault(op, []).append(
-                        module_pass.address if module_pass.pass_num == 1 else module_pass.label
-                    )
-        return exits
+    def _follow_gradients(self, wanted: Selection) -> None:
+        """From now on, keep what backward passes bring."""
+        graph = GradGraph(self._tape)
+        ops = wanted.ops_in(self)
+        aten = None if self._tape.aten is None else AtenWatcher()
+        again = Recomputation.planned(self._tape, graph, self._model)
+        self._gradients = GradientLog(graph, ops.__contains__, self._facts.device, aten, again)
 
     @property
-    def input_layers(self) -> list[str]:
-        return [self._label(op) for op in self._structure.inputs]
+    def backward_passes(self) -> list[BackwardPass]:
+        """Each backward pass that flowed through this pass, in order."""
+        return [] if self._gradients is None else backward_passes(self._gradients, self._label)
 
     @property
-    def output_layers(self) -> list[str]:
-        return [self._label(op) for op in self._structure.outputs]
+    def backward_graph(self) -> list[GradNode]:
+        """The autograd nodes that the pass left, whether they have run or not."""
+        nodes = [] if self._gradients is None else grad_nodes(self._gradients, self._label)
+        return [node for node in nodes if node.layer or node.param]
 
     @property
-    def buffer_layers(self) -> list[str]:
-        return [self._label(op) for op in self._of_trait(BUFFER)]
+    def param_grads(self) -> dict[str, Tensor]:
+        """The gradient of each parameter, added up over the backward passes through this pass."""
+        log = self._gradients
+        found = {} if log is None else {param: log.summed(log.slots_of(param)) for param in log.params()}
+        return {param: grad for param, grad in found.items() if grad is not None}
 
     @property
-    def internally_initialized_layers(self) -> list[str]:
-        """Sources made inside the model: constants, random draws, tensors from elsewhere; not buffers."""
-        parents = self._structure.parents
-        return [
-            self._label(op)
-            for op, record in enumerate(self._tape.records)
-            if not parents[op]
-            and record.trait is not INPUT
-            and record.trait is not BUFFER
-            and record.trait is not OUTPUT
-            and not any(p < 0 for p in record.parents)
-        ]
+    def saved_for_backward_bytes(self) -> int:
+        """Memory that autograd keeps for backward, each piece once, parameters not counted."""
+        saved = [tensor for node in self.backward_graph for tensor in node.saved if not tensor.param]
+        return sum({tensor.memory: tensor.memory_bytes for tensor in saved}.values())
+
+    # --- edits -------------------------------------------------------------------------------
 
     @property
-    def orphan_layers(self) -> list[str]:
-        """Ops that lead to no output: dead ends."""
-        return [self._label(op) for op, leads in enumerate(self._structure.leads_to_output) if not leads]
+    def edits(self) -> list[Edit]:
+        """The outputs that were replaced on their way, in order."""
+        done = self._facts.edits
+        return [Edit(layer=self._label(op), key=rule.key, function=rule.name) for op, rule in done]
 
-    @property
-    def model_is_branching(self) -> bool:
-        """Whether some op feeds more than one other."""
-        records = self._tape.records
-        return any(
-            len(children) > 1 and records[op].trait is not BUFFER
-            for op, children in enumerate(self._structure.children)
-        )
+    # --- questions ---------------------------------------------------------------------------
 
-    @cached_property
-    def model_max_recurrent_loops(self) -> int:
-        """How often the most repeated layer ran that feeds back into itself; 1 where none does."""
-        layers = self._numbered.layers
-        counts = self._ops_that_count()
-        return max(1, feedback_loops(layers.layer_of, layers.num_passes, self._structure.parents, counts))
+    def find(
+        self,
+        *,
+        type: str | Iterable[str] | None = None,
+        module: str | None = None,
+        shape: Sequence[int | None] | None = None,
+        where: Callable[[Op], bool] | None = None,
+    ) -> list[Op]:
+        """The ops that fit all that is given, in the order they ran.
 
-    def _ops_that_count(self) -> list[bool]:
-        """Calls that an input or a parameter leads to: constants worked out by the code do not count."""
-        depends: list[bool] = []
-        for record in self._tape.records:
-            depends.append(record.trait is INPUT or any(p < 0 or depends[p] for p in record.parents))
-        return [
-            does and id(record.trait) not in NOT_CALLS
-            for does, record in zip(depends, self._tape.records, strict=True)
-        ]
-
-    @property
-    def model_is_recurrent(self) -> bool:
-        return self.model_max_recurrent_loops > 1
-
-    @cached_property
-    def _decisions(self) -> list[Decision]:
-        return [
-            decide(read.site, read.op, read.value, read.name, partial(_sites_after, self._tape, read))
-            for read in self._tape.reads
-        ]
-
-    @property
-    def conditional_branches(self) -> list[ConditionalBranch]:
-        """Each value of a tensor that Python asked for: what decided, and the ops that followed."""
-        return [
-            ConditionalBranch(
-                layer=self._label(d.op) if d.op >= 0 else self._tape.params[-d.op - 1][0],
-                value=d.value,
-                statement=d.statement,
-                taken=d.taken,
-                followed_by=[self._label(read.num_ops + i) for i in range(d.followed)],
-                source=d.source,
-            )
-            for d, read in zip(self._decisions, self._tape.reads, strict=True)
-        ]
-
-    @property
-    def model_has_conditional_branching(self) -> bool:
-        return any(d.statement in ("if", "while", "if-expression") for d in self._decisions)
-
-    # --- figures -----------------------------------------------------------------------------
-
-    @property
-    def model_name(self) -> str:
-        return self._facts.model_name
-
-    @property
-    def module_addresses(self) -> list[str]:
-        return self.module_tree.addresses
-
-    @property
-    def num_tensors_total(self) -> int:
-        """All ops, with inputs, outputs and buffers."""
-        return len(self._tape.records)
-
-    @cached_property
-    def tensor_fsize_total(self) -> int:
-        """Bytes of all outputs, saved or not."""
-        return sum(self._tape.meta(op).num_bytes for op in range(len(self._tape.records)))
-
-    @property
-    def num_tensors_saved(self) -> int:
-        return sum(self._is_saved(op) for op in range(len(self._tape.records)))
-
-    @cached_property
-    def tensor_fsize_saved(self) -> int:
-        """Bytes of the saved values; with a postfunc, of what it returned."""
-        sizes = (
-            _num_bytes(self._treated[op]) if op in self._treated else self._tape.meta(op).num_bytes
-            for op in range(len(self._tape.records))
-            if self._is_saved(op)
-        )
-        return sum(sizes)
-
-    @property
-    def total_params(self) -> int:
-        """Elements of all parameters of the model, used in this pass or not."""
-        return self._facts.num_params
-
-    @property
-    def total_param_tensors(self) -> int:
-        return self._facts.num_param_tensors
-
-    @property
-    def total_params_fsize(self) -> int:
-        """Bytes of all parameters."""
-        return self._facts.num_param_bytes
-
-    @property
-    def total_flops(self) -> int:
-        """The sum over all ops for which FLOPs are defined."""
-        return sum(op.flops or 0 for op in map(self._op, range(len(self._tape.records))))
-
-    @property
-    def total_macs(self) -> int:
-        return sum(op.macs or 0 for op in map(self._op, range(len(self._tape.records))))
-
-    def _op(self, index: int) -> Op:
-        return Op(self, index)
-
-    @property
-    def random_seed_used(self) -> int:
-        """The seed that torch's generator was last given.
-
-        A pass is drawn again from it only if nothing was drawn between seeding and the pass; give
-        `random_seed=` to be sure.
+        - `type`: a layer type such as `'conv2d'`, or several.
+        - `module`: an address, for all ops in that module and further down; or a class such as `'Conv2d'`.
+        - `shape`: of the output; None or -1 stands for any size.
+        - `where`: any function of an op.
         """
-        return self._facts.random_seed
+        from torcheer.capture.searching import find_ops
 
-    @property
-    def elapsed_time_total(self) -> float:
-        """Seconds that the forward pass took."""
-        return self._facts.elapsed_seconds
+        return find_ops(self, type=type, module=module, shape=shape, where=where)
 
-    @property
-    def stopped_after(self) -> str | None:
-        """The layer at which the pass was ended on request."""
-        return None if self._facts.stopped_at is None else self._label(self._facts.stopped_at)
+    def path(self, start: int | str, end: int | str) -> list[Op]:
+        """The ops that lie on a way from one layer to another, both included, in the order they ran."""
+        from torcheer.capture.searching import ops_between
 
-    @property
-    def notes(self) -> list[str]:
-        """What a reader of this pass should know."""
-        return list(dict.fromkeys((*self._facts.notes, *self._tape.warnings)))
+        return ops_between(self, start, end)
+
+    def receptive_field(self, layer: int | str, unit: int | Sequence[int] | None = None) -> Field:
+        """Which elements of the inputs can reach a unit of a layer."""
+        from torcheer.capture.fields import receptive_field
+
+        return receptive_field(self, layer, unit)
+
+    def projective_field(
+        self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
+    ) -> Field:
+        """Which units of a later layer, or of the outputs, a unit of a layer can reach."""
+        from torcheer.capture.fields import projective_field
+
+        return projective_field(self, layer, unit, onto)
+
+    def stats(self, of: str = "values", *, by_pass: bool = False) -> StatsTable:
+        """Mean, spread, range, zeros, dead units and saturation of each layer, as a table that sorts.
+
+        `of='gradients'` looks at the gradients; `by_pass` gives each pass of a layer its own row.
+        """
+        from torcheer.capture.statistics import layer_stats
+
+        return layer_stats(self, of, by_pass=by_pass)
+
+    def first_nonfinite(self, *, deliberate: bool = False) -> Fault | None:
+        """The first op that made NaN or Inf, forward or backward; None where all is finite.
+
+        Minus infinity that a mask was filled with is no fault, unless `deliberate` is set.
+        """
+        from torcheer.capture.faults import first_nonfinite
+
+        return first_nonfinite(self, deliberate=deliberate)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the pass to one file, for `tl.load_history` to open without the model."""
+        from torcheer.capture.storing import save_history
+
+        save_history(self, path)
 
     # --- checks and faces ----------------------------------------------------------------------
 
@@ -439,24 +216,3 @@ def _row(op: Op) -> dict[str, Any]:
     row["num_params"] = sum(p.num_elements for p in op.parent_params)
     row["source"] = str(op.source_line) if op.source_line else ""
     return row
-
-
-def _num_bytes(value: Any) -> int:
-    return value.numel() * value.element_size() if isinstance(value, Tensor) else 0
-
-
-def _sites_after(tape: Tape, read: Read) -> Iterator[Site]:
-    """The sites of the ops after a decision, seen from the forward that decided, until its end."""
-    pending = 0
-    for op in range(read.num_ops, len(tape.records)):
-        record = tape.records[op]
-        scope, site = record.scope, record.site
-        while scope is not read.scope and scope.parent is not None and scope.depth > read.scope.depth:
-            site, scope = scope.site, scope.parent
-        if scope is not read.scope or record.trait is OUTPUT:
-            break
-        # A buffer or constant goes with the op that uses it, which comes next.
-        pending += 1
-        if site:
-            yield from [site] * pending
-            pending = 0

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
-from torcheer.capture.nesting import tensors_in
+from torcheer.capture.nesting import map_tensors, tensors_in
 from torcheer.errors import InputError
 
 
@@ -98,6 +98,19 @@ def copy_of_containers(call: Call) -> Call:
         return copy.deepcopy(call, memo)
     except Exception:  # an object that cannot be copied is used as it is
         return call
+
+
+def copy_of_tensors(call: Call) -> Call:
+    """The same call with tensors of its own, for a pass that may write into them."""
+    again = copy_of_containers(call)
+    copies: dict[int, Tensor] = {}  # a tensor that is given twice stays one tensor
+
+    def copied(tensor: Tensor) -> Tensor:
+        if id(tensor) not in copies:
+            copies[id(tensor)] = tensor.detach().clone().requires_grad_(tensor.requires_grad)
+        return copies[id(tensor)]
+
+    return Call(*map_tensors((again.args, again.kwargs), copied, into_objects=True))
 
 
 def _values(call: Call) -> list[Any]:

@@ -10,13 +10,15 @@ import torch
 from torch import nn
 
 from torcheer.capture.capturing import Order, capture
+from torcheer.capture.edit_rules import read_edits
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import bind, check_model, named_root
-from torcheer.capture.saving import Treatment, select
+from torcheer.capture.saving import Selection, Treatment, select
 from torcheer.capture.state import seed_everything
 from torcheer.capture.walk import ModelWalk
 from torcheer.errors import InputError
 
+_LEVELS = ("op", "aten")
 _VIS_OPTIONS = ("none", "rolled", "unrolled")
 
 
@@ -34,6 +36,9 @@ def log_forward_pass(
     vis_opt: str = "none",
     random_seed: int | None = None,
     stop_after: int | str | None = None,
+    save_gradients: Any = False,
+    level: str = "op",
+    edit: Mapping[Any, Callable[[torch.Tensor], torch.Tensor]] | None = None,
 ) -> ModelHistory:
     """Run a forward pass and return every operation of it.
 
@@ -50,10 +55,16 @@ def log_forward_pass(
     - `vis_opt`: `'none'`, `'rolled'` or `'unrolled'`.
     - `random_seed`: seeds torch, NumPy and Python before the pass, as if you had done so yourself.
     - `stop_after`: end the pass as soon as this layer is there.
+    - `save_gradients`: True keeps, after any `backward()` through the pass, the gradient of every op; or
+      name layers as in `layers_to_save`.
+    - `level`: `'aten'` also records the ATen calls below each op and below each autograd node.
+    - `edit`: `{layer: function}` replaces the output of a layer on its way by what the function makes of it.
     """
     check_model(model)
     if vis_opt not in _VIS_OPTIONS:
         raise InputError(f"vis_opt must be one of {', '.join(map(repr, _VIS_OPTIONS))}, not {vis_opt!r}.")
+    if level not in _LEVELS:
+        raise InputError(f"level must be one of {', '.join(map(repr, _LEVELS))}, not {level!r}.")
     _check_options(input_kwargs, output_device, activation_postfunc, random_seed)
     call = bind(model, input_args, input_kwargs)
     walk = ModelWalk(named_root(model))
@@ -70,6 +81,9 @@ def log_forward_pass(
         treatment=treatment,
         keep_arguments=save_function_args,
         keep_unsaved=keep_unsaved_layers,
+        gradients=_gradients_wanted(save_gradients, walk),
+        aten=level == "aten",
+        edits=tuple(read_edits(edit, walk)),
     )
     history = capture(model, walk, order, call)
     if vis_opt != "none":
@@ -78,6 +92,12 @@ def log_forward_pass(
             stacklevel=2,
         )
     return history
+
+
+def _gradients_wanted(save_gradients: Any, walk: ModelWalk) -> Selection:
+    if isinstance(save_gradients, bool) or save_gradients is None:
+        return Selection(everything=bool(save_gradients))
+    return select(save_gradients, walk, "save_gradients")
 
 
 def _check_options(input_kwargs: Any, output_device: Any, activation_postfunc: Any, random_seed: Any) -> None:

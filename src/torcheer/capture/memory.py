@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy
 import torch
 from torch import Tensor
 
@@ -70,7 +72,7 @@ def overlap(a: Tensor, b: Tensor) -> bool:
     a, b = unwrapped(a), unwrapped(b)
     if a.numel() == 0 or b.numel() == 0:
         return False
-    if a.element_size() != b.element_size() or a.is_complex() != b.is_complex() or a.is_meta:
+    if a.element_size() != b.element_size() or a.is_complex() != b.is_complex():
         return True
     first_a, last_a = element_range(a)
     first_b, last_b = element_range(b)
@@ -78,10 +80,51 @@ def overlap(a: Tensor, b: Tensor) -> bool:
         return False
     if a.numel() == last_a - first_a + 1 and b.numel() == last_b - first_b + 1:
         return True  # both without gaps
+    as_boxes = boxes_overlap(geometry_of(a), geometry_of(b))
+    if as_boxes is not None:
+        return as_boxes
     start, end = min(first_a, first_b), max(last_a, last_b) + 1
-    touched = torch.zeros(end - start, dtype=torch.bool)
-    touched.as_strided(a.shape, a.stride(), a.storage_offset() - start).fill_(True)
-    return bool(touched.as_strided(b.shape, b.stride(), b.storage_offset() - start).any())
+    if end - start > _MOST_ELEMENTS_LAID_OUT:
+        return True
+    # In NumPy, since a mode that fakes tensors may be on.
+    touched = numpy.zeros(end - start, dtype=bool)
+    _laid_out(touched, geometry_of(a), start)[...] = True
+    return bool(_laid_out(touched, geometry_of(b), start).any())
+
+
+_MOST_ELEMENTS_LAID_OUT = 2**28
+
+
+def _laid_out(line: numpy.ndarray[Any, Any], geometry: Geometry, start: int) -> numpy.ndarray[Any, Any]:
+    shape, stride, offset = geometry
+    return numpy.lib.stride_tricks.as_strided(line[offset - start :], shape, stride)
+
+
+def boxes_overlap(a: Geometry, b: Geometry) -> bool | None:
+    """The same for parts of one larger tensor, such as chunks and columns; None where they are not that."""
+    sizes_a, sizes_b = _size_by_stride(a), _size_by_stride(b)
+    if sizes_a is None or sizes_b is None:
+        return None
+    strides = sorted({*sizes_a, *sizes_b}, reverse=True)
+    if any(outer % inner for outer, inner in itertools.pairwise(strides)):
+        return None
+    rest_a, rest_b, outer = a.offset, b.offset, 0
+    meets = True
+    for stride in strides:
+        (at_a, rest_a), (at_b, rest_b) = divmod(rest_a, stride), divmod(rest_b, stride)
+        end_a, end_b = at_a + sizes_a.get(stride, 1), at_b + sizes_b.get(stride, 1)
+        if outer and max(end_a, end_b) * stride > outer:
+            return None  # it runs over into the next dimension
+        meets = meets and at_a < end_b and at_b < end_a
+        outer = stride
+    return meets and rest_a == rest_b
+
+
+def _size_by_stride(geometry: Geometry) -> dict[int, int] | None:
+    """None where a stride is zero, or two dimensions share one."""
+    pairs = [(step, size) for size, step in zip(geometry.shape, geometry.stride, strict=True) if size > 1]
+    by_stride = dict(pairs)
+    return by_stride if len(by_stride) == len(pairs) and all(step > 0 for step in by_stride) else None
 
 
 def element_range(tensor: Tensor) -> tuple[int, int]:
@@ -106,6 +149,11 @@ def private_copy(tensor: Tensor) -> Tensor:
     except RuntimeError:
         # A view whose base was written over has no place in the autograd graph any more.
         return real.detach().clone()
+
+
+def has_data(tensor: Tensor) -> bool:
+    """Whether there are numbers behind a tensor: not so on the meta device, or under FakeTensorMode."""
+    return not tensor.is_meta and type(tensor).__name__ != "FakeTensor"
 
 
 def shape_of(tensor: Tensor) -> torch.Size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -71,6 +72,58 @@ def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, slice):
         return slice(change(value.start), change(value.stop), change(value.step))
     return change(value)
+
+
+Instead = Mapping[int, tuple[Tensor, Tensor]]  # by the id of a tensor: itself, and the one in its place
+
+
+def swap_tensors(value: Any, instead: Instead, *, into_objects: bool = False) -> Any:
+    """The same nesting with some tensors replaced. What has none of them in it stays the same object."""
+
+    def change(tensor: Tensor) -> Tensor:
+        found = instead.get(id(tensor))
+        return tensor if found is None or found[0] is not tensor else found[1]
+
+    return map_tensors(value, change, into_objects=into_objects)
+
+
+def map_tensors(value: Any, change: Callable[[Tensor], Tensor], *, into_objects: bool = False) -> Any:
+    """The same nesting with each tensor changed, in the order of `tensors_in`."""
+    return _map(value, change, into_objects, {}, 0)
+
+
+def _map(value: Any, change: Callable[[Tensor], Tensor], into: bool, seen: dict[int, Any], depth: int) -> Any:
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, _LEAVES) or depth > _MAX_DEPTH:
+        return value
+    if id(value) in seen:
+        return seen[id(value)]
+    seen[id(value)] = value
+    changed = {}
+    for name, item in _items(value, into):
+        new = _map(item, change, into, seen, depth + 1)
+        if new is not item:
+            changed[name] = new
+    if changed:
+        seen[id(value)] = _with_items(value, changed)
+    return seen[id(value)]
+
+
+def _with_items(value: Any, changed: dict[Any, Any]) -> Any:
+    """A shallow copy of a container with some of its items changed."""
+    if isinstance(value, tuple | set | frozenset):
+        names = getattr(value, "_fields", None) or range(len(value))
+        items = [changed.get(name, item) for name, item in zip(names, value, strict=False)]
+        return _like_tuple(value, items) if isinstance(value, tuple) else type(value)(items)
+    again = copy.copy(value)
+    if isinstance(again, Mapping | list):
+        for name, item in changed.items():
+            again[name] = item  # type: ignore[index]
+    else:
+        for name, item in changed.items():
+            object.__setattr__(again, name, item)
+    return again
 
 
 def _like_tuple(original: tuple[Any, ...], items: list[Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch import Tensor
 
+from torcheer.capture.aten import AtenCall
 from torcheer.capture.nesting import map_leaves
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, OWN_TRAITS, TENSOR, Meta, Record
 from torcheer.errors import InputError
@@ -17,7 +18,7 @@ from torcheer.graph.sizes import readable_bytes
 from torcheer.graph.text import describe_op
 
 if TYPE_CHECKING:
-    from torcheer.capture.history import ModelHistory
+    from torcheer.capture.recorded import RecordedPass
 
 
 T = TypeVar("T")
@@ -43,7 +44,7 @@ class Op:
 
     __slots__ = ("_history", "index")
 
-    def __init__(self, history: ModelHistory, index: int) -> None:
+    def __init__(self, history: RecordedPass, index: int) -> None:
         self._history = history
         self.index = index
 
@@ -136,6 +137,40 @@ class Op:
         """The autograd node that the op left, as in `ConvolutionBackward0`."""
         return self._meta.grad_fn_name
 
+    @property
+    def is_edited(self) -> bool:
+        """Whether its output was replaced on its way: what was saved is what went on."""
+        return bool(self.edited_by)
+
+    @property
+    def edited_by(self) -> list[str]:
+        """The functions that replaced its output, in order."""
+        return [rule.name for op, rule in self._history._facts.edits if op == self.index]
+
+    @property
+    def unedited_contents(self) -> Tensor | None:
+        """What the function itself gave, where that was edited; kept when all values are."""
+        return self._history._tape.unedited.get(self.index)
+
+    # --- its gradient ----------------------------------------------------------------
+
+    @property
+    def has_saved_grad(self) -> bool:
+        return self.grad_contents is not None
+
+    @property
+    def grad_contents(self) -> Tensor | None:
+        """The gradient of the loss with respect to the output, added up over all calls of `backward()`.
+
+        Gradients of `torch.autograd.grad` count only where there was no `backward()`: `grads` has them all.
+        """
+        return self._history._grad_of(self.index)
+
+    @property
+    def grads(self) -> dict[int, Tensor]:
+        """The gradient by the number of the backward pass that brought it, from 1."""
+        return self._history._grads_by_pass(self.index)
+
     # --- the function ----------------------------------------------------------------
 
     @property
@@ -211,7 +246,13 @@ class Op:
 
     def _parent_values(self) -> list[Any]:
         values = [self._history._value_of(p) for p in self._record.parents]
-        if any(value is None for value in values):
+        missing = [p for p, value in zip(self._record.parents, values, strict=True) if value is None]
+        if missing and all(parent < 0 for parent in missing):
+            raise InputError(
+                f"{self.layer_label} used parameters, whose values are not in a saved file: ask the history "
+                "that was captured."
+            )
+        if missing:
             raise InputError(
                 f"the inputs of {self.layer_label} were not kept: capture with layers_to_save='all' "
                 "or save_function_args=True."
@@ -249,6 +290,14 @@ class Op:
             return None
         follows = self.index + 1 < len(records) and records[self.index + 1].position == record.position + 1
         return record.position if record.position or follows else None
+
+    @property
+    def aten_calls(self) -> list[AtenCall]:
+        """The ATen calls that the function was made of, in order. Needs `level='aten'`."""
+        record, calls = self._record, self._history._tape.aten
+        if calls is None or record.trait in OWN_TRAITS:
+            return []
+        return list(calls.get(self.index - record.position, ()))
 
     @property
     def work(self) -> Work | None:

@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from torcheer.capture.catcher import Catcher, ThreadCatcher, site_of_module_call
 from torcheer.capture.drill import DispatchWatcher, is_scripted, uses_scripted_functions
+from torcheer.capture.editing import Editor
 from torcheer.capture.inputs import Call, input_tensors
-from torcheer.capture.nesting import tensors_in
+from torcheer.capture.nesting import map_tensors, swap_tensors, tensors_in
 from torcheer.capture.scopes import ModuleNames, Scope, module_hooks
 from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, Tape, Use
 from torcheer.capture.threads import recording_new_threads
@@ -55,6 +56,8 @@ class Recorder:
             index = self.tape.add_node(INPUT, (), tensor, self.base, path)
             if self.tape.keep_all:
                 self.tape.input_tensors[index] = tensor
+        if self.tape.editor is not None:
+            call = Call(*self.tape.editor.swapped((call.args, call.kwargs)))
         self.base.first_op = len(self.tape.records)
         own = threading.current_thread()
         self.tape.other_threads = [thread.name for thread in threading.enumerate() if thread is not own]
@@ -66,17 +69,26 @@ class Recorder:
                     result = self._model(*call.args, **call.kwargs)
                 finally:
                     self.elapsed_seconds = perf_counter() - started
-            self._add_outputs(result)
-            return result
+            return self._add_outputs(result)
         finally:
             self._close_open_scopes()
             self.names.forget_modules()
 
-    def _add_outputs(self, result: Any) -> None:
+    def _add_outputs(self, result: Any) -> Any:
+        tape, editor = self.tape, self.tape.editor
+        if editor is not None:
+            result = editor.swapped(result)
         found = list(tensors_in(result, into_objects=True))
-        parents = [self.tape.find(tensor, Use(self.base)) for _, tensor in found]
+        parents = [tape.find(tensor, Use(self.base)) for _, tensor in found]
+        now: list[Tensor] = []
         for (path, tensor), parent in zip(found, parents, strict=True):
-            self.tape.add_node(OUTPUT, (parent,), tensor, self.base, f"output.{path}" if path else "output")
+            node = tape.add_node(OUTPUT, (parent,), tensor, self.base, f"output.{path}" if path else "output")
+            live = tape.memory.live(node)
+            now.append(tensor if live is None else live)
+        if editor is None:
+            return result
+        edited = iter(now)
+        return map_tensors(result, lambda _: next(edited), into_objects=True)
 
     @contextmanager
     def _in_place(self) -> Iterator[None]:
@@ -144,16 +156,17 @@ class Recorder:
             self._walk.add_stranger(address, module)
         return address
 
-    def _leave(self, module: nn.Module, _args: Any, output: Any) -> None:
+    def _leave(self, module: nn.Module, _args: Any, output: Any) -> Any:
+        """Called when a module ends; what it returns, if anything, goes on in the place of its output."""
         catcher = self._catchers.get(get_ident())
         if catcher is None or id(module) in self._wrappers or catcher.is_away():
-            return
+            return None
         scope = catcher.scope
         address = self.names.address(module)
         while scope.address != address and scope.parent is not None:
             scope = scope.parent  # left by an exception that torch does not catch
         if not scope.started:
-            return
+            return None
         if scope.drill is not None:
             scope.drill.close()
             scope.drill = None
@@ -167,12 +180,35 @@ class Recorder:
             with torch._C.DisableTorchFunction(), catcher.covering():
                 outputs = self._outputs_of(scope, output)
             scope.outputs = tuple(index for index, _ in outputs)
+        edited = None
+        if self.tape.editor is not None and outputs:
+            with torch._C.DisableTorchFunction(), catcher.covering():
+                edited = self._edit_output(self.tape.editor, scope, output, outputs)
         scope.close(len(self.tape.records))
         if scope.parent is not None:
             catcher.scope = scope.parent
         if self._on_module_exit is not None:
             with torch._C.DisableTorchFunction(), catcher.covering():
                 self._on_module_exit(address, scope.pass_num, outputs)
+        return edited
+
+    def _edit_output(
+        self, editor: Editor, scope: Scope, output: Any, outputs: list[tuple[int, Tensor]]
+    ) -> Any:
+        """The first tensor that a module returns is the one that its address names."""
+        op, tensor = outputs[0]
+        # An op that says that the module did nothing may have been edited itself.
+        new: Tensor = editor.swapped_output(tensor)
+        if editor.rules_of_module(scope.address or "", scope.pass_num):
+            if op < scope.first_op:
+                # Made outside, where it is used as it is: what the module hands out is a thing of its own.
+                op = editor.add_identity(op, new, scope)
+            new = editor.edit_module(scope.address or "", scope.pass_num, op, new)
+        if new is tensor:
+            return None
+        outputs[0] = (op, new)
+        scope.outputs = tuple(index for index, _ in outputs)
+        return swap_tensors(output, {id(tensor): (tensor, new)}, into_objects=True)
 
     def _outputs_of(self, scope: Scope, output: Any) -> list[tuple[int, Tensor]]:
         """The ops whose tensors a module returns. One that did nothing gets an op that says so."""

@@ -45,6 +45,14 @@ def _parameters_as_they_were(history: ModelHistory) -> Iterator[None]:
             param.data = data
 
 
+def put_parameters_back(history: ModelHistory) -> None:
+    """Give parameters that a pass wrote into the values from before it."""
+    tape = history._tape
+    with torch.no_grad():
+        for index, value in tape.param_values.items():
+            tape.params[-index - 1][1].copy_(value)
+
+
 def _put_buffers_back(history: ModelHistory, root: nn.Module) -> None:
     """Give the model copies of its buffers as they were when the pass first used them."""
     tape = history._tape

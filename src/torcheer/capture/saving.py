@@ -52,10 +52,26 @@ class Selection:
             or self.parts
         )
 
-    def matches(self, index: int, names: tuple[str, ...]) -> bool:
+    def matches(self, index: int, names: tuple[str, ...], address: str | None = None) -> bool:
+        """`address`: of an input or a buffer, which can be asked for by its name."""
         if index in self.indices or (self.labels and not self.labels.isdisjoint(names)):
             return True
-        return any(part in names[0] for part in self.parts)
+        return any(part in names[0] or part == address for part in self.parts)
+
+    def ops_in(self, history: Any) -> set[int]:
+        """The ops that are meant, once the pass is over and every label is certain."""
+        ops = range(history.num_tensors_total)
+        if self.everything:
+            return set(ops)
+        if self.predicate is not None:
+            return {op for op in ops if self.predicate(history._op(op))}
+        names_of, addresses = history._numbered.names_of, history._tape.addresses
+        found = {op for op in ops if self.matches(op, names_of(op), addresses.get(op))}
+        found.update(ops[len(ops) - self.num_last :] if self.num_last else ())
+        for address in self.addresses:
+            passes, number = history.module_tree.passes_named(address)
+            found.update(op for one in passes for op in one.output_ops if number in (0, one.pass_num))
+        return found
 
     def may_match(self, names: tuple[str, ...]) -> bool:
         """While loops are still being recognised only the type of a label is certain."""
@@ -217,14 +233,20 @@ class Saver:
             return True
         if selection.predicate is not None:
             return bool(selection.predicate(self._view(index)))
-        return selection.matches(index, names)
+        return selection.matches(index, names, self._tape.addresses.get(index))
+
+    def save_again(self, index: int, tensor: Tensor) -> None:
+        """Another tensor goes on in the place of one that was saved."""
+        if index in self.saved:
+            self.save(index, tensor)
 
     def settle(self) -> None:
         """After the pass, when all labels are certain: keep what they mean, drop what was only possible."""
         if not self._needs_labels:
             return
         self._numbering.finish()
-        by_label = {op for op in self.saved if self._save.matches(op, self._numbering.names_of(op))}
+        names_of, addresses = self._numbering.names_of, self._tape.addresses
+        by_label = {op for op in self.saved if self._save.matches(op, names_of(op), addresses.get(op))}
         sure = self._chosen if self._save.predicate else self._chosen & (by_label | self._by_module)
         for op in [
             op for op in self.saved if op not in sure and op not in by_label and not self._is_last(op)

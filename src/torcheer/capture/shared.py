@@ -299,6 +299,17 @@ class SharedMemory:
         if key is not None and tensor is not None:
             self._by_storage.setdefault(key, []).append(Lying(index))
 
+    def unlay(self, index: int, tensor: Tensor) -> None:
+        """The op's tensor is another one from now on."""
+        key = storage_key(tensor)
+        if key is not None and key in self._by_storage:
+            self._by_storage[key] = [lying for lying in self._by_storage[key] if lying.op != index]
+
+    def lay_again(self, index: int, tensor: Tensor) -> None:
+        """An op's tensor was replaced by another one, after it had been looked at."""
+        if index < self._num_ops_seen and index not in self._laid:
+            self._lay(index, tensor)
+
     def lay_now(self, index: int, tensor: Tensor) -> None:
         """Remember where a tensor lies that nobody keeps alive: later it may be too late to ask."""
         self._laid.add(index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+
+from torcheer.capture.memory import has_data
 
 
 class RandomState(NamedTuple):
@@ -60,6 +63,7 @@ def seed_everything(seed: int) -> None:
 def same_model_after(model: nn.Module) -> Iterator[None]:
     """Whatever a forward inside does to buffers, gradients, flags and attributes is undone."""
     modules = [(module, dict(vars(module)), dict(module._buffers)) for module in model.modules()]
+    things = [thing for _, attributes, _ in modules for thing in _things_of_its_own(attributes)]
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
     parameters = [(p, p.requires_grad, p.grad) for p in model.parameters()]
     try:
@@ -69,14 +73,36 @@ def same_model_after(model: nn.Module) -> Iterator[None]:
             _put_back(vars(module), attributes)
             if not isinstance(module, torch.jit.ScriptModule):
                 _put_back(module._buffers, own_buffers)
+        for thing, content in things:
+            _put_content_back(thing, content)
         with torch.no_grad():
-            for buffer, copy in buffers:
+            for buffer, before in buffers:
                 # Not by torch's count of writes: a normalisation in training does not count its own.
-                if not buffer.is_meta and not _is_unchanged(buffer, copy):
-                    buffer.copy_(copy)
+                if has_data(buffer) and has_data(before) and not _is_unchanged(buffer, before):
+                    buffer.copy_(before)
         for parameter, requires_grad, grad in parameters:
             parameter.requires_grad_(requires_grad)
             parameter.grad = grad
+
+
+def _things_of_its_own(attributes: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Lists, dicts, sets and random generators that a model keeps, with what is in them."""
+    for name, thing in attributes.items():
+        if isinstance(thing, torch.Generator):
+            yield thing, thing.get_state()
+        elif type(thing) in (list, dict, set) and name not in _OF_EVERY_MODULE:
+            yield thing, copy.copy(thing)
+
+
+_OF_EVERY_MODULE = frozenset(vars(nn.Module()))
+
+
+def _put_content_back(thing: Any, content: Any) -> None:
+    if isinstance(thing, torch.Generator):
+        thing.set_state(content)
+    elif thing != content or any(a is not b for a, b in zip(thing, content, strict=False)):
+        thing.clear()
+        thing.extend(content) if isinstance(thing, list) else thing.update(content)
 
 
 def attributes_of(modules: list[tuple[str, nn.Module]]) -> list[tuple[nn.Module, dict[str, Any]]]:

@@ -8,14 +8,17 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from torcheer.capture.aten import AtenCall
+from torcheer.capture.edges import Edge, EdgesTaken
 from torcheer.capture.memory import (
     BatchDims,
     geometry_of,
+    has_data,
     num_bytes,
     private_copy,
     shape_of,
@@ -26,6 +29,9 @@ from torcheer.capture.shared import Alias, SharedMemory, Write
 from torcheer.capture.traits import Trait, own_trait
 from torcheer.capture.walk import ModelWalk
 from torcheer.graph.places import Site
+
+if TYPE_CHECKING:
+    from torcheer.capture.editing import Editor
 
 
 class _TensorSlot:
@@ -111,6 +117,11 @@ OWN_TRAITS = (INPUT, OUTPUT, BUFFER, SOURCE, IDENTITY, UPDATED, ALIAS)  # made b
 NOT_CALLS = frozenset(id(t) for t in (INPUT, OUTPUT, BUFFER, SOURCE))
 
 
+def is_call(record: Record) -> bool:
+    """Whether a torch call made it, or a module that does nothing; not so an input, a buffer, a constant…"""
+    return record.trait.func is not _nothing
+
+
 def meta_of(tensor: Tensor) -> Meta:
     real = unwrapped(tensor)
     return Meta(
@@ -133,6 +144,8 @@ def _grad_fn_name(tensor: Tensor) -> str | None:
 class Tape:
     """Everything recorded in one pass."""
 
+    was_loaded = False  # from a file, without functions and parameters
+
     def __init__(self, walk: ModelWalk, keep_all: bool, copy_all: bool = False) -> None:
         self.records: list[Record] = []
         self.values: list[Tensor | None] = []
@@ -149,9 +162,16 @@ class Tape:
         self.keep_all = keep_all
         self.copy_all = copy_all  # keep no value by reference
         self.on_commit: Callable[[int, Tensor], None] | None = None
+        self.on_replace: Callable[[int, Tensor], None] | None = None
         self.lock = threading.RLock()
         self.is_busy = False  # on the hot path, which takes no lock
         self.memory = SharedMemory(self)
+        self.edges: EdgesTaken | None = None  # where gradients are wanted of values that are not kept
+        self.edges_before_writes: dict[int, Edge] = {}  # of values that were copied before a write
+        self.aten: dict[int, tuple[AtenCall, ...]] | None = None  # below each op, where they are wanted
+        self.editor: Editor | None = None
+        self.unedited: dict[int, Tensor] = {}  # what ops gave before they were edited
+        self.edited_at: dict[int, int] = {}  # how many ops there were then: earlier ones read it unedited
         self.warnings: list[str] = []
         self.other_threads: list[str] = []  # that were running when the pass began
         self._walk = walk
@@ -174,7 +194,14 @@ class Tape:
         if self.memory.was_changed_outside(index, tensor):
             context = Context(note="its memory was written from outside torch")
             return self._add_node(UPDATED, (index,), tensor, use, context)
+        if self.edges is not None and index >= 0:
+            self.edges.take(index, tensor)
         return index
+
+    def knows(self, tensor: Tensor) -> bool:
+        """Whether this very object is an op's, a parameter or a buffer."""
+        key = id(tensor)
+        return key in self.owner or key in self._walk.params or key in self._walk.buffers
 
     def _after_writes(self, index: int, writes: list[Write], tensor: Tensor, use: Use) -> int:
         """A node that says: this tensor's memory was written through another one."""
@@ -254,13 +281,14 @@ class Tape:
         *,
         args: tuple[Any, ...] = (),
         address: str | None = None,
+        is_extra: bool = False,  # it stands in no unedited pass
     ) -> int:
         self.memory.note_version(tensor)
         with self.lock:
             if address is not None:
                 self.addresses[len(self.records)] = address
             record = Record(trait, args, None, parents, use.scope, use.site, 0.0, use.slot, context)
-            return self.commit(record, tensor)
+            return self.commit(record, tensor, is_extra)
 
     def add_node(
         self,
@@ -270,32 +298,62 @@ class Tape:
         scope: Scope,
         address: str | None = None,
         slot: int = 0,
+        is_extra: bool = False,
     ) -> int:
         """A node that no torch call made: an input, an output, a module that does nothing."""
         args = (TENSOR,) if trait is IDENTITY else ()
-        return self._add_node(trait, parents, tensor, Use(scope, (), slot), None, args=args, address=address)
+        use = Use(scope, (), slot)
+        return self._add_node(
+            trait, parents, tensor, use, None, args=args, address=address, is_extra=is_extra
+        )
 
-    def commit(self, record: Record, tensor: Tensor) -> int:
+    def commit(self, record: Record, tensor: Tensor, is_extra: bool = False) -> int:
         """Add a record and keep its value if it is wanted. The hot path has a copy of the simple case."""
         with self.lock:
             index = len(self.records)
             self.records.append(record)
-            self.owner[id(tensor)] = index
-            plain = type(tensor) is Tensor or type(tensor) is nn.Parameter
-            wrapped = not plain or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-            by_reference = not wrapped and not self.memory.is_exposed(tensor)
-            if self.keep_all and by_reference:
-                self.values.append(tensor)
-            else:
-                self.values.append(None)
-                self.refs[index] = weakref.ref(tensor)
-                self.metas[index] = meta_of(tensor)
-                self.memory.lay_now(index, tensor)
-                if self.keep_all:
-                    self.keep(index, tensor)
+            self.values.append(None)
+            self._place(index, tensor)
+            if self.editor is not None and not is_extra:
+                tensor = self.editor.edit(index, tensor)
+            if self.edges is not None:
+                self.edges.take(index, tensor)
             if self.on_commit is not None:
                 self.on_commit(index, tensor)
             return index
+
+    def _place(self, index: int, tensor: Tensor) -> None:
+        """This tensor is what the op made."""
+        self.owner[id(tensor)] = index
+        plain = type(tensor) is Tensor or type(tensor) is nn.Parameter
+        wrapped = not plain or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        if self.keep_all and not wrapped and not self.memory.is_exposed(tensor):
+            self.values[index] = tensor
+            return
+        self.refs[index] = weakref.ref(tensor)
+        self.metas[index] = meta_of(tensor)
+        self.memory.lay_now(index, tensor)
+        if self.keep_all:
+            self.keep(index, tensor)
+
+    def replace(self, index: int, old: Tensor, tensor: Tensor) -> None:
+        """Another tensor goes on in the place of the one that the op made."""
+        record = self.records[index]
+        if tensor is not old:
+            self.memory.unlay(index, old)
+            if record.trait is IDENTITY:
+                self.owner[id(old)] = record.parents[0]  # others still read it as it was
+        self.values[index] = None
+        self.private.discard(index)
+        self.refs.pop(index, None)
+        self.metas.pop(index, None)
+        self._place(index, tensor)
+        self.memory.note_version(tensor)
+        self.memory.lay_again(index, tensor)
+        if self.edges is not None:
+            self.edges.take(index, tensor)
+        if self.on_replace is not None:
+            self.on_replace(index, tensor)
 
     def keep(self, index: int, tensor: Tensor) -> None:
         """Keep a value: a copy, or by reference where a later write finds it and copies it first."""
@@ -322,8 +380,15 @@ class Tape:
             self.metas.setdefault(index, meta_of(value))
             if index not in self.refs:
                 self.refs[index] = weakref.ref(value)
+            if value.grad_fn is not None:
+                self.edges_before_writes[index] = (value.grad_fn, value.output_nr)
             self.values[index] = copy
             self.private.add(index)
+
+    def has_value(self, index: int) -> bool:
+        """Whether a value was kept, and has numbers, without fetching it."""
+        value = self.values[index]
+        return value is not None and has_data(value)
 
     def meta(self, index: int) -> Meta:
         meta = self.metas.get(index)
@@ -339,7 +404,7 @@ class Tape:
         self.owner.clear()
         self.refs.clear()
         del self.memory  # it points back here: a history must be freed as soon as nobody holds it
-        self.on_commit = None
+        self.on_commit = self.on_replace = self.editor = None
         del self._walk
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -74,6 +75,10 @@ def validate_history(history: ModelHistory) -> ValidationReport:
             "this pass kept changed values (activation_postfunc or output_device), which cannot be replayed: "
             "capture again without them to validate."
         )
+    if history.is_shape_only:
+        raise InputError(
+            "this pass is shape-only: it ran on meta or fake tensors, and has no values to check."
+        )
     report = ValidationReport(num_ops=sum(id(r.trait) not in NOT_CALLS for r in history._tape.records))
     saved, total = history.num_tensors_saved, history.num_tensors_total
     if not saved or (saved < total and not any(_can_be_checked(history, op) for op in range(total))):
@@ -108,6 +113,8 @@ def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
     why = ""
     if model is None:
         why = "the model is gone"
+    elif facts.edits:
+        why = "the pass was edited: the model itself gives something else"
     elif facts.stopped_at is not None or facts.error:
         why = "the pass did not run to its end"
     elif facts.call is None:
@@ -171,7 +178,7 @@ def _check_call(history: ModelHistory, report: ValidationReport, op: int, end: i
         report.exemptions.append(Finding(layer=label, why=why))
         return
     try:
-        now = replay(record, history._value_of)
+        now = replay(record, partial(history._value_of, reader=op))
     except Exception as error:
         report.failures.append(
             Finding(layer=label, why=f"replaying it raised {type(error).__name__}: {error}")
@@ -197,7 +204,8 @@ def _missing_values(history: ModelHistory, op: int, end: int) -> str:
 
 
 def _check_output(history: ModelHistory, report: ValidationReport, op: int, now: list[Tensor]) -> bool:
-    record, saved = history._tape.records[op], history._tape.values[op]
+    record, tape = history._tape.records[op], history._tape
+    saved = tape.unedited.get(op, tape.values[op])  # an edit is no part of the op
     position = 0 if record.trait in OWN_TRAITS else record.position
     assert saved is not None
     if position >= len(now):
@@ -231,7 +239,7 @@ def _difference(now: Tensor, saved: Tensor) -> str:
 def _check_parents(history: ModelHistory, report: ValidationReport, op: int, now: list[Tensor]) -> None:
     record = history._tape.records[op]
     report.num_disturbed += len(set(record.parents))
-    for parent, reason in unmoved_parents(record, history._value_of, now):
+    for parent, reason in unmoved_parents(record, partial(history._value_of, reader=op), now):
         name = history._tape.params[-parent - 1][0] if parent < 0 else history._label(parent)
         finding = Finding(
             layer=history._label(op),

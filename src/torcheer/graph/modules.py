@@ -67,6 +67,15 @@ class ModuleTree:
         info = self.modules.get(address)
         return info.passes if info is not None else self.made_in_forward.get(address)
 
+    def passes_named(self, key: str) -> tuple[tuple[ModulePass, ...], int]:
+        """The calls of the module that `layer1.relu` or `layer1.relu:2` names, and which is meant; 0: all."""
+        passes = self.passes_of(key)
+        if passes is not None:
+            return passes, 0
+        address, colon, number = key.rpartition(":")
+        passes = self.passes_of(address) if colon and number.isdigit() else None
+        return (passes or (), int(number)) if passes else ((), 0)
+
     def all_passes(self) -> Iterator[ModulePass]:
         for info in self.modules.values():
             yield from info.passes

@@ -2,6 +2,7 @@
 
 A site is a flat tuple `(code, instruction, code, instruction, …)`: the frames between the forward
 that is running and the op, outermost first. It is cheap to take and is only read when asked for.
+In a pass that was loaded from a file a site is a tuple of `SourceLine`, outermost first too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-Site = tuple[Any, ...]  # (CodeType, int) pairs, flat: one small tuple an op
+Site = tuple[Any, ...]  # (CodeType, int) pairs, flat: one small tuple an op; or SourceLines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +116,8 @@ def goes_on(before: Site, now: Site) -> bool:
 
 def source_lines(site: Site) -> list[SourceLine]:
     """The frames of a site, innermost first, with their source text."""
+    if site and isinstance(site[0], SourceLine):
+        return list(reversed(site))
     return [_source_line(site[i], site[i + 1]) for i in range(len(site) - 2, -1, -2)]
 
 

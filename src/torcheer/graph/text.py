@@ -126,11 +126,14 @@ def op_rows(op: Any) -> list[tuple[str, Any]]:
         ),
         ("Saved", "yes" if op.has_saved_activations else "no"),
         ("Values", sample_of(op)),
+        ("Edited by", ", ".join(op.edited_by)),
         ("Arguments", _arguments(op)),
         ("Parameters", params),
         ("Random", rng),
         ("Autocast", ", ".join(f"{device}: {dtype}" for device, dtype in op.func_autocast_state.items())),
         ("Autograd node", op.grad_fn_name),
+        ("Gradient", gradient_of(op)),
+        ("ATen calls", ", ".join(f"{call.name}.{call.overload}" for call in op.aten_calls)),
         ("Time", readable_seconds(op.func_time_elapsed) if op.func_time_elapsed else ""),
         (
             "Work",
@@ -165,12 +168,22 @@ def _short(value: Any) -> str:
 
 def sample_of(op: Any) -> str:
     """The first few numbers of a saved tensor."""
-    value = op.tensor_contents
+    return _first_numbers(op.tensor_contents)
+
+
+def gradient_of(op: Any) -> str:
+    return _first_numbers(op.grad_contents)
+
+
+def _first_numbers(value: Any) -> str:
     if value is None or not hasattr(value, "detach"):
         return ""
     try:
-        numbers = value.detach().flatten()[:6].tolist()
-    except (RuntimeError, NotImplementedError):
+        head = value.detach()
+        while head.dim() and len(head) and head[0].numel() >= 6:
+            head = head[0]  # to flatten all of an expanded tensor would be to copy it
+        numbers = (head[:6] if head.dim() else head).flatten()[:6].tolist()
+    except (RuntimeError, NotImplementedError, IndexError, TypeError):
         return ""
     text = ", ".join(f"{n:.4g}" if isinstance(n, float) else str(n) for n in numbers)
     return text + (", …" if value.numel() > 6 else "")

@@ -1,0 +1,140 @@
+"""Which outputs an edit names, and what is put in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from torch import Tensor, nn
+
+from torcheer.capture.op import Op
+from torcheer.capture.saving import Selection, select
+from torcheer.errors import InputError
+
+if TYPE_CHECKING:
+    from torcheer.capture.history import ModelHistory
+    from torcheer.capture.tape import Record
+    from torcheer.capture.walk import ModelWalk
+
+EditFunction = Callable[[Tensor], Tensor]
+
+
+class Patch:
+    """An edit that puts in the value of another pass. See `patch_from`."""
+
+    def __init__(self, label: str, values: list[Tensor]) -> None:
+        self.__name__ = f"patch_from({label})"
+        self._values = values
+        self._num_used = 0
+
+    def start(self) -> None:
+        """A pass begins."""
+        self._num_used = 0
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        value = self._values[self._num_used % len(self._values)]
+        self._num_used += 1
+        # A copy: the model may write into it.
+        return value.to(device=tensor.device, dtype=tensor.dtype, copy=True)
+
+
+def patch_from(history: ModelHistory, layer: int | str) -> Patch:
+    """An edit that puts in the value that a layer had in another pass.
+
+    Of a layer or module that ran more than once the k-th edit gets the k-th value, unless one is named:
+    `'tanh_1:3'`.
+    """
+    ops, name = _ops_to_patch_from(history, layer)
+    values = [op.tensor_contents for op in ops]
+    missing = [op.layer_label for op, v in zip(ops, values, strict=True) if not isinstance(v, Tensor)]
+    if missing:
+        raise InputError(f"{missing[0]} has no saved value to patch from: capture with layers_to_save='all'.")
+    return Patch(name, [value.detach() for value in values])
+
+
+def _ops_to_patch_from(history: ModelHistory, layer: int | str) -> tuple[list[Op], str]:
+    op = history[layer]
+    if isinstance(layer, int) or ":" in layer:
+        return [op], op.layer_label
+    calls = history.module_tree.passes_of(layer)
+    if calls is not None:
+        return [Op(history, call.output_ops[0]) for call in calls if call.output_ops], layer
+    return history.passes(layer), op.layer_label_no_pass
+
+
+class Place(NamedTuple):
+    """What stands at an op that is to be edited, to know it again."""
+
+    layer_type: str
+    address: str
+    site: Any
+
+    @classmethod
+    def of(cls, record: Record) -> Place:
+        return cls(record.trait.type, record.scope.module().address or "", record.site)
+
+
+@dataclass(slots=True, kw_only=True)
+class Rule:
+    """One key, and what is done to the outputs that it names."""
+
+    key: str
+    selection: Selection
+    function: EditFunction
+    from_end: tuple[int, ...] = ()  # negative indices
+    planned: dict[int, Place] = field(default_factory=dict)  # ops that the key was found to name
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", None) or type(self.function).__name__
+
+    @property
+    def needs_plan(self) -> bool:
+        """Labels are certain only at the end of a pass: such a key is looked up in a pass before."""
+        return bool(self.selection.labels or self.selection.parts or self.from_end)
+
+    def start(self) -> None:
+        if isinstance(self.function, Patch):
+            self.function.start()
+
+    def ops_in(self, history: ModelHistory) -> set[int]:
+        """The ops that labels and places from the end mean in a pass that is over."""
+        num_ops = history.num_tensors_total
+        by_label = Selection(labels=self.selection.labels, parts=self.selection.parts)
+        return by_label.ops_in(history) | {num_ops + index for index in self.from_end}
+
+
+def read_edits(edit: Any, walk: ModelWalk) -> list[Rule]:
+    """`{key: function}`, or a list of such pairs."""
+    if edit is None:
+        return []
+    pairs = list(edit.items()) if isinstance(edit, Mapping) else edit
+    if not isinstance(pairs, Iterable) or isinstance(pairs, str):
+        raise InputError(f"edit must be a dict from layers to functions, not {edit!r}.")
+    return [_read_edit(pair, walk) for pair in pairs]
+
+
+def _read_edit(pair: Any, walk: ModelWalk) -> Rule:
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise InputError(f"edit must be a dict from layers to functions, or a list of pairs, not {pair!r}.")
+    key, function = pair
+    if not callable(function):
+        raise InputError(
+            f"the edit of {key!r} must be a function from a tensor to a tensor, not {function!r}: "
+            "torch.zeros_like, or lambda t: t.clamp(max=1)."
+        )
+    if isinstance(key, nn.Module):
+        address = walk.address_of.get(id(key))
+        hint = f": {address!r}" if address else ", which a module outside the model has not"
+        raise InputError(f"a module is named by its address{hint}.")
+    if isinstance(key, Op):
+        planned = {key.index: Place.of(key._record)}
+        return Rule(key=key.layer_label, selection=Selection(), function=function, planned=planned)
+    keys = key if isinstance(key, tuple | list) else (key,)
+    from_end = tuple(one for one in keys if isinstance(one, int) and not isinstance(one, bool) and one < 0)
+    others = [one for one in keys if one not in from_end]
+    # A predicate, 'all' or 'none' stands alone.
+    selection = select(key if not isinstance(key, tuple | list) and not from_end else others, walk, "edit")
+    name = getattr(key, "__name__", repr(key)) if callable(key) else str(key)
+    return Rule(key=name, selection=selection, function=function, from_end=from_end)

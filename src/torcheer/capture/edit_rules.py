@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,21 +21,24 @@ if TYPE_CHECKING:
 EditFunction = Callable[[Tensor], Tensor]
 
 
+class _Turn(threading.local):
+    """Which edit of its rule is being made, for a patch to know, also inside another function."""
+
+    number = 0
+
+
+_turn = _Turn()
+
+
 class Patch:
     """An edit that puts in the value of another pass. See `patch_from`."""
 
     def __init__(self, label: str, values: list[Tensor]) -> None:
         self.__name__ = f"patch_from({label})"
         self._values = values
-        self._num_used = 0
-
-    def start(self) -> None:
-        """A pass begins."""
-        self._num_used = 0
 
     def __call__(self, tensor: Tensor) -> Tensor:
-        value = self._values[self._num_used % len(self._values)]
-        self._num_used += 1
+        value = self._values[min(_turn.number, len(self._values) - 1)]
         # A copy: the model may write into it.
         return value.to(device=tensor.device, dtype=tensor.dtype, copy=True)
 
@@ -84,6 +88,7 @@ class Rule:
     function: EditFunction
     from_end: tuple[int, ...] = ()  # negative indices
     planned: dict[int, Place] = field(default_factory=dict)  # ops that the key was found to name
+    num_done: int = 0  # in this pass
 
     @property
     def name(self) -> str:
@@ -94,9 +99,10 @@ class Rule:
         """Labels are certain only at the end of a pass: such a key is looked up in a pass before."""
         return bool(self.selection.labels or self.selection.parts or self.from_end)
 
-    def start(self) -> None:
-        if isinstance(self.function, Patch):
-            self.function.start()
+    def apply(self, tensor: Tensor) -> Any:
+        _turn.number = self.num_done
+        self.num_done += 1
+        return self.function(tensor)
 
     def ops_in(self, history: ModelHistory) -> set[int]:
         """The ops that labels and places from the end mean in a pass that is over."""

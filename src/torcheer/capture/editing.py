@@ -52,7 +52,7 @@ class Editor:
         self._num_added = 0  # nodes that stand in no unedited pass
         self.done: list[tuple[int, Rule]] = []
         for rule in rules:
-            rule.start()
+            rule.num_done = 0
 
     # --- ops and modules ------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class Editor:
         given = tensor.clone()
         version = version_of(given)
         try:
-            new = rule.function(given)
+            new = rule.apply(given)
         except Exception as error:
             shape = tuple(shape_of(tensor))
             error.add_note(f"torcheer: raised by {rule.name}, the edit of {rule.key!r}, on shape {shape}")
@@ -160,13 +160,13 @@ class Editor:
         self._shared.clear()
 
     def will_write(self, target: Tensor, others: list[int]) -> None:
-        """The call that is about to run writes into a tensor on whose memory other ops' tensors lie."""
-        if others:
+        """The call that is about to run writes into a tensor: others may see its memory, or it may stay."""
+        if others or self._tape.is_registered(target):
             self._shared.add(id(target))
 
-    def swapped(self, value: Any) -> Any:
-        """Arguments with the edited tensors in the place of those that the model still holds."""
-        return swap_tensors(value, self._instead) if self._instead else value
+    def swapped(self, value: Any, *, into_objects: bool = False) -> Any:
+        """The same with the edited tensors in the place of those that the model still holds."""
+        return swap_tensors(value, self._instead, into_objects=into_objects) if self._instead else value
 
     def swapped_output(self, value: Any) -> Any:
         """The output of the call that was just recorded, as it was edited."""

@@ -237,7 +237,6 @@ def _field(
     *,
     is_receptive: bool,
 ) -> Field:
-    tape = history._tape
     has_way = is_receptive and dependence.values.data[op]
     is_cut = has_way and not any(masks[end].any() for end in ends if end in masks)
     return Field(
@@ -248,12 +247,12 @@ def _field(
             FieldEnd(
                 label=history._label(end),
                 names=_names(history, end),
-                mask=masks.get(end, torch.zeros(tape.meta(end).shape, dtype=torch.bool)),
+                mask=masks.get(end, torch.zeros(history._tape.meta(end).shape, dtype=torch.bool)),
             )
             for end in ends
         ),
         is_exact=not dependence.doubts and not dependence.values.unknown,
-        notes=tuple(_notes(history, dependence, max(op, *ends) if ends else op, is_cut)),
+        notes=tuple(_notes(history, dependence, max([op, *ends]), is_cut)),
     )
 
 

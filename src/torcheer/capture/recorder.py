@@ -77,7 +77,7 @@ class Recorder:
     def _add_outputs(self, result: Any) -> Any:
         tape, editor = self.tape, self.tape.editor
         if editor is not None:
-            result = editor.swapped(result)
+            result = editor.swapped(result, into_objects=True)
         found = list(tensors_in(result, into_objects=True))
         parents = [tape.find(tensor, Use(self.base)) for _, tensor in found]
         now: list[Tensor] = []
@@ -170,6 +170,9 @@ class Recorder:
         if scope.drill is not None:
             scope.drill.close()
             scope.drill = None
+        given = output
+        if self.tape.editor is not None:
+            output = self.tape.editor.swapped(output, into_objects=True)
         index = self.tape.owner.get(id(output))
         outputs: list[tuple[int, Tensor]]
         if index is not None and index >= scope.first_op and self.tape.values[index] is output:
@@ -180,17 +183,16 @@ class Recorder:
             with torch._C.DisableTorchFunction(), catcher.covering():
                 outputs = self._outputs_of(scope, output)
             scope.outputs = tuple(index for index, _ in outputs)
-        edited = None
         if self.tape.editor is not None and outputs:
             with torch._C.DisableTorchFunction(), catcher.covering():
-                edited = self._edit_output(self.tape.editor, scope, output, outputs)
+                output = self._edit_output(self.tape.editor, scope, output, outputs)
         scope.close(len(self.tape.records))
         if scope.parent is not None:
             catcher.scope = scope.parent
         if self._on_module_exit is not None:
             with torch._C.DisableTorchFunction(), catcher.covering():
                 self._on_module_exit(address, scope.pass_num, outputs)
-        return edited
+        return None if output is given else output
 
     def _edit_output(
         self, editor: Editor, scope: Scope, output: Any, outputs: list[tuple[int, Tensor]]
@@ -205,7 +207,7 @@ class Recorder:
                 op = editor.add_identity(op, new, scope)
             new = editor.edit_module(scope.address or "", scope.pass_num, op, new)
         if new is tensor:
-            return None
+            return output
         outputs[0] = (op, new)
         scope.outputs = tuple(index for index, _ in outputs)
         return swap_tensors(output, {id(tensor): (tensor, new)}, into_objects=True)

@@ -200,8 +200,11 @@ class Tape:
 
     def knows(self, tensor: Tensor) -> bool:
         """Whether this very object is an op's, a parameter or a buffer."""
-        key = id(tensor)
-        return key in self.owner or key in self._walk.params or key in self._walk.buffers
+        return id(tensor) in self.owner or self.is_registered(tensor)
+
+    def is_registered(self, tensor: Tensor) -> bool:
+        """Whether this very object is a parameter or a buffer of the model."""
+        return id(tensor) in self._walk.params or id(tensor) in self._walk.buffers
 
     def _after_writes(self, index: int, writes: list[Write], tensor: Tensor, use: Use) -> int:
         """A node that says: this tensor's memory was written through another one."""

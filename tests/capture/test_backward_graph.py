@@ -240,6 +240,17 @@ def test_backward_to_some_inputs_only_is_a_backward(net: Net, x: Tensor) -> None
     assert history["linear_1"].grad_contents is None
 
 
+def test_log_backward_to_an_inner_tensor_ends_there(net: Net, x: Tensor) -> None:
+    history = captured(net, x)
+    hidden = history["tanh_1"].tensor_contents
+    one = history.log_backward(history.output.sum(), inputs=[hidden])
+
+    assert one.kind == "backward"
+    assert torch.equal(history["tanh_1"].grad_contents, hidden.grad)
+    assert history["linear_1"].grad_contents is None
+    assert one.param_grads == {}
+
+
 def test_the_same_loss_can_be_logged_twice(net: Net, x: Tensor) -> None:
     history = captured(net, x)
     loss = history.output.sum()

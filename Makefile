@@ -63,8 +63,11 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python -m bench.run
 
 docs: $(VENV)/dev.stamp
-	$(BIN)/pdoc -o build/docs torcheer torcheer.capture.op torcheer.capture.validation \
-	  torcheer.capture.summarising torcheer.graph.modules torcheer.graph.places torcheer.graph.decisions
+	$(BIN)/pdoc -o build/docs torcheer torcheer.errors torcheer.capture.op torcheer.capture.summarising \
+	  torcheer.capture.aten torcheer.capture.checking.validation torcheer.capture.backward.passes \
+	  torcheer.capture.editing.rules torcheer.capture.examining.findings \
+	  torcheer.capture.examining.statistics torcheer.capture.examining.comparison \
+	  torcheer.capture.fields.fields torcheer.graph.modules torcheer.graph.places torcheer.graph.decisions
 	@echo "Open build/docs/index.html"
 
 format: $(VENV)/dev.stamp

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from torcheer.capture import patch_from as patch_from
     from torcheer.capture import summary as summary
     from torcheer.capture import validate_saved_activations as validate_saved_activations
-    from torcheer.capture.comparing import compare as compare
-    from torcheer.capture.loading import load_history as load_history
+    from torcheer.capture.examining.comparing import compare as compare
+    from torcheer.capture.keeping.loading import load_history as load_history
     from torcheer.errors import (
         CaptureError,
         FileFormatError,
@@ -49,8 +49,8 @@ __all__ = [
 # Loaded on first use: `import torcheer` does not import torch.
 _HOMES = {
     **{name: "torcheer.errors" if name.endswith("Error") else "torcheer.capture" for name in __all__},
-    "compare": "torcheer.capture.comparing",
-    "load_history": "torcheer.capture.loading",
+    "compare": "torcheer.capture.examining.comparing",
+    "load_history": "torcheer.capture.keeping.loading",
 }
 
 

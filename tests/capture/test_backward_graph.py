@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from torch.utils.checkpoint import checkpoint
 
 import torcheer as tl
-from torcheer.capture import gradients
+from torcheer.capture.backward import gradients
 
 # torch's own: on TF32, and on the cycle that create_graph makes.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -15,8 +15,8 @@ from torch.testing._comparison import default_tolerances
 
 import torcheer as tl
 from tests.vision import torchvision
-from torcheer.capture.comparing import compare
-from torcheer.capture.differences import difference, usual_tolerance, wider
+from torcheer.capture.examining.comparing import compare
+from torcheer.capture.examining.differences import difference, usual_tolerance, wider
 
 
 class Block(nn.Module):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import torcheer as tl
-from torcheer.capture.faults import Fault
-from torcheer.capture.loading import load_history
+from torcheer.capture.examining.faults import Fault
+from torcheer.capture.keeping.loading import load_history
 
 INF = math.inf
 NAN = math.nan

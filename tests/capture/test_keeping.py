@@ -34,17 +34,17 @@ import torcheer as tl
 from tests.capture.forging import Forged
 from tests.capture.models import MODELS, SmallModel
 from tests.capture.running import capture, same
-from torcheer.capture import progress
 from torcheer.capture.catcher import Unkept
-from torcheer.capture.loading import load_history
+from torcheer.capture.keeping import progress
+from torcheer.capture.keeping.loading import load_history
+from torcheer.capture.keeping.pyvalues import packed, unpacked
+from torcheer.capture.keeping.stored import StoredOp
+from torcheer.capture.keeping.storing import save_history
+from torcheer.capture.keeping.tensorfile import CHECKSUMS, TensorFile, bytes_of
+from torcheer.capture.keeping.writing import as_json
 from torcheer.capture.memory import Geometry
-from torcheer.capture.pyvalues import packed, unpacked
-from torcheer.capture.stored import StoredOp
-from torcheer.capture.storing import save_history
 from torcheer.capture.summarising import summarise
 from torcheer.capture.tape import TENSOR
-from torcheer.capture.tensorfile import CHECKSUMS, TensorFile, bytes_of
-from torcheer.capture.writing import as_json
 from torcheer.errors import InputError
 from torcheer.graph.modules import ModuleTree
 
@@ -247,7 +247,7 @@ def test_a_file_is_read_where_the_model_and_its_source_are_gone(
     save_history(tl.log_forward_pass(import_module("net_that_goes").Net(), torch.ones(2)), tmp_path / "a")
     source.unlink()
     read = """
-        from torcheer.capture.loading import load_history
+        from torcheer.capture.keeping.loading import load_history
         h = load_history('a')
         b, = h.conditional_branches
         print(b.layer, b.value, b.statement, b.taken, b.followed_by, b.source.code_text, sep='|')
@@ -497,7 +497,7 @@ def test_five_gigabytes_are_opened_without_reading_them(tmp_path: Path) -> None:
 
     code = """
         import resource, torch
-        from torcheer.capture.loading import load_history
+        from torcheer.capture.keeping.loading import load_history
         used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + 200_000_000, -1))
         h = load_history('pass.safetensors')

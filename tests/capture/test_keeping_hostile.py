@@ -21,12 +21,12 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from tests.capture.forging import FIELDS, Forged
-from torcheer.capture import stored
-from torcheer.capture.loading import load_history
-from torcheer.capture.pyvalues import unpacked
-from torcheer.capture.stored import STRUCTURE
-from torcheer.capture.storing import save_history
-from torcheer.capture.tensorfile import CHECKSUMS
+from torcheer.capture.keeping import stored
+from torcheer.capture.keeping.loading import load_history
+from torcheer.capture.keeping.pyvalues import unpacked
+from torcheer.capture.keeping.stored import STRUCTURE
+from torcheer.capture.keeping.storing import save_history
+from torcheer.capture.keeping.tensorfile import CHECKSUMS
 from torcheer.errors import FileFormatError
 
 ROOT = Path(__file__).parents[2]
@@ -501,7 +501,7 @@ def test_hostile_files_take_little_memory_and_time(good: Path, tmp_path: Path) -
     huge.write(tmp_path / "structure", header=lambda h: h[STRUCTURE].update(shape=[2**41]))
     code = f"""
         import os, resource, signal, torch
-        from torcheer.capture.loading import load_history
+        from torcheer.capture.keeping.loading import load_history
         from torcheer.errors import FileFormatError
         load_history({str(good)!r})
         pages = int(open('/proc/self/statm').read().split()[0])

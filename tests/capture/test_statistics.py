@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from tests.vision import torchvision
-from torcheer.capture import readable
-from torcheer.capture.statistics import LayerStats
+from torcheer.capture.examining import readable
+from torcheer.capture.examining.statistics import LayerStats
 
 
 class Of(nn.Module):

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from torcheer.capture.edges import EdgesTaken
-from torcheer.capture.edit_rules import Place, Rule
-from torcheer.capture.editing import WAY_CHANGED, Editor
+from torcheer.capture.backward.edges import EdgesTaken
+from torcheer.capture.editing.editor import WAY_CHANGED, Editor
+from torcheer.capture.editing.rules import Place, Rule
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import Call, copy_of_containers, copy_of_tensors
 from torcheer.capture.numbering import Numbering

@@ -10,22 +10,22 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.aten import AtenWatcher
-from torcheer.capture.backward import BackwardPass, GradNode
-from torcheer.capture.editing import Edit
-from torcheer.capture.gradgraph import GradGraph
-from torcheer.capture.gradients import GradientLog, backward_passes, check_loss, grad_nodes
+from torcheer.capture.backward.gradgraph import GradGraph
+from torcheer.capture.backward.gradients import GradientLog, backward_passes, check_loss, grad_nodes
+from torcheer.capture.backward.passes import BackwardPass, GradNode
+from torcheer.capture.backward.recomputing import Recomputation
+from torcheer.capture.checking.validation import ValidationReport, validate_history
+from torcheer.capture.editing.editor import Edit
 from torcheer.capture.op import Op
-from torcheer.capture.recomputing import Recomputation
 from torcheer.capture.recorded import RecordedPass
 from torcheer.capture.saving import Selection
-from torcheer.capture.validation import ValidationReport, validate_history
 from torcheer.errors import InputError
 from torcheer.graph.text import describe_pass, pass_as_html
 
 if TYPE_CHECKING:
-    from torcheer.capture.faults import Fault
-    from torcheer.capture.fields import Field
-    from torcheer.capture.statistics import StatsTable
+    from torcheer.capture.examining.faults import Fault
+    from torcheer.capture.examining.statistics import StatsTable
+    from torcheer.capture.fields.fields import Field
 
 _COLUMNS = (
     *("layer_label", "layer_type", "pass_num", "layer_passes_total"),
@@ -143,7 +143,7 @@ class ModelHistory(RecordedPass):
 
     def receptive_field(self, layer: int | str, unit: int | Sequence[int] | None = None) -> Field:
         """Which elements of the inputs can reach a unit of a layer."""
-        from torcheer.capture.fields import receptive_field
+        from torcheer.capture.fields.fields import receptive_field
 
         return receptive_field(self, layer, unit)
 
@@ -151,7 +151,7 @@ class ModelHistory(RecordedPass):
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
     ) -> Field:
         """Which units of a later layer, or of the outputs, a unit of a layer can reach."""
-        from torcheer.capture.fields import projective_field
+        from torcheer.capture.fields.fields import projective_field
 
         return projective_field(self, layer, unit, onto)
 
@@ -160,7 +160,7 @@ class ModelHistory(RecordedPass):
 
         `of='gradients'` looks at the gradients; `by_pass` gives each pass of a layer its own row.
         """
-        from torcheer.capture.statistics import layer_stats
+        from torcheer.capture.examining.statistics import layer_stats
 
         return layer_stats(self, of, by_pass=by_pass)
 
@@ -169,13 +169,13 @@ class ModelHistory(RecordedPass):
 
         Minus infinity that a mask was filled with is no fault, unless `deliberate` is set.
         """
-        from torcheer.capture.faults import first_nonfinite
+        from torcheer.capture.examining.faults import first_nonfinite
 
         return first_nonfinite(self, deliberate=deliberate)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the pass to one file, for `tl.load_history` to open without the model."""
-        from torcheer.capture.storing import save_history
+        from torcheer.capture.keeping.storing import save_history
 
         save_history(self, path)
 

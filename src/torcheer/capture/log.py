@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from torcheer.capture.capturing import Order, capture
-from torcheer.capture.edit_rules import read_edits
+from torcheer.capture.editing.rules import read_edits
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import bind, check_model, named_root
 from torcheer.capture.saving import Selection, Treatment, select

@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from torch import Tensor, nn
 
-from torcheer.capture.gradients import GradientLog
+from torcheer.capture.backward.gradients import GradientLog
 from torcheer.capture.memory import has_data
 from torcheer.capture.numbering import Numbering
 from torcheer.capture.op import Op

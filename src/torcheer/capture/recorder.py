@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from torcheer.capture.catcher import Catcher, ThreadCatcher, site_of_module_call
 from torcheer.capture.drill import DispatchWatcher, is_scripted, uses_scripted_functions
-from torcheer.capture.editing import Editor
+from torcheer.capture.editing.editor import Editor
 from torcheer.capture.inputs import Call, input_tensors
 from torcheer.capture.nesting import map_tensors, swap_tensors, tensors_in
 from torcheer.capture.scopes import ModuleNames, Scope, module_hooks

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from torcheer.capture.aten import AtenCall
-from torcheer.capture.edges import Edge, EdgesTaken
+from torcheer.capture.backward.edges import Edge, EdgesTaken
 from torcheer.capture.memory import (
     BatchDims,
     geometry_of,
@@ -31,7 +31,7 @@ from torcheer.capture.walk import ModelWalk
 from torcheer.graph.places import Site
 
 if TYPE_CHECKING:
-    from torcheer.capture.editing import Editor
+    from torcheer.capture.editing.editor import Editor
 
 
 class _TensorSlot:

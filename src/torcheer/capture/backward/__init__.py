@@ -1,0 +1,1 @@
+"""Backward passes, read off autograd's own nodes."""

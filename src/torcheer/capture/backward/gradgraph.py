@@ -1,0 +1,218 @@
+"""Find the autograd nodes of a pass, and say which op each came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from torcheer.capture.backward.checkpoints import checkpointed_ops
+from torcheer.capture.backward.edges import Edge, Node, edge_of_tensor
+from torcheer.capture.backward.passes import SavedTensor
+from torcheer.capture.memory import num_bytes, shape_of, storage_key
+from torcheer.capture.nesting import tensors_in
+from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, SOURCE, Tape
+
+# What is before the pass: gradients arrive there, but the node behind is not the pass's own.
+_BORDERS = frozenset(id(trait) for trait in (INPUT, SOURCE, BUFFER))
+
+
+class NodeNote(NamedTuple):
+    """What is known of a node, besides the node."""
+
+    name: str
+    op: int | None  # None for a node that no op of the pass left
+    param: str
+    next_nodes: tuple[int, ...]
+    saved: tuple[SavedTensor, ...]
+    recomputes: bool
+    is_border: bool  # it belongs to what came before the pass
+
+
+def edge_of_op(tape: Tape, op: int) -> Edge | None:
+    """Where the gradient of an op's output arrives, as of the moment when the op made it."""
+    if tape.edges is not None and op in tape.edges.by_op:
+        return tape.edges.by_op[op]
+    if op in tape.edges_before_writes:
+        return tape.edges_before_writes[op]
+    value = tape.values[op]
+    if value is None or not value.requires_grad:
+        return None
+    if op not in tape.private:
+        return edge_of_tensor(value)
+    # A copy hangs on what it was copied from.
+    copied_by = value.grad_fn
+    node, output_nr = copied_by.next_functions[0] if copied_by is not None else (None, 0)
+    return None if node is None else (node, output_nr)
+
+
+class GradGraph:
+    """The autograd nodes that the ops of a pass left, up to its parameters and inputs."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.nodes: list[Node] = []
+        self.notes: list[NodeNote] = []
+        self.index_of: dict[Node, int] = {}
+        self.ops_at: dict[tuple[int, int], list[int]] = {}  # (node, which output): ops whose gradient it is
+        self._params = {id(param): address for address, param in tape.params}
+        self._param_keys = {storage_key(param): address for address, param in tape.params}
+        self._saved_names: dict[Any, list[str]] = {}
+        self._num_saved = 0
+        edges = {op: edge for op in range(len(tape.records)) if (edge := edge_of_op(tape, op)) is not None}
+        self._owner = _owners(tape, edges)
+        self._borders = {node for node, op in self._owner.items() if id(tape.records[op].trait) in _BORDERS}
+        self.recomputed = checkpointed_ops(tape)
+        # Where only some ops are known, what lies between them cannot be said to come from either.
+        self._knows_all = tape.keep_all or tape.edges is not None
+        for op, (node, output_nr) in edges.items():
+            index = self.index_of.get(node)
+            if index is None:
+                index = self._add_with_all_behind(node, self._owner.get(node, op))
+            self.ops_at.setdefault((index, output_nr), []).append(op)
+        self._owner, self._borders = {}, set()  # they would keep the graph's nodes in a second place
+
+    def _add_with_all_behind(self, start: Node, op: int) -> int:
+        """Add a node, and all behind it up to what is there already."""
+        first = self._add(start, op)
+        queue = [first]
+        while queue:
+            index = queue.pop()
+            note = self.notes[index]
+            if note.is_border:
+                continue
+            following: list[int] = []
+            for node, _ in self.nodes[index].next_functions:
+                if node is None:
+                    continue
+                known = self.index_of.get(node)
+                if known is None:
+                    known = self._add(node, self._owner.get(node, note.op if self._knows_all else None))
+                    queue.append(known)
+                following.append(known)
+            self.notes[index] = note._replace(next_nodes=tuple(following))
+        return first
+
+    def _add(self, node: Node, op: int | None) -> int:
+        index = self.index_of[node] = len(self.nodes)
+        self.nodes.append(node)
+        leaf = getattr(node, "variable", None)
+        param = "" if leaf is None else self._params.get(id(leaf), "")
+        is_border = op is not None and not param and (leaf is not None or node in self._borders)
+        recomputes = op in self.recomputed and leaf is None
+        # Under checkpointing, to look at what was saved would be to compute it again.
+        looks = leaf is None and not is_border and not recomputes
+        self.notes.append(
+            NodeNote(
+                name=node.name(),
+                op=None if param else op,
+                param=param,
+                next_nodes=(),
+                saved=tuple(self._saved(node)) if looks else (),
+                recomputes=recomputes,
+                is_border=is_border,
+            )
+        )
+        return index
+
+    def add_between(self, loss: Tensor) -> list[int]:
+        """Add the nodes between a loss and the pass. LookupError where the loss does not hang on the pass."""
+        found: list[Node] = []
+        touches = False
+        seen: set[Node] = set()
+        queue = [loss.grad_fn]
+        while queue:
+            node = queue.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            known = self.index_of.get(node)
+            if known is not None:
+                touches = touches or (self.notes[known].op is not None and not self.notes[known].is_border)
+                continue
+            found.append(node)
+            queue.extend(following for following, _ in node.next_functions)
+        if not touches:
+            raise LookupError("the loss does not hang on the pass")
+        added = [self._add(node, None) for node in found]
+        for index in added:
+            behind = [self.index_of[node] for node, _ in self.nodes[index].next_functions if node is not None]
+            self.notes[index] = self.notes[index]._replace(next_nodes=tuple(behind))
+        return added
+
+    def add_late(self, op: int, edge: Edge) -> list[int]:
+        """Add a node that an op of the pass left when it was computed again, and all behind it."""
+        node, output_nr = edge
+        first = len(self.nodes)
+        index = self.index_of.get(node)
+        if index is None:
+            index = self._add_with_all_behind(node, op)
+        self.ops_at.setdefault((index, output_nr), []).append(op)
+        return list(range(first, len(self.nodes)))
+
+    def release(self, nodes: Iterable[int]) -> None:
+        """Let go of nodes that live for one backward pass only; what is known of them stays."""
+        for index in nodes:
+            if self.nodes[index] is not None:
+                self.index_of.pop(self.nodes[index], None)
+                self.nodes[index] = None
+
+    def leaves(self) -> Iterator[Node]:
+        """The ends of the graph, also of what came before the pass."""
+        seen: set[Node] = set()
+        queue = list(self.nodes)
+        while queue:
+            node = queue.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            following = node.next_functions
+            if not following:
+                yield node
+            queue.extend(behind for behind, _ in following)
+
+    def _saved(self, node: Node) -> Iterator[SavedTensor]:
+        names = self._saved_names.get(type(node))
+        if names is None:
+            names = [name for name in dir(node) if name.startswith("_raw_saved_")]
+            self._saved_names[type(node)] = names
+        for name in names:
+            try:
+                raw = getattr(node, name, None)
+                for one in raw if isinstance(raw, tuple | list) else (raw,):
+                    for tensor in _tensors_held(node, name, one):
+                        yield self._saved_tensor(name.removeprefix("_raw_saved_"), tensor)
+            except RuntimeError:  # freed by a backward pass, or written over since
+                continue
+
+    def _saved_tensor(self, name: str, tensor: Tensor) -> SavedTensor:
+        key = storage_key(tensor)
+        self._num_saved += 1
+        return SavedTensor(
+            name=name,
+            shape=tuple(shape_of(tensor)),
+            dtype=tensor.dtype,
+            num_bytes=num_bytes(tensor),
+            param="" if key is None else self._param_keys.get(key, ""),
+            memory=-self._num_saved if key is None else key,
+            memory_bytes=num_bytes(tensor) if key is None else tensor.untyped_storage().nbytes(),
+        )
+
+
+def _tensors_held(node: Node, name: str, raw: Any) -> list[Tensor]:
+    """What a saved variable holds. One that was packed by a hook is not unpacked: that may cost a lot."""
+    if raw is None:
+        return []
+    if hasattr(raw, "data"):
+        return [tensor for _, tensor in tensors_in(raw.data)]
+    value = getattr(node, name.replace("_raw_saved_tensors", "saved_tensors").replace("_raw", ""))
+    return [tensor for _, tensor in tensors_in(value)]
+
+
+def _owners(tape: Tape, edges: dict[int, Edge]) -> dict[Node, int]:
+    """The op that each node came from: the first whose output it made."""
+    owner: dict[Node, int] = {}
+    for op, (node, _) in edges.items():
+        if tape.records[op].trait is not OUTPUT:
+            owner.setdefault(node, op)
+    return owner

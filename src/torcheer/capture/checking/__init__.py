@@ -1,0 +1,1 @@
+"""A pass checked against torch itself."""

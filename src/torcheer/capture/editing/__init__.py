@@ -1,0 +1,1 @@
+"""Outputs replaced on their way."""

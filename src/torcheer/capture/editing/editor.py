@@ -1,0 +1,197 @@
+"""Replace outputs on their way: ablate, clamp, patch, steer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from torcheer.capture.backward.checkpoints import is_checkpointed
+from torcheer.capture.drill import is_in_script
+from torcheer.capture.editing.rules import Place, Rule
+from torcheer.capture.memory import private_copy, shape_of, version_of
+from torcheer.capture.nesting import swap_tensors
+from torcheer.capture.tape import IDENTITY, is_call
+from torcheer.errors import CaptureError, InputError
+
+if TYPE_CHECKING:
+    from torcheer.capture.numbering import Numbering
+    from torcheer.capture.op import Op
+    from torcheer.capture.tape import Tape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """An output that was replaced."""
+
+    layer: str
+    key: str  # by which it was named
+    function: str  # that replaced it
+
+    def __str__(self) -> str:
+        return f"{self.layer} by {self.function}"
+
+
+class Editor:
+    """Told of each op as it is recorded; answers with the tensor that goes on."""
+
+    def __init__(
+        self, rules: list[Rule], tape: Tape, numbering: Numbering, view: Callable[[int], Op]
+    ) -> None:
+        self._rules = rules
+        self._tape = tape
+        self._numbering = numbering
+        self._view = view
+        self._grad_was_on = torch.is_grad_enabled()
+        self._instead: dict[int, tuple[Tensor, Tensor]] = {}  # by id: what the model still holds, and the new
+        self._newest: dict[int, tuple[Tensor, Tensor]] = {}  # the same, of the call that is being recorded
+        self._shared: set[int] = set()  # ids of tensors whose memory others see, as the call writes into them
+        self._num_added = 0  # nodes that stand in no unedited pass
+        self.done: list[tuple[int, Rule]] = []
+        for rule in rules:
+            rule.num_done = 0
+
+    # --- ops and modules ------------------------------------------------------------------
+
+    def edit(self, op: int, tensor: Tensor) -> Tensor:
+        """The tensor that goes on from an op that was just recorded."""
+        return self._apply_all([rule for rule in self._rules if self._names(rule, op)], op, tensor)
+
+    def edit_module(self, address: str, pass_num: int, op: int, tensor: Tensor) -> Tensor:
+        """The tensor that goes on from a module; `op` is what made it."""
+        return self._apply_all(self.rules_of_module(address, pass_num), op, tensor)
+
+    def rules_of_module(self, address: str, pass_num: int) -> list[Rule]:
+        names = {address, f"{address}:{pass_num}"}
+        return [rule for rule in self._rules if not rule.selection.addresses.isdisjoint(names)]
+
+    def add_identity(self, op: int, tensor: Tensor, scope: Any) -> int:
+        """A node for what a module hands out, where the same tensor is used inside it as it was."""
+        self._num_added += 1
+        return self._tape.add_node(IDENTITY, (op,), tensor, scope, is_extra=True)
+
+    def _names(self, rule: Rule, op: int) -> bool:
+        if rule.selection.predicate is not None:
+            self._numbering.follow()
+            return bool(rule.selection.predicate(self._view(op)))
+        if rule.selection.everything:
+            return is_call(self._tape.records[op])
+        unedited = op - self._num_added  # where it stands in a pass without edits
+        if unedited in rule.selection.indices:
+            return True
+        expected = rule.planned.get(unedited)
+        if expected is None:
+            return False
+        found = Place.of(self._tape.records[op])
+        if found != expected:
+            raise CaptureError(
+                f"the edit of {rule.key!r} cannot be placed: where a {expected.layer_type} was expected the "
+                f"model now runs a {found.layer_type}. {WAY_CHANGED}"
+            )
+        return True
+
+    def _apply_all(self, rules: list[Rule], op: int, tensor: Tensor) -> Tensor:
+        new = tensor
+        for rule in rules:
+            new = self._apply(rule, op, new)
+        if new is tensor:
+            return tensor
+        if id(tensor) in self._shared:
+            # Others see this memory: they must see the edit too.
+            tensor.copy_(new)
+            self._tape.memory.note_version(tensor)
+            new = tensor
+        elif self._tape.knows(new):
+            new = new.view_as(new)  # a tensor that is another op's output, or a parameter, stays that
+        self._go_on_with(op, tensor, new)
+        return new
+
+    def _apply(self, rule: Rule, op: int, tensor: Tensor) -> Tensor:
+        # A function may write into what it is given, which must reach nothing else.
+        given = tensor.clone()
+        version = version_of(given)
+        try:
+            new = rule.apply(given)
+        except Exception as error:
+            shape = tuple(shape_of(tensor))
+            error.add_note(f"torcheer: raised by {rule.name}, the edit of {rule.key!r}, on shape {shape}")
+            raise
+        _check(rule, tensor, new)
+        if op not in self._tape.unedited:
+            with torch.no_grad():
+                self._tape.unedited[op] = private_copy(tensor).detach()
+            self._tape.edited_at[op] = len(self._tape.records)
+        self.done.append((op, rule))
+        self._warn_of_gradients(rule, op)
+        return tensor if new is given and version_of(given) == version else new
+
+    def _warn_of_gradients(self, rule: Rule, op: int) -> None:
+        record = self._tape.records[op]
+        if self._grad_was_on and (not torch.is_grad_enabled() or is_in_script(record.site)):
+            self._tape.warnings.append(
+                f"no gradient flows through the edit of {rule.key!r}: grad is off where it runs, as inside a "
+                "custom Function, a script or no_grad()."
+            )
+        elif self._grad_was_on and is_checkpointed(record):
+            self._tape.warnings.append(
+                f"the edit of {rule.key!r} is inside a checkpoint: backward computes that part again without "
+                "it, so that gradients through this pass are not those of the edited model."
+            )
+
+    def _go_on_with(self, op: int, old: Tensor, new: Tensor) -> None:
+        record = self._tape.records[op]
+        self._newest[id(old)] = (old, new)
+        wrote = record.context is not None and record.context.num_targets > 0
+        if (wrote or not is_call(record)) and new is not old:
+            # The model holds the old tensor too, having written into it or brought it along.
+            for key, (held, now) in self._instead.items():
+                if now is old:
+                    self._instead[key] = (held, new)
+            self._instead[id(old)] = (old, new)
+        self._tape.replace(op, old, new)
+
+    # --- around a call -----------------------------------------------------------------------
+
+    def begin_call(self) -> None:
+        self._newest.clear()
+        self._shared.clear()
+
+    def will_write(self, target: Tensor, others: list[int]) -> None:
+        """The call that is about to run writes into a tensor: others may see its memory, or it may stay."""
+        if others or self._tape.is_registered(target):
+            self._shared.add(id(target))
+
+    def swapped(self, value: Any, *, into_objects: bool = False) -> Any:
+        """The same with the edited tensors in the place of those that the model still holds."""
+        return swap_tensors(value, self._instead, into_objects=into_objects) if self._instead else value
+
+    def swapped_output(self, value: Any) -> Any:
+        """The output of the call that was just recorded, as it was edited."""
+        return swap_tensors(value, self._newest, into_objects=True) if self._newest else value
+
+
+WAY_CHANGED = (
+    "An edit before it, or another input, changed the way through the model: name the layer by its module "
+    "address or by a function of an op, which are looked at as the model runs."
+)
+
+
+def _check(rule: Rule, tensor: Tensor, new: Any) -> None:
+    if not isinstance(new, Tensor):
+        raise InputError(
+            f"the edit of {rule.key!r} must return a tensor, and {rule.name} returned {type(new).__name__}."
+        )
+    for what, of in (
+        ("shape", lambda t: tuple(shape_of(t))),
+        ("dtype", lambda t: t.dtype),
+        ("device", lambda t: t.device),
+    ):
+        expected, found = of(tensor), of(new)
+        if expected != found:
+            raise InputError(
+                f"the edit of {rule.key!r} must keep the {what} of the output, {expected}, and {rule.name} "
+                f"returned {found}."
+            )

@@ -1,0 +1,1 @@
+"""Look at the values of a pass: faults, statistics, two passes compared."""

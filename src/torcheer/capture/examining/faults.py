@@ -1,0 +1,47 @@
+"""Find the first op of a pass that made NaN or Inf."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torcheer.capture.examining.backward_faults import first_in_backward
+from torcheer.capture.examining.findings import Fault, Range
+from torcheer.capture.examining.forward_faults import ForwardSearch
+from torcheer.capture.examining.readable import is_on_meta
+from torcheer.errors import InputError
+
+if TYPE_CHECKING:
+    from torcheer.capture.history import ModelHistory
+
+__all__ = ["Fault", "Range", "first_nonfinite"]
+
+
+def first_nonfinite(history: ModelHistory, *, deliberate: bool = False) -> Fault | None:
+    """The first op that made NaN or Inf: in the forward, and where that is finite in the backward.
+
+    An op made NaN when none of its inputs and parameters had any, and Inf when they were all finite. Minus
+    infinity that was put in on purpose, as an argument of an op or as an additive mask of zeros and
+    minus infinity, is no fault unless `deliberate` is set; a NaN that comes of it is.
+    """
+    search = ForwardSearch(history, deliberate)
+    fault = search.run()
+    if fault is not None:
+        return fault
+    fault = first_in_backward(history)
+    if fault is None and search.num_seen == 0 and not _has_gradients(history):
+        raise InputError(_why_nothing_is_seen(history))
+    # A parameter that holds NaN in a place that was not used is worth a word when all else is well.
+    return fault or search.harmless
+
+
+def _has_gradients(history: ModelHistory) -> bool:
+    return any(op.grad_contents is not None for op in history)
+
+
+def _why_nothing_is_seen(history: ModelHistory) -> str:
+    if is_on_meta(history):
+        return "tensors on the meta device have no values to look at: run the model on real ones."
+    return (
+        "no value of this pass was saved as it was, so there is nothing to look at: capture with "
+        "layers_to_save='all' and without activation_postfunc."
+    )

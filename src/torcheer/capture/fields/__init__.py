@@ -1,0 +1,1 @@
+"""Which elements can reach which: receptive and projective fields."""

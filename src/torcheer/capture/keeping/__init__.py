@@ -1,0 +1,1 @@
+"""A pass in a file."""

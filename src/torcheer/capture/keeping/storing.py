@@ -1,0 +1,114 @@
+"""Write a pass to one file: its structure as JSON, its values as tensors, all of it a safetensors file."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
+
+import torch
+
+from torcheer.capture.keeping.keptvalues import KeptValues
+from torcheer.capture.keeping.progress import Progress
+from torcheer.capture.keeping.stored import MAX_STRUCTURE_BYTES, METADATA_KEY, STRUCTURE, VERSION
+from torcheer.capture.keeping.storedtape import StoredTape
+from torcheer.capture.keeping.tensorfile import Piece, TensorFile, write_tensors
+from torcheer.capture.keeping.undisturbed import undisturbed
+from torcheer.capture.keeping.writing import StructureWriter, as_json
+from torcheer.errors import InputError
+from torcheer.graph.sizes import readable_bytes
+
+if TYPE_CHECKING:
+    from torcheer.capture.history import ModelHistory
+
+METADATA = {"format": "pt", METADATA_KEY: str(VERSION)}
+
+
+def save_history(history: ModelHistory, path: str | os.PathLike[str]) -> None:
+    """Write a pass to a file. The file is there when it is whole; until then an older one stays as it was."""
+    target = _target(path)
+    with undisturbed():
+        _save(history, target)
+    _sync_folder(os.path.dirname(target))
+
+
+def _save(history: ModelHistory, target: str) -> None:
+    tape = history._tape
+    pieces = _pieces_of(tape.file) if isinstance(tape, StoredTape) else _pieces(history)
+    temporary = f"{target}.{secrets.token_hex(4)}.partial"
+    try:
+        with _created(temporary) as file, Progress(pieces) as progress:
+            write_tensors(file, pieces, METADATA, progress.add)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, OSError):
+            error.add_note(f"torcheer: the history was not saved; what was at {target} is as it was.")
+        raise
+
+
+def _target(path: str | os.PathLike[str]) -> str:
+    """Where the file goes, once it is clear that it can go there."""
+    try:
+        target = os.path.realpath(os.fsdecode(path))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"a history is saved to a path such as 'pass.safetensors', not to {path!r}."
+        ) from None
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to save a history in", folder)
+    if os.path.isdir(target):
+        raise IsADirectoryError(errno.EISDIR, "a history is saved to a file, and this is a folder", target)
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise InputError(f"{target} is no ordinary file: name one that may be replaced by the history.")
+    return target
+
+
+def _created(path: str) -> BinaryIO:
+    # Not by tempfile: the file is to have the usual permissions.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    return open(os.open(path, flags, 0o666), "wb", buffering=1 << 16)
+
+
+def _sync_folder(folder: str) -> None:
+    """So that the new name, too, outlives a power cut; not every system lets one."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _pieces_of(file: TensorFile) -> Sequence[Piece]:
+    """A pass that was loaded is written as it stands in its file."""
+    pieces = []
+    for name in file.names:
+        file_type, shape = file.types[name]
+        size = file.num_bytes(name)
+        make = partial(file.read, name)
+        pieces.append(Piece(name=name, file_type=file_type, shape=shape, num_bytes=size, make=make))
+    return pieces
+
+
+def _pieces(history: ModelHistory) -> Sequence[Piece]:
+    values = KeptValues(history)
+    text = as_json(StructureWriter(history, values).structure())
+    # Blanks at its end, so that what follows it is aligned.
+    text += b" " * (-(len(text) + sum(piece.num_bytes for piece in values.pieces)) % 8)
+    if len(text) > MAX_STRUCTURE_BYTES:
+        raise InputError(
+            f"the structure of this pass takes {readable_bytes(len(text))}, and "
+            f"{readable_bytes(MAX_STRUCTURE_BYTES)} is the limit: stop the pass earlier, with stop_after."
+        )
+    make = partial(torch.frombuffer, bytearray(text), dtype=torch.uint8)
+    structure = Piece(name=STRUCTURE, file_type="U8", shape=(len(text),), num_bytes=len(text), make=make)
+    return [*values.pieces, structure]

@@ -227,9 +227,6 @@ class Catcher(TorchFunctionMode):
             changed.append(
                 (target, tape.memory.before_side_write(target, tape.find(target, Use(self.scope, site))))
             )
-        if tape.editor is not None:
-            for target, others in changed:
-                tape.editor.will_write(target, others)
         if trait.exposes:
             for target in (a for a in args if isinstance(a, Tensor)):
                 tape.memory.expose(target)

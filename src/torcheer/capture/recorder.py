@@ -172,6 +172,7 @@ class Recorder:
             scope.drill = None
         given = output
         if self.tape.editor is not None:
+            self.tape.editor.begin_call()
             output = self.tape.editor.swapped(output, into_objects=True)
         index = self.tape.owner.get(id(output))
         outputs: list[tuple[int, Tensor]]

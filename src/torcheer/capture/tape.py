@@ -209,6 +209,9 @@ class Tape:
     def _after_writes(self, index: int, writes: list[Write], tensor: Tensor, use: Use) -> int:
         """A node that says: this tensor's memory was written through another one."""
         ops = tuple(write.op for write in writes)
+        if self.editor is not None:
+            for op in ops:
+                self.editor.write(op)
         if index >= 0 and self.records[index].trait is BUFFER:
             context = Context(note="a buffer that another op updated on the side")
             return self._add_node(BUFFER, ops, tensor, use, context, address=self.addresses[index])

@@ -48,7 +48,7 @@ class Editor:
         self._grad_was_on = torch.is_grad_enabled()
         self._instead: dict[int, tuple[Tensor, Tensor]] = {}  # by id: what the model still holds, and the new
         self._newest: dict[int, tuple[Tensor, Tensor]] = {}  # the same, of the call that is being recorded
-        self._shared: set[int] = set()  # ids of tensors whose memory others see, as the call writes into them
+        self._unwritten: dict[int, tuple[Tensor, Tensor]] = {}  # by op: memory that shows no edit yet
         self._num_added = 0  # nodes that stand in no unedited pass
         self.done: list[tuple[int, Rule]] = []
         for rule in rules:
@@ -99,8 +99,8 @@ class Editor:
             new = self._apply(rule, op, new)
         if new is tensor:
             return tensor
-        if id(tensor) in self._shared:
-            # Others see this memory: they must see the edit too.
+        if self._tape.is_registered(tensor) and self._wrote(op):
+            # A buffer that the model writes stays after the pass: it gets the edit too.
             tensor.copy_(new)
             self._tape.memory.note_version(tensor)
             new = tensor
@@ -144,7 +144,9 @@ class Editor:
     def _go_on_with(self, op: int, old: Tensor, new: Tensor) -> None:
         record = self._tape.records[op]
         self._newest[id(old)] = (old, new)
-        wrote = record.context is not None and record.context.num_targets > 0
+        wrote = self._wrote(op)
+        if wrote and new is not old:
+            self._unwritten[op] = (old, new)
         if (wrote or not is_call(record)) and new is not old:
             # The model holds the old tensor too, having written into it or brought it along.
             for key, (held, now) in self._instead.items():
@@ -153,16 +155,30 @@ class Editor:
             self._instead[id(old)] = (old, new)
         self._tape.replace(op, old, new)
 
+    def _wrote(self, op: int) -> bool:
+        context = self._tape.records[op].context
+        return context is not None and context.num_targets > 0
+
+    def write(self, op: int) -> None:
+        """Another tensor on memory that an edited op wrote is about to be read: it must show the edit."""
+        old, new = self._unwritten.pop(op, (None, None))
+        if old is None or new is None:
+            return
+        self._tape.memory.before_write(old)
+        old.copy_(new)
+        # From here on the old tensor is the edited one, for those who hold either.
+        self._tape.replace(op, new, old)
+        self._instead = {
+            key: (held, old if now is new else now)
+            for key, (held, now) in self._instead.items()
+            if held is not old
+        }
+        self._instead[id(new)] = (new, old)
+
     # --- around a call -----------------------------------------------------------------------
 
     def begin_call(self) -> None:
         self._newest.clear()
-        self._shared.clear()
-
-    def will_write(self, target: Tensor, others: list[int]) -> None:
-        """The call that is about to run writes into a tensor: others may see its memory, or it may stay."""
-        if others or self._tape.is_registered(target):
-            self._shared.add(id(target))
 
     def swapped(self, value: Any, *, into_objects: bool = False) -> Any:
         """The same with the edited tensors in the place of those that the model still holds."""
@@ -170,7 +186,11 @@ class Editor:
 
     def swapped_output(self, value: Any) -> Any:
         """The output of the call that was just recorded, as it was edited."""
-        return swap_tensors(value, self._newest, into_objects=True) if self._newest else value
+        if not self._newest:
+            return value
+        value = swap_tensors(value, self._newest, into_objects=True)
+        self._newest.clear()
+        return value
 
 
 WAY_CHANGED = (

@@ -33,7 +33,6 @@ _MIXES = frozenset(
     ).split()
 )
 _SATURATES = frozenset(["softmax", "log_softmax"])  # what was masked comes out as a constant
-_SATURATES = frozenset(["softmax", "log_softmax"])  # what was masked comes out as a constant
 _CUTS = frozenset(
     (
         "pad constant_pad_nd tril triu setitem fill zero index_fill masked_fill diag_embed "

@@ -6,12 +6,19 @@ import sys
 import torcheer
 
 PUBLIC_NAMES = [
+    "AtenCall",
+    "BackwardPass",
     "CaptureError",
+    "Comparison",
+    "Edit",
+    "Fault",
+    "Field",
     "FileFormatError",
     "InputError",
     "LayerNotFoundError",
     "ModelHistory",
     "Op",
+    "StatsTable",
     "Summary",
     "TorcheerError",
     "ValidationReport",

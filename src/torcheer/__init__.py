@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from torcheer.capture import patch_from as patch_from
     from torcheer.capture import summary as summary
     from torcheer.capture import validate_saved_activations as validate_saved_activations
+    from torcheer.capture.aten import AtenCall
+    from torcheer.capture.backward.passes import BackwardPass
+    from torcheer.capture.editing.editor import Edit
     from torcheer.capture.examining.comparing import compare as compare
+    from torcheer.capture.examining.comparison import Comparison
+    from torcheer.capture.examining.findings import Fault
+    from torcheer.capture.examining.statistics import StatsTable
+    from torcheer.capture.fields.fields import Field
     from torcheer.capture.keeping.loading import load_history as load_history
     from torcheer.errors import (
         CaptureError,
@@ -29,12 +36,19 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AtenCall",
+    "BackwardPass",
     "CaptureError",
+    "Comparison",
+    "Edit",
+    "Fault",
+    "Field",
     "FileFormatError",
     "InputError",
     "LayerNotFoundError",
     "ModelHistory",
     "Op",
+    "StatsTable",
     "Summary",
     "TorcheerError",
     "ValidationReport",
@@ -49,6 +63,13 @@ __all__ = [
 # Loaded on first use: `import torcheer` does not import torch.
 _HOMES = {
     **{name: "torcheer.errors" if name.endswith("Error") else "torcheer.capture" for name in __all__},
+    "AtenCall": "torcheer.capture.aten",
+    "BackwardPass": "torcheer.capture.backward.passes",
+    "Comparison": "torcheer.capture.examining.comparison",
+    "Edit": "torcheer.capture.editing.editor",
+    "Fault": "torcheer.capture.examining.findings",
+    "Field": "torcheer.capture.fields.fields",
+    "StatsTable": "torcheer.capture.examining.statistics",
     "compare": "torcheer.capture.examining.comparing",
     "load_history": "torcheer.capture.keeping.loading",
 }

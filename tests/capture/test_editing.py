@@ -703,6 +703,7 @@ class ThroughViews(Tapped):
         flat = y.view(-1)
         y[:, 0].add_(1)
         y.mul_(2)
+        y -= 1
         return self.second(y) + flat.view(3, 4)
 
 
@@ -713,10 +714,11 @@ def test_an_edit_of_a_write_shows_wherever_the_memory_is_seen(options: dict[str,
 
     y = model.first(x)
     y = clamped(torch.cat([steered(y[:, :1] + 1), y[:, 1:]], 1) * 2)
-    by_hand = model.second(y) + y
+    by_hand = model.second(y - 1) + (y - 1)
     output = history[-1].tensor_contents
     assert torch.equal(output, by_hand)
     if not options:
+        assert torch.equal(history["mul_1"].tensor_contents, y)
         ours, theirs = finished(model, x, output), finished(model, x, by_hand)
         assert all(map(torch.allclose, ours.grads, theirs.grads))
         assert history.validate(), str(history.validate())
@@ -1078,7 +1080,7 @@ def raising(t: Tensor) -> Tensor:
         ({-99: ablated}, tl.LayerNotFoundError, "there is no op -99"),
         ({1.5: ablated}, tl.InputError, "not 1.5"),
         ({nn.ReLU(): ablated}, tl.InputError, "address"),
-        ({"relu_1": 0}, tl.InputError, "must be a function from a tensor to a tensor, not 0"),
+        ({"relu_1": 0}, tl.InputError, "must be a tensor or a function of a tensor, not 0"),
         (ablated, tl.InputError, "edit must be a dict"),
         ("relu_1", tl.InputError, "edit must be a dict"),
         ([("relu_1",)], tl.InputError, "list of pairs"),

@@ -123,12 +123,19 @@ def alike(a: Any, b: Any) -> bool:
     return type(a) is type(b) and (bool(a == b) or (a != a and b != b))
 
 
+def asked(history: tl.ModelHistory, name: str) -> Any:
+    try:
+        return getattr(history, name)
+    except InputError as error:
+        return str(error)
+
+
 def assert_same_pass(loaded: tl.ModelHistory, history: tl.ModelHistory) -> None:
     assert str(loaded) == str(history)
     assert repr(loaded) == repr(history)
     assert str(summarise(loaded)) == str(summarise(history))
     for name in properties(tl.ModelHistory):
-        found = list(differences(getattr(history, name), getattr(loaded, name), name))
+        found = list(differences(asked(history, name), asked(loaded, name), name))
         assert not found, found[:3]
     names = properties(tl.Op)
     for i in range(history.num_tensors_total):
@@ -472,7 +479,7 @@ def test_nothing_is_read_until_a_value_is_asked_for(reads: list[str], postfunc: 
 
     print(loaded, repr(loaded), loaded.to_pandas(), loaded._repr_html_(), summarise(loaded))
     for name in properties(tl.ModelHistory):
-        getattr(loaded, name)
+        asked(loaded, name)
     for op in loaded:
         for name in set(properties(tl.Op)) - {"tensor_contents", "func_rng_state"}:
             getattr(op, name)
@@ -523,6 +530,7 @@ def test_a_value_is_read_once_for_as_long_as_it_is_held(reads: list[str], tmp_pa
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files")
 def test_the_file_is_closed_when_the_history_is_gone(tmp_path: Path) -> None:
+    gc.collect()
     before = len(os.listdir("/proc/self/fd"))
     loaded = kept(of(lambda x: x.relu(), torch.ones(2)), tmp_path)
     assert len(os.listdir("/proc/self/fd")) == before + 1

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
+from torcheer.capture.memory import shape_of
 from torcheer.graph.sizes import readable_seconds
 
 Shape = tuple[int, ...]
@@ -30,21 +34,42 @@ class AtenCall:
         return f"{self.name}.{self.overload}({inputs}) -> {outputs}  {readable_seconds(self.seconds)}"
 
 
-class AtenWatcher(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Sees the calls between `begin` and `end`. What we do ourselves lies outside."""
+class AtenWatcher:
+    """Sees the calls between `begin` and `end`. What we do ourselves lies outside.
 
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._open: list[list[AtenCall]] = []
+    Several may watch the same calls, as two histories do where their passes share a parameter; so there is
+    one mode a thread, which is on while anybody watches.
+    """
 
-    def begin(self) -> None:
-        self._open.append([])
-        self.__enter__()  # type: ignore[no-untyped-call]
+    def begin(self) -> list[AtenCall]:
+        """Start a list of calls; give it to `end`."""
+        calls: list[AtenCall] = []
+        if _thread.lists and not _thread.is_on():
+            _thread.lists.clear()  # a backward pass that raised: torch has taken the mode away
+        if not _thread.lists:
+            _thread.mode.__enter__()  # type: ignore[no-untyped-call]
+        _thread.lists.append(calls)
+        return calls
 
-    def end(self) -> tuple[AtenCall, ...]:
-        self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
-        return tuple(self._open.pop())
+    def end(self, calls: list[AtenCall]) -> tuple[AtenCall, ...]:
+        if any(one is calls for one in _thread.lists):
+            _thread.lists = [one for one in _thread.lists if one is not calls]
+            if not _thread.lists:
+                _thread.mode.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        return tuple(calls)
 
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """What runs inside is our own doing, whoever watches."""
+    lists, _thread.lists = _thread.lists, []
+    try:
+        yield
+    finally:
+        _thread.lists = lists
+
+
+class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         started = perf_counter()
         out = func(*args, **(kwargs or {}))
@@ -57,8 +82,23 @@ class AtenWatcher(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 output_shapes=_shapes(out),
                 seconds=seconds,
             )
-        self._open[-1].append(call)
+        for calls in _thread.lists:
+            calls.append(call)
         return out
+
+
+class _Thread(threading.local):
+    """What is being watched in one thread."""
+
+    def __init__(self) -> None:
+        self.mode = _Mode()  # type: ignore[no-untyped-call]
+        self.lists: list[list[AtenCall]] = []
+
+    def is_on(self) -> bool:
+        return any(mode is self.mode for mode in _get_current_dispatch_mode_stack())
+
+
+_thread = _Thread()
 
 
 def _shapes(value: Any) -> tuple[Shape, ...]:
@@ -69,7 +109,7 @@ def _shapes(value: Any) -> tuple[Shape, ...]:
 
 def _collect(value: Any, into: list[Shape]) -> None:
     if isinstance(value, Tensor):
-        into.append(() if value.is_nested else tuple(value.shape))
+        into.append(tuple(shape_of(value)))
     elif isinstance(value, tuple | list):
         for item in value:
             _collect(item, into)

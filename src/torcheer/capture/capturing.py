@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from torcheer.capture.backward.edges import EdgesTaken
+from torcheer.capture.drill import is_scripted
 from torcheer.capture.editing.editor import WAY_CHANGED, Editor
 from torcheer.capture.editing.rules import Place, Rule
 from torcheer.capture.history import ModelHistory
@@ -82,13 +83,17 @@ def plan_edits(model: nn.Module, walk: ModelWalk, order: Order, call: Call) -> b
         keep_arguments=False,
         keep_unsaved=True,
     )
-    for copy_all in (False, True):
+    copy_all = False
+    # A script is compiled anew when it has run once, and may show other ops then.
+    num_runs = 2 if any(is_scripted(module) for _, module in walk.modules) else 1
+    while num_runs:
         planning = Capture(model, ModelWalk(walk.root), everything, copy_all=copy_all)
         with same_random_state_after(), same_model_after(model):
             history = planning.run(copy_of_tensors(call))
             put_parameters_back(history)
-        if not planning.surprises:
-            break
+        num_runs -= 1
+        if planning.surprises and not copy_all:
+            copy_all, num_runs = True, max(num_runs, 1)
     records = history._tape.records
     for rule in order.edits:
         if rule.needs_plan:
@@ -158,7 +163,7 @@ class Capture:
             return self._followed(history)
         except BaseException as error:
             # The model's own exception stays what it is, with the pass so far on it.
-            history = self._finish(f"{type(error).__name__}: {error}")
+            history = self._followed(self._finish(f"{type(error).__name__}: {error}"))
             try:
                 error.history = history  # type: ignore[attr-defined]
                 where = history.layer_labels[-1] if len(history) else "the start"
@@ -185,7 +190,6 @@ class Capture:
         if self._was_lazy:
             self._walk = ModelWalk(self._walk.root)  # the pass has made its parameters
         history = self._make_history(error)
-        tape.unedited = {op: value for op, value in tape.unedited.items() if history._is_saved(op)}
         tape.finish()
         self._let_go()
         # From here on nothing of ours holds the model.
@@ -196,6 +200,7 @@ class Capture:
     def _let_go(self) -> None:
         """A history must be freed as soon as nobody holds it: these point back here."""
         self._saver = self._editor = self._history = None
+        self._recorder.let_go()
 
     def _make_history(self, error: str = "") -> ModelHistory:
         params = [param for _, param in self._walk.params.values()]
@@ -215,7 +220,7 @@ class Capture:
             start_state=self._start_state,
             call=self._call,
             old_attributes=tuple(changed_attributes(self._attributes)),
-            output=None if self._order.gradients.is_empty and not self._keeps_all else self._output,
+            output=self._output,
             device=self._order.treatment.device,
             edits=() if self._editor is None else tuple(self._editor.done),
         )
@@ -247,7 +252,11 @@ class Capture:
         """Every edit must have found its layers: all that bear its name now, and no others."""
         for rule in self._order.edits:
             done = {op for op, other in history._facts.edits if other is rule}
-            if not done and rule.selection.predicate is None:
+            if not done and rule.selection.predicate is not None:
+                history._tape.warnings.append(
+                    f"nothing was edited by {rule.name}: its key answered to no op."
+                )
+            elif not done:
                 if history.stopped_after is None:
                     check_selection(rule.selection, history, rule.from_end)
                 raise LayerNotFoundError(
@@ -258,7 +267,9 @@ class Capture:
                         else "."
                     )
                 )
-            if rule.needs_plan and not rule.selection.addresses and history.stopped_after is None:
+            # An added node shifts full labels, which are those of a pass without edits.
+            is_plain = not rule.selection.addresses and not history._tape.extras
+            if rule.needs_plan and is_plain and history.stopped_after is None:
                 self._check_plan(rule, done - rule.selection.indices, rule.ops_in(history), history)
 
     def _check_plan(self, rule: Rule, done: set[int], named: set[int], history: ModelHistory) -> None:
@@ -271,7 +282,7 @@ class Capture:
 
 def check_selection(selection: Selection, history: ModelHistory, from_end: tuple[int, ...] = ()) -> None:
     """Raise LayerNotFoundError for a key that no layer of a pass answers to."""
-    for key in (*sorted(selection.labels), *sorted(selection.addresses)):
+    for key in (*sorted(selection.labels), *sorted(selection.addresses), *sorted(selection.names)):
         history._lookup.find(key)
     for part in sorted(selection.parts):
         history._lookup.find_all(part)

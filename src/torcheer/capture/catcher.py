@@ -268,13 +268,12 @@ class Catcher(TorchFunctionMode):
         """The call itself, and what it was made of where that is wanted."""
         if self.aten is None:
             return trait.func(*args, **kwargs), ()
-        self.aten.begin()
-        calls: tuple[AtenCall, ...] = ()
+        calls = self.aten.begin()
         try:
             out = trait.func(*args, **kwargs)
         finally:
-            calls = self.aten.end()
-        return out, calls
+            self.aten.end(calls)
+        return out, tuple(calls)
 
     def is_away(self) -> bool:
         """Whether this thread is busy with something else than the pass."""

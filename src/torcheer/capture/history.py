@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from torcheer.capture.aten import AtenWatcher
+from torcheer.capture.aten import AtenCall, AtenWatcher
 from torcheer.capture.backward.gradgraph import GradGraph
-from torcheer.capture.backward.gradients import GradientLog, backward_passes, check_loss, grad_nodes
-from torcheer.capture.backward.passes import BackwardPass, GradNode
+from torcheer.capture.backward.gradients import GradientLog
+from torcheer.capture.backward.passes import BackwardGraph, BackwardPass
+from torcheer.capture.backward.reading import backward_passes, check_loss, grad_nodes
 from torcheer.capture.backward.recomputing import Recomputation
 from torcheer.capture.checking.validation import ValidationReport, validate_history
 from torcheer.capture.editing.editor import Edit
@@ -48,7 +51,13 @@ class ModelHistory(RecordedPass):
 
     @property
     def output(self) -> Any:
-        """What the model returned, to make a loss of. Kept when all values are, or gradients are wanted."""
+        """What the model returned. None for a pass that ended early.
+
+        A file has the tensors of it and not their nesting: of a loaded pass only a single tensor is given.
+        """
+        outputs = self._structure.outputs
+        if self._tape.was_loaded and len(outputs) == 1 and self._tape.addresses.get(outputs[0]) == "output":
+            return self._saved_value(outputs[0])
         return self._facts.output
 
     def log_backward(
@@ -70,9 +79,10 @@ class ModelHistory(RecordedPass):
             self._follow_gradients(Selection(everything=True))
         assert self._gradients is not None
         check_loss(loss, self._gradients)
+        num_before = len(self._gradients.passes)
         with self._gradients.following(loss):
             torch.autograd.backward(loss, gradient, retain_graph, create_graph, inputs=inputs)
-        return self.backward_passes[-1]
+        return backward_passes(self._gradients, self._label, num_before)[0]
 
     def _follow_gradients(self, wanted: Selection) -> None:
         """From now on, keep what backward passes bring."""
@@ -88,10 +98,16 @@ class ModelHistory(RecordedPass):
         return [] if self._gradients is None else backward_passes(self._gradients, self._label)
 
     @property
-    def backward_graph(self) -> list[GradNode]:
+    def backward_graph(self) -> BackwardGraph:
         """The autograd nodes that the pass left, whether they have run or not."""
-        nodes = [] if self._gradients is None else grad_nodes(self._gradients, self._label)
-        return [node for node in nodes if node.layer or node.param]
+        graph = self._grad_graph if self._gradients is None else self._gradients.graph
+        return BackwardGraph(node for node in grad_nodes(graph, self._label) if node.layer or node.param)
+
+    @cached_property
+    def _grad_graph(self) -> GradGraph:
+        if not self._tape.keep_all:
+            raise InputError("the backward graph was not kept: capture with save_gradients=True.")
+        return GradGraph(self._tape)
 
     @property
     def param_grads(self) -> dict[str, Tensor]:
@@ -104,7 +120,15 @@ class ModelHistory(RecordedPass):
     def saved_for_backward_bytes(self) -> int:
         """Memory that autograd keeps for backward, each piece once, parameters not counted."""
         saved = [tensor for node in self.backward_graph for tensor in node.saved if not tensor.param]
-        return sum({tensor.memory: tensor.memory_bytes for tensor in saved}.values())
+        largest: dict[int, int] = {}
+        for tensor in saved:
+            largest[tensor.memory] = max(tensor.memory_bytes, largest.get(tensor.memory, 0))
+        return sum(largest.values())
+
+    @property
+    def aten_calls(self) -> list[AtenCall]:
+        """All ATen calls of the forward pass, in order. Needs `level='aten'`."""
+        return [call for _, calls in sorted((self._tape.aten or {}).items()) for call in calls]
 
     # --- edits -------------------------------------------------------------------------------
 
@@ -141,11 +165,13 @@ class ModelHistory(RecordedPass):
 
         return ops_between(self, start, end)
 
-    def receptive_field(self, layer: int | str, unit: int | Sequence[int] | None = None) -> Field:
-        """Which elements of the inputs can reach a unit of a layer."""
+    def receptive_field(
+        self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
+    ) -> Field:
+        """Which elements of the inputs, or of an earlier layer, can reach a unit of a layer."""
         from torcheer.capture.fields.fields import receptive_field
 
-        return receptive_field(self, layer, unit)
+        return receptive_field(self, layer, unit, onto)
 
     def projective_field(
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
@@ -162,6 +188,7 @@ class ModelHistory(RecordedPass):
         """
         from torcheer.capture.examining.statistics import layer_stats
 
+        self._need_values()
         return layer_stats(self, of, by_pass=by_pass)
 
     def first_nonfinite(self, *, deliberate: bool = False) -> Fault | None:
@@ -171,7 +198,20 @@ class ModelHistory(RecordedPass):
         """
         from torcheer.capture.examining.faults import first_nonfinite
 
-        return first_nonfinite(self, deliberate=deliberate)
+        self._need_values()
+        fault = first_nonfinite(self, deliberate=deliberate)
+        unseen = self.num_tensors_total - self.num_tensors_saved
+        if fault is None and unseen:
+            num_ops = self.num_tensors_total
+            text = (
+                f"nothing was found, but {unseen} of {num_ops} values were not saved, and not looked at."
+            )
+            warnings.warn(text, stacklevel=2)
+        return fault
+
+    def _need_values(self) -> None:
+        if self.is_shape_only:
+            raise InputError("this pass is shape-only: it ran on meta or fake tensors, which have no values.")
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the pass to one file, for `tl.load_history` to open without the model."""
@@ -192,6 +232,11 @@ class ModelHistory(RecordedPass):
         except ImportError as error:
             raise InputError("to_pandas needs pandas: pip install torcheer[pandas]") from error
         return pandas.DataFrame([_row(op) for op in self.layer_list], columns=list(_COLUMNS))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            "a history is not pickled or copied: use history.save(path) and tl.load_history(path)."
+        )
 
     def __str__(self) -> str:
         return describe_pass(self)  # type: ignore[arg-type]

@@ -100,6 +100,13 @@ def copy_of_containers(call: Call) -> Call:
         return call
 
 
+def copy_of_input(value: Tensor, like: Tensor) -> Tensor:
+    """A copy of an input that a model may do with what it may do with the input itself."""
+    copy = value.detach().clone().requires_grad_(like.requires_grad)
+    # A leaf that requires grad must not be written into.
+    return copy if like.is_leaf else copy.clone()
+
+
 def copy_of_tensors(call: Call) -> Call:
     """The same call with tensors of its own, for a pass that may write into them."""
     again = copy_of_containers(call)
@@ -107,7 +114,7 @@ def copy_of_tensors(call: Call) -> Call:
 
     def copied(tensor: Tensor) -> Tensor:
         if id(tensor) not in copies:
-            copies[id(tensor)] = tensor.detach().clone().requires_grad_(tensor.requires_grad)
+            copies[id(tensor)] = copy_of_input(tensor, tensor)
         return copies[id(tensor)]
 
     return Call(*map_tensors((again.args, again.kwargs), copied, into_objects=True))

@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from torcheer.capture.capturing import Order, capture
-from torcheer.capture.editing.rules import read_edits
+from torcheer.capture.editing.rules import Edits, read_edits
 from torcheer.capture.history import ModelHistory
-from torcheer.capture.inputs import bind, check_model, named_root
+from torcheer.capture.inputs import bind, check_model, input_tensors, named_root
 from torcheer.capture.saving import Selection, Treatment, select
 from torcheer.capture.state import seed_everything
 from torcheer.capture.walk import ModelWalk
@@ -24,7 +24,7 @@ _VIS_OPTIONS = ("none", "rolled", "unrolled")
 
 def log_forward_pass(
     model: nn.Module,
-    input_args: Any,
+    input_args: Any = None,
     input_kwargs: Mapping[str, Any] | None = None,
     *,
     layers_to_save: Any = "all",
@@ -38,7 +38,7 @@ def log_forward_pass(
     stop_after: int | str | None = None,
     save_gradients: Any = False,
     level: str = "op",
-    edit: Mapping[Any, Callable[[torch.Tensor], torch.Tensor]] | None = None,
+    edit: Edits | None = None,
 ) -> ModelHistory:
     """Run a forward pass and return every operation of it.
 
@@ -59,6 +59,7 @@ def log_forward_pass(
       name layers as in `layers_to_save`.
     - `level`: `'aten'` also records the ATen calls below each op and below each autograd node.
     - `edit`: `{layer: function}` replaces the output of a layer on its way by what the function makes of it.
+      A list of pairs will do too, and a tensor in the place of a function.
     """
     check_model(model)
     if vis_opt not in _VIS_OPTIONS:
@@ -68,8 +69,9 @@ def log_forward_pass(
     _check_options(input_kwargs, output_device, activation_postfunc, random_seed)
     call = bind(model, input_args, input_kwargs)
     walk = ModelWalk(named_root(model))
-    save = select(layers_to_save, walk, "layers_to_save")
-    stop = select(stop_after, walk, "stop_after")
+    inputs = [name for name, _ in input_tensors(walk.root, call)]
+    save = select(layers_to_save, walk, inputs, "layers_to_save")
+    stop = select(stop_after, walk, inputs, "stop_after")
     treatment = Treatment(
         postfunc=activation_postfunc, detach=detach_saved_tensors, device=str(output_device)
     )
@@ -81,9 +83,9 @@ def log_forward_pass(
         treatment=treatment,
         keep_arguments=save_function_args,
         keep_unsaved=keep_unsaved_layers,
-        gradients=_gradients_wanted(save_gradients, walk),
+        gradients=_gradients_wanted(save_gradients, walk, inputs),
         aten=level == "aten",
-        edits=tuple(read_edits(edit, walk)),
+        edits=tuple(read_edits(edit, walk, inputs)),
     )
     history = capture(model, walk, order, call)
     if vis_opt != "none":
@@ -94,10 +96,10 @@ def log_forward_pass(
     return history
 
 
-def _gradients_wanted(save_gradients: Any, walk: ModelWalk) -> Selection:
+def _gradients_wanted(save_gradients: Any, walk: ModelWalk, inputs: list[str]) -> Selection:
     if isinstance(save_gradients, bool) or save_gradients is None:
         return Selection(everything=bool(save_gradients))
-    return select(save_gradients, walk, "save_gradients")
+    return select(save_gradients, walk, inputs, "save_gradients")
 
 
 def _check_options(input_kwargs: Any, output_device: Any, activation_postfunc: Any, random_seed: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import torch
@@ -116,10 +116,12 @@ def _with_items(value: Any, changed: dict[Any, Any]) -> Any:
         names = getattr(value, "_fields", None) or range(len(value))
         items = [changed.get(name, item) for name, item in zip(names, value, strict=False)]
         return _like_tuple(value, items) if isinstance(value, tuple) else type(value)(items)
+    if isinstance(value, Mapping) and not isinstance(value, MutableMapping):
+        return {**value, **changed}  # it cannot be changed, nor perhaps copied
     again = copy.copy(value)
-    if isinstance(again, Mapping | list):
+    if isinstance(again, MutableMapping | list):
         for name, item in changed.items():
-            again[name] = item  # type: ignore[index]
+            again[name] = item
     else:
         for name, item in changed.items():
             object.__setattr__(again, name, item)

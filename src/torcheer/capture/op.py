@@ -156,7 +156,7 @@ class Op:
 
     @property
     def has_saved_grad(self) -> bool:
-        return self.grad_contents is not None
+        return self._history._has_grad(self.index)
 
     @property
     def grad_contents(self) -> Tensor | None:

@@ -11,7 +11,7 @@ from typing import Any, overload
 from torch import Tensor, nn
 
 from torcheer.capture.backward.gradients import GradientLog
-from torcheer.capture.memory import has_data
+from torcheer.capture.memory import has_data, storage_key
 from torcheer.capture.numbering import Numbering
 from torcheer.capture.op import Op
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Read, Tape
@@ -197,8 +197,8 @@ class RecordedPass:
         tape = self._tape
         if parent < 0:
             return tape.param_values.get(parent, tape.params[-parent - 1][1])
-        if reader is not None and reader < tape.edited_at.get(parent, 0) and parent in tape.unedited:
-            return tape.unedited[parent]
+        if reader is not None and reader < tape.edited_at.get(parent, 0):
+            return tape.unedited.get(parent)
         return tape.values[parent]
 
     # --- gradients -------------------------------------------------------------------------
@@ -207,9 +207,25 @@ class RecordedPass:
         log = self._gradients
         return None if log is None else log.summed(log.slots_of(op))
 
+    def _has_grad(self, op: int) -> bool:
+        log = self._gradients
+        return log is not None and log.has_any(log.slots_of(op))
+
     def _grads_by_pass(self, op: int) -> dict[int, Tensor]:
         log = self._gradients
         return {} if log is None else log.by_pass(log.slots_of(op))
+
+    @property
+    def num_backward_passes(self) -> int:
+        return 0 if self._gradients is None else len(self._gradients.passes)
+
+    @property
+    def num_grads_saved(self) -> int:
+        """How many ops have a gradient."""
+        if self._gradients is None:
+            return 0
+        arrived = {slot for one in self._gradients.passes for slot in one.grads}
+        return len({op for slot in arrived for op in self._gradients.graph.ops_at.get(slot, ())})
 
     # --- structure -----------------------------------------------------------------------
 
@@ -344,6 +360,26 @@ class RecordedPass:
     def tensor_fsize_total(self) -> int:
         """Bytes of all outputs, saved or not."""
         return sum(self._tape.meta(op).num_bytes for op in range(len(self._tape.records)))
+
+    @cached_property
+    def activation_bytes(self) -> int:
+        """Memory of all outputs, each piece once: what the pass takes if nothing is freed meanwhile.
+
+        Views take none of their own. Inputs, buffers and constants are not counted.
+        """
+        tape = self._tape
+        if not tape.keep_all:
+            raise InputError("memory is only known where all values are kept: layers_to_save='all'.")
+        pieces: dict[int, int] = {}
+        outside: set[int] = set()
+        for op, value in enumerate(tape.values):
+            key = None if value is None or op in tape.private else storage_key(value)
+            if key is None or value is None:
+                continue
+            if id(tape.records[op].trait) in NOT_CALLS and tape.records[op].trait is not OUTPUT:
+                outside.add(key)
+            pieces[key] = value.untyped_storage().nbytes()
+        return sum(size for key, size in pieces.items() if key not in outside)
 
     @property
     def num_tensors_saved(self) -> int:

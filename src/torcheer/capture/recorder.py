@@ -19,7 +19,7 @@ from torcheer.capture.drill import DispatchWatcher, is_scripted, uses_scripted_f
 from torcheer.capture.editing.editor import Editor
 from torcheer.capture.inputs import Call, input_tensors
 from torcheer.capture.nesting import map_tensors, swap_tensors, tensors_in
-from torcheer.capture.scopes import ModuleNames, Scope, module_hooks
+from torcheer.capture.scopes import ModuleNames, Scope, is_muted, module_hooks
 from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, Tape, Use
 from torcheer.capture.threads import recording_new_threads
 from torcheer.capture.walk import ModelWalk
@@ -40,7 +40,6 @@ class Recorder:
         self.names = ModuleNames(walk.address_of)
         self.base = Scope(None, "", type(walk.root).__name__, (), 0)
         self.elapsed_seconds = 0.0
-        self.notes: list[str] = []
         self._model = model
         self._root = walk.root
         self._walk = walk
@@ -127,11 +126,15 @@ class Recorder:
             sleep(0)
         return self._add(ThreadCatcher(self.tape, main.scope, _is_capturing))
 
+    def let_go(self) -> None:
+        """The pass is over: what is told of it points back to us."""
+        self._on_module_exit = None
+
     # --- modules ------------------------------------------------------------------
 
     def _enter(self, module: nn.Module, _args: Any) -> None:
         catcher = self._catchers.get(get_ident())
-        if catcher is None or id(module) in self._wrappers or catcher.is_away():
+        if catcher is None or id(module) in self._wrappers or catcher.is_away() or is_muted():
             return
         outer = catcher.scope
         if module is self._root and outer is self.base and not outer.started:
@@ -159,7 +162,7 @@ class Recorder:
     def _leave(self, module: nn.Module, _args: Any, output: Any) -> Any:
         """Called when a module ends; what it returns, if anything, goes on in the place of its output."""
         catcher = self._catchers.get(get_ident())
-        if catcher is None or id(module) in self._wrappers or catcher.is_away():
+        if catcher is None or id(module) in self._wrappers or catcher.is_away() or is_muted():
             return None
         scope = catcher.scope
         address = self.names.address(module)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.inputs import Call, copy_of_containers, named_root
+from torcheer.capture.inputs import Call, copy_of_containers, copy_of_input, named_root
 from torcheer.capture.nesting import map_leaves
 from torcheer.capture.state import restore_random_state, same_model_after, same_random_state_after
 from torcheer.capture.tape import BUFFER
@@ -63,7 +63,7 @@ def _put_buffers_back(history: ModelHistory, root: nn.Module) -> None:
             continue
         seen.add(address)
         owner_address, _, name = address.rpartition(".")
-        value = tape.values[op]
+        value = tape.unedited.get(op, tape.values[op])
         owner: Any = root
         for part in filter(None, owner_address.split(".")):
             owner = getattr(owner, part, None)
@@ -77,14 +77,18 @@ def _call_as_it_was(history: ModelHistory) -> Call:
     """The input as it was before the pass, also where the model wrote into it."""
     tape = history._tape
     call: Call = history._facts.call
-    originals = {id(tensor): tape.values[op] for op, tensor in tape.input_tensors.items()}
+    originals = {
+        id(tensor): tape.unedited.get(op, tape.values[op]) for op, tensor in tape.input_tensors.items()
+    }
 
     def fresh(leaf: Any) -> Any:
         value = originals.get(id(leaf)) if isinstance(leaf, Tensor) else None
-        if value is None:
-            return leaf
+        if value is None or value is leaf:
+            return leaf  # it was not written into
+        if value.requires_grad:
+            return value.clone()  # it hangs on the input itself
         # A pass that writes into its input must not write into what was saved.
-        return value.detach().clone().requires_grad_(leaf.requires_grad)
+        return copy_of_input(value, leaf)
 
     again = copy_of_containers(call)  # the kept one must stay as it is
     return Call(map_leaves(again.args, fresh), map_leaves(again.kwargs, fresh))

@@ -11,12 +11,12 @@ from torch import Tensor
 
 from torcheer.capture.memory import private_copy, storage_key
 from torcheer.capture.numbering import Numbering
+from torcheer.capture.scopes import muted
 from torcheer.capture.tape import Tape
 from torcheer.capture.walk import ModelWalk
 from torcheer.errors import InputError
 from torcheer.graph.naming import looks_like_label
 
-Key = int | str
 Predicate = Callable[[Any], bool]
 
 
@@ -34,11 +34,12 @@ class Selection:
     num_last: int = 0  # negative indices reach back this far
     labels: set[str] = field(default_factory=set)
     addresses: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)  # of inputs, outputs and buffers
     parts: set[str] = field(default_factory=set)
 
     @property
     def needs_labels(self) -> bool:
-        return bool(self.labels or self.parts or self.predicate)
+        return bool(self.labels or self.names or self.parts or self.predicate)
 
     @property
     def is_empty(self) -> bool:
@@ -49,6 +50,7 @@ class Selection:
             or self.num_last
             or self.labels
             or self.addresses
+            or self.names
             or self.parts
         )
 
@@ -56,7 +58,7 @@ class Selection:
         """`address`: of an input or a buffer, which can be asked for by its name."""
         if index in self.indices or (self.labels and not self.labels.isdisjoint(names)):
             return True
-        return any(part in names[0] or part == address for part in self.parts)
+        return address in self.names or any(part in names[0] for part in self.parts)
 
     def ops_in(self, history: Any) -> set[int]:
         """The ops that are meant, once the pass is over and every label is certain."""
@@ -81,8 +83,11 @@ class Selection:
         )
 
 
-def select(wanted: Any, walk: ModelWalk, what: str) -> Selection:
-    """Read `layers_to_save` or `stop_after`: 'all', 'none', keys of any kind, or a predicate."""
+def select(wanted: Any, walk: ModelWalk, inputs: Iterable[str], what: str) -> Selection:
+    """Read an option that names layers: 'all', 'none', keys of any kind, or a predicate.
+
+    `inputs` are the names of what the model is given.
+    """
     if wanted is None or (isinstance(wanted, str) and wanted == "none"):
         return Selection()
     if isinstance(wanted, str) and wanted == "all":
@@ -94,14 +99,15 @@ def select(wanted: Any, walk: ModelWalk, what: str) -> Selection:
     if not isinstance(keys, Iterable):
         raise InputError(f"{what} must be 'all', 'none', a list of layers or a function, not {wanted!r}.")
     addresses = walk.addresses
+    names = {*inputs, *(address for address, _ in walk.buffers.values())}
     for key in keys:
-        _add_key(selection, key, addresses, what)
+        _add_key(selection, key, addresses, names, what)
     return selection
 
 
-def _add_key(selection: Selection, key: Any, addresses: frozenset[str], what: str) -> None:
-    if isinstance(key, bool) or not isinstance(key, int | str):
-        raise InputError(f"{what} takes labels, module addresses and indices, not {key!r}.")
+def _add_key(selection: Selection, key: Any, addresses: frozenset[str], names: set[str], what: str) -> None:
+    if isinstance(key, bool) or not isinstance(key, int | str) or key == "":
+        raise InputError(f"{what} takes labels, module addresses, names and indices, not {key!r}.")
     if isinstance(key, int):
         if key >= 0:
             selection.indices.add(key)
@@ -111,6 +117,8 @@ def _add_key(selection: Selection, key: Any, addresses: frozenset[str], what: st
         selection.addresses.add(key)
     elif looks_like_label(key):
         selection.labels.add(key)
+    elif key in names or key == "output" or key.startswith("output."):
+        selection.names.add(key)
     else:
         selection.parts.add(key)
 
@@ -211,7 +219,7 @@ class Saver:
 
     def _treat(self, index: int, tensor: Tensor) -> None:
         try:
-            with torch.set_grad_enabled(torch.is_grad_enabled() and not self._treatment.detach):
+            with muted(), torch.set_grad_enabled(torch.is_grad_enabled() and not self._treatment.detach):
                 self.treated[index] = self._treatment.apply(tensor)
         except Exception as error:
             kind, shape = self._tape.records[index].trait.type, tuple(tensor.shape)
@@ -232,7 +240,8 @@ class Saver:
         if selection.everything:
             return True
         if selection.predicate is not None:
-            return bool(selection.predicate(self._view(index)))
+            with muted():
+                return bool(selection.predicate(self._view(index)))
         return selection.matches(index, names, self._tape.addresses.get(index))
 
     def save_again(self, index: int, tensor: Tensor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from time import perf_counter
@@ -78,6 +79,27 @@ class Scope:
             scopes.append(scope)
             scope = scope.parent
         return scopes[::-1]
+
+
+class _Muted(threading.local):
+    depth = 0
+
+
+_muted = _Muted()
+
+
+@contextmanager
+def muted() -> Iterator[None]:
+    """While a function of the user's runs that is no part of the model, its modules are not recorded."""
+    _muted.depth += 1
+    try:
+        yield
+    finally:
+        _muted.depth -= 1
+
+
+def is_muted() -> bool:
+    return _muted.depth > 0
 
 
 class ModuleNames:

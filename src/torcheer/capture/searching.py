@@ -35,7 +35,7 @@ def find_ops(
     """
     tests: list[Test] = []
     if type is not None:
-        tests.append(_is_of_type(type))
+        tests.append(_is_of_type(history, type))
     if module is not None:
         tests.append(_is_in_module(history.module_tree, module))
     if shape is not None:
@@ -52,13 +52,22 @@ def find_ops(
 # --- tests ------------------------------------------------------------------------------
 
 
-def _is_of_type(wanted: str | Iterable[str]) -> Test:
+def _is_of_type(history: ModelHistory, wanted: str | Iterable[str]) -> Test:
+    """Its own type; or, for a name that no op has, a torch function that it ran inside, as cross_entropy."""
     try:
         names = [wanted] if isinstance(wanted, str) else list(wanted)
         types = [type_of_function(name) for name in names]
     except (TypeError, AttributeError):
         raise InputError(f"type must be a layer type such as 'conv2d', or several, not {wanted!r}.") from None
-    return lambda op: any(fnmatchcase(op.layer_type, each) for each in types)
+    present = {op.layer_type for op in history.layer_list}
+    functions = {each for each in types if each not in present}
+
+    def fits(op: Op) -> bool:
+        if any(fnmatchcase(op.layer_type, each) for each in types):
+            return True
+        return not functions.isdisjoint(map(type_of_function, op.containing_functions))
+
+    return fits
 
 
 def _has_shape(wanted: Sequence[int | None]) -> Test:

@@ -1,10 +1,11 @@
-"""What a forward pass changes besides its output: random generators and buffers. Take it, put it back."""
+"""What a forward pass may change besides its output: generators and the state of modules. Put it back."""
 
 from __future__ import annotations
 
 import copy
 import random
 import sys
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -63,8 +64,14 @@ def seed_everything(seed: int) -> None:
 def same_model_after(model: nn.Module) -> Iterator[None]:
     """Whatever a forward inside does to buffers, gradients, flags and attributes is undone."""
     modules = [(module, dict(vars(module)), dict(module._buffers)) for module in model.modules()]
-    things = [thing for _, attributes, _ in modules for thing in _things_of_its_own(attributes)]
-    buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
+    things = [
+        thing
+        for module, attributes, _ in modules
+        if not isinstance(module, torch.jit.ScriptModule)
+        for thing in _things_of_its_own(attributes)
+    ]
+    held = [thing for _, attributes, _ in modules for thing in _tensors_held(attributes)]
+    buffers = [(buffer, buffer.detach().clone()) for buffer in (*model.buffers(), *held)]
     parameters = [(p, p.requires_grad, p.grad) for p in model.parameters()]
     try:
         yield
@@ -86,12 +93,22 @@ def same_model_after(model: nn.Module) -> Iterator[None]:
 
 
 def _things_of_its_own(attributes: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
-    """Lists, dicts, sets and random generators that a model keeps, with what is in them."""
+    """Lists, dicts, sets and random generators that a module keeps, torch's own too, with what is in them."""
     for name, thing in attributes.items():
         if isinstance(thing, torch.Generator):
             yield thing, thing.get_state()
-        elif type(thing) in (list, dict, set) and name not in _OF_EVERY_MODULE:
+        elif isinstance(thing, list | dict | set | deque) and name != "_buffers":
             yield thing, copy.copy(thing)
+
+
+def _tensors_held(attributes: dict[str, Any]) -> Iterator[Tensor]:
+    """Tensors that a module keeps as plain attributes, or in a list or dict of its own."""
+    for name, thing in attributes.items():
+        if name not in _OF_EVERY_MODULE:
+            items = thing.values() if isinstance(thing, dict) else thing
+            for one in items if isinstance(thing, list | tuple | dict) else (thing,):
+                if isinstance(one, Tensor):
+                    yield one
 
 
 _OF_EVERY_MODULE = frozenset(vars(nn.Module()))
@@ -100,9 +117,9 @@ _OF_EVERY_MODULE = frozenset(vars(nn.Module()))
 def _put_content_back(thing: Any, content: Any) -> None:
     if isinstance(thing, torch.Generator):
         thing.set_state(content)
-    elif thing != content or any(a is not b for a, b in zip(thing, content, strict=False)):
+    else:
         thing.clear()
-        thing.extend(content) if isinstance(thing, list) else thing.update(content)
+        thing.extend(content) if isinstance(thing, list | deque) else thing.update(content)
 
 
 def attributes_of(modules: list[tuple[str, nn.Module]]) -> list[tuple[nn.Module, dict[str, Any]]]:

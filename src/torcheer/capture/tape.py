@@ -171,6 +171,7 @@ class Tape:
         self.aten: dict[int, tuple[AtenCall, ...]] | None = None  # below each op, where they are wanted
         self.editor: Editor | None = None
         self.unedited: dict[int, Tensor] = {}  # what ops gave before they were edited
+        self.extras: list[int] = []  # nodes that stand in no unedited pass
         self.edited_at: dict[int, int] = {}  # how many ops there were then: earlier ones read it unedited
         self.warnings: list[str] = []
         self.other_threads: list[str] = []  # that were running when the pass began
@@ -208,14 +209,14 @@ class Tape:
 
     def _after_writes(self, index: int, writes: list[Write], tensor: Tensor, use: Use) -> int:
         """A node that says: this tensor's memory was written through another one."""
-        ops = tuple(write.op for write in writes)
         if self.editor is not None:
-            for op in ops:
-                self.editor.write(op)
+            shown = [self.editor.write(write) for write in writes]
+            writes = [*writes, *(write for write in shown if write is not None)]
+        ops = tuple(dict.fromkeys(write.op for write in writes))
         if index >= 0 and self.records[index].trait is BUFFER:
             context = Context(note="a buffer that another op updated on the side")
             return self._add_node(BUFFER, ops, tensor, use, context, address=self.addresses[index])
-        geometries = (geometry_of(tensor), *(write.geometry for write in writes))
+        geometries = (geometry_of(tensor), *{write.op: write.geometry for write in writes}.values())
         return self._add_node(UPDATED, (index, *ops), tensor, use, None, args=geometries)
 
     def _trace_back(self, tensor: Tensor, use: Use) -> int:
@@ -320,7 +321,9 @@ class Tape:
             self.records.append(record)
             self.values.append(None)
             self._place(index, tensor)
-            if self.editor is not None and not is_extra:
+            if is_extra:
+                self.extras.append(index)
+            elif self.editor is not None:
                 tensor = self.editor.edit(index, tensor)
             if self.edges is not None:
                 self.edges.take(index, tensor)

@@ -39,6 +39,8 @@ class Lookup:
             table[f"{short}:{pass_num}"] = op
         for op, address in self._addresses.items():
             table.setdefault(address, op)
+        for op, address in self._addresses.items():
+            table.setdefault(address.removeprefix("output."), op)  # history["logits"]
         return table
 
     def find(self, key: str) -> int:

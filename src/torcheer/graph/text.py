@@ -29,6 +29,8 @@ class PassText(Protocol):
     total_params_fsize: int
     random_seed_used: int
     elapsed_time_total: float
+    num_backward_passes: int
+    num_grads_saved: int
     layer_labels: Sequence[str]
     notes: Sequence[str]
     module_tree: ModuleTree
@@ -52,6 +54,9 @@ def head_lines(history: PassText) -> list[str]:
         f"\tRandom seed: {history.random_seed_used}",
         f"\tTime elapsed: {history.elapsed_time_total:.3f}s",
     ]
+    if history.num_backward_passes:
+        num_passes, num_grads = history.num_backward_passes, history.num_grads_saved
+        lines.append(f"\tBackward passes: {num_passes}; gradients of {num_grads} tensors saved.")
     return lines + [f"\tNote: {note}" for note in history.notes]
 
 

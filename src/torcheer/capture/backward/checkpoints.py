@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import torch.utils.checkpoint
+from torch import Tensor
 
+from torcheer.capture.nesting import tensors_in
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import Record, Tape
 from torcheer.graph.places import Site
@@ -40,3 +43,19 @@ def checkpointed_ops(tape: Tape) -> frozenset[int]:
 
 def _passes(site: Site) -> bool:
     return len(site) > 2 and any(id(code) in _CODES for code in site[::2])
+
+
+def inputs_held(unpack_hook: Any) -> tuple[int, list[Tensor]]:
+    """Which checkpoint a saved variable belongs to, and the inputs that it holds to compute again from.
+
+    These are torch's own private matters: where they look otherwise, nothing is said to be held.
+    """
+    for cell in getattr(unpack_hook, "__closure__", None) or ():
+        try:
+            frame = cell.cell_contents
+        except ValueError:
+            continue
+        if type(frame).__name__ == "_CheckpointFrame":
+            saved = [getattr(one, "data", one) for one in getattr(frame, "saved_args", None) or ()]
+            return id(frame), [tensor for _, tensor in tensors_in(saved)]
+    return 0, []

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from torcheer.capture.backward.checkpoints import checkpointed_ops
+from torcheer.capture.backward.checkpoints import checkpointed_ops, inputs_held
 from torcheer.capture.backward.edges import Edge, Node, edge_of_tensor
 from torcheer.capture.backward.passes import SavedTensor
-from torcheer.capture.memory import num_bytes, shape_of, storage_key
+from torcheer.capture.memory import has_data, num_bytes, shape_of, storage_key
 from torcheer.capture.nesting import tensors_in
 from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, SOURCE, Tape
 
@@ -55,10 +55,16 @@ class GradGraph:
         self.notes: list[NodeNote] = []
         self.index_of: dict[Node, int] = {}
         self.ops_at: dict[tuple[int, int], list[int]] = {}  # (node, which output): ops whose gradient it is
+        self.outputs_of: dict[int, list[int]] = {}  # by node: which of its outputs are ops'
         self._params = {id(param): address for address, param in tape.params}
         self._param_keys = {storage_key(param): address for address, param in tape.params}
         self._saved_names: dict[Any, list[str]] = {}
+        self._params_used = tape.params
+        self._parents_of = [record.parents for record in tape.records]
         self._num_saved = 0
+        self._memories: dict[int, int] = {}
+        self._checkpoints: set[int] = set()
+        self._outside = _memory_from_outside(tape)
         edges = {op: edge for op in range(len(tape.records)) if (edge := edge_of_op(tape, op)) is not None}
         self._owner = _owners(tape, edges)
         self._borders = {node for node, op in self._owner.items() if id(tape.records[op].trait) in _BORDERS}
@@ -69,7 +75,7 @@ class GradGraph:
             index = self.index_of.get(node)
             if index is None:
                 index = self._add_with_all_behind(node, self._owner.get(node, op))
-            self.ops_at.setdefault((index, output_nr), []).append(op)
+            self._place(op, index, output_nr)
         self._owner, self._borders = {}, set()  # they would keep the graph's nodes in a second place
 
     def _add_with_all_behind(self, start: Node, op: int) -> int:
@@ -100,15 +106,14 @@ class GradGraph:
         param = "" if leaf is None else self._params.get(id(leaf), "")
         is_border = op is not None and not param and (leaf is not None or node in self._borders)
         recomputes = op in self.recomputed and leaf is None
-        # Under checkpointing, to look at what was saved would be to compute it again.
-        looks = leaf is None and not is_border and not recomputes
+        looks = leaf is None and not is_border
         self.notes.append(
             NodeNote(
                 name=node.name(),
                 op=None if param else op,
                 param=param,
                 next_nodes=(),
-                saved=tuple(self._saved(node)) if looks else (),
+                saved=tuple(self._saved(node, op)) if looks else (),
                 recomputes=recomputes,
                 is_border=is_border,
             )
@@ -147,8 +152,16 @@ class GradGraph:
         index = self.index_of.get(node)
         if index is None:
             index = self._add_with_all_behind(node, op)
-        self.ops_at.setdefault((index, output_nr), []).append(op)
+        self._place(op, index, output_nr)
         return list(range(first, len(self.nodes)))
+
+    def _place(self, op: int, node: int, output_nr: int) -> None:
+        """The gradient of an op arrives at a node."""
+        slot = (node, output_nr)
+        if slot not in self.ops_at:
+            self.ops_at[slot] = []
+            self.outputs_of.setdefault(node, []).append(output_nr)
+        self.ops_at[slot].append(op)
 
     def release(self, nodes: Iterable[int]) -> None:
         """Let go of nodes that live for one backward pass only; what is known of them stays."""
@@ -171,7 +184,7 @@ class GradGraph:
                 yield node
             queue.extend(behind for behind, _ in following)
 
-    def _saved(self, node: Node) -> Iterator[SavedTensor]:
+    def _saved(self, node: Node, op: int | None) -> Iterator[SavedTensor]:
         names = self._saved_names.get(type(node))
         if names is None:
             names = [name for name in dir(node) if name.startswith("_raw_saved_")]
@@ -180,12 +193,29 @@ class GradGraph:
             try:
                 raw = getattr(node, name, None)
                 for one in raw if isinstance(raw, tuple | list) else (raw,):
-                    for tensor in _tensors_held(node, name, one):
-                        yield self._saved_tensor(name.removeprefix("_raw_saved_"), tensor)
+                    for tensor in _tensors_held(one):
+                        yield self._saved_tensor(name.removeprefix("_raw_saved_"), tensor, op)
+                    yield from self._held_by_checkpoint(one, op)
             except RuntimeError:  # freed by a backward pass, or written over since
                 continue
 
-    def _saved_tensor(self, name: str, tensor: Tensor) -> SavedTensor:
+    def _param_of(self, tensor: Tensor, key: int | None, op: int | None) -> str:
+        """The parameter that a saved tensor is, or is a view of."""
+        found = "" if key is None else self._param_keys.get(key, "")
+        if found or has_data(tensor) or op is None:
+            return found
+        # Under FakeTensorMode a real parameter has a fake twin: told by its size.
+        own = [self._params_used[-p - 1] for p in self._parents_of[op] if p < 0]
+        return next((name for name, param in own if param.numel() == tensor.numel()), "")
+
+    def _held_by_checkpoint(self, raw: Any, op: int | None) -> Iterator[SavedTensor]:
+        """A checkpoint keeps its inputs: they are listed once, with its first node."""
+        checkpoint, tensors = inputs_held(getattr(raw, "unpack_hook", None))
+        if checkpoint and checkpoint not in self._checkpoints:
+            self._checkpoints.add(checkpoint)
+            yield from [self._saved_tensor("checkpoint input", tensor, op) for tensor in tensors]
+
+    def _saved_tensor(self, name: str, tensor: Tensor, op: int | None) -> SavedTensor:
         key = storage_key(tensor)
         self._num_saved += 1
         return SavedTensor(
@@ -193,20 +223,23 @@ class GradGraph:
             shape=tuple(shape_of(tensor)),
             dtype=tensor.dtype,
             num_bytes=num_bytes(tensor),
-            param="" if key is None else self._param_keys.get(key, ""),
-            memory=-self._num_saved if key is None else key,
-            memory_bytes=num_bytes(tensor) if key is None else tensor.untyped_storage().nbytes(),
+            param=self._param_of(tensor, key, op),
+            memory=self._memories.setdefault(-self._num_saved if key is None else key, len(self._memories)),
+            # What came in from outside, perhaps a slice of a data set, is not there for this pass.
+            memory_bytes=num_bytes(tensor)
+            if key is None or key in self._outside
+            else tensor.untyped_storage().nbytes(),
         )
 
 
-def _tensors_held(node: Node, name: str, raw: Any) -> list[Tensor]:
-    """What a saved variable holds. One that was packed by a hook is not unpacked: that may cost a lot."""
-    if raw is None:
-        return []
-    if hasattr(raw, "data"):
-        return [tensor for _, tensor in tensors_in(raw.data)]
-    value = getattr(node, name.replace("_raw_saved_tensors", "saved_tensors").replace("_raw", ""))
-    return [tensor for _, tensor in tensors_in(value)]
+def _tensors_held(raw: Any) -> list[Tensor]:
+    """What a saved variable holds, as it was packed: to unpack it may cost a lot, or compute it again."""
+    return [tensor for _, tensor in tensors_in(getattr(raw, "data", None))]
+
+
+def _memory_from_outside(tape: Tape) -> frozenset[int | None]:
+    outside = [op for op, record in enumerate(tape.records) if id(record.trait) in _BORDERS]
+    return frozenset(storage_key(value) for op in outside if (value := tape.values[op]) is not None)
 
 
 def _owners(tape: Tape, edges: dict[int, Edge]) -> dict[Node, int]:

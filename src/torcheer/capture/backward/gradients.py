@@ -5,20 +5,25 @@ The hooks hold the log weakly: when the history goes, so does what they gathered
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from threading import get_ident
 from time import perf_counter
+from types import FrameType
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from torcheer.capture.aten import unwatched
 from torcheer.capture.backward.edges import Edge
 from torcheer.capture.backward.gradgraph import GradGraph
-from torcheer.capture.backward.passes import BackwardPass, GradNode, NodeRun, Shapes
-from torcheer.capture.memory import has_data, shape_of, storage_key, version_of
+from torcheer.capture.backward.kept import Kept
+from torcheer.capture.backward.passes import Shapes
+from torcheer.capture.memory import shape_of, storage_key
 from torcheer.errors import InputError
 
 _current_task: Callable[[], int] = torch._C._current_graph_task_id
@@ -30,8 +35,8 @@ Slot = tuple[int, int]  # a node, and which of its gradients
 class Watcher(Protocol):
     """Sees what runs between its beginning and its end."""
 
-    def begin(self) -> None: ...
-    def end(self) -> tuple[Any, ...]: ...
+    def begin(self) -> list[Any]: ...
+    def end(self, calls: list[Any]) -> tuple[Any, ...]: ...
 
 
 class Again(Protocol):
@@ -40,37 +45,21 @@ class Again(Protocol):
     def is_at(self, node: int) -> bool: ...
     def begin(self, node: int, found: Callable[[int, Edge], None]) -> None: ...
     def end(self) -> None: ...
+    def forget(self) -> None: ...
 
 
-class Kept:
-    """A gradient, and what tells whether it was written over since."""
+class Running:
+    """A node between its two hooks."""
 
-    __slots__ = ("_sample", "tensor", "version")
+    __slots__ = ("calls", "grad", "handles", "node", "started", "task")
 
-    def __init__(self, tensor: Tensor, is_shared: bool = False) -> None:
-        self.tensor = tensor
-        self.version = version_of(tensor)
-        # Scalers, `.data` and NumPy write into a `.grad` without being counted.
-        self._sample = _sample_of(tensor) if is_shared else None
-
-    def was_written(self) -> bool:
-        if version_of(self.tensor) != self.version:
-            return True
-        before, now = self._sample, None if self._sample is None else _sample_of(self.tensor)
-        if before is None or now is None:
-            return False
-        return not torch.allclose(now, before, rtol=0, atol=0, equal_nan=True)
-
-
-def _sample_of(tensor: Tensor) -> Tensor | None:
-    """A few elements, spread over it."""
-    if tensor.layout != torch.strided or not tensor.is_contiguous() or not has_data(tensor):
-        return None
-    line = tensor.detach().view(-1)
-    return line[:: max(1, line.numel() // _SAMPLE_SIZE)][:_SAMPLE_SIZE].clone()
-
-
-_SAMPLE_SIZE = 16
+    def __init__(self, node: int, task: int) -> None:
+        self.node = node
+        self.task = task  # the outermost backward pass that it is a part of
+        self.started = 0.0
+        self.calls: list[Any] | None = None  # where ATen calls are watched
+        self.grad: Tensor | None = None  # a copy, where a hook of the user's is about to change it
+        self.handles: list[Any] = []  # of hooks on nodes that live only so long
 
 
 class Pass:
@@ -98,7 +87,8 @@ class GradientLog:
     ) -> None:
         self.graph = graph
         self.passes: list[Pass] = []
-        self.notes: list[str] = []
+        self._notes: list[str] = []
+        self._written: set[str] = set()  # of what the kept gradient was found to be written over
         self._wanted = wanted
         self._device = device
         self._aten = aten
@@ -106,10 +96,8 @@ class GradientLog:
         self._by_task: dict[int, Pass] = {}
         self._task = -1  # the newest one
         self._task_started = 0.0
-        self._outer_tasks: list[int] = []  # while a node computes a part of the forward again
-        self._late_handles: list[list[Any]] = []  # on nodes that live only so long
-        self._started: dict[int, float] = {}
-        self._kept_on: dict[int | None, list[tuple[Pass, Slot]]] = {}  # what older passes keep, by its memory
+        self._running: dict[int, list[Running]] = {}  # by thread; more than one where a node runs a backward
+        self._kept_on: dict[int | None, list[tuple[Pass, Slot]]] = {}  # what is kept, by its memory
         self._is_following = False  # the backward pass is known to be this pass's own
         self._slots: dict[int, list[int]] = {}  # by node: which of its gradients are to be kept
         self._handles = self._watch(range(len(graph.nodes)))
@@ -122,92 +110,97 @@ class GradientLog:
     def _watch(self, nodes: Iterable[int]) -> list[Any]:
         """Hook nodes of the graph, and decide which of their gradients are kept."""
         nodes = list(nodes)
-        new = set(nodes)
-        for (node, output_nr), ops in self.graph.ops_at.items():
-            if node in new and any(map(self._wanted, ops)):
-                self._slots.setdefault(node, []).append(output_nr)
         for node in nodes:
             if self.graph.notes[node].param:
                 self._slots[node] = [0]
+                continue
+            for output_nr in self.graph.outputs_of.get(node, ()):
+                if any(map(self._wanted, self.graph.ops_at[node, output_nr])):
+                    self._slots.setdefault(node, []).append(output_nr)
         return [handle for node in nodes for handle in self._hook(node)]
 
     def _hook(self, node: int) -> tuple[Any, Any]:
         torch_node = self.graph.nodes[node]
-        start = _start_leaf if hasattr(torch_node, "variable") else _start
         ref = weakref.ref(self)
         return (
-            torch_node.register_prehook(partial(start, ref, node)),
+            torch_node.register_prehook(partial(_start, ref, node)),
             torch_node.register_hook(partial(_ran, ref, node)),
         )
 
     # --- called by the hooks ---------------------------------------------------------
 
-    def start(self, node: int) -> None:
-        task = self._task_now()
-        if task != self._task:
-            self._begin_task(task)
+    def start(self, node: int, given: tuple[Tensor | None, ...] = ()) -> None:
+        running = self._running.setdefault(get_ident(), [])
+        if running and not _is_nested():
+            self._forget_what_raised(running)
+        now = Running(node, running[0].task if running else _current_task())
+        leaf = getattr(self.graph.nodes[node], "variable", None)
+        if leaf is not None:
+            self._protect(leaf)
+            if not self._is_ours(now, running):
+                return  # a parameter in the backward of another pass
+        if now.task != self._task:
+            self._begin_task(now.task)
+        if getattr(leaf, "_post_accumulate_grad_hooks", None) and given and given[0] is not None:
+            now.grad = given[0].detach().clone()
+        running.append(now)
         if self._again is not None and self._again.is_at(node):
-            self._outer_tasks.append(task)
-            self._late_handles.append([])
             self._again.begin(node, self._found_again)
-        if self._aten is not None and self._is_ours(node, task):
-            self._aten.begin()
-        self._started[node] = perf_counter()
+        if self._aten is not None and self._is_ours(now, running):
+            now.calls = self._aten.begin()
+        now.started = perf_counter()
 
-    def _is_ours(self, node: int, task: int) -> bool:
+    def _is_ours(self, now: Running, running: list[Running]) -> bool:
         """A parameter's node may be shared with other passes; where this one flows it comes late."""
-        note = self.graph.notes[node]
-        return self._is_following or task in self._by_task or (note.op is not None and not note.is_border)
+        if self._is_following or now.task in self._by_task:
+            return True
+        notes = [self.graph.notes[one.node] for one in running]
+        return any(note.op is not None and not note.is_border for note in notes)
 
-    def _task_now(self) -> int:
-        return self._outer_tasks[-1] if self._outer_tasks else _current_task()
+    def _forget_what_raised(self, running: list[Running]) -> None:
+        """Nodes that a backward pass never came back to, since something raised in it."""
+        for one in running:
+            for handle in one.handles:
+                handle.remove()
+        running.clear()
+        if self._again is not None:
+            self._again.forget()
 
     def _begin_task(self, task: int) -> None:
         self._task, self._task_started = task, perf_counter()
-        self._started.clear()
-        self._see_what_is_kept()
 
-    def _see_what_is_kept(self) -> None:
-        self._kept_on = {}
-        for one in self.passes:
-            for slot, kept in one.grads.items():
-                self._kept_on.setdefault(storage_key(kept.tensor), []).append((one, slot))
-
-    def protect(self, node: int) -> None:
+    def _protect(self, leaf: Tensor) -> None:
         """A `.grad` is about to be added to: what is kept on its memory must not change with it."""
-        task = self._task_now()
-        if task != self._task:
-            self._begin_task(task)
-        total = self.graph.nodes[node].variable.grad
-        key = None if total is None else storage_key(total)
-        if self._again is not None:  # such a pass adds to one `.grad` more than once
-            self._see_what_is_kept()
+        key = None if leaf.grad is None else storage_key(leaf.grad)
         for one, slot in self._kept_on.pop(key, ()) if key is not None else ():
             kept = one.grads[slot]
-            if not kept.was_written():
-                one.grads[slot] = Kept(kept.tensor.detach().clone())
+            if storage_key(kept.tensor) == key and not kept.was_written():
+                with unwatched():
+                    one.grads[slot] = Kept(kept.tensor.detach().clone())
 
     def ran(self, node: int, made: tuple[Tensor | None, ...], given: tuple[Tensor | None, ...]) -> None:
-        now = perf_counter()
-        seconds = now - self._started.pop(node, now)
-        task = self._task_now()
-        is_ours = self._is_ours(node, task)
-        calls = self._aten.end() if self._aten is not None and is_ours else ()
+        ended = perf_counter()
+        running = self._running.get(get_ident(), [])
+        if not running or running[-1].node != node:
+            return  # hooked while it ran
+        now = running[-1]
+        is_ours = self._is_ours(now, running)
+        running.pop()
+        calls = self._aten.end(now.calls) if self._aten is not None and now.calls is not None else ()
         if self._again is not None and self._again.is_at(node):
             self._again.end()
-            self._outer_tasks.pop()
-            for handle in self._late_handles.pop():
-                handle.remove()
+        for handle in now.handles:
+            handle.remove()
         if not is_ours:
             return  # a parameter shared with another pass, whose backward this is
-        one = self._by_task.get(task)
+        one = self._by_task.get(now.task)
         if one is None:
-            one = self._by_task[task] = Pass(self._kind(), self._task_started)
+            one = self._by_task[now.task] = Pass(self._kind(), self._task_started)
             self.passes.append(one)
         if not self.graph.notes[node].is_border:
-            one.runs.append((node, seconds, _shapes(given), _shapes(made), calls))
+            one.runs.append((node, ended - now.started, _shapes(given), _shapes(made), calls))
         for output_nr in self._slots.get(node, ()):
-            grad = given[output_nr]
+            grad = given[output_nr] if now.grad is None else now.grad
             if grad is not None and not self._is_batched(grad):
                 self._keep(one, (node, output_nr), self._at_home(grad))
         one.ended = perf_counter()
@@ -216,8 +209,14 @@ class GradientLog:
         is_shared = hasattr(self.graph.nodes[slot[0]], "variable")  # with a `.grad`
         earlier = one.grads.get(slot)
         if earlier is not None:  # nested checkpoints bring the gradient of a parameter in parts
-            grad, is_shared = earlier.tensor + grad, False
+            with unwatched():
+                grad, is_shared = earlier.tensor + grad, False
         one.grads[slot] = Kept(grad, is_shared)
+        on_it = self._kept_on.setdefault(storage_key(grad), [])
+        on_it.append((one, slot))
+        if is_shared:  # so is what an op was given that is a view of the parameter
+            for other, its_slot in on_it:
+                other.grads[its_slot].take_sample()
 
     def _at_home(self, grad: Tensor) -> Tensor:
         return grad if self._device == "same" else grad.to(self._device)
@@ -244,7 +243,7 @@ class GradientLog:
 
     def _found_again(self, op: int, edge: Edge) -> None:
         """An op of the pass was computed again: its gradient will arrive there."""
-        self._late_handles[-1] += self._watch(self.graph.add_late(op, edge))
+        self._running[get_ident()][-1].handles += self._watch(self.graph.add_late(op, edge))
         node = self.graph.index_of[edge[0]]
         if self._wanted(op) and edge[1] not in self._slots.setdefault(node, []):
             self._slots[node].append(edge[1])
@@ -262,9 +261,13 @@ class GradientLog:
                 "tensor_contents."
             ) from error
         handles = self._watch(added)
+        num_before = len(self.passes)
         self._is_following = True
         try:
             yield
+        except BaseException:
+            del self.passes[num_before:]  # one that raised is none
+            raise
         finally:
             self._is_following = False
             self.graph.release(added)
@@ -279,22 +282,26 @@ class GradientLog:
 
     def slots_of(self, op_or_param: int | str) -> list[Slot]:
         """Where the gradients of an op, or of a parameter, are kept."""
-        if isinstance(op_or_param, str):
-            notes = enumerate(self.graph.notes)
-            return [(node, 0) for node, note in notes if note.param == op_or_param]
-        return self._slots_by_op.get(op_or_param, [])
+        return self._table.get(op_or_param, [])
 
     @property
-    def _slots_by_op(self) -> dict[int, list[Slot]]:
-        ops_at = self.graph.ops_at
-        known: tuple[int, dict[int, list[Slot]]] = self.__dict__.get("_known_slots", (-1, {}))
-        if known[0] != len(ops_at):
-            table: dict[int, list[Slot]] = {}
-            for slot, ops in ops_at.items():
+    def _table(self) -> dict[int | str, list[Slot]]:
+        """Slots by op and by parameter; made anew when nodes have been added."""
+        size = len(self.graph.ops_at) + len(self.graph.notes)
+        known: tuple[int, dict[int | str, list[Slot]]] = self.__dict__.get("_known_table", (-1, {}))
+        if known[0] != size:
+            table: dict[int | str, list[Slot]] = {}
+            for slot, ops in self.graph.ops_at.items():
                 for op in ops:
                     table.setdefault(op, []).append(slot)
-            known = self.__dict__["_known_slots"] = (len(ops_at), table)
+            for node, note in enumerate(self.graph.notes):
+                if note.param:
+                    table.setdefault(note.param, []).append((node, 0))
+            known = self.__dict__["_known_table"] = (size, table)
         return known[1]
+
+    def has_any(self, slots: list[Slot]) -> bool:
+        return any(slot in one.grads for one in self.passes for slot in slots)
 
     def summed(self, slots: list[Slot]) -> Tensor | None:
         """The gradient over all backward passes, added up as in `.grad`."""
@@ -315,19 +322,28 @@ class GradientLog:
         if not found:
             return None
         if any(one.grads[slot].was_written() for slot in found):
-            name = self.graph.notes[found[0][0]].param or "an op"
-            self._note(
-                f"the gradient of {name} was written in place after backward (clipped, zeroed, averaged) and "
-                "is no longer what it was: look at it before that, or use zero_grad(set_to_none=True)."
-            )
+            self._written.add(self.graph.notes[found[0][0]].param or "an op")
             return None
         if not self.graph.notes[found[0][0]].param:
             found = found[:1]  # what a checkpoint returned is met outside and inside of it
         return _added([one.grads[slot].tensor for slot in found])
 
+    @property
+    def notes(self) -> list[str]:
+        names = sorted(self._written)
+        if not names:
+            return self._notes
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        note = (
+            f"the gradients of {', '.join(names[:3])}{more} were written in place after backward (clipped, "
+            "zeroed, averaged) and are no longer what they were: look at them before that. "
+            "zero_grad(set_to_none=True) leaves them alone."
+        )
+        return [*self._notes, note]
+
     def _note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
+        if text not in self._notes:
+            self._notes.append(text)
 
 
 def _added(grads: list[Tensor]) -> Tensor:
@@ -337,31 +353,11 @@ def _added(grads: list[Tensor]) -> Tensor:
     return total
 
 
-def check_loss(loss: Any, log: GradientLog) -> None:
-    """Say what is wrong before anything runs."""
-    if not isinstance(loss, Tensor):
-        raise InputError(f"the loss must be a tensor, not {type(loss).__name__}: log_backward(output.sum()).")
-    if not log.graph.nodes:
-        raise InputError(
-            "no gradient can flow through this pass: capture it with grad enabled (not under no_grad()), "
-            "with parameters or inputs that require grad, and with values that are not detached."
-        )
-    if loss.grad_fn is None:
-        raise InputError("the loss hangs on nothing that requires grad: make it of history.output.")
-
-
-def _start(log: weakref.ref[GradientLog], node: int, _given: Any) -> None:
-    alive = log()
-    if alive is not None:
-        alive.start(node)
-
-
-def _start_leaf(log: weakref.ref[GradientLog], node: int, _given: Any) -> None:
+def _start(log: weakref.ref[GradientLog], node: int, given: Any) -> None:
     alive = log()
     if alive is not None:
         with torch.no_grad():
-            alive.protect(node)
-        alive.start(node)
+            alive.start(node, given)
 
 
 def _ran(log: weakref.ref[GradientLog], node: int, made: Any, given: Any) -> None:
@@ -370,59 +366,18 @@ def _ran(log: weakref.ref[GradientLog], node: int, made: Any, given: Any) -> Non
         alive.ran(node, made, given)
 
 
+def _is_nested() -> bool:
+    """Whether a node of a backward pass is running another one."""
+    depth = 0
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        depth += frame.f_code is _RUN_BACKWARD
+        frame = frame.f_back
+    return depth > 1
+
+
+_RUN_BACKWARD = torch.autograd.graph._engine_run_backward.__code__
+
+
 def _shapes(grads: tuple[Tensor | None, ...]) -> Shapes:
     return tuple([None if grad is None else tuple(shape_of(grad)) for grad in grads])
-
-
-def grad_nodes(log: GradientLog, label: Callable[[int], str]) -> list[GradNode]:
-    """The backward graph, as its readers see it."""
-    return [
-        GradNode(
-            index=index,
-            name=note.name.removeprefix("torch::autograd::"),
-            layer="" if note.op is None else label(note.op),
-            param=note.param,
-            next_nodes=note.next_nodes,
-            saved=note.saved,
-            recomputes=note.recomputes,
-        )
-        for index, note in enumerate(log.graph.notes)
-    ]
-
-
-def backward_passes(log: GradientLog, label: Callable[[int], str]) -> list[BackwardPass]:
-    nodes = grad_nodes(log, label)
-    return [_as_seen(log, number, one, nodes, label) for number, one in enumerate(log.passes, 1)]
-
-
-def _as_seen(
-    log: GradientLog, number: int, one: Pass, nodes: list[GradNode], label: Callable[[int], str]
-) -> BackwardPass:
-    grads: dict[str, Tensor] = {}
-    params: dict[str, Tensor] = {}
-    for slot in one.grads:
-        grad = log.grad(one, (slot,))
-        if grad is None:
-            continue
-        param = nodes[slot[0]].param
-        if param:
-            params[param] = params[param] + grad if param in params else grad
-        for op in log.graph.ops_at.get(slot, ()):
-            grads[label(op)] = grad
-    return BackwardPass(
-        number=number,
-        kind=one.kind,
-        elapsed_seconds=one.ended - one.started,
-        nodes=tuple(
-            NodeRun(
-                node=nodes[node],
-                seconds=seconds,
-                grad_output_shapes=given,
-                grad_input_shapes=made,
-                aten_calls=calls,
-            )
-            for node, seconds, given, made, calls in one.runs
-        ),
-        grads=grads,
-        param_grads=params,
-    )

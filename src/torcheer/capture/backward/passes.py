@@ -41,11 +41,30 @@ class GradNode:
     param: str  # of an `AccumulateGrad`: the parameter that gets its gradient here; else ""
     next_nodes: tuple[int, ...]  # those that it hands its gradients to
     saved: tuple[SavedTensor, ...]
-    recomputes: bool  # under checkpointing it saved nothing: backward runs that part of the forward again
+    recomputes: bool  # inside a checkpoint, which keeps its inputs and runs that part of the forward again
 
     @property
     def saved_bytes(self) -> int:
         return sum(tensor.num_bytes for tensor in self.saved)
+
+
+class BackwardGraph(list[GradNode]):
+    """The autograd nodes that a pass left, printed as a table."""
+
+    def __str__(self) -> str:
+        titles = ("node", "from", "hands on to", "saved for it", "")
+        names = {node.index: f"{node.name} {node.param or node.layer}".strip() for node in self}
+        rows = [
+            (
+                node.name,
+                node.param or node.layer,
+                ", ".join(names[following] for following in node.next_nodes if following in names),
+                ", ".join(f"{t.name} {_shapes_as_text((t.shape,))}" for t in node.saved),
+                readable_bytes(node.saved_bytes) if node.saved else "",
+            )
+            for node in self
+        ]
+        return format_table(titles, rows, (False, False, False, False, True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

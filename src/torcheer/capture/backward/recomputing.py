@@ -8,8 +8,10 @@ recognised, so that their gradients are found too.
 from __future__ import annotations
 
 import weakref
+from bisect import bisect_left, insort
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 
 from torcheer.capture.backward.edges import Edge, EdgesTaken, edge_of_tensor
@@ -31,6 +33,9 @@ class Recomputation:
         self._graph = graph
         self._model = model
         self._running: list[tuple[Catcher, int]] = []
+        self._ends: list[int] = []  # sorted
+        self._num_nodes_seen = 0
+        self._walk: ModelWalk | None = None  # for as long as a backward pass takes
 
     @classmethod
     def planned(
@@ -47,7 +52,10 @@ class Recomputation:
         """From here on, tell of each op of the pass that is met again."""
         model = self._model()
         assert model is not None, "asked before"
-        tape = Tape(ModelWalk(named_root(model)), keep_all=False)
+        if self._walk is None:
+            self._walk = ModelWalk(named_root(model))
+            torch.autograd.Variable._execution_engine.queue_callback(self._forget_walk)
+        tape = Tape(self._walk, keep_all=False)
         tape.edges = OpsMetAgain(tape, self._records, self._ops_of(node), found)
         catcher = Catcher(tape, Scope(None, "", "", (), 0))
         catcher.__enter__()  # type: ignore[no-untyped-call]
@@ -59,22 +67,38 @@ class Recomputation:
         # The second run's graph has done its work.
         self._graph.release(range(first_node, len(self._graph.nodes)))
 
+    def _forget_walk(self) -> None:
+        self._walk = None  # it holds the model
+
+    def forget(self) -> None:
+        """A second run raised; torch has taken its mode away."""
+        for _, first_node in self._running[:1]:
+            self._graph.release(range(first_node, len(self._graph.nodes)))
+        self._running.clear()
+        self._walk = None
+
     def _ops_of(self, node: int) -> list[int]:
         """The ops between the end of the checkpoint before and the outputs of this one."""
-        ends = sorted(
-            {
-                self._last_op(other)
-                for other, note in enumerate(self._graph.notes)
-                if note.name == _NODE and self._last_op(other) >= 0
-            }
-        )
+        self._find_ends()
         end = self._last_op(node)
-        before = max((other for other in ends if other < end), default=-1)
+        place = bisect_left(self._ends, end)
+        before = self._ends[place - 1] if place else -1
         recomputed = self._graph.recomputed
         return [op for op in range(before + 1, end + 1) if op in recomputed and is_call(self._records[op])]
 
+    def _find_ends(self) -> None:
+        """The last op of each checkpoint that is known by now."""
+        notes = self._graph.notes
+        for node in range(self._num_nodes_seen, len(notes)):
+            end = self._last_op(node) if notes[node].name == _NODE else -1
+            if end >= 0 and end not in self._ends:
+                insort(self._ends, end)
+        self._num_nodes_seen = len(notes)
+
     def _last_op(self, node: int) -> int:
-        outputs = [op for (at, _), ops in self._graph.ops_at.items() if at == node for op in ops]
+        outputs = [
+            op for number in self._graph.outputs_of.get(node, ()) for op in self._graph.ops_at[node, number]
+        ]
         return max((op for op in outputs if op in self._graph.recomputed), default=-1)
 
 

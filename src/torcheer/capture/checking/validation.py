@@ -193,10 +193,13 @@ def _check_call(history: ModelHistory, report: ValidationReport, op: int, end: i
 
 
 def _missing_values(history: ModelHistory, op: int, end: int) -> str:
-    record = history._tape.records[op]
-    if any(history._tape.values[one] is None for one in range(op, end)):
+    tape = history._tape
+    record = tape.records[op]
+    if any(tape.values[one] is None for one in range(op, end)):
         return "its output was not saved"
-    if any(history._value_of(parent) is None for parent in record.parents):
+    if any(op in tape.edited_at and op not in tape.unedited for op in range(op, end)):
+        return "its output was edited, and what it gave itself was not kept"
+    if any(history._value_of(parent, op) is None for parent in record.parents):
         return "not all of its parents were saved"
     if record.trait.name.startswith("as_strided") and record.parents[0] in history._tape.private:
         return "it reads the memory of its argument, of which only the elements were copied"

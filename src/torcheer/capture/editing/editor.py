@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,10 @@ from torch import Tensor
 from torcheer.capture.backward.checkpoints import is_checkpointed
 from torcheer.capture.drill import is_in_script
 from torcheer.capture.editing.rules import Place, Rule
-from torcheer.capture.memory import private_copy, shape_of, version_of
+from torcheer.capture.memory import has_data, private_copy, shape_of
 from torcheer.capture.nesting import swap_tensors
+from torcheer.capture.scopes import muted
+from torcheer.capture.shared import Write
 from torcheer.capture.tape import IDENTITY, is_call
 from torcheer.errors import CaptureError, InputError
 
@@ -35,6 +38,13 @@ class Edit:
         return f"{self.layer} by {self.function}"
 
 
+class _Call(threading.local):
+    """What was replaced in the call that is being recorded; each thread has its own."""
+
+    def __init__(self) -> None:
+        self.newest: dict[int, tuple[Tensor, Tensor]] = {}  # by id: the tensor, and the new one
+
+
 class Editor:
     """Told of each op as it is recorded; answers with the tensor that goes on."""
 
@@ -47,9 +57,8 @@ class Editor:
         self._view = view
         self._grad_was_on = torch.is_grad_enabled()
         self._instead: dict[int, tuple[Tensor, Tensor]] = {}  # by id: what the model still holds, and the new
-        self._newest: dict[int, tuple[Tensor, Tensor]] = {}  # the same, of the call that is being recorded
+        self._call = _Call()
         self._unwritten: dict[int, tuple[Tensor, Tensor]] = {}  # by op: memory that shows no edit yet
-        self._num_added = 0  # nodes that stand in no unedited pass
         self.done: list[tuple[int, Rule]] = []
         for rule in rules:
             rule.num_done = 0
@@ -70,16 +79,16 @@ class Editor:
 
     def add_identity(self, op: int, tensor: Tensor, scope: Any) -> int:
         """A node for what a module hands out, where the same tensor is used inside it as it was."""
-        self._num_added += 1
         return self._tape.add_node(IDENTITY, (op,), tensor, scope, is_extra=True)
 
     def _names(self, rule: Rule, op: int) -> bool:
         if rule.selection.predicate is not None:
             self._numbering.follow()
-            return bool(rule.selection.predicate(self._view(op)))
+            with muted():
+                return bool(rule.selection.predicate(self._view(op)))
         if rule.selection.everything:
             return is_call(self._tape.records[op])
-        unedited = op - self._num_added  # where it stands in a pass without edits
+        unedited = op - len(self._tape.extras)  # where it stands in a pass without edits
         if unedited in rule.selection.indices:
             return True
         expected = rule.planned.get(unedited)
@@ -112,21 +121,25 @@ class Editor:
     def _apply(self, rule: Rule, op: int, tensor: Tensor) -> Tensor:
         # A function may write into what it is given, which must reach nothing else.
         given = tensor.clone()
-        version = version_of(given)
         try:
-            new = rule.apply(given)
+            with muted():
+                new: Any = rule.apply(given)
         except Exception as error:
             shape = tuple(shape_of(tensor))
             error.add_note(f"torcheer: raised by {rule.name}, the edit of {rule.key!r}, on shape {shape}")
             raise
         _check(rule, tensor, new)
-        if op not in self._tape.unedited:
-            with torch.no_grad():
-                self._tape.unedited[op] = private_copy(tensor).detach()
+        if op not in self._tape.edited_at:
             self._tape.edited_at[op] = len(self._tape.records)
+            if self._tape.keep_all:
+                with torch.no_grad():
+                    self._tape.unedited[op] = private_copy(tensor).detach()
         self.done.append((op, rule))
         self._warn_of_gradients(rule, op)
-        return tensor if new is given and version_of(given) == version else new
+        # torch does not count all writes, so the numbers say whether there was one.
+        is_untouched = new is given and has_data(given) and not given.is_nested and torch.equal(given, tensor)
+        replaced: Tensor = tensor if is_untouched else new
+        return replaced
 
     def _warn_of_gradients(self, rule: Rule, op: int) -> None:
         record = self._tape.records[op]
@@ -143,7 +156,7 @@ class Editor:
 
     def _go_on_with(self, op: int, old: Tensor, new: Tensor) -> None:
         record = self._tape.records[op]
-        self._newest[id(old)] = (old, new)
+        self._call.newest[id(old)] = (old, new)
         wrote = self._wrote(op)
         if wrote and new is not old:
             self._unwritten[op] = (old, new)
@@ -159,26 +172,31 @@ class Editor:
         context = self._tape.records[op].context
         return context is not None and context.num_targets > 0
 
-    def write(self, op: int) -> None:
-        """Another tensor on memory that an edited op wrote is about to be read: it must show the edit."""
-        old, new = self._unwritten.pop(op, (None, None))
+    def write(self, write: Write) -> Write | None:
+        """Another tensor on memory that an edited op wrote is about to be read: it must show the edit.
+
+        Returns the op that it shows, where the edited tensor was written on since.
+        """
+        old, new = self._unwritten.pop(write.op, (None, None))
         if old is None or new is None:
-            return
+            return None
+        now = self._tape.owner.get(id(new), write.op)
         self._tape.memory.before_write(old)
         old.copy_(new)
-        # From here on the old tensor is the edited one, for those who hold either.
-        self._tape.replace(op, new, old)
+        # From here on the old tensor is the edited one, for all who hold either.
+        self._tape.replace(now, new, old)
         self._instead = {
-            key: (held, old if now is new else now)
-            for key, (held, now) in self._instead.items()
+            key: (held, old if other is new else other)
+            for key, (held, other) in self._instead.items()
             if held is not old
         }
         self._instead[id(new)] = (new, old)
+        return None if now == write.op else write._replace(op=now)
 
     # --- around a call -----------------------------------------------------------------------
 
     def begin_call(self) -> None:
-        self._newest.clear()
+        self._call.newest = {}
 
     def swapped(self, value: Any, *, into_objects: bool = False) -> Any:
         """The same with the edited tensors in the place of those that the model still holds."""
@@ -186,11 +204,8 @@ class Editor:
 
     def swapped_output(self, value: Any) -> Any:
         """The output of the call that was just recorded, as it was edited."""
-        if not self._newest:
-            return value
-        value = swap_tensors(value, self._newest, into_objects=True)
-        self._newest.clear()
-        return value
+        newest, self._call.newest = self._call.newest, {}
+        return swap_tensors(value, newest, into_objects=True) if newest else value
 
 
 WAY_CHANGED = (

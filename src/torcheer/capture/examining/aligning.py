@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from torcheer.capture.examining.fingerprints import ParamKinds
 from torcheer.capture.tape import BUFFER, IDENTITY, INPUT, OUTPUT, Record
 from torcheer.graph.alignment import align
 from torcheer.graph.synonyms import common_name, family_name, is_move
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
 
 Tokens = list[Hashable | None]
+_BY_PARAMS, _BY_MODULE = 1, 2  # levels that may be told apart out of order
 
 
 @dataclass(slots=True)
@@ -40,17 +42,19 @@ class Alignment:
 def align_passes(left: ModelHistory, right: ModelHistory) -> Alignment:
     """By structure alone: the same ops, wired in the same way, are partners one by one.
 
-    Otherwise ops of one name in modules of one name come first, then ops with parameters of the same shapes,
-    then ops of the same name and shape, of the same name, and at last of the same family. Inputs and outputs
-    are partners by name, and the rest of them in order.
+    Otherwise ops of one name with parameters of the same values come first, then those in modules of one
+    name, with parameters of the same shapes, of the same name and shape, of the same name, and at last of the
+    same family. Inputs and outputs are partners by name, and the rest of them in order.
     """
     ends = _paired_ends(left, right)
     ops_left, ops_right = _ops(left), _ops(right)
     partner = dict(zip(ops_left, ops_right, strict=False))
     if not _is_the_same_program(left, right, ops_left, ops_right, ends | partner):
-        levels_left, levels_right = _levels(left, ops_left), _levels(right, ops_right)
+        kinds = ParamKinds()
+        levels_left, levels_right = _levels(left, ops_left, kinds), _levels(right, ops_right, kinds)
         pairs = align(levels_left, levels_right)
-        pairs += _crossing(levels_left[0], levels_right[0], pairs)
+        for level in (_BY_PARAMS, _BY_MODULE):
+            pairs += _crossing(levels_left[level], levels_right[level], pairs)
         partner = {ops_left[i]: ops_right[j] for i, j in pairs}
     partner |= ends
     return Alignment(
@@ -92,12 +96,15 @@ def _real_parents(records: Sequence[Record], op: int) -> list[int]:
 
 
 def _crossing(left: Tokens, right: Tokens, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ops of the same modules that stand in another order, as branches that run one before the other may."""
+    """Ops that stand in another order, as branches that run one before the other may.
+
+    The first part of their token tells them: their parameters, or their module.
+    """
     taken_left, taken_right = {i for i, _ in pairs}, {j for _, j in pairs}
     places: defaultdict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, (tokens, taken) in enumerate(((left, taken_left), (right, taken_right))):
         for place, token in enumerate(tokens):
-            if place not in taken and isinstance(token, tuple) and token[0]:
+            if place not in taken and isinstance(token, tuple) and token[0]:  # not the model itself
                 places[token][side].append(place)
     rest = [sides for sides in places.values() if len(sides[0]) == len(sides[1])]
     return [pair for sides in rest for pair in zip(*sides, strict=True)]
@@ -139,15 +146,18 @@ def _names(history: ModelHistory, ends: Sequence[int]) -> list[str]:
     return [history._tape.addresses.get(op, "") for op in ends]
 
 
-def _levels(history: ModelHistory, ops: list[int]) -> list[Tokens]:
+def _levels(history: ModelHistory, ops: list[int], kinds: ParamKinds) -> list[Tokens]:
     """What is to be the same, from the strictest level to the loosest."""
     tape = history._tape
-    levels: list[Tokens] = [[] for _ in range(6)]
+    levels: list[Tokens] = [[] for _ in range(8)]
     for op in ops:
         record, shape = tape.records[op], tuple(tape.meta(op).shape)
         name, address = common_name(record.trait.type), _address(history, op)
         params = _param_shapes(history, record)
+        values = _param_kinds(history, record, kinds)
         tokens = (
+            (address, name, values, shape) if values else None,
+            (values, name) if values else None,
             (address, name, params, shape),
             (address, name, params),
             (name, params) if params else None,
@@ -159,6 +169,12 @@ def _levels(history: ModelHistory, ops: list[int]) -> list[Tokens]:
         for level, token in zip(levels, tokens, strict=True):
             level.append(token)
     return levels
+
+
+def _param_kinds(history: ModelHistory, record: Record, kinds: ParamKinds) -> tuple[int | None, ...]:
+    """Which parameters an op reads, by their values; nothing where these tell nothing."""
+    found = tuple(kinds.kind_of(history, parent) for parent in record.parents if parent < 0)
+    return found if any(kind is not None for kind in found) else ()
 
 
 def _param_shapes(history: ModelHistory, record: Record) -> tuple[tuple[int, ...], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,15 +21,21 @@ if TYPE_CHECKING:
 
 
 class Suspect(NamedTuple):
-    """An op whose own gradient is finite, and an input of it whose gradient is not."""
+    """An op, and the gradient that is not finite: of one of its inputs where the op made it, else its own."""
 
     op: Op
     target: int  # negative: a parameter
+    origin: Origin
 
 
-def first_in_backward(history: ModelHistory) -> Fault | None:
-    """The first op, from the end of the pass, whose backward made a gradient that is not finite."""
-    return BackwardSearch(history).run() if history.backward_passes else None
+def faults_in_backward(history: ModelHistory) -> list[Fault]:
+    """All that made a gradient which is not finite: first what the step is spoilt by.
+
+    What reaches the gradient of a parameter or of an input comes before what later steps leave out, and
+    both are in the order in which they were made.
+    """
+    found = BackwardSearch(history).run() if history.backward_passes else []
+    return sorted(found, key=lambda fault: not fault.reaches_output)
 
 
 class BackwardSearch:
@@ -39,6 +46,10 @@ class BackwardSearch:
         self._ops = [Op(history, index) for index in range(len(history._tape.records))]
         self._grads: dict[int, Tensor] = {}  # plain, by op; negative: of a parameter
         self._finite: dict[int, bool] = {}
+        self._readers: defaultdict[int, list[int]] = defaultdict(list)
+        for op in self._ops:
+            for parent in dict.fromkeys(op._record.parents):
+                self._readers[parent].append(op.index)
         self._gather()
 
     def _gather(self) -> None:
@@ -52,24 +63,32 @@ class BackwardSearch:
                 self._grads[index] = plain
                 self._finite[index] = is_finite(plain)
 
-    def run(self) -> Fault | None:
+    def run(self) -> list[Fault]:
         if all(self._finite.values()):
-            return None
-        unsure: Suspect | None = None
+            return []
+        sure: list[Suspect] = []
+        unsure: dict[int, Suspect] = {}  # by target, the first of each
         for op in reversed(self._ops):
             if not self._finite.get(op.index, True):
                 origin = self._origin_without_children(op.index)
-                if origin is not None:
-                    return self._fault(op, op.index, origin)
+                sure += [] if origin is None else [Suspect(op, op.index, origin)]
                 continue
             for target in self._faulty_inputs(op):
                 made = self._makes_it(op, target)
-                is_alone = op.index in self._grads and self._num_readers(target) == 1
+                is_alone = op.index in self._grads and len(self._readers[target]) == 1
                 if made or (made is None and is_alone):
-                    return self._made_by(Suspect(op, target))
-                if made is None:
-                    unsure = unsure or Suspect(op, target)
-        return self._made_by(unsure) if unsure is not None else self._unexplained()
+                    sure.append(Suspect(op, target, "op"))
+                elif made is None:
+                    unsure.setdefault(target, Suspect(op, target, "op"))
+        explained = {suspect.target for suspect in sure}
+        rest = [target for target in self._without_faulty_readers() if target not in explained]
+        doubtful = [unsure[target] for target in rest if target in unsure]
+        return [self._fault(one) for one in sure + doubtful + self._unexplained(set(rest) - unsure.keys())]
+
+    def _without_faulty_readers(self) -> list[int]:
+        """Gradients that are not finite though those of all readers are, from the end of the pass."""
+        bad = sorted((index for index, finite in self._finite.items() if not finite), reverse=True)
+        return [target for target in bad if all(self._finite.get(r, True) for r in self._readers[target])]
 
     def _faulty_inputs(self, op: Op) -> list[int]:
         return [parent for parent in dict.fromkeys(op._record.parents) if not self._finite.get(parent, True)]
@@ -80,9 +99,6 @@ class BackwardSearch:
         if any(child in self._grads for child in children):
             return None
         return "unseen" if any(self._ops[child].requires_grad for child in children) else "loss"
-
-    def _num_readers(self, target: int) -> int:
-        return sum(target in op._record.parents for op in self._ops)
 
     def _makes_it(self, op: Op, target: int) -> bool | None:
         """Run the backward of one op again; None where that cannot be done."""
@@ -95,19 +111,36 @@ class BackwardSearch:
             return None
         return None if made is None else not is_finite(made)
 
-    def _made_by(self, suspect: Suspect) -> Fault:
-        op, target = suspect
-        return self._fault(op, target, "op")
+    def _unexplained(self, targets: set[int]) -> list[Suspect]:
+        """No op made them: they were added from outside, by a loss on an inner layer or by a hook."""
+        found = []
+        for target in sorted(targets, reverse=True):
+            if target >= 0:
+                found.append(Suspect(self._ops[target], target, "loss"))
+            elif self._readers[target]:
+                found.append(Suspect(self._ops[self._readers[target][-1]], target, "op"))
+        return found
 
-    def _unexplained(self) -> Fault:
-        """No op made it: it was added from outside, by a loss on an inner layer or by a hook."""
-        target = max(index for index, finite in self._finite.items() if not finite)
-        if target >= 0:
-            return self._fault(self._ops[target], target, "loss")
-        user = next(op for op in reversed(self._ops) if target in op._record.parents)
-        return self._fault(user, target, "op")
+    def _reaches_a_leaf(self, start: int) -> bool:
+        """Whether some of it, or what came of it, is in the gradient of a parameter or of an input."""
+        tainted = {start}
+        for index in range(start, -1, -1):
+            record = self._ops[index]._record
+            if index not in tainted:
+                continue
+            if not record.parents:
+                return True
+            tainted.update(parent for parent in record.parents if self._may_be_bad(parent))
+        return any(index < 0 for index in tainted)
 
-    def _fault(self, op: Op, target: int, origin: Origin) -> Fault:
+    def _may_be_bad(self, index: int) -> bool:
+        """Not finite, or not kept. Of parameters every gradient is kept."""
+        if index in self._finite:
+            return not self._finite[index]
+        return index >= 0 and self._ops[index].requires_grad
+
+    def _fault(self, suspect: Suspect) -> Fault:
+        op, target, origin = suspect
         history, grad = self._history, self._grads[target]
         counts = count_nonfinite(grad)
         holder = history._tape.params[-target - 1][0] if target < 0 else history._label(target)
@@ -127,6 +160,7 @@ class BackwardSearch:
             module=op.containing_module_origin,
             source_line=op.source_line,
             inputs=inputs,
+            reaches_output=self._reaches_a_leaf(target),
             op=op,
         )
 

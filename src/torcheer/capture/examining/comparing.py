@@ -85,9 +85,7 @@ class PassComparison:
         self._known: dict[tuple[int, int], Difference | None] = {}
 
     def run(self) -> Comparison:
-        alignment = align_passes(self._a, self._b)
-        if self._of == "values":
-            mend(alignment, self._a._structure, self._b._structure, self._differ)
+        alignment = self._aligned()
         rows = self._rows(alignment)
         if all(row.is_close is None for row in rows):
             raise InputError(_why_nothing(self._of, is_on_meta(self._a) or is_on_meta(self._b)))
@@ -100,7 +98,20 @@ class PassComparison:
             num_unseen=sum(row.is_close is None for row in rows),
             has_unmatched_outputs=any(unmatched),
             notes=_notes(self._a, self._b, alignment, first) if self._of == "values" else (),
+            modules_a=_modules(self._a, alignment.only_left),
+            modules_b=_modules(self._b, alignment.only_right),
         )
+
+    def _aligned(self) -> Alignment:
+        if self._of == "gradients":  # which op is which is a question of values all the same
+            return PassComparison(self._a, self._b, "values", self._allowed)._aligned()
+        alignment = align_passes(self._a, self._b)
+        mend(alignment, self._a._structure, self._b._structure, self._differ, self._is_misfit)
+        return alignment
+
+    def _is_misfit(self, left: int, right: int) -> bool:
+        values = self._value(self._a, left), self._value(self._b, right)
+        return values[0] is not None and values[1] is not None and values[0].shape != values[1].shape
 
     def _rows(self, alignment: Alignment) -> list[ComparedOp]:
         pairs = sorted(alignment.partner.items())
@@ -164,7 +175,7 @@ class PassComparison:
         return compared(
             names=names or (op_a.layer_label, op_b.layer_label),
             kind="parameter" if names else kind,
-            module=op_a.containing_module_origin,
+            modules=(op_a.containing_module_origin, op_b.containing_module_origin),
             shapes=shapes,
             found=found,
             is_unseen=is_unseen,
@@ -190,10 +201,16 @@ def _params(history: ModelHistory, op: int) -> list[str]:
     return [param.address for param in Op(history, op).parent_params]
 
 
+def _without_buffers(history: ModelHistory, ops: set[int]) -> list[int]:
+    return [op for op in sorted(ops) if history._tape.records[op].trait is not BUFFER]
+
+
 def _labels(history: ModelHistory, ops: set[int]) -> tuple[str, ...]:
-    """Of ops; a buffer is none."""
-    records = history._tape.records
-    return tuple(history._label(op) for op in sorted(ops) if records[op].trait is not BUFFER)
+    return tuple(history._label(op) for op in _without_buffers(history, ops))
+
+
+def _modules(history: ModelHistory, ops: set[int]) -> tuple[str, ...]:
+    return tuple(Op(history, op).containing_module_origin for op in _without_buffers(history, ops))
 
 
 def _of_trait(history: ModelHistory, ops: set[int]) -> bool:
@@ -214,13 +231,13 @@ def _notes(
     above_a = _just_above(a, left, alignment.only_left)
     above_b = _just_above(b, alignment.partner[left], alignment.only_right)
     return tuple(
-        f"just before the first difference, and only in {name}: {names_text(labels)}."
-        for name, labels in (("a", above_a), ("b", above_b))
-        if labels
+        f"just before the first difference, and only in {name}: {text}."
+        for name, text in (("a", above_a), ("b", above_b))
+        if text
     )
 
 
-def _just_above(history: ModelHistory, op: int, without_partner: set[int]) -> tuple[str, ...]:
+def _just_above(history: ModelHistory, op: int, without_partner: set[int]) -> str:
     """The ops without a partner that lead straight to an op."""
     found: set[int] = set()
     queue = [op]
@@ -229,7 +246,7 @@ def _just_above(history: ModelHistory, op: int, without_partner: set[int]) -> tu
         new = [p for p in parents if p in without_partner and p not in found]
         found.update(new)
         queue += new
-    return _labels(history, found)
+    return names_text(_labels(history, found), _modules(history, found))
 
 
 def _finder(rows: list[ComparedOp], a: ModelHistory, b: ModelHistory | None) -> Callable[[str], ComparedOp]:
@@ -287,7 +304,7 @@ def _compare_outputs(a: ModelHistory, result: list[tuple[str, Tensor]], allowed:
             compared(
                 names=(op.layer_label, name),
                 kind="output",
-                module="",
+                modules=("", ""),
                 shapes=(op.tensor_shape, tuple(tensor.shape)),
                 found=difference_of(*values, allowed.given(usual)),
                 is_unseen=any(value is None for value in values),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby, zip_longest
 
 from torcheer.capture.examining.differences import Difference, Tolerance
 from torcheer.graph.places import SourceLine
@@ -21,11 +22,13 @@ class ComparedOp:
     label_a: str
     label_b: str
     type: str
-    module: str
+    module: str  # in whose forward the op of the first pass ran; "" for the model itself
+    module_b: str
     shape: tuple[int, ...]
     shape_b: tuple[int, ...]
     max_abs: float | None  # of |a - b|
-    max_rel: float | None  # of |a - b| / |b|, where b is not zero
+    max_rel: float | None  # of |a - b| / |b|, where b is not zero: large where b is next to zero
+    relative: float | None  # the largest |a - b| over the largest magnitude in either of the two
     mean_abs: float | None
     cosine: float | None
     is_close: bool | None
@@ -36,15 +39,21 @@ class ComparedOp:
     source_b: SourceLine | None = field(repr=False)
 
     def __str__(self) -> str:
-        names = self.label_a if self.label_a == self.label_b else f"{self.label_a} and {self.label_b}"
-        parts = [f"{names}  {shape_text(self.shape)}"]
-        figures = (("max abs", self.max_abs), ("max rel", self.max_rel), ("mean abs", self.mean_abs))
+        parts = [_both(self.label_a, self.label_b)]
+        if self.module or self.module_b:
+            parts.append(f"in {_both(self.module or 'the model', self.module_b or 'the model')}")
+        parts.append(shape_text(self.shape))
+        figures = (("max abs", self.max_abs), ("relative", self.relative), ("mean abs", self.mean_abs))
         parts += [f"{title} {number_text(value)}" for title, value in figures if value is not None]
         if self.cosine is not None:
             parts.append(f"cosine {_cosine_text(self.cosine)}")
         if self.max_abs is not None:
             parts.append(f"(allowed: rtol {self.rtol:g}, atol {self.atol:g})")
         return "  ".join([*parts, self.note] if self.note else parts)
+
+
+def _both(one: str, other: str) -> str:
+    return one if one == other else f"{one} and {other}"
 
 
 class ComparisonTable(RowTable[ComparedOp]):
@@ -60,9 +69,9 @@ def _yes_or_no(value: bool) -> str:
 
 
 COLUMNS = (
-    *(Column(name=name, to_right=False) for name in ("label_a", "label_b", "type")),
+    *(Column(name=name, to_right=False) for name in ("label_a", "label_b", "type", "module", "module_b")),
     Column(name="shape", show=shape_text, to_right=False),
-    *(Column(name=name, show=number_text) for name in ("max_abs", "max_rel", "mean_abs")),
+    *(Column(name=name, show=number_text) for name in ("max_abs", "relative", "mean_abs")),
     Column(name="cosine", show=_cosine_text),
     Column(name="is_close", show=_yes_or_no, to_right=False),
     Column(name="note", to_right=False),
@@ -83,6 +92,8 @@ class Comparison:
     num_unseen: int  # pairs that could not be compared, since a value was not saved
     has_unmatched_outputs: bool
     notes: tuple[str, ...]
+    modules_a: tuple[str, ...] = ()  # of the ops in only_in_a, one by one
+    modules_b: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return not self.has_unmatched_outputs and self.first_difference is None
@@ -122,7 +133,8 @@ class Comparison:
                 "the largest differences:",
                 str(worst.sort("max_abs", descending=True).head(_NUM_WORST)),
             ]
-        lines += _names("only in a", self.only_in_a) + _names("only in b", self.only_in_b)
+        lines += _names("only in a", self.only_in_a, self.modules_a)
+        lines += _names("only in b", self.only_in_b, self.modules_b)
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -147,21 +159,24 @@ class Comparison:
         return f"{text}{unseen}."
 
 
-def _names(title: str, names: tuple[str, ...]) -> list[str]:
-    return [f"{title}: {names_text(names)}"] if names else []
+def _names(title: str, names: tuple[str, ...], modules: tuple[str, ...]) -> list[str]:
+    return [f"{title}: {names_text(names, modules)}"] if names else []
 
 
-def names_text(names: tuple[str, ...]) -> str:
-    """The first few, and how many more there are."""
+def names_text(names: tuple[str, ...], modules: tuple[str, ...]) -> str:
+    """The first few, those of one module together, and how many more there are."""
     more = f" and {len(names) - _NUM_NAMES} more" if len(names) > _NUM_NAMES else ""
-    return ", ".join(names[:_NUM_NAMES]) + more
+    placed = zip_longest(names[:_NUM_NAMES], modules[:_NUM_NAMES], fillvalue="")
+    groups = [(module, [name for name, _ in group]) for module, group in groupby(placed, lambda one: one[1])]
+    texts = [", ".join(group) + (f" (in {module})" if module else "") for module, group in groups]
+    return ", ".join(texts) + more
 
 
 def compared(
     *,
     names: tuple[str, str],
     kind: str,
-    module: str,
+    modules: tuple[str, str],
     shapes: tuple[tuple[int, ...], tuple[int, ...]],
     found: Difference | None,
     is_unseen: bool,
@@ -175,11 +190,13 @@ def compared(
         label_a=names[0],
         label_b=names[1],
         type=kind,
-        module=module,
+        module=modules[0],
+        module_b=modules[1],
         shape=shapes[0],
         shape_b=shapes[1],
         max_abs=None if found is None else found.max_abs,
         max_rel=None if found is None else found.max_rel,
+        relative=None if found is None else found.relative,
         mean_abs=None if found is None else found.mean_abs,
         cosine=None if found is None else found.cosine,
         is_close=is_close,

@@ -52,6 +52,7 @@ class Difference:
 
     max_abs: float | None  # infinite where only one of the two is NaN; None for empty tensors
     max_rel: float | None  # of |a - b| / |b|, over the elements where b is not zero
+    relative: float | None  # the largest |a - b| over the largest magnitude in either of the two
     mean_abs: float | None
     cosine: float | None  # of the elements that are finite in both
     num_far: int  # elements beyond the tolerance
@@ -90,6 +91,7 @@ class Gathered:
         self._num = self._num_far = self._num_both_nan = self._num_one_nan = 0
         self._max_abs = self._sum_abs = 0.0
         self._max_rel: float | None = None
+        self._largest = 0.0
         self._dot = self._square_a = self._square_b = 0.0
 
     def add(self, a: Tensor, b: Tensor, tolerance: Tolerance) -> None:
@@ -107,6 +109,7 @@ class Gathered:
         if a.numel():
             self._max_abs = max(self._max_abs, distance.max().item())
             self._sum_abs += distance.sum().item()
+            self._largest = max(self._largest, a.abs().max().item(), size.max().item())
             self._add_relative(distance, size)
             self._add_angle(a, b)
 
@@ -143,12 +146,18 @@ class Gathered:
         return Difference(
             max_abs=self._max_abs if self._num else None,
             max_rel=self._max_rel,
+            relative=self._relative() if self._num else None,
             mean_abs=self._sum_abs / self._num if self._num else None,
             cosine=self._cosine(),
             num_far=self._num_far,
             num_both_nan=self._num_both_nan,
             num_one_nan=self._num_one_nan,
         )
+
+    def _relative(self) -> float:
+        if not self._max_abs or math.isinf(self._max_abs):
+            return self._max_abs
+        return self._max_abs / self._largest if self._largest else math.inf
 
     def _cosine(self) -> float | None:
         if not self._square_a or not self._square_b:

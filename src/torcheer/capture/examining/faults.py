@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from torcheer.capture.examining.backward_faults import first_in_backward
+from torcheer.capture.examining.backward_faults import faults_in_backward
 from torcheer.capture.examining.findings import Fault, Range
 from torcheer.capture.examining.forward_faults import ForwardSearch
 from torcheer.capture.examining.readable import is_on_meta
@@ -17,21 +19,38 @@ __all__ = ["Fault", "Range", "first_nonfinite"]
 
 
 def first_nonfinite(history: ModelHistory, *, deliberate: bool = False) -> Fault | None:
-    """The first op that made NaN or Inf: in the forward, and where that is finite in the backward.
+    """The first op that made NaN or Inf: in the forward, and where that does no harm in the backward.
+
+    A fault of the forward does harm when it reaches an output, and one of the backward when it reaches the
+    gradient of a parameter or of an input. Where neither does, the first of the forward is returned, or else
+    of the backward; `later` lists the others.
 
     An op made NaN when none of its inputs and parameters had any, and Inf when they were all finite. Minus
     infinity that was put in on purpose, as an argument of an op or as an additive mask of zeros and
     minus infinity, is no fault unless `deliberate` is set; a NaN that comes of it is.
     """
     search = ForwardSearch(history, deliberate)
-    fault = search.run()
-    if fault is not None:
-        return fault
-    fault = first_in_backward(history)
-    if fault is None and search.num_seen == 0 and not _has_gradients(history):
+    forward = search.run()
+    if forward is not None and search.does_harm:
+        return forward
+    backward = faults_in_backward(history)
+    if forward is not None and not any(fault.reaches_output for fault in backward):
+        return _with_later(forward, (*forward.later, *(fault.layer for fault in backward)))
+    if backward:
+        first, *others = backward
+        in_forward = () if forward is None else (forward.layer, *forward.later)
+        if first.layer in in_forward:
+            first = replace(first, note="its own output is not finite either, which does not reach an output")
+        return _with_later(first, (*(fault.layer for fault in others), *in_forward))
+    if search.num_seen == 0 and not _has_gradients(history):
         raise InputError(_why_nothing_is_seen(history))
     # A parameter that holds NaN in a place that was not used is worth a word when all else is well.
-    return fault or search.harmless
+    return search.harmless
+
+
+def _with_later(fault: Fault, layers: Iterable[str]) -> Fault:
+    """With each of the other layers once."""
+    return replace(fault, later=tuple(layer for layer in dict.fromkeys(layers) if layer != fault.layer))
 
 
 def _has_gradients(history: ModelHistory) -> bool:

@@ -86,8 +86,10 @@ class Fault:
     source_line: SourceLine | None
     inputs: tuple[Range, ...]
     num_unseen: int = 0  # ops that could not be looked at, since their values were not saved
-    reaches_output: bool = True  # some of it, or what came of it, is in what the model returned
-    later: tuple[str, ...] = ()  # other layers of the pass that made NaN or Inf, or came in with it
+    # Some of it, or what came of it, is in what the model returned; of a fault in backward, in the gradient of
+    # a parameter or of an input.
+    reaches_output: bool = True
+    later: tuple[str, ...] = ()  # other layers that made NaN or Inf, forward or backward, or came in with it
     note: str = ""
     op: Op = field(repr=False, compare=False)
 
@@ -110,9 +112,14 @@ class Fault:
         notes = [self.note] if self.note else []
         if self.phase == "forward" and not self.reaches_output and self.origin != "parameter":
             notes.append("it does not reach an output: later ops leave it out")
+        if self.phase == "backward" and not self.reaches_output:
+            notes.append(
+                "it does not reach the gradient of a parameter or an input: later steps leave it out"
+            )
         if self.later:
             more = f" and {len(self.later) - 5} more" if len(self.later) > 5 else ""
-            notes.append(f"made anew, later, by {', '.join(self.later[:5])}{more}")
+            how = "made anew, later," if self.phase == "forward" else "made elsewhere, too,"
+            notes.append(f"{how} by {', '.join(self.later[:5])}{more}")
         if self.num_unseen:
             notes.append(f"{self.num_unseen} ops could not be looked at: their values were not saved")
         return notes

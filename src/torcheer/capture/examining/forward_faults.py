@@ -211,18 +211,21 @@ class ForwardSearch:
             source_line=op.source_line,
             inputs=ranges,
             num_unseen=self.num_unseen,
-            reaches_output=self._reaches_output(made.op),
+            reaches_output=self._reaches_output({made.op}),
             later=tuple(self._history._label(other.op) for other in later),
             note=note,
             op=op,
         )
 
-    def _reaches_output(self, start: int) -> bool:
+    @property
+    def does_harm(self) -> bool:
+        """Whether anything that was made reaches an output."""
+        return self._reaches_output({made.op for made in self._made})
+
+    def _reaches_output(self, starts: set[int]) -> bool:
         """Whether some of it, or what came of it, is in what the model returned."""
-        if start >= len(self._seen) or self._seen[start].is_sound:
-            return False
-        tainted = {start}
-        for index in range(start + 1, len(self._seen)):
+        tainted = {op for op in starts if op < len(self._seen) and not self._seen[op].is_sound}
+        for index in range(min(tainted, default=len(self._seen)) + 1, len(self._seen)):
             record = self._history._tape.records[index]
             may_hold = not self._seen[index].is_sound or index in self._unseen
             if may_hold and not tainted.isdisjoint(record.parents):

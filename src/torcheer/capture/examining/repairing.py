@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from torcheer.capture.examining.aligning import Alignment
 from torcheer.capture.examining.differences import Difference
+from torcheer.capture.examining.misfits import IsMisfit, part_misfits
 from torcheer.graph.structure import Structure
 
 Differ = Callable[[int, int], Difference | None]  # None where two ops cannot be compared
@@ -17,13 +18,22 @@ Differ = Callable[[int, int], Difference | None]  # None where two ops cannot be
 _MOST_STEPS = 4  # ops without a partner that a pair may move over
 _MOST_TRIALS = 2000  # comparisons of ops without a partner, in all
 _MUCH_NEARER = 0.01
+_ALIKE = 0.9  # the cosine from which two ops may be the same, where the one beside it has another shape
 
 
-def mend(alignment: Alignment, left: Structure, right: Structure, differ: Differ) -> None:
-    """Move pairs that differ on to ops that agree, then pair what agrees among those left over."""
+def mend(
+    alignment: Alignment, left: Structure, right: Structure, differ: Differ, is_misfit: IsMisfit
+) -> None:
+    """Move pairs that differ on to ops that agree, then pair what agrees among those left over.
+
+    Pairs of different shapes are given up where what comes of them agrees.
+    """
     for op in sorted(alignment.partner, reverse=True):
         _move(alignment, op, left, right, differ)
+    # Before and after: a false pair keeps apart what belongs together, and what is found proves others false.
+    part_misfits(alignment, left, right, differ, is_misfit)
     _pair_rest(alignment, differ)
+    part_misfits(alignment, left, right, differ, is_misfit)
 
 
 def _move(alignment: Alignment, op: int, left: Structure, right: Structure, differ: Differ) -> None:
@@ -56,8 +66,10 @@ def _free_below(op: int, structure: Structure, free: set[int]) -> list[int]:
 def _is_much_nearer(then: Difference, now: Difference | None) -> bool:
     if then.is_close:
         return True
-    if now is None or then.max_abs is None or now.max_abs is None or then.cosine is None:
+    if then.cosine is None or then.max_abs is None:
         return False
+    if now is None or now.max_abs is None:
+        return then.cosine > _ALIKE
     return then.cosine > 0.999 and then.max_abs < _MUCH_NEARER * now.max_abs
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from types import GetSetDescriptorType
 from typing import Any, NamedTuple
 
 import torch
@@ -21,6 +23,11 @@ _VIEWS = frozenset(
         "identity updated"
     ).split()
 )
+_HOMES = (
+    *(F, torch._C._nn, torch, torch.Tensor, torch._C.TensorBase, torch._VF),
+    *(getattr(torch._C, name) for name in ("_linalg", "_fft", "_special")),
+)
+NO_FUNCTIONS = "a loaded history has no functions"
 
 
 class Call(NamedTuple):
@@ -75,16 +82,25 @@ def _goes_on(a: Record, b: Record) -> bool:
     return b.position == a.position + 1 and a.trait is b.trait and a.args is b.args and a.parents == b.parents
 
 
-def function_of(record: Record) -> Callable[..., Any]:
-    """The function that was called. A history that was loaded from a file has only its name."""
+def functions_of(values: GenericValues, record: Record) -> list[Callable[..., Any]]:
+    """The function that was called; of a loaded history, which has only names, all that it may have been."""
     if record.trait.func is not None:
-        return record.trait.func  # type: ignore[no-any-return]
-    name = record.trait.name
-    for home in (F, torch._C._nn, torch, torch.Tensor):
-        found = getattr(home, name, None)
-        # Functions that are opened never stand in a record: another one of the same name was meant.
-        if callable(found) and trait_of(found).kind is not Kind.OPEN:
-            return found  # type: ignore[no-any-return]
-        if found is not None and not callable(found):
-            return found.__get__  # type: ignore[no-any-return]  # a property, such as T
-    raise UndecidedError(f"the function {name} is not known here")
+        return [record.trait.func]
+    if record.trait.name == "where" and values.dtype(record.parents[0]) != torch.bool:
+        return [torch.Tensor.where]  # a method begins with other arguments than the function
+    found = [getattr(home, record.trait.name, None) for home in _HOMES]
+    # Functions that are opened never stand in a record: another one of the same name was meant.
+    functions = [each for each in found if callable(each) and trait_of(each).kind is not Kind.OPEN]
+    functions += [each.__get__ for each in found if isinstance(each, GetSetDescriptorType)]  # such as T
+    if not functions:
+        raise UndecidedError(NO_FUNCTIONS)
+    return functions
+
+
+def first_that_takes(functions: list[Callable[..., Any]], args: Any, kwargs: Any) -> Any:
+    """A name alone may mean a function or a method: `torch.reshape(x, shape)`, `x.reshape(*shape)`."""
+    *others, last = functions
+    for function in others:
+        with suppress(TypeError):
+            return function(*args, **kwargs)
+    return last(*args, **kwargs)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from torcheer.capture.fields.calls import Call, call_of
+from torcheer.capture.fields.calls import NO_FUNCTIONS, Call, call_of
 from torcheer.capture.fields.generic import GenericValues
 from torcheer.capture.fields.marks import Found, Masks, marked_rows, taken, weighted
 from torcheer.capture.fields.planning import Plan, doubtful_plan, plan_for
@@ -70,12 +70,7 @@ class Dependence:
             found = ask(self._plans[key])
         except Exception as error:
             # Whatever went wrong: an answer that is too large is still right.
-            reason = (
-                str(error)
-                if isinstance(error, UndecidedError)
-                else f"it raised {type(error).__name__} when run again"
-            )
-            self._plans[key] = doubtful_plan(self._tape, self.values, call, reason)
+            self._plans[key] = doubtful_plan(self._tape, self.values, call, _reason(error, call))
             found = ask(self._plans[key])
         if self._plans[key].doubt:
             self.doubts[key] = self._plans[key].doubt
@@ -83,14 +78,18 @@ class Dependence:
 
     def settle(self, ops: Iterable[int]) -> None:
         """Find elements that no data reaches in tensors that are data, such as the masked half of scores."""
+        asked: set[int] = set()
         for op in ops:
+            if self.values.is_origin(op):
+                continue  # data, whatever it was made of
             call = self.call(op)
-            if not call.data and not self.values.is_origin(op):
+            if not call.data:
                 self.values.release(op)  # all that it was given turned out to be constant
-            elif op == call.ops[0] and call.data and self._may_settle(call):
+            elif call.ops[0] not in asked and self._may_settle(call):
+                asked.add(call.ops[0])
                 reached = self.forward(call, {parent: self._open(parent) for parent in call.data})
                 for each, mask in reached.items():
-                    if not mask.all():
+                    if not mask.all() and not self.values.is_origin(each):
                         self.values.fix(each, ~mask)
             self.values.holds(op)  # now, in order: asked for later it would have to go back far
         self.doubts.clear()
@@ -103,8 +102,6 @@ class Dependence:
         if any(self.values.fixed(parent) is not None for parent in call.data):
             return True
         has_constants = len(call.data) < len(set(call.record.parents))
-        if call.name in _SATURATES and any(self.values.holds(parent) for parent in call.data):
-            return True
         if call.name in _SATURATES and any(self.values.holds(parent) for parent in call.data):
             return True
         mixes = has_constants and (call.name in _MIXES or call.record.trait is UPDATED)
@@ -242,6 +239,14 @@ class Dependence:
             leaves[place] = self.values.sample(parent, 2)
             after = self._outputs(call, plan, leaves, None)
         return any(not torch.equal(before[op], after[op]) for op in before)
+
+
+def _reason(error: Exception, call: Call) -> str:
+    if isinstance(error, UndecidedError):
+        return str(error)
+    if call.record.trait.func is None:  # another function of the same name was tried
+        return NO_FUNCTIONS
+    return f"it raised {type(error).__name__} when run again"
 
 
 @contextmanager

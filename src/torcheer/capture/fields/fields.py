@@ -11,55 +11,16 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.fields.dependence import Dependence, undisturbed
+from torcheer.capture.fields.ends import FieldEnd, names_of, own_name, with_name
 from torcheer.capture.fields.generic import GenericValues
 from torcheer.capture.fields.marks import Masks
+from torcheer.capture.searching import ops_between
 from torcheer.errors import InputError, LayerNotFoundError
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
 
 Unit = int | Sequence[int] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FieldEnd:
-    """The part of one tensor that belongs to a field."""
-
-    label: str
-    names: tuple[str, ...]  # other names that find it: its short label, `input_ids`
-    mask: Tensor  # of the tensor's shape: True for each element that belongs
-
-    @property
-    def box(self) -> tuple[slice, ...]:
-        """The smallest box around it: `x[end.box]` cuts it out."""
-        return tuple(_extent(self.mask, dim) for dim in range(self.mask.dim()))
-
-    @property
-    def size(self) -> tuple[int, ...]:
-        """How far it extends in each dimension."""
-        return tuple(side.stop - side.start for side in self.box)
-
-    @property
-    def num_elements(self) -> int:
-        return int(self.mask.sum())
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.mask.any()
-
-    def __str__(self) -> str:
-        if self.is_empty:
-            return f"nothing of {self.label}"
-        whole = _times(self.mask.shape)
-        if self.num_elements == self.mask.numel():
-            return f"all of {self.label} ({whole})"
-        box = ", ".join(map(_range, self.box, self.mask.shape))
-        count = self.num_elements
-        inside = 1
-        for length in self.size:
-            inside *= length
-        amount = "every element" if count == inside else f"{count} of {inside} elements"
-        return f"{_times(self.size)} of {self.label} ({whole}): [{box}], {amount}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,6 +33,7 @@ class Field:
     """
 
     layer: str
+    layer_name: str  # what the model calls it, if it is an input or output; "" where that says nothing
     unit: tuple[int, ...]
     is_receptive: bool
     ends: tuple[FieldEnd, ...]
@@ -125,7 +87,7 @@ class Field:
 
     def __str__(self) -> str:
         verb = "sees" if self.is_receptive else "reaches"
-        head = f"{self.layer} unit {self.unit} {verb}"
+        head = f"{with_name(self.layer, self.layer_name)} unit {self.unit} {verb}"
         if len(self.ends) == 1:
             lines = [f"{head} {self.ends[0]}"]
         else:
@@ -137,18 +99,20 @@ class Field:
         return f"<Field {kind} of {self.layer} unit {self.unit}: {self.num_elements} elements>"
 
 
-def receptive_field(history: ModelHistory, layer: int | str, unit: Unit = None) -> Field:
-    """Which elements of the inputs can reach a unit of a layer."""
+def receptive_field(
+    history: ModelHistory, layer: int | str, unit: Unit = None, onto: int | str | None = None
+) -> Field:
+    """Which elements of the inputs, or of an earlier layer, can reach a unit of a layer."""
     op = history[layer].index
-    structure = history._structure
+    ends = history._structure.inputs if onto is None else [history[onto].index]
     start = _unit_mask(history, op, unit)
+    if onto is not None:
+        _check_way(history, ends[0], op)
     with undisturbed():
-        dependence = Dependence(history._tape, GenericValues(history, structure.inputs))
-        data = dependence.values.data
-        cone = sorted(each for each in structure.ancestors(op) | {op} if data[each])
-        dependence.settle(cone)
-        masks = _go_back(dependence, cone, {op: start})
-    return _field(history, dependence, op, start, structure.inputs, masks, is_receptive=True)
+        dependence, way = _settled(history, ends, [op])
+        masks = _go_back(dependence, way, {op: start})
+        is_cut = op in way and not _sees(masks, ends) and _is_cut(dependence, way, ends, op)
+    return _field(history, dependence, op, start, ends, masks, is_receptive=True, is_cut=is_cut)
 
 
 def projective_field(
@@ -156,21 +120,51 @@ def projective_field(
 ) -> Field:
     """Which elements of a later layer, or of the outputs, a unit of a layer can reach."""
     op = history[layer].index
-    structure = history._structure
-    ends = structure.outputs if onto is None else [history[onto].index]
+    ends = history._structure.outputs if onto is None else [history[onto].index]
     start = _unit_mask(history, op, unit)
+    if onto is not None and op not in history._structure.inputs:  # an input may lead nowhere
+        _check_way(history, op, ends[0])
     with undisturbed():
-        dependence = Dependence(history._tape, GenericValues(history, [*structure.inputs, op]))
-        wanted = set(ends).union(*(structure.ancestors(end) for end in ends))
-        data = dependence.values.data
-        dependence.settle(sorted(each for each in wanted if data[each]))
-        masks = _go_on(dependence, sorted(wanted & structure.descendants(op)), {op: start})
+        dependence, way = _settled(history, [op], ends)
+        masks = _go_on(dependence, way, {op: start})
     return _field(history, dependence, op, start, ends, masks, is_receptive=False)
 
 
-def _go_back(dependence: Dependence, cone: list[int], masks: Masks) -> Masks:
+# --- the way -----------------------------------------------------------------------------------
+
+
+def _check_way(history: ModelHistory, start: int, end: int) -> None:
+    ops_between(history, history._label(start), history._label(end))
+
+
+def _settled(
+    history: ModelHistory, starts: Sequence[int], ends: Iterable[int]
+) -> tuple[Dependence, list[int]]:
+    """Ready to be asked, and the ops after the starts that lie on a way to an end, in order.
+
+    Both fields ask of the same: the inputs and the starts are data, and what lies only above a start plays no
+    part. That makes them twins.
+    """
+    structure = history._structure
+    above: set[int] = set()
+    queue = list(ends)
+    while queue:
+        op = queue.pop()
+        if op not in above:
+            above.add(op)
+            queue.extend(() if op in starts else structure.parents[op])
+    dependence = Dependence(history._tape, GenericValues(history, [*structure.inputs, *starts]))
+    reached = set(starts)
+    for op in sorted(above):
+        if not reached.isdisjoint(structure.parents[op]):
+            reached.add(op)
+    dependence.settle(op for op in sorted(above) if dependence.values.data[op])
+    return dependence, sorted((above & reached).difference(starts))
+
+
+def _go_back(dependence: Dependence, ops: list[int], masks: Masks) -> Masks:
     """From marked elements to all that they depend on, in one sweep: a parent comes before its child."""
-    for op in reversed(cone):
+    for op in reversed(ops):
         call = dependence.call(op)
         marked = {each: masks[each] for each in call.ops if each in masks and masks[each].any()}
         # The outputs of one call are asked together, when the last of them is met.
@@ -193,6 +187,19 @@ def _go_on(dependence: Dependence, ops: list[int], masks: Masks) -> Masks:
             for each, mask in dependence.forward(call, marked).items():
                 masks[each] = masks[each] | mask if each in start else mask
     return masks
+
+
+def _sees(masks: Masks, ends: Iterable[int]) -> bool:
+    return any(bool(masks[end].any()) for end in ends if end in masks)
+
+
+def _is_cut(dependence: Dependence, way: list[int], ends: Iterable[int], op: int) -> bool:
+    """Whether no unit of a layer sees anything, although there is a way."""
+    doubts, unknown = dict(dependence.doubts), dict(dependence.values.unknown)
+    everything = torch.ones(dependence.values.shape(op), dtype=torch.bool)
+    is_cut = not _sees(_go_back(dependence, way, {op: everything}), ends)
+    dependence.doubts, dependence.values.unknown = doubts, unknown  # of the unit alone
+    return is_cut
 
 
 # --- the unit --------------------------------------------------------------------------------
@@ -236,34 +243,31 @@ def _field(
     masks: Masks,
     *,
     is_receptive: bool,
+    is_cut: bool = False,
 ) -> Field:
-    has_way = is_receptive and dependence.values.data[op]
-    is_cut = has_way and not any(masks[end].any() for end in ends if end in masks)
     return Field(
         layer=history._label(op),
+        layer_name=own_name(history, op),
         unit=tuple(start.nonzero()[0].tolist()),
         is_receptive=is_receptive,
         ends=tuple(
             FieldEnd(
                 label=history._label(end),
-                names=_names(history, end),
+                name=own_name(history, end),
+                names=names_of(history, end),
                 mask=masks.get(end, torch.zeros(history._tape.meta(end).shape, dtype=torch.bool)),
             )
             for end in ends
         ),
         is_exact=not dependence.doubts and not dependence.values.unknown,
-        notes=tuple(_notes(history, dependence, max([op, *ends]), is_cut)),
+        notes=(
+            *_notes(history, dependence, is_cut),
+            *_note_of_reads(history, dependence, ends if is_receptive else [op], max([op, *ends])),
+        ),
     )
 
 
-def _names(history: ModelHistory, op: int) -> tuple[str, ...]:
-    one = history._op(op)
-    return tuple(
-        name for name in (one.layer_label_no_pass, one.layer_label_short, one.input_output_address) if name
-    )
-
-
-def _notes(history: ModelHistory, dependence: Dependence, before: int, is_cut: bool) -> Iterator[str]:
+def _notes(history: ModelHistory, dependence: Dependence, is_cut: bool) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     for op, reason in sorted(dependence.doubts.items()):
         by_reason.setdefault(reason, []).append(history._label(op))
@@ -273,8 +277,14 @@ def _notes(history: ModelHistory, dependence: Dependence, before: int, is_cut: b
         yield "a constant of zero cuts every way: the weights of a layer that was just made, or a mask."
     if dependence.values.unknown:
         yield f"{_some(dependence.values.unknown)}: its values are not there, and count as nowhere zero."
-    reads = (read.op for read in history._tape.reads if read.op < before)
-    read_off = dict.fromkeys(history._label(op) for op in reads if dependence.values.is_data(op))
+
+
+def _note_of_reads(
+    history: ModelHistory, dependence: Dependence, starts: Sequence[int], before: int
+) -> Iterator[str]:
+    follow = set(starts).union(*map(history._structure.descendants, starts))
+    reads = dict.fromkeys(read.op for read in history._tape.reads if read.op < before and read.op in follow)
+    read_off = [history._label(op) for op in reads if dependence.values.is_data(op)]
     if read_off:
         yield f"{_some(read_off)}: its value went to Python, and what hangs on that is taken as it was."
 
@@ -282,19 +292,3 @@ def _notes(history: ModelHistory, dependence: Dependence, before: int, is_cut: b
 def _some(labels: Iterable[str]) -> str:
     names = list(labels)
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _extent(mask: Tensor, dim: int) -> slice:
-    others = [other for other in range(mask.dim()) if other != dim]
-    places = (mask.amax(others) if others else mask).nonzero().flatten()
-    return slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, 0)
-
-
-def _times(sizes: Sequence[int]) -> str:
-    return "×".join(map(str, sizes)) or "scalar"
-
-
-def _range(side: slice, size: int) -> str:
-    if side.start == 0 and side.stop == size:
-        return ":"
-    return str(side.start) if side.stop - side.start == 1 else f"{side.start}:{side.stop}"

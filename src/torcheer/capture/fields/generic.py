@@ -153,6 +153,8 @@ class GenericValues:
         """The elements that keep their values, and the values."""
         if op not in self._held:
             self._held[op] = None  # for the time being: an op does not lie above itself
+            if self.is_origin(op):
+                return None
             fixed, value = self._fixed.get(op), None
             if fixed is not None:
                 value = self._rough_value(op)

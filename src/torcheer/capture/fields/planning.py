@@ -11,7 +11,7 @@ from torch import Tensor
 from torcheer.capture.catcher import collect_tensors, write_targets
 from torcheer.capture.checking.replay import why_not_replayable, written_over
 from torcheer.capture.fields import choosing  # noqa: F401  (it fills the table of stand-ins)
-from torcheer.capture.fields.calls import Call, function_of
+from torcheer.capture.fields.calls import Call, first_that_takes, functions_of
 from torcheer.capture.fields.generic import GenericValues
 from torcheer.capture.fields.standins import (
     STAND_INS,
@@ -234,8 +234,9 @@ class _Again:
         self._stand_in = stand_in
         self._crops_all = _BATCHED.get(call.name, (False, 0))[0]
         slots = [slot for slot, parent in enumerate(record.parents) if values.is_data(parent)]
+        self._functions = functions_of(values, record)
         self._about = About(
-            func=function_of(record),
+            func=self._functions[0],
             shapes=[tape.meta(op).shape for op in call.ops],
             dtypes=frozenset(values.dtype(record.parents[slot]) for slot in slots),
             data=frozenset(slots),
@@ -280,7 +281,7 @@ class _Again:
             kwargs.pop("inplace", None)
             return collect_tensors(self._stand_in(self._about, *args, **kwargs))
         targets = write_targets(self._record.trait, args, kwargs)
-        made = collect_tensors(self._about.func(*args, **kwargs))
+        made = collect_tensors(first_that_takes(self._functions, args, kwargs))
         return made + [target for target in targets if not any(target is tensor for tensor in made)]
 
     def _run_in_vmap(self, tensors: list[Tensor]) -> Tensor:

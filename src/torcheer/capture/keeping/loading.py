@@ -128,6 +128,8 @@ class _Builder:
         )
         if structure.gradients is not None:
             history._gradients = gradients_of_rows(structure.gradients, self._reader.value)
+        if structure.activation_bytes is not None:
+            history.__dict__["activation_bytes"] = structure.activation_bytes
         # What would be derived from source files and from values is in the structure.
         history.__dict__["_decisions"] = [
             _decision(row, read) for row, read in zip(structure.reads, reads, strict=True)

@@ -257,3 +257,4 @@ class StoredPass(Row, frozen=True):
     edits: list[tuple[Count, str, str]] = []  # op, key, function
     unedited: list[tuple[Count, StoredTensor]] = []
     edited_at: list[tuple[Count, Count]] = []
+    activation_bytes: Count | None = None

@@ -56,15 +56,17 @@ def planned_grads(history: ModelHistory, add: Callable[[str, int, Tensor], Any])
 
 
 def gradients_as_rows(history: ModelHistory, grads: list[dict[Slot, Item]]) -> StoredGradients | None:
-    log = history._gradients
-    if log is None:
+    log, tape = history._gradients, history._tape
+    if log is None and not tape.keep_all:
         return None
+    graph = history._grad_graph if log is None else log.graph
+    passes = [] if log is None else log.passes
     memories: dict[int, int] = {}
     return StoredGradients(
-        nodes=[_node_row(note, memories) for note in log.graph.notes],
-        slots=[(node, number, ops) for (node, number), ops in log.graph.ops_at.items()],
-        passes=[_pass_row(one, places) for one, places in zip(log.passes, grads, strict=True)],
-        notes=log.notes,
+        nodes=[_node_row(note, memories) for note in graph.notes],
+        slots=[(node, number, ops) for (node, number), ops in graph.ops_at.items()],
+        passes=[_pass_row(one, places) for one, places in zip(passes, grads, strict=True)],
+        notes=[] if log is None else log.notes,
     )
 
 
@@ -191,7 +193,8 @@ class StoredGradientLog(GradientLog):
         # Not the log's own: there is nothing to hook.
         self.graph = graph
         self.passes = passes
-        self.notes = notes
+        self._notes = notes
+        self._written = set()
 
 
 def gradients_of_rows(stored: StoredGradients, value: Callable[[StoredTensor], Tensor]) -> GradientLog:

@@ -132,6 +132,7 @@ class StoredTape(Tape):
         self.unedited = LazyTensors(unedited, reader.value)
         self.edited_at = edited_at
         self.edges_before_writes = {}
+        self.extras = []
         self.other_threads = []
         self.keep_all = self.copy_all = False
         self._rows = values

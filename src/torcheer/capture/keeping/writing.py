@@ -103,6 +103,7 @@ class StructureWriter:
             edits=[(op, rule.key, rule.name) for op, rule in history._facts.edits],
             unedited=[(op, item.stored) for op, item in self._values.unedited if item.stored is not None],
             edited_at=list(tape.edited_at.items()),
+            activation_bytes=history.activation_bytes if tape.keep_all else None,
         )
 
     def _facts(self) -> stored.StoredFacts:

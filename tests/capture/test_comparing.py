@@ -111,6 +111,8 @@ def test_figures_are_those_of_torch(x: Tensor) -> None:
         assert row.mean_abs == pytest.approx((one - two).abs().mean().item())
         usable = two != 0
         assert row.max_rel == pytest.approx(((one - two)[usable] / two[usable]).abs().max().item())
+        largest = torch.maximum(one.abs(), two.abs()).max()
+        assert row.relative == pytest.approx(((one - two).abs().max() / largest).item())
         assert row.cosine == pytest.approx(F.cosine_similarity(one.flatten(), two.flatten(), dim=0).item())
         assert row.is_close == torch.allclose(one, two, rtol=row.rtol, atol=row.atol)
 
@@ -130,7 +132,7 @@ def test_the_largest_difference_is_found_and_the_table_sorts(x: Tensor) -> None:
     assert list(comparison.table.to_pandas().columns) == comparison.table.columns
     assert comparison.table["1.up"].label_a == "linear_3_8"
     text = str(comparison)
-    assert "first difference: linear_3_8  3×12" in text
+    assert "first difference: linear_3_8  in 1.up  3×12" in text
     assert "the largest differences:" in text
     assert repr(comparison).startswith("<Comparison: different: ")
     assert "first difference: linear_3_8" in comparison._repr_html_()
@@ -233,7 +235,7 @@ def test_an_inserted_op_that_changes_values_is_pointed_at(x: Tensor) -> None:
     assert comparison.first_difference is not None
     assert comparison.first_difference.module == "2.down"
     assert comparison.only_in_b == ("tanh_1_16",)
-    assert "just before the first difference, and only in b: tanh_1_16." in str(comparison)
+    assert "just before the first difference, and only in b: tanh_1_16 (in 2)." in str(comparison)
 
 
 def test_a_missing_op_is_the_same_the_other_way_round(x: Tensor) -> None:
@@ -293,6 +295,182 @@ def test_a_fault_in_a_port_is_found(x: Tensor) -> None:
     assert comparison.first_difference.label_a == "layernorm_2_7"
     assert comparison.first_difference.source_b is not None
     assert "layer_norm(tokens" in comparison.first_difference.source_b.code_text
+
+
+WIDTH = 16
+
+
+class EncoderBlock(nn.Module):
+    """One projection for query, key and value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first_norm, self.second_norm = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.attention = nn.MultiheadAttention(WIDTH, 4, batch_first=True)
+        self.up, self.down = nn.Linear(WIDTH, 2 * WIDTH), nn.Linear(2 * WIDTH, WIDTH)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.first_norm(x)
+        x = x + self.attention(y, y, y, need_weights=False)[0]
+        return x + self.down(F.gelu(self.up(self.second_norm(x))))
+
+
+class Encoder(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList([EncoderBlock() for _ in range(3)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+class PortedBlock(nn.Module):
+    """The same with three projections, and the attention written out; `bug` says what is wrong with it."""
+
+    def __init__(self, block: EncoderBlock, bug: str) -> None:
+        super().__init__()
+        self.norm_1, self.norm_2 = copy.deepcopy(block.first_norm), copy.deepcopy(block.second_norm)
+        self.query, self.key, self.value = (nn.Linear(WIDTH, WIDTH) for _ in range(3))
+        weights = block.attention.in_proj_weight.chunk(3), block.attention.in_proj_bias.chunk(3)
+        for layer, weight, bias in zip((self.query, self.key, self.value), *weights, strict=True):
+            layer.load_state_dict({"weight": weight, "bias": bias})
+        self.out = nn.Linear(WIDTH, WIDTH)
+        self.out.load_state_dict(block.attention.out_proj.state_dict())
+        self.grow, self.shrink = copy.deepcopy(block.up), copy.deepcopy(block.down)
+        self.scale = 1.0 if bug == "scale" else 0.5
+        self.kind = "tanh" if bug == "gelu" else "none"
+        self.norm_2.eps = 1e-2 if bug == "eps" else 1e-5
+        if bug == "weight":
+            self.shrink.weight.data[0, 0] += 1
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.norm_1(x)
+        query, key, value = (
+            layer(y).view(*y.shape[:2], 4, -1).transpose(1, 2) for layer in (self.query, self.key, self.value)
+        )
+        weights = (query @ key.transpose(-1, -2) * self.scale).softmax(-1)
+        x = x + self.out((weights @ value).transpose(1, 2).reshape(x.shape))
+        return x + self.shrink(F.gelu(self.grow(self.norm_2(x)), approximate=self.kind))
+
+
+class EncoderPort(nn.Module):
+    def __init__(self, model: Encoder, bug: str) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            [PortedBlock(block, bug if i == 1 else "") for i, block in enumerate(model.blocks)]
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def test_a_port_that_projects_query_key_and_value_one_by_one_agrees() -> None:
+    model = Encoder()
+
+    comparison = compare(
+        *pair_of_passes(model, EncoderPort(model, ""), torch.randn(2, 5, WIDTH)), rtol=1e-4, atol=1e-4
+    )
+
+    assert comparison, str(comparison)
+    # The packed projection is the partner of none of the three.
+    assert {label.split("_")[0] for label in comparison.only_in_a} >= {"linear"}
+    places = {(row.module, row.module_b) for row in comparison}
+    assert {("blocks.2.up", "layers.2.grow"), ("blocks.0.attention", "layers.0.out")} <= places
+
+
+@pytest.mark.parametrize("way_round", [1, -1])
+@pytest.mark.parametrize(
+    ("bug", "where"),
+    [
+        ("scale", ("blocks.1.attention", "layers.1.out")),  # what the attention gives is the first in both
+        ("eps", ("blocks.1.second_norm", "layers.1.norm_2")),
+        ("gelu", ("blocks.1", "layers.1")),
+        ("weight", ("blocks.1.down", "layers.1.shrink")),
+    ],
+)
+def test_the_first_difference_of_a_port_is_its_bug(bug: str, where: tuple[str, str], way_round: int) -> None:
+    model = Encoder()
+    passes = pair_of_passes(model, EncoderPort(model, bug), torch.randn(2, 5, WIDTH))
+
+    comparison = compare(*passes[::way_round], rtol=1e-4, atol=1e-4)
+
+    first = comparison.first_difference
+    assert first is not None
+    assert (first.module, first.module_b) == where[::way_round]
+    assert first.max_abs is not None
+    if bug == "gelu":
+        assert first.type == "gelu"
+    assert f"in {first.module} and {first.module_b}" in str(comparison)
+    assert {"module", "module_b"} <= set(comparison.table.columns)
+    assert f"(in {'blocks' if way_round == 1 else 'layers'}.0" in str(comparison)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+def test_ops_are_told_by_the_values_of_their_parameters(dtype: torch.dtype) -> None:
+    layers = [nn.Linear(WIDTH, WIDTH) for _ in range(5)]
+    moved = [copy.deepcopy(layers[i]).to(dtype) for i in (0, 2, 3, 4)]  # all of them one shape
+    with torch.no_grad():
+        moved[1].weight[0, 0] += 1  # one touched weight does not make it another
+    x = torch.randn(2, WIDTH)
+
+    passes = (
+        tl.log_forward_pass(nn.Sequential(*layers), x),
+        tl.log_forward_pass(nn.Sequential(*moved), x.to(dtype)),
+    )
+    rows = {row.module: row.module_b for row in compare(*passes) if row.type == "linear"}
+
+    assert rows == {"0": "0", "2": "1", "3": "2", "4": "3"}
+
+
+def test_branches_of_other_names_that_run_in_another_order_are_told_by_their_parameters(x: Tensor) -> None:
+    class Branches(nn.Module):
+        def __init__(self, layers: dict[str, nn.Module]) -> None:
+            super().__init__()
+            self.layers = nn.ModuleDict(layers)
+
+        def forward(self, x: Tensor) -> Tensor:
+            found = {name: layer(x) for name, layer in self.layers.items()}
+            return torch.stack([found[name] for name in sorted(found)])
+
+    one, two, three = (nn.Linear(6, 6) for _ in range(3))
+    model, other = Branches({"a": one, "b": two, "c": three}), Branches({"z": three, "y": two, "x": one})
+
+    comparison = compare(*pair_of_passes(model, other, x))
+
+    assert comparison, str(comparison)
+    assert {(row.module, row.module_b) for row in comparison if row.type == "linear"} == {
+        ("layers.a", "layers.x"),
+        ("layers.b", "layers.y"),
+        ("layers.c", "layers.z"),
+    }
+
+
+class Wide(nn.Module):
+    def __init__(self, width: int, scale: float) -> None:
+        super().__init__()
+        self.up, self.down, self.scale = nn.Linear(6, width), nn.Linear(width, 6), scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.down(self.up(x).relu()) * self.scale
+
+
+def test_another_shape_inside_does_not_count_where_all_outputs_agree(x: Tensor) -> None:
+    comparison = compare(*pair_of_passes(Wide(8, 0), Wide(9, 0), x))
+
+    assert comparison.only_in_a == ("linear_1_1", "relu_1_2")
+    assert [row.label_a for row in comparison.differences] == ["linear_2_3"]
+
+
+def test_another_shape_inside_counts_where_the_outputs_differ(x: Tensor) -> None:
+    comparison = compare(*pair_of_passes(Wide(8, 1), Wide(9, 1), x))
+
+    assert comparison.first_difference is not None
+    assert comparison.first_difference.module == "up"
+    assert comparison.first_difference.note == "shape 3×8 against 3×9"
 
 
 @pytest.mark.parametrize("leaves_identity", [True, False])
@@ -501,6 +679,21 @@ def test_another_shape_is_a_difference() -> None:
     assert row.note == "shape 1×2 against 2"
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "relative"),
+    [
+        ([1e-9, 100.0], [2e-9, 100.0], 1e-11),  # a value next to zero does not make it large
+        ([2.0, 0.0], [0.0, 0.0], 1.0),
+        ([0.0], [0.0], 0.0),
+        ([math.nan, 4.0], [math.nan, 3.0], 0.25),
+        ([math.inf], [1.0], math.inf),
+        ([], [], None),
+    ],
+)
+def test_the_relative_difference_is_that_to_the_largest_magnitude(a: Any, b: Any, relative: Any) -> None:
+    assert rows_of(a, b).relative == (None if relative is None else pytest.approx(relative, rel=1e-4))
+
+
 # --- what cannot be compared -----------------------------------------------------------
 
 
@@ -610,6 +803,21 @@ def test_gradients_are_compared_in_backward_order(x: Tensor) -> None:
     assert first is not None
     # The values of block 2 on have changed, so its last weight is the first to get another gradient.
     assert first.label_a == "3.down.weight"
+
+
+def test_gradients_of_a_port_that_projects_one_by_one_agree() -> None:
+    packed = Encoder()
+    histories = []
+    for model in (packed, EncoderPort(packed, "")):
+        history = tl.log_forward_pass(model, torch.linspace(-1, 1, 2 * 5 * WIDTH).view(2, 5, WIDTH).sin())
+        history.log_backward(history.output.square().sum())
+        histories.append(history)
+
+    comparison = compare(*histories, rtol=1e-3, atol=1e-3, of="gradients")
+
+    assert comparison, str(comparison)
+    names = {(row.label_a, row.label_b) for row in comparison if row.type == "parameter"}
+    assert ("blocks.1.attention.out_proj.weight", "layers.1.out.weight") in names
 
 
 def test_a_comparison_does_not_keep_the_passes_alive(x: Tensor) -> None:

@@ -444,7 +444,8 @@ def test_a_mask_that_was_not_saved_excuses_what_comes_of_it() -> None:
 
     history = tl.log_forward_pass(model, torch.tensor([1.0, -1.0]), layers_to_save=["mul_1"])
 
-    assert history.first_nonfinite() is None
+    with pytest.warns(UserWarning, match="not saved"):
+        assert history.first_nonfinite() is None
 
 
 @pytest.mark.parametrize(
@@ -603,13 +604,22 @@ def test_the_maker_of_nan_is_the_one_that_anomaly_detection_finds(
             model(x).sum().backward()
     except RuntimeError as error:
         found = str(error).split("'")[1]  # Function 'SqrtBackward0' returned nan values
+    x.grad = None
 
     history = tl.log_forward_pass(model, x, save_gradients=True)
     history.output.sum().backward()
     fault = history.first_nonfinite()
 
-    if fault is None or fault.what == "nan":  # torch does not look for Inf
-        assert (fault.op.grad_fn_name if fault else None) == found
+    makers = {} if fault is None else {history[label].grad_fn_name for label in (fault.layer, *fault.later)}
+    if found is not None:  # torch does not look for Inf, nor whether it does harm
+        assert found in makers
+        assert fault is not None
+        assert fault.later or fault.op.grad_fn_name == found
+    elif fault is not None:
+        assert fault.what == "inf"
+    is_spoilt = any(not torch.isfinite(grad).all() for grad in history.param_grads.values())
+    is_spoilt |= x.grad is not None and not bool(torch.isfinite(x.grad).all())
+    assert is_spoilt == (fault is not None and fault.reaches_output)
 
 
 def test_a_gradient_that_came_in_with_the_loss() -> None:
@@ -637,6 +647,99 @@ def test_a_fault_of_the_forward_comes_first() -> None:
 
     assert fault is not None
     assert (fault.phase, fault.op.layer_type) == ("forward", "log")
+
+
+def test_a_harmless_fault_of_the_forward_does_not_hide_that_its_backward_spoils_the_step() -> None:
+    def forward(model: Of, x: Tensor) -> Tensor:
+        y = x * model.weight
+        return torch.where(y > 0, torch.sqrt(y), 0.0)
+
+    fault = backward_fault_of(forward, torch.tensor([-1.0, 2.0, 3.0]), Tensor.sum)
+
+    assert fault is not None
+    assert (fault.phase, fault.op.layer_type, fault.what) == ("backward", "sqrt", "nan")
+    assert fault.reaches_output
+    assert "its own output is not finite either" in str(fault)
+
+
+def test_a_harmless_fault_of_the_forward_does_not_hide_another_of_the_backward() -> None:
+    def forward(model: Of, x: Tensor) -> Tensor:
+        harmless = torch.where(x > 0, torch.log(x), 0.0)
+        return harmless.detach().sum() + (x * model.weight * 0).square().sum().sqrt()
+
+    fault = backward_fault_of(forward, torch.tensor([-1.0, 2.0, 3.0]), Tensor.sum)
+
+    assert fault is not None
+    assert (fault.phase, fault.op.layer_type) == ("backward", "sqrt")
+    assert [label.split("_")[0] for label in fault.later] == ["log"]
+    assert "made elsewhere, too, by log_1" in str(fault)
+
+
+def test_a_harmless_fault_of_the_forward_is_reported_where_the_backward_does_no_harm_either() -> None:
+    def forward(model: Of, x: Tensor) -> Tensor:
+        harmless = torch.where(x > 0, torch.log(x.detach()), 0.0)
+        return harmless.sum() + (x * model.weight).relu().sqrt().sum()
+
+    fault = backward_fault_of(forward, torch.tensor([-1.0, 2.0, 3.0]), Tensor.sum)
+
+    assert fault is not None
+    assert (fault.phase, fault.op.layer_type, fault.reaches_output) == ("forward", "log", False)
+    assert [label.split("_")[0] for label in fault.later] == ["sqrt"]
+
+
+def test_a_fault_of_the_backward_that_reaches_no_parameter_and_no_input_is_said_to_do_no_harm() -> None:
+    def forward(model: Of, x: Tensor) -> Tensor:
+        return (x * model.weight).relu().sqrt()
+
+    x = torch.tensor([-1.0, 2.0, 3.0])
+    fault = backward_fault_of(forward, x, Tensor.sum)
+
+    assert fault is not None
+    assert x.grad is not None
+    assert torch.isfinite(x.grad).all()
+    assert (fault.phase, fault.what, fault.reaches_output) == ("backward", "inf", False)
+    assert "it reaches no gradient of a parameter or of an input" in str(fault)
+
+
+def test_in_backward_what_spoils_the_step_comes_before_what_does_no_harm() -> None:
+    def forward(model: Of, x: Tensor) -> Tensor:
+        spoilt = torch.acos(x * model.weight)
+        return spoilt.sum() + (x * 2).relu().sqrt().sum()  # the backward of the last runs first
+
+    fault = backward_fault_of(forward, torch.tensor([-1.0, 0.5, 0.25]), Tensor.sum)
+
+    assert fault is not None
+    assert (fault.op.layer_type, fault.reaches_output) == ("acos", True)
+    assert [label.split("_")[0] for label in fault.later] == ["sqrt"]
+
+
+def test_what_reaches_an_input_alone_does_harm() -> None:
+    model = Of(lambda m, x: torch.sqrt(x) + m.weight)
+    x = torch.zeros(3, requires_grad=True)
+
+    history = tl.log_forward_pass(model, x, save_gradients=True)
+    history.output.sum().backward()
+    fault = history.first_nonfinite()
+
+    assert fault is not None
+    assert (fault.name, fault.reaches_output) == ("gradient of input_1_0", True)
+    assert torch.isfinite(history.param_grads["weight"]).all()
+
+
+@pytest.mark.parametrize("saved", [["add_1"], ["sqrt_1", "add_1"]])
+@pytest.mark.parametrize(("cut", "does_harm"), [(torch.relu, False), (torch.clone, True)])
+def test_harm_is_told_where_only_some_gradients_were_saved(
+    saved: list[str], cut: Callable[[Tensor], Tensor], does_harm: bool
+) -> None:
+    model = Of(lambda m, x: torch.sqrt(cut(x * m.weight) + 0))
+
+    history = tl.log_forward_pass(model, torch.tensor([0.0, 1.0, 3.0]), save_gradients=saved)
+    history.output.sum().backward()
+    fault = history.first_nonfinite()
+
+    assert fault is not None
+    assert (fault.what, fault.reaches_output) == ("inf", does_harm)
+    assert does_harm != bool(torch.isfinite(history.param_grads["weight"]).all())
 
 
 def test_gradients_are_searched_though_no_values_were_saved() -> None:
@@ -693,4 +796,47 @@ def test_a_gradient_that_a_second_loss_brought_to_an_inner_layer() -> None:
     fault = history.first_nonfinite()
 
     assert fault is not None
-    assert (fault.layer, fault.origin, fault.phase) == ("relu_1_2", "loss", "backward")
+    assert (fault.layer, fault.origin, fault.phase) == ("relu_1_2", "between", "backward")
+
+
+def test_a_mask_that_makes_the_loss_infinite_is_named() -> None:
+    class Masked(nn.Module):
+        def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+            return F.cross_entropy(x.masked_fill(mask, -torch.inf), torch.tensor([0, 1]))
+
+    mask = torch.tensor([[True, False, False], [False, False, False]])
+    history = tl.log_forward_pass(Masked(), [torch.randn(2, 3), mask])
+
+    fault = history.first_nonfinite()
+
+    assert torch.isinf(history.output)
+    assert fault is not None
+    assert (fault.layer, fault.reaches_output) == ("maskedfill_1_2", True)
+
+
+def test_what_a_custom_backward_made_is_not_blamed_on_the_loss() -> None:
+    class Spoiling(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor) -> Tensor:
+            return grad * float("nan")
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.tanh(Spoiling.apply(self.layer(x)))
+
+    history = tl.log_forward_pass(Model(), torch.randn(2, 3), save_gradients=True)
+    history.output.sum().backward()
+
+    fault = history.first_nonfinite()
+
+    assert fault is not None
+    assert (fault.layer, fault.origin) == ("linear_1_1", "between")
+    assert "custom Function" in str(fault)

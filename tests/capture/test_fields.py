@@ -192,7 +192,164 @@ def test_a_unit_reaches_a_layer_in_between() -> None:
     assert field.box == (slice(0, 1), slice(0, 2), slice(1, 6))
     assert hidden.box == (slice(0, 1), slice(0, 2), slice(2, 5))
     assert history.projective_field("conv1d_1", (1, 4)).mask.all()
-    assert not history.projective_field("conv1d_2", (1, 4), onto="conv1d_1").mask.any()
+    with pytest.raises(tl.InputError, match=r"no way leads from 'conv1d_2_3' to 'conv1d_1_1'.*swap them"):
+        history.projective_field("conv1d_2", (1, 4), onto="conv1d_1")
+
+
+class Mixed(nn.Module):
+    """Two inputs, ways past each other, writes, several outputs of one call, a loop, a causal mask."""
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        board = x.clone()
+        board[:, 0] = y[:, 1]
+        left, right = board.chunk(2, 1)
+        right.mul_(2)
+        z = torch.cat([left, right.relu()], 1)
+        for _ in range(2):
+            z = z.roll(1, 1) + z.cummax(0).values
+        values, places = z.topk(2, 1)
+        padded = F.pad(torch.zeros_like(z).scatter(1, places, values), (1, 1))
+        later = torch.ones(6, 6).triu(1).bool()
+        weights = (padded.T @ padded).masked_fill(later, -torch.inf).softmax(-1)
+        return weights @ padded.T, (board > 0).sum(), y * 2
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.data())
+def test_for_any_two_layers_one_sees_where_the_other_reaches(data: st.DataObject) -> None:
+    torch.manual_seed(0)
+    history = tl.log_forward_pass(Mixed(), (torch.randn(3, 4), torch.randn(3, 4)))
+    labels = [op.layer_label for op in history]
+    start, end = data.draw(st.sampled_from(labels)), data.draw(st.sampled_from(labels))
+    element, unit = (
+        tuple(data.draw(st.integers(0, size - 1)) for size in history[label].tensor_shape)
+        for label in (start, end)
+    )
+    start_op, end_op = history[start].index, history[end].index
+    if start != end and start_op not in history._structure.ancestors(end_op):
+        with pytest.raises(tl.InputError, match=f"no way leads from '{start}' to '{end}'"):
+            history.receptive_field(end, unit or None, onto=start)
+        return
+
+    back = history.receptive_field(end, unit or None, onto=start)
+    forth = history.projective_field(start, element or None, onto=end)
+
+    assert bool(back.mask[element]) == bool(forth.mask[unit])
+    for index in back.mask.nonzero()[:2]:
+        assert history.projective_field(start, index.tolist() or None, onto=end).mask[unit]
+    for index in forth.mask.nonzero()[:2]:
+        assert history.receptive_field(end, index.tolist() or None, onto=start).mask[element]
+
+
+@QUICK
+@given(conv_stacks(smooth=True), st.integers(0, 999), st.data())
+def test_onto_a_layer_the_field_is_where_the_gradient_of_that_layer_is(
+    model: nn.Sequential, seed: int, data: st.DataObject
+) -> None:
+    torch.manual_seed(seed)
+    model.double()
+    x = torch.randn(2, 2, 30, 29, dtype=torch.float64)
+    cut = data.draw(st.integers(0, len(model) - 1))
+
+    field = tl.log_forward_pass(model, x).receptive_field("output_1", onto=str(cut))
+
+    assert torch.equal(field.mask, gradient_mask(model[cut + 1 :], model[: cut + 1](x), field.unit))
+
+
+def test_what_leads_past_a_layer_does_not_count() -> None:
+    def model(x: Tensor) -> Tensor:
+        return x.flip(0) + torch.sin(x)
+
+    history = tl.log_forward_pass(Does(model), torch.randn(4))
+
+    assert history.receptive_field("output_1", 0).mask.tolist() == [True, False, False, True]
+    assert history.receptive_field("output_1", 0, onto="sin_1").mask.tolist() == [True, False, False, False]
+    assert history.receptive_field("output_1", 0, onto="flip_1").mask.tolist() == [True, False, False, False]
+    assert history.receptive_field("sin_1", 2, onto="sin_1").mask.tolist() == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("mask", "masked"),
+    [
+        (lambda scores, keep: scores.masked_fill(~keep, -torch.inf), "maskedfill_1"),
+        (lambda scores, keep: scores + torch.where(keep, 0.0, -1e9), "add_1"),
+    ],
+    ids=["filled", "shifted"],
+)
+def test_a_layer_that_is_taken_for_the_data_may_hold_any_values(mask: Any, masked: str) -> None:
+    keep = torch.ones(3, 3).tril().bool()
+
+    def model(x: Tensor) -> Tensor:
+        scores: Tensor = mask(x @ x.T, keep)
+        return scores.softmax(-1) * 1.0
+
+    history = tl.log_forward_pass(Does(model), torch.randn(3, 2))
+
+    # Above the mask it cuts; a score put in below it would be seen.
+    above = history.receptive_field("output_1", (1, 0), onto="matmul_1")
+    assert above.mask.nonzero().tolist() == [[1, 0], [1, 1]]
+    assert history.receptive_field("output_1", (1, 0), onto=masked).mask[1].all()
+    assert history.projective_field(masked, (1, 2), onto="output_1").mask[1].all()
+
+
+def test_a_part_that_was_constant_is_data_when_it_is_asked_for() -> None:
+    def model(x: Tensor) -> Tensor:
+        first, second = F.pad(x, (3, 0)).split(3)
+        return first + second
+
+    history = tl.log_forward_pass(Does(model), torch.randn(3))
+
+    assert history.receptive_field("output_1", 1, onto="split_1").mask.tolist() == [False, True, False]
+
+
+def test_a_unit_in_the_other_half_is_not_told_of_a_zero_that_cuts() -> None:
+    history = tl.log_forward_pass(Does(lambda x: torch.cat([x.sin(), x.cos()])), torch.randn(2))
+
+    field = history.receptive_field("output_1", 3, onto="sin_1")
+
+    assert str(field) == "output_1_4 unit (3,) sees nothing of sin_1_1"
+    history = tl.log_forward_pass(Does(lambda x: torch.cat([x[:0].sin(), x.cos()])), torch.randn(2))
+    assert not history.receptive_field("output_1", 1, onto="sin_1").notes  # it is empty
+
+
+def test_what_lies_above_the_layer_need_not_be_known() -> None:
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(3))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return (x * self.scale).sin().cos()
+
+    with torch.device("meta"):
+        history = tl.log_forward_pass(Scaled(), torch.randn(3))
+
+    assert not history.receptive_field("output_1").is_exact
+    assert history.receptive_field("output_1", onto="sin_1").is_exact
+    assert history.projective_field("sin_1").is_exact
+
+
+def test_a_loop_is_looked_back_on_from_pass_to_pass() -> None:
+    def model(x: Tensor) -> Tensor:
+        for _ in range(4):
+            x = x + x.roll(1)
+        return x
+
+    history = tl.log_forward_pass(Does(model), torch.randn(8))
+
+    sizes = [history.receptive_field("add_1:4", 7, onto=f"add_1:{k}").num_elements for k in (1, 2, 3, 4)]
+    assert sizes == [4, 3, 2, 1]
+
+
+def test_a_layer_that_sees_a_read_only_past_the_other_has_no_note_of_it() -> None:
+    def model(x: Tensor) -> Tensor:
+        doubled = x.sin()
+        return doubled * 2 if x.sum() > -99 else doubled
+
+    history = tl.log_forward_pass(Does(model), torch.ones(3))
+
+    assert history.receptive_field("output_1", 1).notes
+    assert not history.receptive_field("output_1", 1, onto="sin_1").notes
 
 
 # --- what a model keeps apart ---------------------------------------------------------------------------
@@ -466,6 +623,45 @@ def test_a_loaded_history_has_its_fields(tmp_path: Path) -> None:
     assert "0.weight" in str(forth)  # its values are not in the file
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.T.reshape(3, 2).split(1)[1],
+        lambda x: x.where(torch.tensor([True, False, True]), x.roll(1, 1)),
+        lambda x: torch.linalg.vector_norm(x, dim=1) + torch.special.expit(x).to(torch.float64).float()[:, 0],
+        lambda x: torch.fft.fft(x).real,
+    ],
+    ids=["methods", "where", "namespaces", "fft"],
+)
+def test_functions_of_a_loaded_history_are_found_by_name(function: Any, tmp_path: Path) -> None:
+    history = tl.log_forward_pass(Does(function), torch.randn(2, 3))
+    history.save(tmp_path / "pass.tl")
+    loaded = tl.load_history(tmp_path / "pass.tl")
+
+    field = loaded.receptive_field("output_1")
+
+    assert torch.equal(field.mask, history.receptive_field("output_1").mask)
+    assert field.is_exact
+
+
+@pytest.mark.parametrize("name", ["twice", "lerp"])  # torch has another function of the second name
+def test_a_function_that_a_loaded_history_has_not_is_said_once(name: str, tmp_path: Path) -> None:
+    @torch.library.custom_op(f"torcheer_fields::{name}", mutates_args=())
+    def twice(x: Tensor) -> Tensor:
+        return x * 2
+
+    history = tl.log_forward_pass(Does(lambda x: twice(twice(x)) + 1), torch.randn(3))
+    history.save(tmp_path / "pass.tl")
+
+    field = tl.load_history(tmp_path / "pass.tl").receptive_field("output_1")
+
+    assert field.mask.all()
+    assert not field.is_exact
+    assert len(field.notes) == 1
+    assert field.notes[0].endswith("since a loaded history has no functions.")
+    assert len(field.notes[0].split(":")[0].split(", ")) == 2
+
+
 def test_asking_leaves_model_and_random_numbers_alone() -> None:
     model = nn.Sequential(nn.BatchNorm1d(3), nn.Dropout(0.5), nn.ReLU(inplace=True)).double()
     history = tl.log_forward_pass(model, torch.randn(4, 3, dtype=torch.float64))
@@ -582,3 +778,29 @@ def test_a_field_reads_well() -> None:
     forth = str(history.projective_field("conv2d_2", (0, 1, 2)))
     assert forth.endswith("reaches 1×1×1×1 of output_1_3 (1×4×10×10): [:, 0, 1, 2], every element")
     assert repr(gaps) == "<Field receptive of conv2d_1_1 unit (0, 0, 1, 2): 36 elements>"
+
+
+class Named(nn.Module):
+    def forward(self, x: Tensor, attention_mask: Tensor, more: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {"logits": x * attention_mask + more["bias"]}
+
+
+def test_inputs_and_outputs_are_printed_with_their_own_names() -> None:
+    history = tl.log_forward_pass(Named(), (torch.ones(2), torch.ones(2), {"bias": torch.ones(2)}))
+
+    back = history.receptive_field("output_1", 1)
+    forth = history.projective_field("input_2", 1, onto="output_1")
+
+    label = history["output_1"].layer_label
+    assert str(back).splitlines() == [
+        f"{label} (logits) unit (1,) sees:",
+        "  1 of input_1_0 (2): [1], every element",
+        "  1 of input_2_1 (attention_mask, 2): [1], every element",
+        "  1 of input_3_2 (more.bias, 2): [1], every element",
+    ]
+    assert str(forth) == (
+        f"input_2_1 (attention_mask) unit (1,) reaches 1 of {label} (logits, 2): [1], every element"
+    )
+    assert back["more.bias"] is back["input_3"]
+    assert back["attention_mask"] is back[1]
+    assert forth["logits"] is forth["output.logits"] is forth[0]

@@ -98,7 +98,7 @@ def test_a_model_without_input() -> None:
         (nn.Linear(1, 1), {"x": A, "y": A, 3: A}, {}, None),
         (nn.Bilinear(1, 1, 1), A, {}, "does not fit Bilinear.forward"),
         (nn.Linear(1, 1), A, {"vis_opt": "roled"}, "'none', 'rolled', 'unrolled', not 'roled'"),
-        (nn.Linear(1, 1), A, {"layers_to_save": [None]}, "labels, module addresses and indices"),
+        (nn.Linear(1, 1), A, {"layers_to_save": [None]}, "labels, module addresses, names and indices"),
     ],
 )
 def test_bad_input_gets_an_error_that_names_the_fix(

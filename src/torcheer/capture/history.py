@@ -22,6 +22,7 @@ from torcheer.capture.editing.editor import Edit
 from torcheer.capture.op import Op
 from torcheer.capture.recorded import RecordedPass
 from torcheer.capture.saving import Selection
+from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import InputError
 from torcheer.graph.text import describe_pass, pass_as_html
 
@@ -171,7 +172,8 @@ class ModelHistory(RecordedPass):
         """Which elements of the inputs, or of an earlier layer, can reach a unit of a layer."""
         from torcheer.capture.fields.fields import receptive_field
 
-        return receptive_field(self, layer, unit, onto)
+        with undisturbed():
+            return receptive_field(self, layer, unit, onto)
 
     def projective_field(
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
@@ -179,7 +181,8 @@ class ModelHistory(RecordedPass):
         """Which units of a later layer, or of the outputs, a unit of a layer can reach."""
         from torcheer.capture.fields.fields import projective_field
 
-        return projective_field(self, layer, unit, onto)
+        with undisturbed():
+            return projective_field(self, layer, unit, onto)
 
     def stats(self, of: str = "values", *, by_pass: bool = False) -> StatsTable:
         """Mean, spread, range, zeros, dead units and saturation of each layer, as a table that sorts.
@@ -203,9 +206,7 @@ class ModelHistory(RecordedPass):
         unseen = self.num_tensors_total - self.num_tensors_saved
         if fault is None and unseen:
             num_ops = self.num_tensors_total
-            text = (
-                f"nothing was found, but {unseen} of {num_ops} values were not saved, and not looked at."
-            )
+            text = f"nothing was found, but {unseen} of {num_ops} values were not saved, and not looked at."
             warnings.warn(text, stacklevel=2)
         return fault
 

@@ -136,11 +136,27 @@ def _is_constant(tensor: Tensor) -> bool:
     return bool((flat == flat[0]).all()) if flat.numel() else True
 
 
+# Types that torch computes with hardly at all.
+_WIDER = {
+    torch.uint16: torch.int64,
+    torch.uint32: torch.int64,
+    torch.uint64: torch.int64,
+    torch.float8_e4m3fn: torch.float32,
+    torch.float8_e5m2: torch.float32,
+    torch.float8_e4m3fnuz: torch.float32,
+    torch.float8_e5m2fnuz: torch.float32,
+}
+
+
 def disturbances(value: Tensor) -> Iterator[Tensor]:
     """Other values of the same shape and type, from mild to harsh."""
     real = value.detach()
     if real.layout != torch.strided or real.is_quantized or real.is_nested:
         yield from _odd_disturbances(real)
+        return
+    wide = _WIDER.get(real.dtype)
+    if wide is not None:
+        yield from (other.to(real.dtype) for other in disturbances(real.to(wide)))
         return
     generator = torch.Generator().manual_seed(12345)
     if real.dtype == torch.bool:

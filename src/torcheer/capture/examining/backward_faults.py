@@ -116,7 +116,8 @@ class BackwardSearch:
         found = []
         for target in sorted(targets, reverse=True):
             if target >= 0:
-                found.append(Suspect(self._ops[target], target, "loss"))
+                has_readers = any(reader in self._grads for reader in self._readers[target])
+                found.append(Suspect(self._ops[target], target, "between" if has_readers else "loss"))
             elif self._readers[target]:
                 found.append(Suspect(self._ops[self._readers[target][-1]], target, "op"))
         return found

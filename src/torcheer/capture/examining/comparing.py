@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from torcheer.capture.examining.aligning import Alignment, align_passes, pair_by_name
@@ -14,7 +15,6 @@ from torcheer.capture.examining.comparison import (
     Comparison,
     ComparisonTable,
     compared,
-    names_text,
 )
 from torcheer.capture.examining.differences import (
     EXACT,
@@ -24,13 +24,13 @@ from torcheer.capture.examining.differences import (
     usual_tolerance,
     wider,
 )
+from torcheer.capture.examining.leftovers import has_output, labels_of, modules_of, notes_on
 from torcheer.capture.examining.looking import kept_value
 from torcheer.capture.examining.readable import as_plain, is_on_meta
 from torcheer.capture.examining.repairing import mend
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.nesting import tensors_in
 from torcheer.capture.op import Op
-from torcheer.capture.tape import BUFFER, INPUT, OUTPUT
 from torcheer.errors import InputError, LayerNotFoundError
 
 Of = Literal["values", "gradients"]
@@ -83,6 +83,7 @@ class PassComparison:
         self._precision_a, self._precision_b = _precisions(a), _precisions(b)
         self._param_grads = (a.param_grads, b.param_grads) if of == "gradients" else ({}, {})
         self._known: dict[tuple[int, int], Difference | None] = {}
+        self._parted: dict[int, int] = {}  # ops of different shapes, which may share parameters all the same
 
     def run(self) -> Comparison:
         alignment = self._aligned()
@@ -90,28 +91,38 @@ class PassComparison:
         if all(row.is_close is None for row in rows):
             raise InputError(_why_nothing(self._of, is_on_meta(self._a) or is_on_meta(self._b)))
         first = next((row for row in rows if row.is_close is False), None)
-        unmatched = (_of_trait(self._a, alignment.only_left), _of_trait(self._b, alignment.only_right))
+        unmatched = (has_output(self._a, alignment.only_left), has_output(self._b, alignment.only_right))
         return Comparison(
             table=ComparisonTable(rows, COLUMNS, _finder(rows, self._a, self._b)),
-            only_in_a=_labels(self._a, alignment.only_left),
-            only_in_b=_labels(self._b, alignment.only_right),
+            only_in_a=labels_of(self._a, alignment.only_left),
+            only_in_b=labels_of(self._b, alignment.only_right),
             num_unseen=sum(row.is_close is None for row in rows),
             has_unmatched_outputs=any(unmatched),
-            notes=_notes(self._a, self._b, alignment, first) if self._of == "values" else (),
-            modules_a=_modules(self._a, alignment.only_left),
-            modules_b=_modules(self._b, alignment.only_right),
+            notes=notes_on(self._a, self._b, alignment, first) if self._of == "values" else (),
+            modules_a=modules_of(self._a, alignment.only_left),
+            modules_b=modules_of(self._b, alignment.only_right),
         )
 
     def _aligned(self) -> Alignment:
-        if self._of == "gradients":  # which op is which is a question of values all the same
-            return PassComparison(self._a, self._b, "values", self._allowed)._aligned()
         alignment = align_passes(self._a, self._b)
-        mend(alignment, self._a._structure, self._b._structure, self._differ, self._is_misfit)
+        if self._of == "values":
+            mend(alignment, self._a._structure, self._b._structure, self._differ, self._is_misfit)
+            return alignment
+        # Ops of the same values, such as a tensor and its copy, may have different gradients: values make no
+        # pairs here. They only tell which pairs of different shapes are none.
+        by_values = PassComparison(self._a, self._b, "values", self._allowed)._aligned().partner
+        for left, right in list(alignment.partner.items()):
+            if by_values.get(left) != right and self._shapes(left, right)[0] != self._shapes(left, right)[1]:
+                alignment.part(left)
+                self._parted[left] = right
         return alignment
 
     def _is_misfit(self, left: int, right: int) -> bool:
         values = self._value(self._a, left), self._value(self._b, right)
         return values[0] is not None and values[1] is not None and values[0].shape != values[1].shape
+
+    def _shapes(self, left: int, right: int) -> tuple[torch.Size, torch.Size]:
+        return self._a._tape.meta(left).shape, self._b._tape.meta(right).shape
 
     def _rows(self, alignment: Alignment) -> list[ComparedOp]:
         pairs = sorted(alignment.partner.items())
@@ -120,19 +131,24 @@ class PassComparison:
         # Backward runs from the end: the first difference is the one that was made first.
         rows: list[ComparedOp] = []
         params: set[tuple[str, str]] = set()
-        for left, right in reversed(pairs):
-            rows += self._gradient_rows(left, right, params)
+        for left, right in sorted([*pairs, *self._parted.items()], reverse=True):
+            if left not in self._parted and self._is_any_seen(left, right):
+                rows.append(self._row(left, right))
+            rows += self._param_rows(left, right, params)
         return rows
 
-    def _gradient_rows(self, left: int, right: int, done: set[tuple[str, str]]) -> Iterable[ComparedOp]:
-        if self._value(self._a, left) is not None or self._value(self._b, right) is not None:
-            yield self._row(left, right)
+    def _is_any_seen(self, left: int, right: int) -> bool:
+        return self._value(self._a, left) is not None or self._value(self._b, right) is not None
+
+    def _param_rows(self, left: int, right: int, done: set[tuple[str, str]]) -> Iterable[ComparedOp]:
         grads_a, grads_b = self._param_grads
         for names in zip(_params(self._a, left), _params(self._b, right), strict=False):
             if names in done or (names[0] not in grads_a and names[1] not in grads_b):
                 continue
-            done.add(names)
             values = as_plain(grads_a.get(names[0])), as_plain(grads_b.get(names[1]))
+            if left in self._parted and _shape(values[0]) != _shape(values[1]):
+                continue
+            done.add(names)
             yield self._row(left, right, names=names, values=values)
 
     def _value(self, history: ModelHistory, op: int) -> Tensor | None:
@@ -197,56 +213,12 @@ def _precisions(history: ModelHistory) -> list[Tolerance]:
     return found
 
 
+def _shape(value: Tensor | None) -> tuple[int, ...] | None:
+    return None if value is None else tuple(value.shape)
+
+
 def _params(history: ModelHistory, op: int) -> list[str]:
     return [param.address for param in Op(history, op).parent_params]
-
-
-def _without_buffers(history: ModelHistory, ops: set[int]) -> list[int]:
-    return [op for op in sorted(ops) if history._tape.records[op].trait is not BUFFER]
-
-
-def _labels(history: ModelHistory, ops: set[int]) -> tuple[str, ...]:
-    return tuple(history._label(op) for op in _without_buffers(history, ops))
-
-
-def _modules(history: ModelHistory, ops: set[int]) -> tuple[str, ...]:
-    return tuple(Op(history, op).containing_module_origin for op in _without_buffers(history, ops))
-
-
-def _of_trait(history: ModelHistory, ops: set[int]) -> bool:
-    return any(history._tape.records[op].trait is OUTPUT for op in ops)
-
-
-def _notes(
-    a: ModelHistory, b: ModelHistory, alignment: Alignment, first: ComparedOp | None
-) -> tuple[str, ...]:
-    """What explains the first difference."""
-    if first is None:
-        return ()
-    left = next((op for op in alignment.partner if a._label(op) == first.label_a), None)
-    if left is None:
-        return ()
-    if a._tape.records[left].trait is INPUT:
-        return ("the inputs already differ: give both models the same one.",)
-    above_a = _just_above(a, left, alignment.only_left)
-    above_b = _just_above(b, alignment.partner[left], alignment.only_right)
-    return tuple(
-        f"just before the first difference, and only in {name}: {text}."
-        for name, text in (("a", above_a), ("b", above_b))
-        if text
-    )
-
-
-def _just_above(history: ModelHistory, op: int, without_partner: set[int]) -> str:
-    """The ops without a partner that lead straight to an op."""
-    found: set[int] = set()
-    queue = [op]
-    while queue:
-        parents = history._structure.parents[queue.pop()]
-        new = [p for p in parents if p in without_partner and p not in found]
-        found.update(new)
-        queue += new
-    return names_text(_labels(history, found), _modules(history, found))
 
 
 def _finder(rows: list[ComparedOp], a: ModelHistory, b: ModelHistory | None) -> Callable[[str], ComparedOp]:

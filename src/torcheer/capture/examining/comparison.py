@@ -169,7 +169,7 @@ def names_text(names: tuple[str, ...], modules: tuple[str, ...]) -> str:
     placed = zip_longest(names[:_NUM_NAMES], modules[:_NUM_NAMES], fillvalue="")
     groups = [(module, [name for name, _ in group]) for module, group in groupby(placed, lambda one: one[1])]
     texts = [", ".join(group) + (f" (in {module})" if module else "") for module, group in groups]
-    return ", ".join(texts) + more
+    return "; ".join(texts) + more
 
 
 def compared(

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import torch
+
 from torcheer.capture.examining.backward_faults import faults_in_backward
 from torcheer.capture.examining.findings import Fault, Range
 from torcheer.capture.examining.forward_faults import ForwardSearch
-from torcheer.capture.examining.readable import is_on_meta
+from torcheer.capture.examining.readable import as_plain, is_finite, is_on_meta
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ def first_nonfinite(history: ModelHistory, *, deliberate: bool = False) -> Fault
 
     An op made NaN when none of its inputs and parameters had any, and Inf when they were all finite. Minus
     infinity that was put in on purpose, as an argument of an op or as an additive mask of zeros and
-    minus infinity, is no fault unless `deliberate` is set; a NaN that comes of it is.
+    minus infinity, is no fault unless `deliberate` is set, or it is what makes an output infinite; a NaN that
+    comes of it is.
     """
     search = ForwardSearch(history, deliberate)
     forward = search.run()
@@ -44,8 +47,17 @@ def first_nonfinite(history: ModelHistory, *, deliberate: bool = False) -> Fault
         return _with_later(first, (*(fault.layer for fault in others), *in_forward))
     if search.num_seen == 0 and not _has_gradients(history):
         raise InputError(_why_nothing_is_seen(history))
+    if not deliberate and _has_infinite_output(history):
+        return first_nonfinite(history, deliberate=True)  # what was meant has gone too far
     # A parameter that holds NaN in a place that was not used is worth a word when all else is well.
     return search.harmless
+
+
+def _has_infinite_output(history: ModelHistory) -> bool:
+    """A loss that is not finite, or plus infinity. Scores that come out with their mask are as meant."""
+    values = [as_plain(history._saved_value(op)) for op in history._structure.outputs]
+    bad = [value for value in values if value is not None and not is_finite(value)]
+    return any(value.numel() == 1 or bool((value.real == torch.inf).any()) for value in bad)
 
 
 def _with_later(fault: Fault, layers: Iterable[str]) -> Fault:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torcheer.capture.op import Op
 
 What = Literal["nan", "inf"]
-Origin = Literal["op", "input", "buffer", "source", "parameter", "memory", "loss", "unseen"]
+Origin = Literal["op", "input", "buffer", "source", "parameter", "memory", "loss", "between", "unseen"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +86,8 @@ class Fault:
     source_line: SourceLine | None
     inputs: tuple[Range, ...]
     num_unseen: int = 0  # ops that could not be looked at, since their values were not saved
-    # Some of it, or what came of it, is in what the model returned; of a fault in backward, in the gradient of
-    # a parameter or of an input.
+    # Some of it, or what came of it, is in what the model returned; of a fault in backward, in the gradient
+    # of a parameter or of an input.
     reaches_output: bool = True
     later: tuple[str, ...] = ()  # other layers that made NaN or Inf, forward or backward, or came in with it
     note: str = ""
@@ -113,9 +113,7 @@ class Fault:
         if self.phase == "forward" and not self.reaches_output and self.origin != "parameter":
             notes.append("it does not reach an output: later ops leave it out")
         if self.phase == "backward" and not self.reaches_output:
-            notes.append(
-                "it does not reach the gradient of a parameter or an input: later steps leave it out"
-            )
+            notes.append("it reaches no gradient of a parameter or of an input: later steps leave it out")
         if self.later:
             more = f" and {len(self.later) - 5} more" if len(self.later) > 5 else ""
             how = "made anew, later," if self.phase == "forward" else "made elsewhere, too,"
@@ -136,6 +134,11 @@ class Fault:
             return f"made by the backward of {self.layer}, in the {self.name}"
         if self.origin == "op":
             return f"made by {self.layer}"
+        if self.origin == "between":
+            return (
+                f"came in between, in the {self.name}: those of all ops that read it are finite, so that a "
+                "hook, the backward of a custom Function or a loss on this layer made it"
+            )
         if self.origin == "loss":
             return f"came in with the loss, in the {self.name}"
         if self.origin == "unseen":

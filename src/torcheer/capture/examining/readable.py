@@ -38,13 +38,16 @@ def _dense(tensor: Tensor) -> Tensor:
         return tensor.float()  # the eight-bit types have no arithmetic of their own
     if tensor.dtype == torch.complex32:
         return tensor.to(torch.complex64)
-    return tensor
+    if tensor.dtype in (torch.uint16, torch.uint32):
+        return tensor.to(torch.int64)  # neither have these
+    return tensor.to(torch.float64) if tensor.dtype == torch.uint64 else tensor
 
 
 def is_on_meta(history: ModelHistory) -> bool:
     """Whether a pass ran on tensors that have a shape and no numbers."""
     tape = history._tape
-    return any(tape.meta(op).device.type == "meta" for op in range(len(tape.records)))
+    on_meta = any(tape.meta(op).device.type == "meta" for op in range(len(tape.records)))
+    return on_meta or history.is_shape_only
 
 
 def is_finite(tensor: Tensor) -> bool:

@@ -20,6 +20,8 @@ from torcheer.errors import InputError, LayerNotFoundError
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
 
+__all__ = ["Field", "FieldEnd", "projective_field", "receptive_field"]
+
 Unit = int | Sequence[int] | None
 
 
@@ -190,7 +192,8 @@ def _go_on(dependence: Dependence, ops: list[int], masks: Masks) -> Masks:
 
 
 def _sees(masks: Masks, ends: Iterable[int]) -> bool:
-    return any(bool(masks[end].any()) for end in ends if end in masks)
+    # Of an empty tensor there is nothing to be seen: all of it is.
+    return any(bool(masks[end].any()) or not masks[end].numel() for end in ends if end in masks)
 
 
 def _is_cut(dependence: Dependence, way: list[int], ends: Iterable[int], op: int) -> bool:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.checking.replay import replay, why_not_replayable
+from torcheer.capture.memory import has_data
 from torcheer.capture.tape import BUFFER
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def _usable(value: Tensor | None) -> Tensor | None:
     """A value with numbers in it, on the CPU; None where there are none."""
     if (
         value is None
-        or value.is_meta
+        or not has_data(value)
         or value.layout != torch.strided
         or value.is_nested
         or value.is_quantized

@@ -25,13 +25,13 @@ from torcheer.capture.keeping.storedtape import (
 )
 from torcheer.capture.keeping.storedvalues import check_stored, num_value_bytes
 from torcheer.capture.keeping.tensorfile import TensorFile
-from torcheer.capture.keeping.undisturbed import undisturbed
 from torcheer.capture.keeping.writing import TORCH_HOME
 from torcheer.capture.nesting import map_leaves
 from torcheer.capture.recorded import PassFacts
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import OWN_TRAITS, TENSOR, Context, Meta, Read, Record
 from torcheer.capture.traits import Kind, Trait
+from torcheer.capture.undisturbed import undisturbed
 from torcheer.capture.walk import ModuleNote, ModulesSeen
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph.decisions import Decision

@@ -12,7 +12,7 @@ from torch import Tensor
 from torcheer.capture.keeping.pyvalues import DTYPES
 from torcheer.capture.keeping.stored import StoredTensor
 from torcheer.capture.keeping.tensorfile import MAX_DIMS, TensorFile
-from torcheer.capture.keeping.undisturbed import undisturbed
+from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import FileFormatError
 
 _MAX_BYTES = 2**62  # beyond it torch's own sums overflow

@@ -17,8 +17,8 @@ from torcheer.capture.keeping.progress import Progress
 from torcheer.capture.keeping.stored import MAX_STRUCTURE_BYTES, METADATA_KEY, STRUCTURE, VERSION
 from torcheer.capture.keeping.storedtape import StoredTape
 from torcheer.capture.keeping.tensorfile import Piece, TensorFile, write_tensors
-from torcheer.capture.keeping.undisturbed import undisturbed
 from torcheer.capture.keeping.writing import StructureWriter, as_json
+from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import InputError
 from torcheer.graph.sizes import readable_bytes
 

@@ -11,6 +11,6 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """A file is read and written alike under FakeTensorMode, a default device, or a pass being recorded."""
+    """The same under FakeTensorMode, a default device, or a pass that is being recorded."""
     with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
         yield

@@ -833,3 +833,30 @@ def test_a_comparison_does_not_keep_the_passes_alive(x: Tensor) -> None:
 
     assert value() is None
     assert comparison.table["relu_1"].is_close
+
+
+def test_statements_in_another_order_are_no_difference() -> None:
+    class Attention(nn.Module):
+        def __init__(self, order: str) -> None:
+            super().__init__()
+            self.qkv, self.out, self.order = nn.Linear(8, 24), nn.Linear(8, 8), order
+
+        def forward(self, x: Tensor) -> Tensor:
+            parts = dict(zip("qkv", self.qkv(x).chunk(3, -1), strict=True))
+            heads = {name: parts[name].view(2, 6, 2, 4).transpose(1, 2) for name in self.order}
+            weights = (heads["q"] @ heads["k"].transpose(-1, -2)).softmax(-1)
+            return self.out((weights @ heads["v"]).transpose(1, 2).reshape(2, 6, 8))
+
+    torch.manual_seed(0)
+    ours, x = Attention("qkv"), torch.randn(2, 6, 8)
+    theirs = Attention("kvq")
+    theirs.load_state_dict(ours.state_dict())
+
+    same = tl.compare(tl.log_forward_pass(ours, x), tl.log_forward_pass(theirs, x))
+    with torch.no_grad():
+        theirs.out.bias[0] += 1
+    other = tl.compare(tl.log_forward_pass(ours, x), tl.log_forward_pass(theirs, x))
+
+    assert same
+    assert not same.differences
+    assert other.first_difference.module == "out"

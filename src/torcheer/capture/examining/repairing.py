@@ -18,6 +18,7 @@ Differ = Callable[[int, int], Difference | None]  # None where two ops cannot be
 _MOST_STEPS = 4  # ops without a partner that a pair may move over
 _MOST_TRIALS = 2000  # comparisons of ops without a partner, in all
 _MUCH_NEARER = 0.01
+_MOST_SWAPPED = 12  # pairs that differ, among which others are looked for that agree
 _ALIKE = 0.9  # the cosine from which two ops may be the same, where the one beside it has another shape
 
 
@@ -30,6 +31,7 @@ def mend(
     """
     for op in sorted(alignment.partner, reverse=True):
         _move(alignment, op, left, right, differ)
+    _swap(alignment, differ)
     # Before and after: a false pair keeps apart what belongs together, and what is found proves others false.
     part_misfits(alignment, left, right, differ, is_misfit)
     _pair_rest(alignment, differ)
@@ -49,6 +51,27 @@ def _move(alignment: Alignment, op: int, left: Structure, right: Structure, diff
             alignment.part(op)
             alignment.pair(new_left, new_right)
             return
+
+
+def _swap(alignment: Alignment, differ: Differ) -> None:
+    """Statements in another order, as k, v, q for q, k, v: exchange partners where that makes pairs agree."""
+    differing = [op for op in sorted(alignment.partner) if not _agrees(differ, op, alignment.partner[op])]
+    trials = 0
+    for place, op in enumerate(differing):
+        for other in differing[place + 1 : place + 1 + _MOST_SWAPPED]:
+            partner, its_partner = alignment.partner[op], alignment.partner[other]
+            if trials >= _MOST_TRIALS or _agrees(differ, op, partner):
+                break
+            trials += 1
+            if _agrees(differ, op, its_partner) or (
+                _agrees(differ, other, partner) and not _agrees(differ, other, its_partner)
+            ):
+                alignment.partner[op], alignment.partner[other] = its_partner, partner
+
+
+def _agrees(differ: Differ, op: int, partner: int) -> bool:
+    found = differ(op, partner)
+    return found is not None and found.is_close
 
 
 def _free_below(op: int, structure: Structure, free: set[int]) -> list[int]:

@@ -10,10 +10,10 @@ from time import perf_counter
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from torcheer.capture.memory import shape_of
+from torcheer.capture.nesting import collect_tensors
 from torcheer.graph.sizes import readable_seconds
 
 Shape = tuple[int, ...]
@@ -102,20 +102,7 @@ _thread = _Thread()
 
 
 def _shapes(value: Any) -> tuple[Shape, ...]:
-    found: list[Shape] = []
-    _collect(value, found)
-    return tuple(found)
-
-
-def _collect(value: Any, into: list[Shape]) -> None:
-    if isinstance(value, Tensor):
-        into.append(tuple(shape_of(value)))
-    elif isinstance(value, tuple | list):
-        for item in value:
-            _collect(item, into)
-    elif isinstance(value, dict):
-        for item in value.values():
-            _collect(item, into)
+    return tuple([tuple(shape_of(tensor)) for tensor in collect_tensors(value)])
 
 
 def _as_text(shapes: tuple[Shape, ...]) -> str:

@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from torcheer.capture.aten import AtenCall, AtenWatcher
 from torcheer.capture.memory import batch_dims, version_of
-from torcheer.capture.nesting import map_leaves
+from torcheer.capture.nesting import collect_into, collect_tensors, map_leaves
 from torcheer.capture.opening import OpenCopies
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import TENSOR, Context, Read, Record, Tape, Use
@@ -358,16 +358,16 @@ def write_targets(trait: Trait, args: Any, kwargs: dict[str, Any]) -> list[Tenso
     """The tensors that a call writes into."""
     targets: list[Tensor] = []
     if trait.writes:
-        _collect(args[0] if args else next(iter(kwargs.values()), None), targets)
+        collect_into(args[0] if args else next(iter(kwargs.values()), None), targets)
     if kwargs.get("out") is not None:
-        _collect(kwargs["out"], targets)
+        collect_into(kwargs["out"], targets)
     for where in trait.write_args:
         if isinstance(where, int) and where < len(args):
-            _collect(args[where], targets)
+            collect_into(args[where], targets)
         elif isinstance(where, str) and where in kwargs:
-            _collect(kwargs[where], targets)
+            collect_into(kwargs[where], targets)
     if kwargs.get("inplace") is True and args:
-        _collect(args[0], targets)
+        collect_into(args[0], targets)
     return list({id(target): target for target in targets}.values())
 
 
@@ -381,24 +381,6 @@ def side_targets(trait: Trait, args: Any, kwargs: dict[str, Any]) -> list[Tensor
     named = [kwargs.get("running_mean"), kwargs.get("running_var")]
     positional = [args[i] for i in trait.side_writes if i < len(args)]
     return [t for t in (*positional, *named) if isinstance(t, Tensor)]
-
-
-def collect_tensors(value: Any) -> list[Tensor]:
-    """The tensors of an output, in order."""
-    found: list[Tensor] = []
-    _collect(value, found)
-    return found
-
-
-def _collect(value: Any, into: list[Tensor]) -> None:
-    if isinstance(value, Tensor):
-        into.append(value)
-    elif isinstance(value, tuple | list):
-        for item in value:
-            _collect(item, into)
-    elif isinstance(value, dict):
-        for item in value.values():
-            _collect(item, into)
 
 
 def _site(frame: Any) -> Site:
@@ -429,7 +411,7 @@ def _rng_state(args: Any, kwargs: dict[str, Any], generator: torch.Generator | N
     if generator is not None:
         return ("generator", generator.get_state())
     tensors: list[Tensor] = []
-    _collect((args, kwargs), tensors)
+    collect_into((args, kwargs), tensors)
     device = kwargs.get("device") or (tensors[0].device if tensors else None)
     kind = torch.device(device).type if device is not None else torch.get_default_device().type
     if kind in ("cpu", "meta"):

@@ -13,6 +13,7 @@ from torcheer.capture.scopes import Scope
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph.modules import ModuleTree
 from torcheer.graph.naming import type_of_function
+from torcheer.graph.structure import reach
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
@@ -156,9 +157,9 @@ def ops_between(history: ModelHistory, start: int | str, end: int | str) -> list
     """
     starts, ends = _passes_named(history, start), _passes_named(history, end)
     structure = history._structure
-    found = _reach(starts, structure.children) & _reach(ends, structure.parents)
+    found = reach(starts, structure.children) & reach(ends, structure.parents)
     if not found:
-        back = _reach(ends, structure.children) & _reach(starts, structure.parents)
+        back = reach(ends, structure.children) & reach(starts, structure.parents)
         hint = (
             f"the way leads from {end!r} to {start!r}: swap them."
             if back
@@ -176,15 +177,3 @@ def _passes_named(history: ModelHistory, key: int | str) -> set[int]:
         return {each.index for each in history.passes(key)}
     calls = history.module_tree.passes_of(key)
     return {op.index} if not calls else {each for call in calls for each in call.output_ops}
-
-
-def _reach(starts: set[int], edges: Sequence[Sequence[int]]) -> set[int]:
-    """What can be reached from any of several ops, themselves included."""
-    found: set[int] = set()
-    queue = list(starts)
-    while queue:
-        op = queue.pop()
-        if op not in found:
-            found.add(op)
-            queue.extend(edges[op])
-    return found

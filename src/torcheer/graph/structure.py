@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 
@@ -35,10 +35,10 @@ class Structure:
         return sorted(found - {op})
 
     def ancestors(self, op: int) -> set[int]:
-        return _reach(op, self.parents)
+        return reach(self.parents[op], self.parents)
 
     def descendants(self, op: int) -> set[int]:
-        return _reach(op, self.children)
+        return reach(self.children[op], self.children)
 
     @cached_property
     def from_input(self) -> list[tuple[int, int] | None]:
@@ -74,9 +74,10 @@ def _further(own: tuple[int, int] | None, others: list[tuple[int, int] | None]) 
     return min(low for low, _ in ways), max(high for _, high in ways)
 
 
-def _reach(start: int, edges: Sequence[Sequence[int]]) -> set[int]:
+def reach(starts: Iterable[int], edges: Sequence[Sequence[int]]) -> set[int]:
+    """What can be reached from any of several ops, themselves included."""
     found: set[int] = set()
-    queue = list(edges[start])
+    queue = list(starts)
     while queue:
         op = queue.pop()
         if op not in found:

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torcheer.capture.catcher import Unkept, collect_tensors, write_targets
+from torcheer.capture.catcher import Unkept, write_targets
 from torcheer.capture.memory import BatchDims, Geometry
-from torcheer.capture.nesting import map_leaves
+from torcheer.capture.nesting import collect_tensors, map_leaves
 from torcheer.capture.state import same_random_state_after
 from torcheer.capture.tape import ALIAS, NOT_CALLS, TENSOR, UPDATED, Context, Record, Tape
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from torcheer.capture.catcher import collect_tensors, write_targets
+from torcheer.capture.catcher import write_targets
 from torcheer.capture.checking.replay import why_not_replayable, written_over
 from torcheer.capture.fields import choosing  # noqa: F401  (it fills the table of stand-ins)
 from torcheer.capture.fields.calls import Call, first_that_takes, functions_of
@@ -22,7 +22,7 @@ from torcheer.capture.fields.standins import (
     pointwise,
     same,
 )
-from torcheer.capture.nesting import map_leaves
+from torcheer.capture.nesting import collect_tensors, map_leaves
 from torcheer.capture.tape import ALIAS, IDENTITY, OUTPUT, TENSOR, UPDATED, Record, Tape
 
 # From the data of a call, one tensor a parent, to its outputs; the rows are those taken of the batch.

@@ -49,7 +49,7 @@ from torcheer.errors import InputError
 from torcheer.graph.modules import ModuleTree
 
 ROOT = Path(__file__).parents[2]
-OWN = {"torcheer.structure", CHECKSUMS}
+OWN = {"torcheer.structure", "torcheer.document", CHECKSUMS}
 NOT_IN_A_FILE = {"func_applied", "output", "creation_args", "creation_kwargs"}
 
 

@@ -24,9 +24,9 @@ from tests.capture.forging import FIELDS, Forged
 from torcheer.capture.keeping import stored
 from torcheer.capture.keeping.loading import load_history
 from torcheer.capture.keeping.pyvalues import unpacked
-from torcheer.capture.keeping.stored import STRUCTURE
+from torcheer.capture.keeping.stored import DOCUMENT, STRUCTURE
 from torcheer.capture.keeping.storing import save_history
-from torcheer.capture.keeping.tensorfile import CHECKSUMS
+from torcheer.capture.keeping.tensorfile import CHECKSUMS, TensorFile
 from torcheer.errors import FileFormatError
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +63,9 @@ def use(path: Path) -> None:
     str(history), history.module_tree, history.conditional_branches, history.to_pandas()
     for op in history:
         str(op), op.tensor_contents, op.func_rng_state
+    file: TensorFile = history._tape.file  # type: ignore[attr-defined]
+    if DOCUMENT in file:
+        file.read(DOCUMENT)
 
 
 def refused(path: Path) -> str:

@@ -153,7 +153,7 @@ class ModulesSeen:
     ) -> None:
         self._notes = notes
         self._other_names = other_names
-        self._calls = calls
+        self.calls = calls  # by address, in order
 
     def tree(self) -> ModuleTree:
         below = _params_below(self._notes)
@@ -166,11 +166,11 @@ class ModulesSeen:
                 param_addresses=tuple(name for name, _, _ in note.own_params),
                 num_params=sum(below[note.address].values()),
                 training=note.training,
-                passes=_passes(self._calls.get(note.address, [])),
+                passes=_passes(self.calls.get(note.address, [])),
             )
             for note in self._notes
         }
-        made = {address: _passes(calls) for address, calls in self._calls.items() if address not in modules}
+        made = {address: _passes(calls) for address, calls in self.calls.items() if address not in modules}
         return ModuleTree(modules, made, self._other_names)
 
 

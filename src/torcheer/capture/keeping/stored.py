@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 VERSION = 1  # raised when an older torcheer could no longer read what is written
 METADATA_KEY = "torcheer.history"  # of the version, in the header of the file
 STRUCTURE = "torcheer.structure"  # the name of the JSON text among the tensors
+DOCUMENT = "torcheer.document"  # of a second one, for those who only look: graph/document.py
 MAX_STRUCTURE_BYTES = 1 << 29  # a million ops and more
 
 Count = Annotated[int, Meta(ge=0, le=2**62)]

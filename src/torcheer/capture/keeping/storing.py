@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
+import msgspec
 import torch
 
+from torcheer.capture.describing import document_of
 from torcheer.capture.keeping.keptvalues import KeptValues
 from torcheer.capture.keeping.progress import Progress
-from torcheer.capture.keeping.stored import MAX_STRUCTURE_BYTES, METADATA_KEY, STRUCTURE, VERSION
+from torcheer.capture.keeping.stored import DOCUMENT, MAX_STRUCTURE_BYTES, METADATA_KEY, STRUCTURE, VERSION
 from torcheer.capture.keeping.storedtape import StoredTape
 from torcheer.capture.keeping.tensorfile import Piece, TensorFile, write_tensors
 from torcheer.capture.keeping.writing import StructureWriter, as_json
@@ -38,7 +40,7 @@ def save_history(history: ModelHistory, path: str | os.PathLike[str]) -> None:
 
 def _save(history: ModelHistory, target: str) -> None:
     tape = history._tape
-    pieces = _pieces_of(tape.file) if isinstance(tape, StoredTape) else _pieces(history)
+    pieces = _pieces_of(tape.file, history) if isinstance(tape, StoredTape) else _pieces(history)
     temporary = f"{target}.{secrets.token_hex(4)}.partial"
     try:
         with _created(temporary) as file, Progress(pieces) as progress:
@@ -88,7 +90,7 @@ def _sync_folder(folder: str) -> None:
             os.close(descriptor)
 
 
-def _pieces_of(file: TensorFile) -> Sequence[Piece]:
+def _pieces_of(file: TensorFile, history: ModelHistory) -> Sequence[Piece]:
     """A pass that was loaded is written as it stands in its file."""
     pieces = []
     for name in file.names:
@@ -96,19 +98,28 @@ def _pieces_of(file: TensorFile) -> Sequence[Piece]:
         size = file.num_bytes(name)
         make = partial(file.read, name)
         pieces.append(Piece(name=name, file_type=file_type, shape=shape, num_bytes=size, make=make))
-    return pieces
+    return pieces if DOCUMENT in file else [*pieces, _document(history)]
 
 
 def _pieces(history: ModelHistory) -> Sequence[Piece]:
     values = KeptValues(history)
     text = as_json(StructureWriter(history, values).structure())
-    # Blanks at its end, so that what follows it is aligned.
-    text += b" " * (-(len(text) + sum(piece.num_bytes for piece in values.pieces)) % 8)
     if len(text) > MAX_STRUCTURE_BYTES:
         raise InputError(
             f"the structure of this pass takes {readable_bytes(len(text))}, and "
             f"{readable_bytes(MAX_STRUCTURE_BYTES)} is the limit: stop the pass earlier, with stop_after."
         )
+    pieces = [*values.pieces, _document(history)]
+    # Blanks at its end, so that what follows it is aligned.
+    text += b" " * (-(len(text) + sum(piece.num_bytes for piece in pieces)) % 8)
+    return [*pieces, _text_piece(STRUCTURE, text)]
+
+
+def _document(history: ModelHistory) -> Piece:
+    text = msgspec.json.encode(document_of(history))
+    return _text_piece(DOCUMENT, text + b" " * (-len(text) % 8))
+
+
+def _text_piece(name: str, text: bytes) -> Piece:
     make = partial(torch.frombuffer, bytearray(text), dtype=torch.uint8)
-    structure = Piece(name=STRUCTURE, file_type="U8", shape=(len(text),), num_bytes=len(text), make=make)
-    return [*values.pieces, structure]
+    return Piece(name=name, file_type="U8", shape=(len(text),), num_bytes=len(text), make=make)

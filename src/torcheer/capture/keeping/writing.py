@@ -62,7 +62,7 @@ class StructureWriter:
             reads=self._reads(),
             module_calls=[
                 (address, [self._scope(scope) for scope in scopes])
-                for address, scopes in modules._calls.items()
+                for address, scopes in modules.calls.items()
             ],
             modules=[
                 stored.StoredModule(

@@ -9,15 +9,18 @@ BIN  := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint zoo bench docs format clean
+.PHONY: help demo test lint web web-check browser zoo bench gallery docs format clean
 
 help:
-	@echo "make demo    capture AlexNet and leave the results in demo-output/"
-	@echo "make test    linters, types, import contracts and the quick tests"
+	@echo "make demo    capture AlexNet, leave the results in demo-output/, and show them in the browser"
+	@echo "             (DEMO=--no-serve ends without the browser page)"
+	@echo "make test    linters, types, import contracts, the front end and the quick tests"
 	@echo "make lint    the same without the tests"
 	@echo "make format  put the code into the form that lint asks for"
-	@echo "make zoo     capture and validate every real architecture"
+	@echo "make web     build the front end into src/torcheer/app/static"
+	@echo "make zoo     capture, validate and draw every real architecture"
 	@echo "make bench   measure against the bare forward pass and against others"
+	@echo "make gallery draw the pictures of docs/gallery again"
 	@echo "make docs    the API reference, in build/docs/"
 	@echo "make clean   remove .venv and whatever was built"
 
@@ -45,7 +48,7 @@ $(VENV)/bench.stamp: $(VENV)/vision.stamp
 	@touch $@
 
 demo: $(VENV)/runtime.stamp
-	$(BIN)/python -m examples.demo
+	$(BIN)/python -m examples.demo $(DEMO)
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -53,14 +56,30 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-test: lint
+# Rebuilds the front end where Node is, and fails if the committed bundle differs from it.
+web-check:
+	@web/check.sh
+
+web:
+	cd web && npm ci && npm run build
+
+# A browser for the tests: Debian's chromium where this may install it, any Chrome that is there else.
+browser: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.browser.chromium
+
+test: lint web-check browser
 	$(BIN)/pytest -n $(WORKERS)
 
 zoo: $(VENV)/dev.stamp
 	$(BIN)/pytest -n $(WORKERS) -m '' tests/zoo
 
+# Graphviz is what TorchLens draws with; where it cannot be installed that comparison is left out.
 bench: $(VENV)/bench.stamp
+	@command -v dot >/dev/null || { apt-get update -qq && apt-get install -y -qq graphviz; } >/dev/null 2>&1 || true
 	$(BIN)/python -m bench.run
+
+gallery: $(VENV)/dev.stamp
+	$(BIN)/python -m examples.gallery
 
 docs: $(VENV)/dev.stamp
 	$(BIN)/pdoc -o build/docs torcheer torcheer.errors torcheer.capture.op torcheer.capture.summarising \
@@ -75,4 +94,4 @@ format: $(VENV)/dev.stamp
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) build dist demo-output bench-output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) web/node_modules build dist demo-output bench-output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -14,6 +14,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # read when transformers is imported
 
 import torch
 
+from bench.drawing import bench_drawing
 from bench.effort import FULL, QUICK, Effort
 from bench.gradients import bench_gradients
 from bench.growth import bench_growth
@@ -26,6 +27,7 @@ BENCHES: dict[str, Callable[[Effort], Section]] = {
     "passes": bench_passes,
     "gradients": bench_gradients,
     "keeping": bench_keeping,
+    "drawing": bench_drawing,
     "growth": bench_growth,
     "imports": bench_imports,
 }

@@ -1,16 +1,18 @@
-"""Capture AlexNet, print what happened in it, and leave the results in a folder.
+"""Capture AlexNet, print what happened in it, leave the results in a folder, and show them in the browser.
 
-Run it with `make demo`, or `python -m examples.demo FOLDER`.
+Run it with `make demo`, or `python -m examples.demo [FOLDER] [--no-serve]`.
 """
 
+import argparse
 import csv
-import sys
+import os
 from pathlib import Path
 
 import numpy as np
 
 import torcheer as tl
 from examples.alexnet import alexnet_and_image
+from torcheer.app.viewing import view
 
 COLUMNS = (
     "layer_label",
@@ -39,26 +41,39 @@ def write_activations(history: tl.ModelHistory, folder: Path) -> None:
         np.save(folder / f"alexnet_{address}.npy", activation.detach().numpy())
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, *, serve: bool) -> None:
     model, x = alexnet_and_image()
 
-    history = tl.log_forward_pass(model, x, layers_to_save="all")
+    history = tl.log_forward_pass(model, x, layers_to_save="all", save_gradients=True)
+    history.log_backward(history.output.logsumexp(1).sum())
     print(history)
     print()
     summary = tl.summary(model, x)
     print(summary)
+    print()
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "alexnet_history.txt").write_text(f"{history}\n", encoding="utf-8")
     (folder / "alexnet_summary.txt").write_text(f"{summary}\n", encoding="utf-8")
     write_ops(history, folder / "alexnet_ops.csv")
     write_activations(history, folder)
+    history.draw(vis_outpath=folder / "alexnet.svg", vis_save_only=True)
+    history.to_html(folder / "alexnet.html")
+    history.save(folder / "alexnet.safetensors")
 
     print()
     print(f"Left in {folder.resolve()}:")
     for path in sorted(folder.iterdir()):
         print(f"    {path.name}")
+    if serve:
+        print()
+        print("The page of this pass, until Ctrl-C (make demo DEMO=--no-serve leaves it out):", flush=True)
+        view([folder / "alexnet.safetensors"])
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "demo-output"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("demo-output"))
+    parser.add_argument("--no-serve", action="store_true", help="end without the browser page")
+    chosen = parser.parse_args()
+    main(chosen.folder, serve=not chosen.no_serve and not os.environ.get("CI"))

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import torch
 
+from tests.browser.chromium import MISSING, find_chromium
+
 # The tests run in several processes, so one thread each is the fastest; it is also the most repeatable.
 torch.set_num_threads(1)
 
@@ -20,3 +22,9 @@ def seeded() -> None:
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A skipped test is easily overlooked: that the pages were not tried in a browser must not be."""
+    if find_chromium() is None:
+        terminalreporter.write_sep("=", MISSING, red=True, bold=True)

@@ -18,6 +18,7 @@ PUBLIC_NAMES = [
     "LayerNotFoundError",
     "ModelHistory",
     "Op",
+    "Picture",
     "StatsTable",
     "Summary",
     "TorcheerError",
@@ -26,6 +27,7 @@ PUBLIC_NAMES = [
     "load_history",
     "log_forward_pass",
     "patch_from",
+    "show_model_graph",
     "summary",
     "validate_saved_activations",
 ]

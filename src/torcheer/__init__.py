@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torcheer.capture import validate_saved_activations as validate_saved_activations
     from torcheer.capture.aten import AtenCall
     from torcheer.capture.backward.passes import BackwardPass
+    from torcheer.capture.drawing import show_model_graph as show_model_graph
     from torcheer.capture.editing.editor import Edit
     from torcheer.capture.examining.comparing import compare as compare
     from torcheer.capture.examining.comparison import Comparison
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         LayerNotFoundError,
         TorcheerError,
     )
+    from torcheer.graph.drawing.picture import Picture
 
 __version__ = "0.1.0"
 
@@ -48,6 +50,7 @@ __all__ = [
     "LayerNotFoundError",
     "ModelHistory",
     "Op",
+    "Picture",
     "StatsTable",
     "Summary",
     "TorcheerError",
@@ -56,6 +59,7 @@ __all__ = [
     "load_history",
     "log_forward_pass",
     "patch_from",
+    "show_model_graph",
     "summary",
     "validate_saved_activations",
 ]
@@ -69,9 +73,11 @@ _HOMES = {
     "Edit": "torcheer.capture.editing.editor",
     "Fault": "torcheer.capture.examining.findings",
     "Field": "torcheer.capture.fields.fields",
+    "Picture": "torcheer.graph.drawing.picture",
     "StatsTable": "torcheer.capture.examining.statistics",
     "compare": "torcheer.capture.examining.comparing",
     "load_history": "torcheer.capture.keeping.loading",
+    "show_model_graph": "torcheer.capture.drawing",
 }
 
 

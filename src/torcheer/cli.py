@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,13 +45,85 @@ def summary(
     from torcheer.capture import summary as summarise
 
     model, args, kwargs = load_target(target)
-    try:
+    with _naming_errors_of_the_model():
         table = summarise(model, args, kwargs)
+    typer.echo(str(table))
+
+
+@app.command()
+def draw(
+    target: Annotated[
+        str,
+        typer.Argument(help="package.module:function, which returns (model, input), or a saved pass."),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Where to; the ending chooses SVG, PNG or PDF.")
+    ] = Path("modelgraph.svg"),
+    rolled: Annotated[bool, typer.Option("--rolled", help="One box a layer; loops as back edges.")] = False,
+    depth: Annotated[
+        int | None, typer.Option(help="Modules deeper than this are drawn as one box.", show_default="all")
+    ] = None,
+    direction: Annotated[str, typer.Option(help="topdown, bottomup or leftright.")] = "topdown",
+    buffers: Annotated[bool, typer.Option("--buffers", help="Show buffers.")] = False,
+    fold: Annotated[
+        bool | None,
+        typer.Option("--fold/--no-fold", help="Draw equal neighbouring blocks once.", show_default="no-fold"),
+    ] = None,
+    color_by: Annotated[
+        str | None, typer.Option(help="time, memory, flops or zeros.", show_default="none")
+    ] = None,
+    theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
+) -> None:
+    """Draw the graph of a model as SVG, PNG or PDF."""
+    options: dict[str, Any] = {
+        "vis_outpath": output,
+        "vis_save_only": True,
+        "vis_nesting_depth": depth,
+        "vis_direction": direction,
+        "vis_buffer_layers": buffers,
+        "vis_fold_repeats": fold,
+        "vis_color_by": color_by,
+        "vis_theme": theme,
+    }
+    options = {name: value for name, value in options.items() if value is not None}
+    vis_opt = "rolled" if rolled else "unrolled"
+    if Path(target).is_file():
+        from torcheer.capture.keeping.loading import load_history
+
+        load_history(target).draw(vis_opt, **options)
+        return
+    from torcheer.capture.drawing import show_model_graph
+    from torcheer.graph.drawing.options import read_options
+
+    read_options(vis_opt, options)  # what is wrong is said before the model is made
+    model, args, kwargs = load_target(target)
+    with _naming_errors_of_the_model():
+        show_model_graph(model, args, kwargs, vis_opt=vis_opt, **options)
+
+
+@app.command()
+def view(
+    paths: Annotated[
+        list[Path], typer.Argument(help="A saved pass, or a folder with saved passes.", metavar="PATH...")
+    ],
+    port: Annotated[int | None, typer.Option(help="Which port.", show_default="a free one")] = None,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+) -> None:
+    """Look at saved passes in the browser."""
+    from torcheer.app.viewing import view as serve
+
+    serve(paths, host=host, port=port, open_browser=browser)
+
+
+@contextmanager
+def _naming_errors_of_the_model() -> Iterator[None]:
+    try:
+        yield
     except TorcheerError:
         raise
     except Exception as error:
         raise InputError(_what_happened(error)) from error
-    typer.echo(str(table))
 
 
 def _what_happened(error: Exception) -> str:

@@ -35,18 +35,19 @@ from tests.capture.forging import Forged
 from tests.capture.models import MODELS, SmallModel
 from tests.capture.running import capture, same
 from torcheer.capture.catcher import Unkept
-from torcheer.capture.keeping import progress
 from torcheer.capture.keeping.loading import load_history
 from torcheer.capture.keeping.pyvalues import packed, unpacked
 from torcheer.capture.keeping.stored import StoredOp
 from torcheer.capture.keeping.storing import save_history
-from torcheer.capture.keeping.tensorfile import CHECKSUMS, TensorFile, bytes_of
+from torcheer.capture.keeping.tensorfile import TensorFile, bytes_of
 from torcheer.capture.keeping.writing import as_json
 from torcheer.capture.memory import Geometry
 from torcheer.capture.summarising import summarise
 from torcheer.capture.tape import TENSOR
 from torcheer.errors import InputError
+from torcheer.graph import progress
 from torcheer.graph.modules import ModuleTree
+from torcheer.graph.tensorheader import CHECKSUMS
 
 ROOT = Path(__file__).parents[2]
 OWN = {"torcheer.structure", "torcheer.document", CHECKSUMS}
@@ -657,7 +658,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
 
     assert path.read_text() == "older"
     assert os.listdir(tmp_path) == ["a"]
-    assert "the history was not saved" in caught.value.__notes__[0]
+    assert "the history was not written" in caught.value.__notes__[0]
 
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -788,3 +789,12 @@ def test_gradients_stand_in_the_file_under_the_names_of_their_layers(tmp_path: P
     in_file = load_file(tmp_path / "pass")
     assert torch.equal(in_file["grad.1.weight"], model.weight.grad)
     assert torch.equal(in_file["grad.1.linear_1_1"], 2 * history.output)
+
+
+def test_half_a_character_in_a_name_is_written_out(tmp_path: Path) -> None:
+    model = nn.Sequential()
+    model.add_module("\ud800x", nn.Linear(2, 2))
+
+    tl.log_forward_pass(model, torch.ones(1, 2)).save(tmp_path / "a")
+
+    assert load_history(tmp_path / "a").module_addresses == ["\\ud800x"]

@@ -26,8 +26,9 @@ from torcheer.capture.keeping.loading import load_history
 from torcheer.capture.keeping.pyvalues import unpacked
 from torcheer.capture.keeping.stored import DOCUMENT, STRUCTURE
 from torcheer.capture.keeping.storing import save_history
-from torcheer.capture.keeping.tensorfile import CHECKSUMS, TensorFile
+from torcheer.capture.keeping.tensorfile import TensorFile
 from torcheer.errors import FileFormatError
+from torcheer.graph.tensorheader import CHECKSUMS
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,4 +1,4 @@
-"""Every model of the zoo is captured unchanged, validated op by op, and drawn as torch itself sees it."""
+"""Every model of the zoo is captured unchanged, validated op by op, found as torch sees it, and drawn."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from torch.nn.modules import module as torch_module
 from torch.overrides import _get_current_function_mode_stack
 
 import torcheer as tl
+from tests.graph.picture_checks import check_picture
 from tests.zoo import (
     decoder_models,
     encoder_models,
@@ -39,6 +40,9 @@ from tests.zoo.checks import (
 )
 from tests.zoo.specimen import Example, Specimen
 from torcheer import ModelHistory, ValidationReport
+from torcheer.capture.describing import document_of
+from torcheer.graph.drawing.options import read_options
+from torcheer.graph.drawing.picture import draw_document
 
 ZOO = [
     *torch_models.SHELF,
@@ -125,8 +129,18 @@ def test_real_architecture(specimen: Specimen, record_property: Callable[[str, o
     check_work(history, surveyed)
     check_loops_and_notes(history, specimen)
     check_texts(history)
+    check_pictures(history)
     if specimen.training:
         check_gradients(history, plain, example.model, plain_twin.model)
+
+
+def check_pictures(history: ModelHistory) -> None:
+    """Nothing overlaps, nothing is left out, in either form."""
+    document = document_of(history)
+    for vis_opt in ("unrolled", "rolled"):
+        drawing = read_options(vis_opt, {})
+        faults = check_picture(draw_document(document, drawing).svg, document, drawing)
+        assert not faults, f"{vis_opt}: " + "\n".join(faults[:10])
 
 
 def start_afresh(example: Example) -> None:

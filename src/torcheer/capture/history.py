@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 from torch import Tensor
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from torcheer.capture.examining.faults import Fault
     from torcheer.capture.examining.statistics import StatsTable
     from torcheer.capture.fields.fields import Field
+    from torcheer.graph.drawing.options import DrawingOptions
+    from torcheer.graph.drawing.picture import Picture
 
 _COLUMNS = (
     *("layer_label", "layer_type", "pass_num", "layer_passes_total"),
@@ -219,6 +221,45 @@ class ModelHistory(RecordedPass):
         from torcheer.capture.keeping.storing import save_history
 
         save_history(self, path)
+
+    # --- pictures and pages --------------------------------------------------------------------
+
+    def draw(self, vis_opt: str = "unrolled", **options: Unpack[DrawingOptions]) -> Picture:
+        """Draw the graph of the pass, write it to a file, and show it where it can be seen.
+
+        - `vis_opt`: `'unrolled'` draws every pass of a loop, `'rolled'` one box a layer, with back edges.
+        - `vis_outpath`: where to; its ending, or `vis_fileformat`, chooses SVG, PNG or PDF.
+        - `vis_save_only`: True opens no window.
+        - `vis_nesting_depth`: modules deeper than this are drawn as one box.
+        - `vis_direction`: `'topdown'`, `'bottomup'` or `'leftright'`.
+        - `vis_buffer_layers`: True shows buffers.
+        - `vis_fold_repeats`: True draws equal neighbouring blocks once, with `× 12`.
+        - `vis_color_by`: `'time'`, `'memory'`, `'flops'`, `'zeros'`, or a function of an op that gives a
+          number or a colour.
+        - `vis_legend`, `vis_theme`: False leaves the legend out; `'light'` or `'dark'`.
+        """
+        from torcheer.capture.drawing import draw_and_show
+        from torcheer.graph.drawing.options import read_options
+
+        return draw_and_show(self, read_options(vis_opt, options))
+
+    def show(self, *, max_bytes: int | None = None) -> None:
+        """Open the pass as an interactive page: in the notebook, or in the browser where there is one.
+
+        The page has at most `max_bytes`: 4 MB in a notebook, 20 MB elsewhere, unless you say otherwise.
+        """
+        from torcheer.capture.viewing import show
+
+        show(self, max_bytes=max_bytes)
+
+    def to_html(self, path: str | PathLike[str], *, max_bytes: int = 20_000_000) -> None:
+        """Write the interactive page as one file that needs nothing else and can be mailed.
+
+        The file has at most `max_bytes`, unless the structure alone takes more; 0 leaves all values out.
+        """
+        from torcheer.capture.viewing import write_html
+
+        write_html(self, path, max_bytes=max_bytes)
 
     # --- checks and faces ----------------------------------------------------------------------
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 from torch import nn
@@ -17,6 +16,9 @@ from torcheer.capture.saving import Selection, Treatment, select
 from torcheer.capture.state import seed_everything
 from torcheer.capture.walk import ModelWalk
 from torcheer.errors import InputError
+
+if TYPE_CHECKING:
+    from torcheer.graph.drawing.options import Drawing, DrawingOptions
 
 _LEVELS = ("op", "aten")
 _VIS_OPTIONS = ("none", "rolled", "unrolled")
@@ -39,6 +41,7 @@ def log_forward_pass(
     save_gradients: Any = False,
     level: str = "op",
     edit: Edits | None = None,
+    **drawing_options: Unpack[DrawingOptions],
 ) -> ModelHistory:
     """Run a forward pass and return every operation of it.
 
@@ -52,7 +55,8 @@ def log_forward_pass(
     - `activation_postfunc`: applied to each value before it is kept.
     - `detach_saved_tensors`: True cuts saved values from the autograd graph.
     - `save_function_args`: keep the inputs of each saved op too.
-    - `vis_opt`: `'none'`, `'rolled'` or `'unrolled'`.
+    - `vis_opt`: `'rolled'` or `'unrolled'` also draws the pass; `vis_outpath`, `vis_nesting_depth`,
+      `vis_direction` and the other options of `history.draw` say where and how.
     - `random_seed`: seeds torch, NumPy and Python before the pass, as if you had done so yourself.
     - `stop_after`: end the pass as soon as this layer is there.
     - `save_gradients`: True keeps, after any `backward()` through the pass, the gradient of every op; or
@@ -62,8 +66,7 @@ def log_forward_pass(
       A list of pairs will do too, and a tensor in the place of a function.
     """
     check_model(model)
-    if vis_opt not in _VIS_OPTIONS:
-        raise InputError(f"vis_opt must be one of {', '.join(map(repr, _VIS_OPTIONS))}, not {vis_opt!r}.")
+    drawing = _drawing_wanted(vis_opt, drawing_options)
     if level not in _LEVELS:
         raise InputError(f"level must be one of {', '.join(map(repr, _LEVELS))}, not {level!r}.")
     _check_options(input_kwargs, output_device, activation_postfunc, random_seed)
@@ -88,12 +91,23 @@ def log_forward_pass(
         edits=tuple(read_edits(edit, walk, inputs)),
     )
     history = capture(model, walk, order, call)
-    if vis_opt != "none":
-        warnings.warn(
-            "this version draws no pictures yet: vis_opt is accepted and the history is complete.",
-            stacklevel=2,
-        )
+    if drawing is not None:
+        from torcheer.capture.drawing import draw_and_show
+
+        draw_and_show(history, drawing)
     return history
+
+
+def _drawing_wanted(vis_opt: str, options: DrawingOptions) -> Drawing | None:
+    """What is to be drawn, checked before the model runs; None for nothing."""
+    if vis_opt not in _VIS_OPTIONS:
+        raise InputError(f"vis_opt must be one of {', '.join(map(repr, _VIS_OPTIONS))}, not {vis_opt!r}.")
+    if vis_opt == "none" and not options:
+        return None
+    from torcheer.graph.drawing.options import read_options
+
+    drawing = read_options("unrolled" if vis_opt == "none" else vis_opt, options)
+    return None if vis_opt == "none" else drawing
 
 
 def _gradients_wanted(save_gradients: Any, walk: ModelWalk, inputs: list[str]) -> Selection:

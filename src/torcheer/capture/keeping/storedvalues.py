@@ -11,9 +11,10 @@ from torch import Tensor
 
 from torcheer.capture.keeping.pyvalues import DTYPES
 from torcheer.capture.keeping.stored import StoredTensor
-from torcheer.capture.keeping.tensorfile import MAX_DIMS, TensorFile
+from torcheer.capture.keeping.tensorfile import TensorFile
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import FileFormatError
+from torcheer.graph.tensorheader import MAX_DIMS
 
 _MAX_BYTES = 2**62  # beyond it torch's own sums overflow
 _LAYOUTS = {

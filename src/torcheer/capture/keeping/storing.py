@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-import secrets
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
-import msgspec
 import torch
 
 from torcheer.capture.describing import document_of
 from torcheer.capture.keeping.keptvalues import KeptValues
-from torcheer.capture.keeping.progress import Progress
 from torcheer.capture.keeping.stored import DOCUMENT, MAX_STRUCTURE_BYTES, METADATA_KEY, STRUCTURE, VERSION
 from torcheer.capture.keeping.storedtape import StoredTape
 from torcheer.capture.keeping.tensorfile import Piece, TensorFile, write_tensors
 from torcheer.capture.keeping.writing import StructureWriter, as_json
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import InputError
+from torcheer.graph.progress import Progress
 from torcheer.graph.sizes import readable_bytes
+from torcheer.graph.wholefile import write_whole
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
@@ -32,52 +30,16 @@ METADATA = {"format": "pt", METADATA_KEY: str(VERSION)}
 
 def save_history(history: ModelHistory, path: str | os.PathLike[str]) -> None:
     """Write a pass to a file. The file is there when it is whole; until then an older one stays as it was."""
-    target = _target(path)
     with undisturbed():
-        _save(history, target)
+        target = write_whole(path, "the history", partial(_write, history), "pass.safetensors")
     _sync_folder(os.path.dirname(target))
 
 
-def _save(history: ModelHistory, target: str) -> None:
+def _write(history: ModelHistory, file: BinaryIO) -> None:
     tape = history._tape
     pieces = _pieces_of(tape.file, history) if isinstance(tape, StoredTape) else _pieces(history)
-    temporary = f"{target}.{secrets.token_hex(4)}.partial"
-    try:
-        with _created(temporary) as file, Progress(pieces) as progress:
-            write_tensors(file, pieces, METADATA, progress.add)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError):
-            error.add_note(f"torcheer: the history was not saved; what was at {target} is as it was.")
-        raise
-
-
-def _target(path: str | os.PathLike[str]) -> str:
-    """Where the file goes, once it is clear that it can go there."""
-    try:
-        target = os.path.realpath(os.fsdecode(path))
-    except (TypeError, ValueError):
-        raise InputError(
-            f"a history is saved to a path such as 'pass.safetensors', not to {path!r}."
-        ) from None
-    folder = os.path.dirname(target)
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to save a history in", folder)
-    if os.path.isdir(target):
-        raise IsADirectoryError(errno.EISDIR, "a history is saved to a file, and this is a folder", target)
-    if os.path.exists(target) and not os.path.isfile(target):
-        raise InputError(f"{target} is no ordinary file: name one that may be replaced by the history.")
-    return target
-
-
-def _created(path: str) -> BinaryIO:
-    # Not by tempfile: the file is to have the usual permissions.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    return open(os.open(path, flags, 0o666), "wb", buffering=1 << 16)
+    with Progress("saving the history", sum(piece.num_bytes for piece in pieces)) as progress:
+        write_tensors(file, pieces, METADATA, progress.add)
 
 
 def _sync_folder(folder: str) -> None:
@@ -116,7 +78,7 @@ def _pieces(history: ModelHistory) -> Sequence[Piece]:
 
 
 def _document(history: ModelHistory) -> Piece:
-    text = msgspec.json.encode(document_of(history))
+    text = as_json(document_of(history))
     return _text_piece(DOCUMENT, text + b" " * (-len(text) % 8))
 
 

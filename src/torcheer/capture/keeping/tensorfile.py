@@ -10,7 +10,6 @@ sum of their bytes taken as 64-bit words. It shows damage when a tensor is read;
 
 from __future__ import annotations
 
-import math
 import os
 import stat
 import sys
@@ -18,19 +17,26 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 import numpy
 import torch
-from msgspec import Meta
 from torch import Tensor
 
 from torcheer.errors import FileFormatError, InputError
+from torcheer.graph.tensorheader import (
+    CHECKSUMS,
+    ITEM_BYTES,
+    LENGTH_BYTES,
+    MAX_HEADER_BYTES,
+    Header,
+    HeaderEntry,
+    NotSafetensors,
+    header_length,
+    read_header,
+)
 
-CHECKSUMS = "torcheer.checksums"
-MAX_HEADER_BYTES = 100_000_000  # the limit of the safetensors library
-MAX_DIMS = 64  # torch's own
 _CHUNK_BYTES = 1 << 20  # still in the processor's cache when it is summed up
 
 # What safetensors calls torch's types; any other type is stored as bytes.
@@ -56,9 +62,6 @@ FILE_TYPES: dict[torch.dtype, str] = {
     }.items()
     if hasattr(torch, ours)
 }
-_ITEM_BYTES = {name: dtype.itemsize for dtype, name in FILE_TYPES.items()}
-
-Size = Annotated[int, Meta(ge=0, le=2**62)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,20 +75,6 @@ class Piece:
     make: Callable[[], Tensor]  # contiguous, on the CPU
 
 
-class _Entry(msgspec.Struct, frozen=True, gc=False):
-    """A tensor as the header names it. The defaults are for the metadata, which stand among the tensors."""
-
-    dtype: str = ""
-    shape: list[Size] = []
-    data_offsets: tuple[Size, Size] = (0, 0)
-
-
-class _Head(msgspec.Struct, frozen=True):
-    """What the header says besides."""
-
-    metadata: dict[str, str] = msgspec.field(name="__metadata__", default_factory=dict)
-
-
 # --- writing ---------------------------------------------------------------------------------
 
 
@@ -96,7 +85,7 @@ def write_tensors(
     if sys.byteorder != "little":
         raise InputError("histories are stored with the lowest byte first: this machine has it last.")
     # Widest elements first: so each tensor stands where its own type wants it, also when mapped into memory.
-    pieces = sorted(pieces, key=lambda piece: -_ITEM_BYTES[piece.file_type])
+    pieces = sorted(pieces, key=lambda piece: -ITEM_BYTES[piece.file_type])
     header = _header(pieces, metadata)
     file.write(len(header).to_bytes(8, "little"))
     file.write(header)
@@ -109,10 +98,10 @@ def _header(pieces: Sequence[Piece], metadata: Mapping[str, str]) -> bytes:
     end = 0
     for piece in pieces:
         start, end = end, end + piece.num_bytes
-        entries[piece.name] = _Entry(
+        entries[piece.name] = HeaderEntry(
             dtype=piece.file_type, shape=list(piece.shape), data_offsets=(start, end)
         )
-    last = _Entry(dtype="I64", shape=[len(pieces)], data_offsets=(end, end + 8 * len(pieces)))
+    last = HeaderEntry(dtype="I64", shape=[len(pieces)], data_offsets=(end, end + 8 * len(pieces)))
     header = msgspec.json.encode({**entries, CHECKSUMS: last})
     header += b" " * (-len(header) % 8)
     if len(header) > MAX_HEADER_BYTES:
@@ -173,9 +162,8 @@ class TensorFile:
         self._file = file
         self._lock = threading.Lock()
         self._num_bytes = os.fstat(file.fileno()).st_size
-        length, self.metadata, entries = self._read_header()
-        self._places = self._check_places(8 + length, entries)
-        self.types = {name: (entry.dtype, tuple(entry.shape)) for name, entry in entries.items()}
+        header = self._read_header()
+        self.metadata, self.types, self._places = header.metadata, header.types, header.places
         self._sums: dict[str, int] | None = None
 
     def broken(self, what: str, do: str = "") -> FileFormatError:
@@ -206,42 +194,16 @@ class TensorFile:
             raise self.broken(f"the bytes of {name!r} are not those that were written")
         return flat
 
-    def _read_header(self) -> tuple[int, dict[str, str], dict[str, _Entry]]:
-        no_history = self.broken(
-            "it is no safetensors file",
-            "Name a file that history.save wrote; tl.load_history opens no other.",
-        )
-        if self._num_bytes < 8:
-            raise no_history
-        length = int.from_bytes(bytes(self._read_bytes(0, 8).tolist()), "little")
-        if not 2 <= length <= min(self._num_bytes - 8, MAX_HEADER_BYTES):
-            raise no_history
-        header = self._read_bytes(8, length).numpy().tobytes()
+    def _read_header(self) -> Header:
         try:
-            metadata = msgspec.json.decode(header, type=_Head).metadata
-            entries = msgspec.json.decode(header, type=dict[str, _Entry])
-            entries.pop("__metadata__", None)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise no_history from None
-        # The names that we give need no escapes, so a name that stands twice shows in the count.
-        if b"\\" in header or header.count(b'"data_offsets"') != len(entries):
-            raise self.broken("its header names a tensor twice, or in a way that torcheer does not")
-        return length, metadata, entries
-
-    def _check_places(self, base: int, entries: dict[str, _Entry]) -> dict[str, tuple[int, int]]:
-        """Where each tensor lies, as (start, size), once they fill the file without a gap or an overlap."""
-        places: dict[str, tuple[int, int]] = {}
-        at = 0
-        for name, entry in sorted(entries.items(), key=lambda item: item[1].data_offsets):
-            start, end = entry.data_offsets
-            size = _ITEM_BYTES.get(entry.dtype, -1) * math.prod(entry.shape[:MAX_DIMS])
-            if len(entry.shape) > MAX_DIMS or start != at or end - start != size:
-                raise self.broken(f"its header says of {name[:80]!r} what cannot be")
-            places[name] = (base + start, size)
-            at = end
-        if base + at != self._num_bytes:
-            raise self.broken(f"it has {self._num_bytes:,} bytes and should have {base + at:,}")
-        return places
+            first = self._read_bytes(0, min(LENGTH_BYTES, self._num_bytes)).numpy().tobytes()
+            length = header_length(first, self._num_bytes)
+            return read_header(self._read_bytes(LENGTH_BYTES, length).numpy().tobytes(), self._num_bytes)
+        except NotSafetensors:
+            do = "Name a file that history.save wrote; tl.load_history opens no other."
+            raise self.broken("it is no safetensors file", do) from None
+        except ValueError as error:
+            raise self.broken(str(error)) from None
 
     def _checksums(self) -> dict[str, int]:
         if self._sums is None:

@@ -250,13 +250,18 @@ def as_json(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value)))
+        plain = msgspec.to_builtins(
+            value, enc_hook=msgspec.json.decode
+        )  # the hook is for what is JSON already
+        return msgspec.json.encode(_without_surrogates(plain))
 
 
 def _without_surrogates(value: Any) -> Any:
     """Half characters, as in the name of a file that is no text, cannot stand in JSON."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {key: _without_surrogates(item) for key, item in value.items()}
     return [_without_surrogates(item) for item in value] if isinstance(value, list | tuple) else value
 
 

@@ -1,13 +1,10 @@
-"""A bar for a file that takes long to write: on a terminal only, and only after a second."""
+"""A bar for work that takes long: on a terminal only, and only after a second."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
-
-from torcheer.capture.keeping.tensorfile import Piece
 
 _PATIENCE_SECONDS = 1.0
 
@@ -15,8 +12,9 @@ _PATIENCE_SECONDS = 1.0
 class Progress:
     """Counts bytes; shows them when it is worth it."""
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self._total = sum(piece.num_bytes for piece in pieces)
+    def __init__(self, title: str, total_bytes: int) -> None:
+        self._title = title
+        self._total = total_bytes
         self._done = 0
         self._started = perf_counter()
         self._bar: Any = None
@@ -41,14 +39,14 @@ class Progress:
         from rich.console import Console
 
         columns = (
-            progress.TextColumn("saving the history"),
+            progress.TextColumn("{task.description}"),
             progress.BarColumn(),
             progress.DownloadColumn(),
             progress.TransferSpeedColumn(),
         )
         self._bar = progress.Progress(*columns, console=Console(stderr=True), transient=True)
         self._bar.start()
-        self._task = self._bar.add_task("", total=self._total, completed=self._done)
+        self._task = self._bar.add_task(self._title, total=self._total, completed=self._done)
 
 
 def _is_terminal() -> bool:

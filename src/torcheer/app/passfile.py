@@ -1,0 +1,193 @@
+"""A saved pass as a source of what a page shows, read without torch."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+import numpy
+
+from torcheer.app.passvalues import PassValues, Read, StoredPass
+from torcheer.app.tensorbytes import TensorBytes
+from torcheer.errors import FileFormatError, InputError
+from torcheer.graph.document import DOCUMENT_VERSION, PassDocument
+from torcheer.graph.documentcheck import check_document
+from torcheer.graph.tensorfigures import Figures, figures_of
+from torcheer.graph.tensorview import TensorKind, TensorView, Window, look_at
+from torcheer.graph.viewreasons import NO_FIGURE, share_of
+
+_VERSION = 1  # of the file, as capture/keeping/stored.py has it
+_METADATA_KEY = "torcheer.history"
+_STRUCTURE = "torcheer.structure"
+_DOCUMENT = "torcheer.document"
+_MAX_TEXT_BYTES = 1 << 29
+
+_decode_structure = msgspec.json.Decoder(StoredPass).decode
+_decode_document = msgspec.json.Decoder(PassDocument).decode
+
+
+def open_pass_file(path: str | os.PathLike[str]) -> PassFile:
+    """Open a pass that `history.save` wrote. Its values are read when they are asked for."""
+    try:
+        name = os.fsdecode(path)
+    except TypeError:
+        raise InputError(
+            f"a saved pass is opened by a path such as 'pass.safetensors', not {path!r}."
+        ) from None
+    if sys.byteorder != "little":
+        raise InputError("saved passes have the lowest byte first: this machine has it last.")
+    file = TensorBytes(name)
+    _check_version(file)
+    document = _document(file)
+    structure = _structure(file)
+    try:
+        check_document(document)
+        values = PassValues(structure, file)
+        return PassFile(file, _as_kept(document, values), values)
+    except ValueError as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise file.broken(f"its structure is wrong: {error}") from error
+
+
+def _check_version(file: TensorBytes) -> None:
+    version = file.metadata.get(_METADATA_KEY)
+    if version is None or _STRUCTURE not in file:
+        raise file.broken(
+            "it is a safetensors file without a pass in it", "Name a file that history.save wrote."
+        )
+    if not (version.isascii() and version.isdigit() and len(version) < 5) or version == "0":
+        raise file.broken(f"its version is {version[:20]!r}")
+    if int(version) > _VERSION:
+        _refuse_newer(file, version, _VERSION)
+
+
+def _refuse_newer(file: TensorBytes, version: object, known: int) -> None:
+    what = f"it is in version {version} of the format, of a newer torcheer; this one knows {known}"
+    raise file.broken(what, "Update torcheer: pip install --upgrade torcheer.")
+
+
+class _Versioned(msgspec.Struct, frozen=True):
+    """All that is needed to say that a document is too new."""
+
+    version: int = 1
+
+
+def _document(file: TensorBytes) -> PassDocument:
+    if _DOCUMENT not in file:
+        raise file.broken(
+            "it was saved by an older torcheer, without what a page needs",
+            "Save it again: tl.load_history(path).save(path).",
+        )
+    text = _text(file, _DOCUMENT)
+    try:
+        version = msgspec.json.decode(text, type=_Versioned).version
+        if version > DOCUMENT_VERSION:
+            _refuse_newer(file, version, DOCUMENT_VERSION)
+        return _decode_document(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise file.broken(f"its document is wrong: {str(error)[:200]}") from error
+
+
+def _structure(file: TensorBytes) -> StoredPass:
+    try:
+        return _decode_structure(_text(file, _STRUCTURE))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise file.broken(f"its structure is wrong: {str(error)[:200]}") from error
+
+
+def _text(file: TensorBytes, name: str) -> memoryview:
+    if file.num_bytes(name) > _MAX_TEXT_BYTES:
+        raise file.broken("its structure is larger than any that torcheer writes")
+    return file.read_once(name).data
+
+
+def _as_kept(document: PassDocument, values: PassValues) -> PassDocument:
+    """The document with what the file really has: no values of parameters, for one."""
+    if len(document.ops) != values.num_ops or [one.address for one in document.params] != values.params:
+        raise ValueError("its document is that of another pass")
+    replace = msgspec.structs.replace
+    ops = [
+        replace(op, has_value=values.has_output(i), has_grad=values.has_grad(i))
+        for i, op in enumerate(document.ops)
+    ]
+    params = [replace(one, has_value=False, has_grad=values.has_grad(one.address)) for one in document.params]
+    return replace(document, ops=ops, params=params)
+
+
+class PassFile:
+    """A pass in a file, by what the page asks of it."""
+
+    def __init__(self, file: TensorBytes, document: PassDocument, values: PassValues) -> None:
+        self._file = file
+        self._document = document
+        self._values = values
+        self._figures: dict[tuple[str, int], Figures] = {}
+        self.id = hashlib.sha256(os.path.realpath(file.path).encode("utf-8", "surrogateescape")).hexdigest()[
+            :16
+        ]
+
+    @property
+    def name(self) -> str:
+        return self._document.model_name
+
+    @property
+    def detail(self) -> str:
+        return f"{Path(self._file.path).name}, {len(self._document.ops):,} ops"
+
+    def document(self) -> PassDocument:
+        return self._document
+
+    def tensor(self, kind: TensorKind, index: int, window: Window | None) -> tuple[TensorView, bytes] | str:
+        """The view and its values, or the reason why there are none."""
+        read = self._read(kind, index)
+        if isinstance(read, str):
+            return read
+        array, dtype, note = read
+        return look_at(array, dtype, window, figures=self._figures_of(kind, index, read), note=note)
+
+    def figures(self, name: str) -> list[float | None] | str:
+        """One figure of each op's output; None where there is no value to have it from."""
+        if name not in ("zeros", "nonfinite"):
+            return NO_FIGURE.format(name=name[:20])
+        shares: list[float | None] = []
+        for op in range(len(self._document.ops)):
+            known = self._figures.get(("output", op))
+            if known is None:
+                read = self._read("output", op)
+                known = None if isinstance(read, str) else self._figures_of("output", op, read)
+            shares.append(None if known is None else share_of(known, name))
+        return shares
+
+    def _figures_of(self, kind: str, index: int, read: Read) -> Figures:
+        if (kind, index) not in self._figures:
+            self._figures[kind, index] = figures_of(read[0], read[1])
+        return self._figures[kind, index]
+
+    def _read(self, kind: TensorKind, index: int) -> Read | str:
+        entries = self._document.params if kind in ("param", "param_grad") else self._document.ops
+        if not 0 <= index < len(entries):
+            what = "parameter" if kind in ("param", "param_grad") else "op"
+            raise InputError(f"there is no {what} number {index}: {len(entries)} is their number.")
+        try:
+            with numpy.errstate(all="ignore"):
+                return self._read_kind(kind, index)
+        except FileFormatError:
+            raise
+        except (ValueError, TypeError, IndexError, ArithmeticError) as error:
+            raise self._file.broken(f"a value cannot be made of its parts ({str(error)[:120]})") from error
+        except MemoryError:
+            return "there is not enough memory to read it."
+
+    def _read_kind(self, kind: TensorKind, index: int) -> Read | str:
+        if kind == "output":
+            return self._values.output(index, self._document.ops[index].label)
+        if kind == "param":
+            return self._values.param()
+        if kind == "grad":
+            return self._values.grad(index, self._document.ops[index].label)
+        address = self._document.params[index].address
+        return self._values.grad(address, address)

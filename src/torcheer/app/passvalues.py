@@ -1,0 +1,229 @@
+"""Where the values of a saved pass lie in its file, and the arrays that NumPy makes of them.
+
+Of the structure only that is decoded; all of it is checked when the file is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy
+from msgspec import Raw
+
+from torcheer.app.storedarrays import MAX_MADE, Row, StoredTensor, check_stored, make_array
+from torcheer.app.tensorbytes import TensorBytes
+from torcheer.graph.rawnumbers import Array, as_numbers
+from torcheer.graph.viewreasons import SHAPE_ONLY, no_grad_reason, no_params_reason, not_saved_reason
+
+Slot = tuple[int, int]  # a node, and which of its gradients
+Read = tuple[Array, str, str]  # the numbers, torch's name of their type, a note
+
+
+# --- rows of the structure: what is needed of them -----------------------------------------------------
+
+
+class StoredOp(Row, frozen=True):
+    """One output of one call."""
+
+    call: Raw
+    parents: Raw
+    scope: Raw
+    site: Raw
+    seconds: Raw
+    position: Raw
+    context: Raw
+    layer: Raw
+    outline: Raw
+    shape: list[int]
+    num_bytes: Raw
+    value: StoredTensor | None = None
+
+
+class StoredParam(Row, frozen=True):
+    """A parameter that was used; its values are not kept."""
+
+    address: str
+
+
+class StoredNode(Row, frozen=True):
+    """An autograd node."""
+
+    name: Raw
+    op: int
+    param: str
+
+
+class StoredBackward(Row, frozen=True):
+    """One backward pass."""
+
+    kind: str
+    elapsed_seconds: Raw
+    runs: Raw
+    grads: list[tuple[int, int, StoredTensor]]  # node, which of its gradients, the gradient
+
+
+class StoredGradients(Row, frozen=True):
+    """All backward passes through a pass."""
+
+    nodes: list[StoredNode]
+    slots: list[tuple[int, int, list[int]]]  # node, which of its gradients, ops whose gradient it is
+    passes: list[StoredBackward]
+
+
+class StoredPass(Row, frozen=True):
+    """A pass, as far as it says where values lie."""
+
+    facts: Raw
+    traits: Raw
+    calls: Raw
+    frames: Raw
+    sites: Raw
+    scopes: Raw
+    contexts: Raw
+    outlines: Raw
+    params: list[StoredParam]
+    ops: list[StoredOp]
+    reads: Raw
+    modules: Raw
+    other_names: Raw
+    module_calls: Raw
+    saved: list[int] | None
+    treated: list[tuple[int, Any]]
+    warnings: Raw
+    gradients: StoredGradients | None = None
+
+
+# --- which value ---------------------------------------------------------------------------------------
+
+
+class PassValues:
+    """The values of a pass by kind and index. ValueError if the structure cannot be."""
+
+    def __init__(self, structure: StoredPass, file: TensorBytes) -> None:
+        self._file = file
+        self.params = [param.address for param in structure.params]
+        self._ops = structure.ops
+        self._treated = dict(structure.treated)
+        self._saved = None if structure.saved is None else set(structure.saved)
+        self._made = {op: _made_by_postfunc(tree) for op, tree in self._treated.items()}
+        gradients = structure.gradients
+        self._passes = [] if gradients is None else [(one.kind, _by_slot(one)) for one in gradients.passes]
+        self._slots = _slots_of(gradients, len(self._ops), set(self.params))
+        self._check()
+
+    @property
+    def num_ops(self) -> int:
+        return len(self._ops)
+
+    def _check(self) -> None:
+        for op in (*self._treated, *(self._saved or ())):
+            if not 0 <= op < len(self._ops):
+                raise ValueError(f"a saved op is number {op} of {len(self._ops)}")
+        rows = [op.value for op in self._ops]
+        rows += [made for made in self._made.values() if isinstance(made, StoredTensor)]
+        rows += [row for _, grads in self._passes for row in grads.values()]
+        for row in rows:
+            if row is not None:
+                check_stored(row, self._file)
+
+    def has_output(self, op: int) -> bool:
+        if op in self._made:
+            return isinstance(self._made[op], StoredTensor)
+        row = self._ops[op].value
+        return row is not None and row.kind != "meta" and (self._saved is None or op in self._saved)
+
+    def has_grad(self, key: int | str) -> bool:
+        return any(slot in grads for _, grads in self._passes for slot in self._slots.get(key, ()))
+
+    def output(self, op: int, label: str) -> Read | str:
+        if op in self._made:
+            made = self._made[op]
+            return made if isinstance(made, str) else self._read(made, "as activation_postfunc left it")
+        row = self._ops[op].value
+        if row is not None and row.kind == "meta":
+            return SHAPE_ONLY
+        return self._read(row) if row is not None and self.has_output(op) else not_saved_reason(label)
+
+    def param(self) -> str:
+        return no_params_reason()
+
+    def grad(self, key: int | str, name: str) -> Read | str:
+        """Of an op, by its index, or of a parameter, by its address: added up as in `.grad`."""
+        slots = self._slots.get(key, ())
+        found = [(kind, grads) for kind, grads in self._passes if any(slot in grads for slot in slots)]
+        if not found:
+            return no_grad_reason(name, len(self._passes))
+        kind = "backward" if any(kind == "backward" for kind, _ in found) else "grad"
+        rows: list[StoredTensor] = []
+        for its_kind, grads in found:
+            if its_kind == kind:
+                its_rows = [grads[slot] for slot in slots if slot in grads]
+                # What a checkpoint returned is met outside and inside of it; a parameter gets parts.
+                rows += its_rows if isinstance(key, str) else its_rows[:1]
+        return self._read(rows[0]) if len(rows) == 1 else self._sum(rows)
+
+    def _sum(self, rows: Sequence[StoredTensor]) -> Read | str:
+        total: Array | None = None
+        for row in rows:
+            read = self._read(row)
+            if isinstance(read, str):
+                return read
+            array, dtype, _ = read
+            if array.size > MAX_MADE or (total is not None and total.shape != array.shape):
+                return "its gradients of several passes cannot be added up here: tl.load_history does."
+            numbers = as_numbers(array, dtype) if dtype == "bfloat16" else array
+            total = numbers if total is None else _rounded(total + numbers, dtype)
+        assert total is not None
+        return total, rows[0].dtype, ""
+
+    def _read(self, row: StoredTensor, note: str = "") -> Read | str:
+        made = make_array(row, self._file)
+        if isinstance(made, str):
+            return made
+        return made[0], row.dtype, "; ".join(filter(None, (note, made[1])))
+
+
+def _made_by_postfunc(tree: Any) -> StoredTensor | str:
+    """What a postfunc returned, if it is a tensor."""
+    if isinstance(tree, list) and len(tree) == 2 and tree[0] == "value":
+        try:
+            return msgspec.convert(tree[1], StoredTensor)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise ValueError(f"a value is not described as it should be ({str(error)[:80]})") from None
+    return "activation_postfunc made no tensor of it: there is nothing to draw."
+
+
+def _by_slot(one: StoredBackward) -> dict[Slot, StoredTensor]:
+    return {(node, number): row for node, number, row in one.grads}
+
+
+def _slots_of(
+    gradients: StoredGradients | None, num_ops: int, params: set[str]
+) -> dict[int | str, list[Slot]]:
+    """Where the gradients of an op, or of a parameter, are kept."""
+    slots: dict[int | str, list[Slot]] = {}
+    if gradients is None:
+        return slots
+    num_nodes = len(gradients.nodes)
+    for node, number, ops in gradients.slots:
+        if not 0 <= node < num_nodes or not all(0 <= op < num_ops for op in ops):
+            raise ValueError("a gradient is of no op")
+        for op in ops:
+            slots.setdefault(op, []).append((node, number))
+    for node, row in enumerate(gradients.nodes):
+        if row.param and row.param not in params:
+            raise ValueError("a gradient is of no parameter")
+        if row.param:
+            slots.setdefault(row.param, []).append((node, 0))
+    return slots
+
+
+def _rounded(array: Array, dtype: str) -> Array:
+    """A sum of bfloat16 numbers, rounded as torch does: to the nearest, and to the even one of two."""
+    if dtype != "bfloat16":
+        return array
+    bits = array.astype(numpy.float32).view(numpy.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & numpy.uint32(0xFFFF0000)
+    return numpy.where(numpy.isnan(array), array, rounded.view(numpy.float32))

@@ -1,0 +1,129 @@
+"""The tensors of a saved pass, read by NumPy: one at a time, each held against its checksum.
+
+The file is read and not mapped into memory: if it is cut short while it is open there is an error to raise.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+import weakref
+from collections import OrderedDict
+
+import numpy
+
+from torcheer.errors import FileFormatError
+from torcheer.graph.rawnumbers import Array
+from torcheer.graph.tensorheader import (
+    CHECKSUMS,
+    LENGTH_BYTES,
+    Header,
+    NotSafetensors,
+    header_length,
+    read_header,
+)
+
+_HELD_BYTES = 1 << 28  # of tensors that were looked at last
+_CHUNK_BYTES = 1 << 20
+
+
+class TensorBytes:
+    """An open file. Closed when nobody needs it any more."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        # Before it is opened: a pipe would keep whoever opens it waiting.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise self.broken("it is no ordinary file", "Name the file that history.save wrote.")
+        file = open(path, "rb", buffering=0)  # noqa: SIM115  # stays open: values are read when asked for
+        weakref.finalize(self, file.close)
+        self._file = file
+        self._lock = threading.Lock()
+        self._num_bytes = os.fstat(file.fileno()).st_size
+        self._header = self._read_header()
+        self.metadata = self._header.metadata
+        self._sums: dict[str, int] | None = None
+        self._held: OrderedDict[str, Array] = OrderedDict()
+        self._num_held_bytes = 0
+
+    def broken(self, what: str, do: str = "") -> FileFormatError:
+        do = do or "It may be damaged or half copied: copy it again, or save the history anew."
+        return FileFormatError(f"{self.path} cannot be opened as a saved pass: {what}. {do}")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._header.places
+
+    def num_bytes(self, name: str) -> int:
+        return self._header.places[name][1]
+
+    def read(self, name: str) -> Array:
+        """The bytes of one tensor. Those of the last few are at hand."""
+        held = self._held.pop(name, None)
+        if held is None:
+            held = self.read_once(name)
+            self._num_held_bytes += held.nbytes
+        self._held[name] = held
+        while self._num_held_bytes > _HELD_BYTES and len(self._held) > 1:
+            self._num_held_bytes -= self._held.popitem(last=False)[1].nbytes
+        return held
+
+    def read_once(self, name: str) -> Array:
+        start, size = self._header.places[name]
+        flat = numpy.empty(size, dtype=numpy.uint8)
+        total = 0
+        for at in range(0, size, _CHUNK_BYTES):
+            chunk = flat[at : at + _CHUNK_BYTES]
+            self._fill(chunk, start + at)
+            total += _checksum(chunk)
+        if total % 2**64 != self._checksums().get(name):
+            raise self.broken(f"the bytes of {name[:80]!r} are not those that were written")
+        flat.flags.writeable = False
+        return flat
+
+    def _read_header(self) -> Header:
+        try:
+            length = header_length(self._read_bytes(0, min(LENGTH_BYTES, self._num_bytes)), self._num_bytes)
+            return read_header(self._read_bytes(LENGTH_BYTES, length), self._num_bytes)
+        except NotSafetensors:
+            raise self.broken("it is no safetensors file", "Name a file that history.save wrote.") from None
+        except FileFormatError:
+            raise
+        except ValueError as error:
+            raise self.broken(str(error)) from None
+
+    def _checksums(self) -> dict[str, int]:
+        if self._sums is None:
+            names = sorted(name for name in self._header.places if name != CHECKSUMS)
+            if CHECKSUMS not in self or self.num_bytes(CHECKSUMS) != 8 * len(names):
+                raise self.broken("its checksums are missing")
+            sums = numpy.frombuffer(self._read_bytes(*self._header.places[CHECKSUMS]), dtype="<u8")
+            self._sums = dict(zip(names, sums.tolist(), strict=True))
+        return self._sums
+
+    def _read_bytes(self, start: int, size: int) -> bytes:
+        flat = numpy.empty(size, dtype=numpy.uint8)
+        self._fill(flat, start)
+        return flat.tobytes()
+
+    def _fill(self, flat: Array, start: int) -> None:
+        view, done = flat.data, 0
+        while done < len(view):
+            count = self._read_into(view[done:], start + done)
+            if not count:
+                raise self.broken("it ends too early: it was changed after it was opened")
+            done += count
+
+    def _read_into(self, view: memoryview, start: int) -> int:
+        if hasattr(os, "preadv"):
+            return os.preadv(self._file.fileno(), [view], start)
+        with self._lock:  # Windows
+            self._file.seek(start)
+            return self._file.readinto(view) or 0
+
+
+def _checksum(flat: Array) -> int:
+    """The sum of all bytes taken as 64-bit words, the last one filled up with zeros."""
+    num_whole = len(flat) // 8 * 8
+    total = int(numpy.add.reduce(flat[:num_whole].view(numpy.uint64)))
+    return (total + int.from_bytes(flat[num_whole:].tobytes(), "little")) % 2**64

@@ -1,0 +1,119 @@
+"""Draw a pass: `history.draw`, `tl.show_model_graph`, and the picture that `vis_opt` asks for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import torch
+from torch import Tensor, nn
+
+from torcheer.capture.describing import document_of
+from torcheer.capture.inputs import check_model
+from torcheer.capture.op import Op
+from torcheer.capture.state import same_model_after, same_random_state_after
+from torcheer.capture.undisturbed import undisturbed
+from torcheer.desktop import current_cell, display_inline, in_notebook, open_in_browser
+from torcheer.errors import InputError
+from torcheer.graph.drawing.options import Drawing, DrawingOptions, read_options
+from torcheer.graph.drawing.picture import Picture, draw_document
+
+if TYPE_CHECKING:
+    from torcheer.capture.history import ModelHistory
+
+Figure = float | str | None
+
+
+def show_model_graph(
+    model: nn.Module,
+    input_args: Any = None,
+    input_kwargs: Mapping[str, Any] | None = None,
+    *,
+    vis_opt: str = "unrolled",
+    random_seed: int | None = None,
+    **options: Unpack[DrawingOptions],
+) -> Picture:
+    """Run the model once and draw its graph, without keeping any activation.
+
+    Buffers and random generators are left as they were. The options are those of `history.draw`.
+    """
+    from torcheer.capture.log import log_forward_pass
+
+    check_model(model)
+    drawing = read_options(vis_opt, options)
+    # Zeros and functions of an op look at values; all other colours do without.
+    needs_values = drawing.color_by == "zeros" or callable(drawing.color_by)
+    with same_model_after(model), same_random_state_after():
+        history = log_forward_pass(
+            model,
+            input_args,
+            input_kwargs,
+            layers_to_save="all" if needs_values else "none",
+            random_seed=random_seed,
+        )
+    return draw_and_show(history, drawing)
+
+
+def draw_and_show(history: ModelHistory, drawing: Drawing) -> Picture:
+    """Draw, write the file, say so, and show it where it can be seen."""
+    picture = draw_history(history, drawing)
+    path = picture.save(drawing.path)
+    # Beside what the program itself prints; a notebook would show it in red.
+    said_in = sys.stdout if in_notebook() else sys.stderr
+    said_in.write(f"The picture of {history.model_name} is in {path}\n")
+    if not drawing.save_only:
+        if in_notebook():
+            display_inline(picture)
+            picture.shown_in_cell = current_cell()
+        else:
+            open_in_browser(Path(path).absolute().as_uri())
+    return picture
+
+
+def draw_history(history: ModelHistory, drawing: Drawing) -> Picture:
+    with undisturbed():
+        document = document_of(history)
+        figures, title = figures_of(history, drawing.color_by)
+    return draw_document(document, drawing, figures, title)
+
+
+def figures_of(history: ModelHistory, color_by: Any) -> tuple[Sequence[Figure] | None, str]:
+    """One figure an op, for colours that the document alone does not give; and what they are."""
+    if color_by == "zeros":
+        return shares(history, _share_of_zeros), "share of zeros"
+    if callable(color_by):
+        ops = [Op(history, index) for index in range(history.num_tensors_total)]
+        return [_checked(color_by(op), op) for op in ops], getattr(color_by, "__name__", "").strip("<>")
+    return None, ""
+
+
+def shares(history: ModelHistory, of: Any) -> list[float | None]:
+    """A number for each op whose value is there."""
+    found: list[float | None] = []
+    with torch.no_grad():
+        for index in range(history.num_tensors_total):
+            value = history._saved_value(index)
+            is_there = isinstance(value, Tensor) and value.device.type != "meta" and value.numel()
+            try:
+                found.append(of(value) if is_there else None)
+            except (RuntimeError, NotImplementedError, TypeError):  # sparse, nested, quantized…
+                found.append(None)
+    return found
+
+
+def _share_of_zeros(value: Tensor) -> float:
+    return 1.0 - torch.count_nonzero(value).item() / value.numel()
+
+
+def _checked(figure: Any, op: Op) -> Figure:
+    if figure is None or isinstance(figure, str):
+        return figure
+    try:
+        return float(figure)
+    except (TypeError, ValueError, RuntimeError):
+        raise InputError(
+            f"vis_color_by gave {figure!r} for {op.layer_label}: give a number, a colour such as '#ffcc00', "
+            "or None."
+        ) from None

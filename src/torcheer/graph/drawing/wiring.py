@@ -1,0 +1,161 @@
+"""The edges of a picture: which box gives which a tensor, in which passes, and what a value decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from torcheer.graph.document import BranchEntry, Link, OpEntry, PassDocument
+from torcheer.graph.drawing.diagram import Edge, Group, Node
+from torcheer.graph.drawing.lettering import fitted, printable
+
+_STATEMENTS = {"if": "if", "while": "while", "if-expression": "if"}
+_MAX_LABEL = 120.0  # pixels beside a wire
+Pair = tuple[int, int]
+
+
+def nodes_by_op(root: Group) -> dict[int, Node]:
+    """The box that an op is drawn in."""
+    return {index: node for node in root.leaves() for index in (node.stands_for or node.ops)}
+
+
+class Wiring:
+    """Collects the edges between boxes from those between ops."""
+
+    def __init__(self, document: PassDocument, root: Group, carried: set[Pair], *, rolled: bool) -> None:
+        self._document = document
+        self._node_of = nodes_by_op(root)
+        self._carried = carried  # from one of several equal blocks to the next: the block itself says so
+        self._rolled = rolled
+        self._edges: dict[tuple[int, int], Edge] = {}
+        self._turns: dict[tuple[int, int], set[Pair]] = {}
+        self._turn_of_scope: dict[tuple[int, int], int] = {}
+
+    def edges(self) -> list[Edge]:
+        for index, op in enumerate(self._document.ops):
+            target = self._node_of.get(index)
+            if target is not None:
+                self._into(index, op, target)
+        if self._rolled:
+            for key, edge in self._edges.items():
+                edge.label = self._passes_text(edge, self._turns[key])
+        found = [*self._edges.values(), *self._conditions()]
+        return sorted(found, key=lambda edge: (edge.target.order, edge.source.order))
+
+    def _into(self, index: int, op: OpEntry, target: Node) -> None:
+        links = [link for link in op.parents if link.op in self._node_of]
+        sources = [self._node_of[link.op] for link in links]
+        named = op.argument_order_matters and not target.is_collapsed and len(set(map(id, sources))) > 1
+        names = map(_short, _short_arguments(links)) if named else [""] * len(links)
+        for link, source, name in zip(links, sources, names, strict=True):
+            self._between(link.op, index, source, target, name)
+
+    def _between(self, parent: int, child: int, source: Node, target: Node, name: str) -> None:
+        if (parent, child) in self._carried:
+            return
+        turns = (self._turn(parent, source), self._turn(child, target))
+        if source is target and turns[0] == turns[1]:
+            return  # inside a module that is not opened
+        key = (id(source), id(target))
+        edge = self._edges.get(key)
+        if edge is None:
+            is_back = source.order >= target.order
+            edge = self._edges[key] = Edge(source=source, target=target, is_back=is_back)
+            self._turns[key] = set()
+        if name and name not in edge.arguments:
+            edge.arguments.append(name)
+        ops = self._document.ops
+        edge.has_gradient |= ops[parent].has_grad and ops[child].has_grad
+        self._turns[key].add(turns)
+
+    def _turn(self, index: int, node: Node) -> int:
+        """Which pass of its box an op belongs to."""
+        if not self._rolled:
+            return 1
+        op = self._document.ops[index]
+        if not node.is_collapsed:
+            return op.pass_num
+        scope = op.scope
+        key = (id(node), scope)
+        if key not in self._turn_of_scope:
+            calls = {call: turn for turn, call in enumerate(node.calls, start=1)}
+            while scope >= 0 and scope not in calls:
+                scope = self._document.scopes[scope].parent
+            self._turn_of_scope[key] = calls.get(scope, 0)
+        return self._turn_of_scope[key]
+
+    def _passes_text(self, edge: Edge, turns: set[Pair]) -> str:
+        """`passes 2–5` where an edge is not there each time; nothing where it is."""
+        into = {turn for _, turn in turns}
+        if not into.issuperset(self._all_turns(edge.target)):
+            return _passes(into)
+        out_of = {turn for turn, _ in turns}
+        if not out_of.issuperset(self._all_turns(edge.source)):
+            return f"from {_passes(out_of)}"
+        return ""
+
+    def _all_turns(self, node: Node) -> Iterable[int]:
+        if node.is_collapsed:
+            return range(1, len(node.calls) + 1)
+        return (self._document.ops[index].pass_num for index in node.ops)
+
+    def _conditions(self) -> list[Edge]:
+        found: dict[tuple[int, int, str], Edge] = {}
+        for branch in self._document.branches:
+            if branch.statement not in _STATEMENTS or branch.op < 0:
+                continue
+            source = self._node_of.get(branch.op)
+            shown = (self._node_of[index] for index in branch.followed_by if index in self._node_of)
+            target = next(shown, None)
+            if source is None or target is None or source is target:
+                continue
+            text = _short(_condition(branch))
+            found.setdefault(
+                (id(source), id(target), text),
+                Edge(
+                    source=source,
+                    target=target,
+                    kind="condition",
+                    label=text,
+                    is_back=source.order >= target.order,
+                ),
+            )
+        return list(found.values())
+
+
+def _short(words: str) -> str:
+    return fitted(printable(words), _MAX_LABEL, 11.0)
+
+
+def _short_arguments(links: Sequence[Link]) -> list[str]:
+    """`0` and `1` for the members of a list that is the only thing given, else the names as they are."""
+    heads = {link.argument.partition(".")[0] for link in links}
+    if len(heads) == 1 and all("." in link.argument for link in links):
+        return [link.argument.partition(".")[2] for link in links]
+    return [link.argument for link in links]
+
+
+def _condition(branch: BranchEntry) -> str:
+    word = _STATEMENTS[branch.statement]
+    if branch.value in ("True", "False"):
+        return f"{word} {branch.value}"
+    # A number such as `x.item()` was compared with something: only the way taken can be told.
+    return f"{word}: {branch.taken}" if branch.taken else word
+
+
+def _passes(turns: set[int]) -> str:
+    word = "pass" if len(turns) == 1 else "passes"
+    return f"{word} {ranges(sorted(turns), '–', ', ')}"
+
+
+def ranges(numbers: Sequence[int], to: str, then: str) -> str:
+    """`1–3, 7` for 1, 2, 3, 7."""
+    parts: list[str] = []
+    start = previous = None
+    for number in [*numbers, None]:
+        if start is not None and previous is not None and (number is None or number != previous + 1):
+            parts.append(str(start) if start == previous else f"{start}{to}{previous}")
+            start = number
+        elif start is None:
+            start = number
+        previous = number
+    return then.join(parts)

@@ -1,0 +1,192 @@
+"""Give every vertex of a part its rank: against no wire but those that must run upwards."""
+
+from __future__ import annotations
+
+from torcheer.graph.layout.lowering import Steps, lower_runs
+from torcheer.graph.layout.part import Kind, Part
+
+# Courses of less weight do not make a main line.
+_LITTLE = 0.5
+# More than any way inside a part is long.
+_FROM_OUTSIDE = 1e7
+
+
+def assign_ranks(part: Part, gap: float) -> None:
+    """Fill `rank`, say which courses go up and how long the longest way through each is."""
+    after, order = _orient(part)
+    before: Steps = [[] for _ in after]
+    for vertex, steps in enumerate(after):
+        for other, length in steps:
+            before[other].append((vertex, length))
+    rank = _earliest(before, order)
+    grounded = _grounded(part, rank, after, order)
+    lower_runs(part, rank, after, before, order, grounded)
+    _pull_down(part, rank, after, before, order, grounded)
+    least = min(rank)
+    _settle_ports(part, [one - least for one in rank])
+    _score(part, order, gap)
+
+
+def _orient(part: Part) -> tuple[Steps, list[int]]:
+    """An acyclic order of the vertices; courses that oppose it are marked as going up."""
+    ends = []
+    for course in part.courses:
+        course.goes_up = course.is_back
+        ends.append((course.target, course.source) if course.is_back else (course.source, course.target))
+    order = _topological(ends, len(part.kind))
+    if len(order) < len(part.kind):
+        ring = _rings(ends, len(part.kind))
+        for i, (start, end) in enumerate(ends):
+            # Within a ring of vertices that reach each other, what ran first stands higher.
+            if ring[start] == ring[end] and part.order[start] > part.order[end]:
+                ends[i] = (end, start)
+                part.courses[i].goes_up = not part.courses[i].goes_up
+        order = _topological(ends, len(part.kind))
+    after: Steps = [[] for _ in part.kind]
+    for course, (start, end) in zip(part.courses, ends, strict=True):
+        after[start].append((end, 2 if course.label and not course.goes_up else 1))
+    return after, order
+
+
+def _topological(ends: list[tuple[int, int]], size: int) -> list[int]:
+    """Vertices, each after all before it; those on or behind a cycle are missing."""
+    after: list[list[int]] = [[] for _ in range(size)]
+    waiting = [0] * size
+    for start, end in ends:
+        after[start].append(end)
+        waiting[end] += 1
+    order = [vertex for vertex in range(size) if not waiting[vertex]]
+    for vertex in order:
+        for other in after[vertex]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                order.append(other)
+    return order
+
+
+def _rings(ends: list[tuple[int, int]], size: int) -> list[int]:
+    """For each vertex a number that it shares with all it can reach and come back from."""
+    after: list[list[int]] = [[] for _ in range(size)]
+    before: list[list[int]] = [[] for _ in range(size)]
+    for start, end in ends:
+        after[start].append(end)
+        before[end].append(start)
+    # Kosaraju: by falling time of leaving, what reaches a vertex backwards is its ring.
+    ring = [-1] * size
+    for root in reversed(_leaving_order(after)):
+        if ring[root] >= 0:
+            continue
+        ring[root] = root
+        stack = [root]
+        while stack:
+            for other in before[stack.pop()]:
+                if ring[other] < 0:
+                    ring[other] = root
+                    stack.append(other)
+    return ring
+
+
+def _leaving_order(after: list[list[int]]) -> list[int]:
+    """Vertices in the order in which a depth-first walk leaves them."""
+    left: list[int] = []
+    seen = [False] * len(after)
+    for root in range(len(after)):
+        stack = [] if seen[root] else [(root, iter(after[root]))]
+        seen[root] = True
+        while stack:
+            vertex, rest = stack[-1]
+            for other in rest:
+                if not seen[other]:
+                    seen[other] = True
+                    stack.append((other, iter(after[other])))
+                    break
+            else:
+                left.append(vertex)
+                stack.pop()
+    return left
+
+
+def _earliest(before: Steps, order: list[int]) -> list[int]:
+    rank = [0] * len(before)
+    for vertex in order:
+        for other, length in before[vertex]:
+            if rank[other] + length > rank[vertex]:
+                rank[vertex] = rank[other] + length
+    return rank
+
+
+def _pull_down(
+    part: Part, rank: list[int], after: Steps, before: Steps, order: list[int], grounded: list[bool]
+) -> None:
+    """Bring what does not hang on the main flow (constants, parameters, masks) close to its readers."""
+    leads_to_ground = grounded[:]
+    for vertex in reversed(order):
+        if grounded[vertex]:
+            continue
+        part.floats[vertex] = True
+        readers = [(other, length) for other, length in after[vertex] if leads_to_ground[other]]
+        if readers:
+            leads_to_ground[vertex] = True
+            rank[vertex] = min(rank[other] - length for other, length in readers)
+    for vertex in order:
+        # What floats and leads nowhere follows its sources.
+        if not leads_to_ground[vertex] and before[vertex]:
+            rank[vertex] = max(rank[other] + length for other, length in before[vertex])
+
+
+def _grounded(part: Part, rank: list[int], after: Steps, order: list[int]) -> list[bool]:
+    """Which vertices are reached from a port, or without ports from where the longest way begins."""
+    grounded = [kind is Kind.IN_PORT for kind in part.kind]
+    if not any(grounded):
+        latest = [max(rank)] * len(rank)
+        for vertex in reversed(order):
+            for other, length in after[vertex]:
+                latest[vertex] = min(latest[vertex], latest[other] - length)
+        grounded = [latest[vertex] == 0 for vertex in range(len(rank))]
+    for vertex in order:
+        if grounded[vertex]:
+            for other, _ in after[vertex]:
+                grounded[other] = True
+    return grounded
+
+
+def _settle_ports(part: Part, rank: list[int]) -> None:
+    """Ports of entry stand in the first rank and ports of exit in the last."""
+    last = max(rank)
+    for vertex, kind in enumerate(part.kind):
+        if kind is Kind.IN_PORT:
+            rank[vertex] = 0
+        elif kind is Kind.OUT_PORT:
+            rank[vertex] = last
+    part.rank = rank
+
+
+def _score(part: Part, order: list[int], gap: float) -> None:
+    """How long the longest way through each course is, counted in heights.
+
+    Courses of little weight lie on no way but their own: the main line does not follow them.
+    """
+    ways_in: list[list[int]] = [[] for _ in order]
+    ways_out: list[list[int]] = [[] for _ in order]
+    for course in part.courses:
+        if course.weight >= _LITTLE and not course.goes_up:
+            ways_in[course.target].append(course.source)
+            ways_out[course.source].append(course.target)
+    up = [height + gap for height in part.height]
+    down = up[:]
+    # The main line comes from outside and goes outside; if there are several, the source that ran last
+    # is the nearest.
+    entries = (vertex for vertex in order if part.kind[vertex] is Kind.IN_PORT)
+    for number, vertex in enumerate(sorted(entries, key=part.order.__getitem__)):
+        up[vertex] += _FROM_OUTSIDE + 0.002 * number
+    for vertex in order:
+        if part.kind[vertex] is Kind.OUT_PORT:
+            down[vertex] += _FROM_OUTSIDE
+    for vertex in order:
+        up[vertex] += max((up[other] for other in ways_in[vertex]), default=0.0)
+    for vertex in reversed(order):
+        down[vertex] += max((down[other] for other in ways_out[vertex]), default=0.0)
+    for course in part.courses:
+        if not course.goes_up:
+            # Rounded, so that ways of the same length count as equal.
+            course.score = round(up[course.source] + down[course.target], 3)

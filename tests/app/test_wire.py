@@ -1,0 +1,157 @@
+"""The messages of the socket: what they carry, how they are framed, and that the page has the same types."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.app.serving import VALUES, WHOLE, MadeUpPass, Page, document, serve, take_apart, view_of
+from torcheer.app.messages import (
+    MAX_REQUEST_BYTES,
+    DocumentAnswer,
+    PassesAnswer,
+    PassListing,
+    Refusal,
+    TensorAnswer,
+    TensorQuestion,
+    as_json,
+    read_question,
+    tensor_frame,
+    window_fault,
+)
+from torcheer.app.typescript import typescript
+from torcheer.graph.tensorview import MAX_WINDOW_VALUES, Window, num_values
+
+WEB = Path(__file__).parents[2] / "web"
+COUNTS = st.integers(-(2**70), 2**70) | st.integers(0, 5000)
+
+
+def test_a_page_is_greeted_with_the_passes() -> None:
+    with serve(MadeUpPass("one"), MadeUpPass("two")) as running, Page(running) as page:
+        assert page.hello["type"] == "hello"
+        assert page.hello["passes"] == [
+            {"id": name, "name": f"the name of {name}", "detail": "made up"} for name in ("one", "two")
+        ]
+        assert page.ask(type="passes", id=8) == {"type": "passes", "id": 8, "passes": page.hello["passes"]}
+
+
+def test_a_pass_arrives_as_its_document() -> None:
+    source = MadeUpPass()
+    with serve(source) as running, Page(running) as page:
+        answer = page.ask(type="open", id=9, pass_id="pass-1")
+
+    assert answer == {"type": "document", "id": 9, "document": msgspec.to_builtins(source.shown)}
+
+
+def test_a_tensor_arrives_with_its_figures_and_exact_values() -> None:
+    source = MadeUpPass()
+    with serve(source) as running, Page(running) as page:
+        question = TensorQuestion(id=10, pass_id="pass-1", kind="output", index=0, window=WHOLE)
+        page.socket.send(msgspec.json.encode(question).decode())
+        head, values = take_apart(page.socket.recv())
+
+    assert head == {"type": "tensor", "id": 10, "view": msgspec.to_builtins(view_of(WHOLE))}
+    assert np.array_equal(np.frombuffer(values, "<f4").reshape(1, 2, 3), VALUES)
+    assert source.asked == [("output", 0, WHOLE)]
+
+
+def test_figures_arrive_in_the_order_of_the_ops() -> None:
+    with serve() as running, Page(running) as page:
+        answer = page.ask(type="figures", id=11, pass_id="pass-1", name="zeros")
+
+    assert answer == {"type": "figures", "id": 11, "name": "zeros", "values": [0.25, None]}
+
+
+def test_what_is_not_a_number_arrives_as_null() -> None:
+    source = MadeUpPass()
+    source.figures_answer = [float("nan"), float("inf"), 1.0]
+    with serve(source) as running, Page(running) as page:
+        assert page.ask(type="figures", id=1, pass_id="pass-1", name="zeros")["values"] == [None, None, 1.0]
+
+
+@given(note=st.text(), values=st.binary(max_size=64))
+def test_values_of_a_frame_stand_at_a_multiple_of_eight_bytes(note: str, values: bytes) -> None:
+    answer = TensorAnswer(id=3, view=msgspec.structs.replace(view_of(WHOLE), note=note))
+    frame = tensor_frame(answer, values)
+    head, found = take_apart(frame)
+
+    assert found == values
+    assert (len(frame) - len(values)) % 8 == 0
+    assert head["view"]["note"] == note
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+def test_any_text_arrives_unchanged_also_half_characters(name: str) -> None:
+    answer = DocumentAnswer(id=1, document=document([name], name))
+    listing = PassesAnswer(id=2, passes=[PassListing(id=name, name=name, detail=name)])
+
+    found = json.loads(as_json(answer).decode("utf-8"))
+    assert found["type"] == "document"
+    assert found["document"]["model_name"] == found["document"]["ops"][0]["label"] == name
+    assert found["document"]["ops"][0]["parents"] == [[-1, "0"]]
+    assert json.loads(as_json(listing))["passes"] == [{"id": name, "name": name, "detail": name}]
+
+
+@given(
+    item=st.lists(COUNTS, max_size=70),
+    numbers=st.lists(COUNTS, min_size=8, max_size=8),
+)
+def test_a_window_that_passes_the_check_is_small_and_counts_from_zero(
+    item: list[int], numbers: list[int]
+) -> None:
+    names = [name for name in Window.__struct_fields__ if name != "item"]
+    window = Window(item=item, **dict(zip(names, numbers, strict=True)))
+    is_sound = len(item) <= 64 and all(0 <= number < 2**53 for number in item + numbers)
+    is_sound = is_sound and window.row_step > 0 and window.column_step > 0
+
+    assert (window_fault(window) == "") == (is_sound and num_values(window) <= MAX_WINDOW_VALUES)
+
+
+@given(st.text(max_size=200) | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps))
+def test_no_text_makes_the_reader_raise(text: str) -> None:
+    assert isinstance(read_question(text), Refusal)
+
+
+def test_a_question_has_room_enough() -> None:
+    longest = TensorQuestion(
+        id=2**53 - 1,
+        pass_id="\0" * 64,
+        kind="param_grad",
+        index=2**53 - 1,
+        window=Window(item=[2**53 - 1] * 64, **dict.fromkeys(Window.__struct_fields__[1:], 2**53 - 1)),
+    )
+    assert len(msgspec.json.encode(longest)) < MAX_REQUEST_BYTES
+
+
+def test_the_page_has_the_same_types() -> None:
+    written = (WEB / "src" / "wire.ts").read_text(encoding="utf-8")
+
+    assert written == typescript(), "run: python -m torcheer.app.typescript > web/src/wire.ts"
+
+
+def test_the_types_are_what_the_module_prints() -> None:
+    command = [sys.executable, "-m", "torcheer.app.typescript"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
+
+    assert printed.stdout == typescript()
+
+
+def test_every_message_and_field_is_among_the_types() -> None:
+    text = typescript()
+    for struct in (DocumentAnswer, TensorAnswer, TensorQuestion, Refusal, Window):
+        start = text.index(f"export interface {struct.__name__} {{")
+        declared = text[start : text.index("}", start)]
+        assert all(f"\n  {name}: " in declared for name in struct.__struct_fields__)
+    assert '  type: "open";' in text
+    assert "  window: Window | null;" in text
+    assert "  parents: Link[];" in text
+    assert "export type Link = [op: number, argument: string];" in text
+    assert "  kind: OpKind;" in text
+    assert "  values: (number | null)[];" in text

@@ -1,0 +1,170 @@
+"""Pictures from a model: where they go, what is said, how they are coloured; and nothing else changes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import torcheer as tl
+from torcheer.errors import InputError
+
+
+class Small(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(4, 8)
+        self.norm = nn.BatchNorm1d(8)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(self.drop(self.norm(self.first(x))))
+
+
+X = torch.randn(3, 4)
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CI", "true")  # opens no window, whoever runs this
+    return tmp_path
+
+
+@pytest.mark.parametrize("vis_opt", ["rolled", "unrolled"])
+def test_vis_opt_draws_the_pass_and_says_where_it_is(
+    vis_opt: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history = tl.log_forward_pass(Small().eval(), X, vis_opt=vis_opt)
+
+    assert "is in modelgraph.svg" in capsys.readouterr().err
+    svg = (tmp_path / "modelgraph.svg").read_text(encoding="utf-8")
+    assert all(label in svg for label in history.layer_labels_no_pass if not label.startswith("buffer"))
+
+
+def test_without_vis_opt_nothing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tl.log_forward_pass(Small(), X)
+
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "magic"), [("net.svg", b"<"), ("net.png", b"\x89PNG"), ("net.pdf", b"%PDF"), ("net", b"<")]
+)
+def test_the_three_calls_take_the_same_options(name: str, magic: bytes, tmp_path: Path) -> None:
+    options: Any = {
+        "vis_outpath": name,
+        "vis_save_only": True,
+        "vis_nesting_depth": 1,
+        "vis_direction": "leftright",
+    }
+    target = tmp_path / (name if "." in name else f"{name}.svg")
+    contents = []
+    for draw in (
+        lambda: tl.log_forward_pass(Small(), X, vis_opt="unrolled", random_seed=1, **options),
+        lambda: tl.log_forward_pass(Small(), X, random_seed=1).draw(**options),
+        lambda: tl.show_model_graph(Small(), X, random_seed=1, **options),
+    ):
+        draw()
+        contents.append(target.read_bytes())
+        target.unlink()
+
+    assert all(content.startswith(magic) for content in contents)
+
+
+def test_a_wrong_option_is_found_before_the_model_runs() -> None:
+    class Runs(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            raise AssertionError("ran")
+
+    with pytest.raises(InputError, match="vis_direction"):
+        tl.log_forward_pass(Runs(), X, vis_opt="unrolled", vis_direction="sideways")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="vis_nesting_depth"):
+        tl.show_model_graph(Runs(), X, vis_nesting_dept=2)  # type: ignore[call-arg]
+    with pytest.raises(InputError, match="not there"):
+        tl.log_forward_pass(Runs(), X, vis_opt="rolled", vis_outpath="nowhere/net.svg")
+
+
+def test_show_model_graph_leaves_the_model_and_the_generator_as_they_were() -> None:
+    model = Small()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    state = torch.get_rng_state()
+
+    tl.show_model_graph(model, X)
+
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_function_of_an_op_gives_the_colours() -> None:
+    history = tl.log_forward_pass(Small().eval(), X)
+
+    by_colour = history.draw(vis_color_by=lambda op: "#12ab34" if op.layer_type == "linear" else None)
+    by_number = history.draw(vis_color_by=lambda op: float(op.tensor_contents.float().mean()))
+
+    assert by_colour.svg.count("#12ab34") >= 1
+    assert by_number.svg != history.draw().svg
+
+
+def test_a_function_that_gives_something_else_is_named() -> None:
+    history = tl.log_forward_pass(Small(), X)
+
+    with pytest.raises(InputError, match=r"vis_color_by gave .* for input_1_0"):
+        history.draw(vis_color_by=lambda op: object())  # type: ignore[arg-type,return-value]
+
+
+@pytest.mark.parametrize(
+    ("metric", "title"),
+    [
+        ("time", "time"),
+        ("memory", "size of the output"),
+        ("flops", "FLOPs"),
+        ("zeros", "share of zeros"),
+    ],
+)
+def test_every_metric_has_its_scale_in_the_legend(metric: Any, title: str) -> None:
+    history = tl.log_forward_pass(Small(), X)
+
+    picture = history.draw(vis_color_by=metric)
+
+    assert f">{title}" in picture.svg
+
+
+def test_zeros_are_those_of_the_values() -> None:
+    history = tl.log_forward_pass(nn.ReLU(), torch.tensor([-1.0, -2.0, 3.0, 0.0]))
+    from torcheer.capture.drawing import figures_of
+
+    figures, _ = figures_of(history, "zeros")
+
+    assert figures == [0.25, 0.75, 0.75]
+
+
+def test_a_loaded_pass_and_a_shape_only_one_can_be_drawn(tmp_path: Path) -> None:
+    history = tl.log_forward_pass(Small(), X)
+    history.save(tmp_path / "pass.safetensors")
+
+    loaded = tl.load_history(tmp_path / "pass.safetensors").draw().svg
+    assert without_lines(loaded) == without_lines(history.draw().svg)
+    shapes = tl.log_forward_pass(Small().to("meta"), X.to("meta"))
+    assert "linear_1_1" in shapes.draw(vis_color_by="memory").svg
+
+
+def without_lines(svg: str) -> str:
+    return re.sub("<title>.*?</title>", "", svg, flags=re.S)
+
+
+def test_a_pass_that_raised_is_drawn_up_to_where_it_came() -> None:
+    class Fails(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x.exp() @ torch.ones(9, 9)
+
+    with pytest.raises(RuntimeError) as caught:
+        tl.log_forward_pass(Fails(), X)
+    history = caught.value.history  # type: ignore[attr-defined]
+
+    assert "exp_1" in history.draw().svg

@@ -1,0 +1,313 @@
+"""What holds for the picture of any pass: made-up passes of every shape, hostile names, every option."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.graph.picture_checks import SVG, ReadPicture, check_picture
+from torcheer.errors import InputError
+from torcheer.graph.document import (
+    DOCUMENT_VERSION,
+    BranchEntry,
+    Link,
+    OpEntry,
+    ParamEntry,
+    PassDocument,
+    ScopeEntry,
+)
+from torcheer.graph.drawing.lettering import text_width
+from torcheer.graph.drawing.options import Drawing, read_options
+from torcheer.graph.drawing.picture import draw_document
+
+HOSTILE = "<img src=x onerror=alert(1)>&\"']]>\x00\x1b\n\ud800名前"
+
+
+def op(index: int, **facts: Any) -> OpEntry:
+    """An op of a made-up pass."""
+    usual: dict[str, Any] = {
+        "label": f"sin_{index}_{index}",
+        "layer": index,
+        "pass_num": 1,
+        "num_passes": 1,
+        "type": "sin",
+        "function": "sin",
+        "kind": "op",
+        "scope": 0,
+        "parents": [],
+        "argument_order_matters": False,
+        "params": [],
+        "shape": [2, 3],
+        "dtype": "float32",
+        "num_bytes": 24,
+        "seconds": 0.001 * (index + 1),
+        "flops": 10 * index,
+        "name": "",
+        "arguments": "",
+        "source": -1,
+        "stack": [],
+        "has_value": False,
+        "has_grad": False,
+        "is_inplace": False,
+        "is_edited": False,
+        "requires_grad": False,
+        "grad_fn": "",
+        "backward_seconds": None,
+    }
+    return OpEntry(**usual | facts)
+
+
+def scope(parent: int, address: str | None, name: str = "Block", **facts: Any) -> ScopeEntry:
+    usual: dict[str, Any] = {
+        "pass_num": 1,
+        "num_passes": 1,
+        "first_op": 0,
+        "num_ops": 0,
+        "outputs": [],
+        "seconds": 0.0,
+        "num_params": 0,
+        "source": -1,
+    }
+    return ScopeEntry(parent=parent, address=address, name=name, **usual | facts)
+
+
+def passed(ops: list[OpEntry], scopes: list[ScopeEntry] | None = None, **facts: Any) -> PassDocument:
+    usual: dict[str, Any] = {
+        "model_name": "Model",
+        "elapsed_seconds": 0.1,
+        "num_params": 7,
+        "param_bytes": 28,
+        "num_bytes": 24 * len(ops),
+        "random_seed": 0,
+        "notes": [],
+        "error": "",
+        "stopped_after": "",
+        "is_shape_only": False,
+        "num_backward_passes": 0,
+        "params": [],
+        "sources": [],
+        "branches": [],
+    }
+    root = scope(-1, "", "Model")
+    return PassDocument(version=DOCUMENT_VERSION, ops=ops, scopes=scopes or [root], **usual | facts)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> PassDocument:
+    """Any pass: nested modules and functions, loops, buffers, conditions, far readers."""
+    num_scopes = draw(st.integers(1, 6))
+    scopes = [scope(-1, "", "Model")]
+    for i in range(1, num_scopes):
+        parent = draw(st.integers(0, i - 1))
+        address = draw(st.sampled_from([f"m{i}", f"m{i // 2}.with.a.long.address.that.goes.on.and.on", None]))
+        scopes.append(scope(parent, address, num_params=i))
+    num_ops = draw(st.integers(1, 18))
+    num_layers = draw(st.integers(1, num_ops))
+    passes: dict[int, int] = {}
+    ops: list[OpEntry] = []
+    for i in range(num_ops):
+        layer = draw(st.integers(0, num_layers - 1))
+        kind = "op"
+        if i == 0 or draw(st.integers(0, 9)) == 0:
+            kind = draw(st.sampled_from(["input", "buffer", "source", "output"]))
+            layer = 100 + i
+        passes[layer] = passes.get(layer, 0) + 1
+        arguments = ["0", "1.0", "mask"]
+        sources = (
+            []
+            if kind in ("input", "buffer", "source")
+            else draw(st.lists(st.integers(0, max(i - 1, 0)), max_size=3))
+        )
+        ops.append(
+            op(
+                i,
+                label=f"op_{layer}:{passes[layer]}",
+                layer=layer,
+                pass_num=passes[layer],
+                kind=kind,
+                scope=0 if kind in ("input", "output") else draw(st.integers(0, num_scopes - 1)),
+                parents=[Link(s, argument) for s, argument in zip(sources, arguments, strict=False) if s < i],
+                argument_order_matters=draw(st.booleans()),
+                params=[0] if kind == "op" and draw(st.booleans()) else [],
+                has_grad=draw(st.booleans()),
+                is_inplace=draw(st.booleans()),
+            )
+        )
+    branches = [
+        BranchEntry(op=a, value="True", statement="if", taken="then", followed_by=[b], source=-1)
+        for a, b in pairwise(sorted(set(draw(st.lists(st.integers(0, num_ops - 1), max_size=4)))))
+    ]
+    weight = ParamEntry(
+        address="m1.weight",
+        shape=[3],
+        dtype="float32",
+        num_bytes=12,
+        requires_grad=True,
+        has_value=False,
+        has_grad=False,
+    )
+    return passed(ops, scopes, branches=branches, params=[weight])
+
+
+drawings = st.builds(
+    Drawing,
+    rolled=st.booleans(),
+    nesting_depth=st.sampled_from([None, None, 0, 1, 2]),
+    buffer_layers=st.booleans(),
+    direction=st.sampled_from(["topdown", "bottomup", "leftright"]),
+    fold_repeats=st.booleans(),
+    color_by=st.sampled_from([None, "time", "memory", "flops"]),
+    theme=st.sampled_from(["light", "dark"]),
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(documents(), drawings)
+def test_any_pass_gives_a_sound_picture(document: PassDocument, drawing: Drawing) -> None:
+    svg = draw_document(document, drawing).svg
+
+    assert check_picture(svg, document, drawing) == []
+    assert draw_document(document, drawing).svg == svg
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=60), drawings)
+def test_any_text_may_stand_in_a_picture(text: str, drawing: Drawing) -> None:
+    document = hostile_document(text)
+    svg = draw_document(document, drawing).svg
+
+    svg.encode("utf-8")
+    assert check_picture(svg, document, drawing) == []
+
+
+def hostile_document(text: str) -> PassDocument:
+    scopes = [scope(-1, "", text), scope(0, text, text), scope(1, None, text)]
+    ops = [
+        op(0, kind="input", name=text, label=text),
+        op(
+            1,
+            parents=[Link(0, text)],
+            scope=1,
+            label=text,
+            function=text,
+            arguments=text,
+            params=[0],
+            dtype=text,
+        ),
+        op(2, parents=[Link(0, text), Link(1, text)], scope=2, argument_order_matters=True),
+        op(3, parents=[Link(2, "0")], scope=2),
+    ]
+    weight = ParamEntry(
+        address=text, shape=[3], dtype=text, num_bytes=12, requires_grad=True, has_value=False, has_grad=False
+    )
+    branch = BranchEntry(op=1, value=text, statement="if", taken=text, followed_by=[3], source=-1)
+    return passed(
+        ops, scopes, model_name=text, params=[weight], branches=[branch], error=text, stopped_after=text
+    )
+
+
+def test_a_hostile_name_stays_text() -> None:
+    svg = draw_document(hostile_document(HOSTILE), Drawing()).svg
+    root = ET.fromstring(svg)
+
+    assert "<img" not in svg
+    assert not any(element.tag in (f"{SVG}img", f"{SVG}script") for element in root.iter())
+    assert not any(name.startswith("on") for element in root.iter() for name in element.attrib)
+    assert any("<img src=x" in (element.text or "") for element in root.iter(f"{SVG}text"))
+
+
+def test_an_empty_pass_can_be_drawn() -> None:
+    document = passed([])
+
+    assert check_picture(draw_document(document, Drawing()).svg, document, Drawing()) == []
+
+
+def test_long_texts_are_shortened_in_the_middle() -> None:
+    document = passed([op(0, label="a" * 500 + "_end")])
+    (node,) = ReadPicture(draw_document(document, Drawing()).svg).nodes.values()
+
+    label = node.texts[0][0]
+    assert "…" in label
+    assert label.endswith("_end")
+    assert text_width(label, 12.0, 600) <= 250.0
+
+
+# --- colours -------------------------------------------------------------------------------------
+
+
+def chain(num_ops: int) -> PassDocument:
+    return passed([op(i, parents=[Link(i - 1, "0")] if i else []) for i in range(num_ops)])
+
+
+def fills(svg: str) -> list[str]:
+    nodes = [g for g in ET.fromstring(svg) if g.get("class") == "node"]
+    return [rect.attrib["fill"] for g in nodes for rect in g.findall(f"{SVG}rect")]
+
+
+def test_a_metric_colours_boxes_and_has_a_scale_with_limits() -> None:
+    picture = draw_document(chain(3), Drawing(color_by="time"))
+    read = ReadPicture(picture.svg)
+
+    shown = fills(picture.svg)
+    assert len(set(shown)) == 3
+    assert shown[-1] == "#1a224d"  # the end of the scale
+    words = [text for text, _ in read.head]
+    assert {"0 µs", "3.00 ms", "time"} <= set(words)
+    assert [text for node in read.nodes.values() for text, _ in node.texts if "ms" in text] == [
+        "1.00 ms",
+        "2.00 ms",
+        "3.00 ms",
+    ]
+
+
+def test_figures_may_be_colours_numbers_or_nothing() -> None:
+    svg = draw_document(chain(4), Drawing(), figures=["#fc0", "Gold", 2.5, None]).svg
+
+    assert fills(svg) == ["#ffcc00", "#ffd700", "#1a224d", fills(draw_document(chain(4), Drawing()).svg)[3]]
+
+
+def test_a_box_of_several_ops_adds_up_what_adds_up() -> None:
+    scopes = [scope(-1, "", "Model"), scope(0, "a")]
+    document = passed([op(0, scope=1), op(1, scope=1, parents=[Link(0, "0")])], scopes)
+    read = ReadPicture(draw_document(document, Drawing(color_by="time", nesting_depth=1)).svg)
+
+    (node,) = read.nodes.values()
+    assert "3.00 ms" in [text for text, _ in node.texts]
+
+
+@pytest.mark.parametrize(
+    ("figure", "part"), [("nocolour", "no colour"), ([1, 2], "list"), ("#12", "no colour")]
+)
+def test_a_figure_that_is_none_of_these_is_refused(figure: Any, part: str) -> None:
+    with pytest.raises(InputError, match=part):
+        draw_document(chain(1), Drawing(), figures=[figure])
+
+
+def test_zeros_need_tensors() -> None:
+    with pytest.raises(InputError, match=r"history\.draw"):
+        draw_document(chain(1), Drawing(color_by="zeros"))
+
+
+# --- size ----------------------------------------------------------------------------------------
+
+
+def test_ten_thousand_ops_in_a_row_can_be_drawn() -> None:
+    """Nothing here recurses along a chain."""
+    document = chain(10_000)
+    picture = draw_document(document, read_options("unrolled", {}))
+
+    assert len(ReadPicture(picture.svg).nodes) == 10_000
+    assert max(picture.width, picture.height) < 60_000
+
+
+def test_the_picture_survives_a_round_trip_of_its_document() -> None:
+    document = hostile_document("plain")
+    again = msgspec.json.decode(msgspec.json.encode(document), type=PassDocument)
+
+    assert draw_document(again, Drawing()).svg == draw_document(document, Drawing()).svg

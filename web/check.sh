@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Check the front end: types, lint, unit tests, and that the committed bundle is what the source gives.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+if ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \
+    2>/dev/null || ! command -v npm >/dev/null; then
+  echo "=================================================================================="
+  echo "THE FRONT END WAS NOT CHECKED: it takes Node 20.19 or later, with npm, and there is none."
+  echo "The bundle in src/torcheer/app/static is used as it is."
+  echo "=================================================================================="
+  exit 0
+fi
+
+# Installed anew only when the lock file changes.
+if ! cmp -s package-lock.json node_modules/.torcheer-lock; then
+  npm ci --no-progress --loglevel=error
+  cp package-lock.json node_modules/.torcheer-lock
+fi
+npm run --silent typecheck
+npm run --silent lint
+npm run --silent test -- --reporter=dot
+
+built="$(pwd)/../build/static"
+rm -rf "$built"
+npx vite build --mode app --outDir "$built" --logLevel error
+npx vite build --mode worker --outDir "$built" --logLevel error
+if ! diff -rq "$built" ../src/torcheer/app/static; then
+  echo "The bundle in src/torcheer/app/static is not what web/ gives: run make web, and commit it." >&2
+  exit 1
+fi
+echo "The front end is in order, and the bundle is what the source gives."

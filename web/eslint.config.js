@@ -1,0 +1,35 @@
+import js from "@eslint/js";
+import { defineConfig } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+export default defineConfig(
+    { ignores: ["node_modules"] },
+    js.configs.recommended,
+    tseslint.configs.strictTypeChecked,
+    tseslint.configs.stylisticTypeChecked,
+    {
+        languageOptions: { parserOptions: { projectService: { allowDefaultProject: ["eslint.config.js"] } } },
+        linterOptions: { reportUnusedDisableDirectives: "error" },
+        rules: {
+            complexity: ["error", 12],
+            "max-lines": ["error", 400],
+            "no-eval": "error",
+            "no-implied-eval": "error",
+            // Strings from data go in as text, never as HTML.
+            "no-restricted-syntax": [
+                "error",
+                {
+                    selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']",
+                    message: "Text goes in as text.",
+                },
+                {
+                    selector: "MemberExpression[property.name=/^(innerHTML|outerHTML|insertAdjacentHTML)$/]",
+                    message: "Text goes in as text.",
+                },
+            ],
+            "@typescript-eslint/no-non-null-assertion": "off",
+            "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+            "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+        },
+    },
+);

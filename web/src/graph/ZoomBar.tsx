@@ -1,0 +1,121 @@
+/** Zoom, fit, how deep modules are open, and which way the pass is shown. */
+import { formatCount } from "../format";
+import { Icon } from "../shell/Icon";
+import * as store from "../store";
+import { switchForm } from "./forms";
+import { fit, zoomBy } from "./motion";
+import { deepest } from "./opening";
+import { camera, numHidden } from "./viewstate";
+
+export function ZoomBar() {
+  return (
+    <div class="float graph-bar" role="toolbar" aria-label="View">
+      <button class="btn quiet square" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(0.8)}>
+        <Sign path="M3.5 8h9" />
+      </button>
+      <span class="graph-percent" aria-label="Zoom">
+        {Math.round(camera.value.scale * 100)} %
+      </span>
+      <button class="btn quiet square" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(1.25)}>
+        <Sign path="M3.5 8h9M8 3.5v9" />
+      </button>
+      <span class="sep" />
+      <button class="btn quiet square" aria-label="Fit the graph" title="Fit the graph (0)" onClick={() => fit()}>
+        <Icon name="frame" />
+      </button>
+      <span class="sep" />
+      <DepthSelect />
+      <Hidden />
+      <FormSwitch />
+      <FlowSwitch />
+      <BufferSwitch />
+    </div>
+  );
+}
+
+function Sign({ path }: { path: string }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  );
+}
+
+/** How many levels of modules are open; empty once they differ. */
+function DepthSelect() {
+  const tree = store.hierarchy.value;
+  if (tree === null) return null;
+  const levels = deepest(tree);
+  if (levels < 2) return null;
+  const choose = (event: Event): void => {
+    const select = event.currentTarget as HTMLSelectElement;
+    if (select.value !== "") store.openToDepth(Number(select.value));
+    // The choice is an action, not a state: modules can be opened one by one as well.
+    select.value = "";
+  };
+  return (
+    <select class="input graph-depth" aria-label="Expand to depth" value="" onChange={choose}>
+      <option value="" disabled hidden>
+        Expand
+      </option>
+      {Array.from({ length: levels }, (_, depth) => (
+        <option key={depth} value={depth}>
+          {depth === 0 ? "Collapse all" : depth === levels - 1 ? "Expand all" : `Expand to depth ${depth}`}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Hidden() {
+  if (numHidden.value === 0) return null;
+  return (
+    <span class="graph-hidden muted" title="Ops inside closed modules">
+      {formatCount(numHidden.value)} hidden
+    </span>
+  );
+}
+
+/** Offered where some layer ran more than once. */
+function FormSwitch() {
+  const hasLoops = store.document.value?.ops.some((op) => op.num_passes > 1) ?? false;
+  if (!hasLoops) return null;
+  const isRolled = store.form.value === "rolled";
+  return (
+    <button
+      class="btn quiet"
+      aria-pressed={isRolled}
+      title="One box for all passes of a layer"
+      onClick={switchForm}
+    >
+      Rolled
+    </button>
+  );
+}
+
+/** Offered where there was a backward pass. */
+function FlowSwitch() {
+  if ((store.document.value?.num_backward_passes ?? 0) === 0) return null;
+  const isBackward = store.flow.value === "backward";
+  return (
+    <button
+      class="btn quiet"
+      aria-pressed={isBackward}
+      title="The way of the gradients"
+      onClick={() => (store.flow.value = isBackward ? "forward" : "backward")}
+    >
+      Backward
+    </button>
+  );
+}
+
+function BufferSwitch() {
+  const hasBuffers = store.document.value?.ops.some((op) => op.kind === "buffer") ?? false;
+  if (!hasBuffers) return null;
+  const isShown = store.showBuffers.value;
+  return (
+    <button class="btn quiet" aria-pressed={isShown} onClick={() => (store.showBuffers.value = !isShown)}>
+      Buffers
+    </button>
+  );
+}

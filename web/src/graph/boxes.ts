@@ -1,0 +1,144 @@
+/** Draw ops and closed groups: their box, the colour of their figure, their words, and outlines for what is marked. */
+import type { Mark } from "./highlight";
+import { stepOf } from "./metrics";
+import type { GraphNode } from "./model";
+import { figureOf, LEGIBLE, type Painting, type PaintState } from "./painting";
+import type { Palette } from "./palette";
+import type { SceneBox } from "./scene";
+import { addBox, Paths } from "./shapes";
+
+/** The colour that a box is drawn in by its metric, null for none. */
+function colourOf(state: PaintState, node: GraphNode): string | null {
+  const { palette } = state;
+  if (state.types !== null) {
+    const index = state.types.indexOf(node.type);
+    if (node.kind === "group") return null;
+    return index < 0 ? palette.line2 : palette.categories[index]!;
+  }
+  const value = state.measure?.(node) ?? null;
+  return value === null ? null : palette.steps[stepOf(value, state.scale)]!;
+}
+
+const EDGE_OF: Record<Mark, (palette: Palette) => string> = {
+  plain: (palette) => palette.line2,
+  off: (palette) => palette.line,
+  up: (palette) => palette.up,
+  down: (palette) => palette.down,
+  selected: (palette) => palette.accent,
+};
+
+export function paintBoxes(painting: Painting, boxes: readonly SceneBox[]): void {
+  const { context, state } = painting;
+  const { camera, palette } = state;
+  const isFar = camera.scale < LEGIBLE.corners;
+  const { fills, edges, stacks, bars, faded } = gather(state, boxes, isFar);
+  context.lineWidth = Math.max(1, 0.6 / camera.scale);
+  for (const [mark, path] of stacks.entries()) strokeAndFill(context, path, palette, mark as Mark, 0.6);
+  context.fillStyle = isFar ? palette.line2 : palette.raised;
+  context.fill(fills);
+  if (isFar) fillAll(context, bars);
+  for (const [mark, path] of edges.entries()) {
+    context.globalAlpha = mark === "up" || mark === "down" ? 0.6 : 1;
+    context.strokeStyle = EDGE_OF[mark as Mark](palette);
+    context.stroke(path);
+  }
+  context.globalAlpha = 1;
+  if (!isFar) fillAll(context, bars);
+  if (camera.scale >= LEGIBLE.titles) for (const box of boxes) paintWords(painting, box);
+  fade(context, palette, faded);
+}
+
+interface Batches {
+  readonly fills: Path2D;
+  readonly edges: Paths;
+  readonly stacks: Paths;
+  readonly bars: Paths;
+  readonly faded: Path2D;
+}
+
+/** Far out the whole box takes the colour of its figure, and the picture becomes a map. */
+function gather(state: PaintState, boxes: readonly SceneBox[], isFar: boolean): Batches {
+  const { camera, hierarchy, highlight } = state;
+  const radius = isFar ? 0 : 6;
+  const made = { fills: new Path2D(), edges: new Paths(), stacks: new Paths(), bars: new Paths(), faded: new Path2D() };
+  for (const box of boxes) {
+    const node = hierarchy.nodes.get(box.key)!;
+    const mark = highlight.ofBox(box.key);
+    addBox(made.fills, box, radius);
+    if (camera.scale >= LEGIBLE.edges) addBox(made.edges.get(mark), box, radius);
+    if (node.kind === "group" && !isFar) addBox(made.stacks.get(mark), { ...box, x: box.x + 4, y: box.y + 4 }, radius);
+    if (state.isBackward && !node.hasGradient) addBox(made.faded, box, radius);
+    const colour = colourOf(state, node);
+    if (colour === null) continue;
+    if (isFar) addBox(made.bars.get(colour), box, 0);
+    else made.bars.get(colour).roundRect(box.x + 6, box.y + 7, 4, 20, 2);
+  }
+  return made;
+}
+
+function strokeAndFill(context: CanvasRenderingContext2D, path: Path2D, palette: Palette, mark: Mark, alpha: number): void {
+  context.globalAlpha = alpha;
+  context.fillStyle = palette.raised;
+  context.fill(path);
+  context.strokeStyle = EDGE_OF[mark](palette);
+  context.stroke(path);
+  context.globalAlpha = 1;
+}
+
+function fillAll(context: CanvasRenderingContext2D, paths: Paths): void {
+  for (const [colour, path] of paths.entries()) {
+    context.fillStyle = colour;
+    context.fill(path);
+  }
+}
+
+/** What no gradient reached steps back. */
+function fade(context: CanvasRenderingContext2D, palette: Palette, path: Path2D): void {
+  context.globalAlpha = 0.6;
+  context.fillStyle = palette.background;
+  context.fill(path);
+  context.globalAlpha = 1;
+}
+
+function paintWords({ context, state, fitter }: Painting, box: SceneBox): void {
+  const { palette, camera, hierarchy } = state;
+  const node = hierarchy.nodes.get(box.key)!;
+  const isOff = state.highlight.ofBox(box.key) === "off";
+  const left = box.x + 18;
+  let room = box.width - 28;
+  if (camera.scale >= LEGIBLE.figures) {
+    const figure = figureOf(state, node);
+    const right = box.x + box.width - 10;
+    const colour = isOff ? palette.text3 : palette.text2;
+    if (figure !== "") room -= fitter.draw(context, figure, right, box.y + 17.5, 60, colour, "right") + 8;
+  }
+  fitter.draw(context, node.title, left, box.y + 10.5, room, isOff ? palette.text3 : palette.text, "left", true);
+  if (camera.scale < LEGIBLE.figures) return;
+  fitter.draw(context, subtitleOf(node), left, box.y + 24.5, room, palette.text3, "left");
+}
+
+function subtitleOf(node: GraphNode): string {
+  if (node.kind === "op") return node.subtitle;
+  return `${node.subtitle} · ${node.numOps} ${node.numOps === 1 ? "op" : "ops"}`;
+}
+
+/** On top of everything: what was found, what is under the pointer, what is selected, where the pass failed. */
+export function paintOutlines({ context, state }: Painting): void {
+  const { scene, palette, hits, hovered, highlight, hierarchy } = state;
+  const outline = (key: string, colour: string, width: number, grow: number): void => {
+    const host = hierarchy.nodes.get(key)?.host ?? null;
+    const box = scene.boxes.get(host ?? key);
+    if (box === undefined || (host !== null && state.showBuffers && colour === palette.accent)) return;
+    context.strokeStyle = colour;
+    // Never thinner than it can be seen.
+    context.lineWidth = Math.max(width, width / state.camera.scale / 1.5);
+    context.beginPath();
+    const radius = box.isOpen ? 8 : 6;
+    context.roundRect(box.x - grow, box.y - grow, box.width + 2 * grow, box.height + 2 * grow, radius + grow);
+    context.stroke();
+  };
+  for (const key of hits) outline(key, palette.warn, 1.5, 3);
+  for (const node of hierarchy.nodes.values()) if (node.isFailed) outline(node.key, palette.danger, 2, 0);
+  if (hovered !== null && hovered !== highlight.selected) outline(hovered, palette.text3, 1, 0);
+  if (highlight.selected !== null) outline(highlight.selected, palette.accent, 2, 0);
+}

@@ -1,0 +1,203 @@
+/** Give every box of a group its place from left to right: lines that matter become exactly straight. */
+import type { Layers, Line, Piece, Vertex } from "./layers";
+
+const BOX_GAP = 28;
+const BEND_GAP = 14;
+const ARRIVAL_GAP = 16;
+const NUM_SWEEPS = 6;
+
+/** Sets `x` of every vertex and `reaches` of every line. */
+export function alignColumns(layers: Layers): void {
+  const place = new Float64Array(layers.vertices.length);
+  for (const row of layers.rows) for (const [index, vertex] of row.entries()) place[vertex.index] = index;
+  spreadArrivals(layers, place);
+  const blocks = makeBlocks(layers, place);
+  placeBlocks(layers, blocks);
+}
+
+/** Lines that reach one box meet its top side by side: the main one in the middle. */
+function spreadArrivals(layers: Layers, place: Float64Array): void {
+  for (const [vertex, pieces] of layers.above) {
+    if (vertex.kind === "open" || vertex.kind === "bend") continue;
+    const sorted = [...pieces].sort(
+      (a, b) => place[a.upper.index]! - place[b.upper.index]! || upperOffset(a) - upperOffset(b),
+    );
+    const main = Math.max(0, sorted.findIndex((piece) => piece.isMain));
+    const most = (vertex.width - vertex.center) * 0.8;
+    const gap = Math.min(ARRIVAL_GAP, most / Math.max(1, sorted.length - 1));
+    for (const [index, piece] of sorted.entries()) piece.line.reaches = vertex.center + (index - main) * gap;
+  }
+  // Lines that share their last piece also share its end.
+  for (const run of layers.runs) {
+    const last = run.pieces.at(-1);
+    if (run.line.isBack) run.line.reaches ??= arrivalBeside(run.line);
+    else if (last !== undefined) run.line.reaches ??= last.line.reaches;
+  }
+}
+
+/** A line that comes back from below arrives at the side of the others. */
+function arrivalBeside(line: Line): number {
+  return line.to.center + Math.min(2 * ARRIVAL_GAP, (line.to.width - line.to.center) * 0.6);
+}
+
+/** Where a piece meets its upper and its lower vertex, from their lefts. */
+function upperOffset(piece: Piece): number {
+  return piece.upper.kind === "bend" ? piece.upper.center : piece.line.leaves;
+}
+
+function lowerOffset(piece: Piece): number {
+  return piece.lower.kind === "bend" ? piece.lower.center : (piece.line.reaches ?? piece.lower.center);
+}
+
+/** Vertices that move together: block of each, and its distance from the block's position. */
+interface Blocks {
+  readonly blockOf: Int32Array;
+  readonly shift: Float64Array;
+  readonly numBlocks: number;
+}
+
+function makeBlocks(layers: Layers, place: Float64Array): Blocks {
+  const up = new Map<Vertex, Piece>();
+  const down = new Map<Vertex, Piece>();
+  const accepted: Piece[][] = layers.rows.map(() => []);
+  const importance = (piece: Piece): number => {
+    if (piece.isMain) return 0;
+    return piece.upper.kind === "bend" && piece.lower.kind === "bend" ? 1 : 2;
+  };
+  const byImportance = [...layers.pieces].sort((a, b) => importance(a) - importance(b));
+  for (const piece of byImportance) {
+    if (down.has(piece.upper) || up.has(piece.lower)) continue;
+    const rivals = accepted[piece.upper.rank]!;
+    if (rivals.some((rival) => crosses(piece, rival, place))) continue;
+    rivals.push(piece);
+    down.set(piece.upper, piece);
+    up.set(piece.lower, piece);
+  }
+  const blockOf = new Int32Array(layers.vertices.length).fill(-1);
+  const shift = new Float64Array(layers.vertices.length);
+  let numBlocks = 0;
+  for (const row of layers.rows) {
+    for (const vertex of row) {
+      const piece = up.get(vertex);
+      if (piece === undefined) {
+        blockOf[vertex.index] = numBlocks;
+        numBlocks += 1;
+      } else {
+        blockOf[vertex.index] = blockOf[piece.upper.index]!;
+        shift[vertex.index] = shift[piece.upper.index]! + upperOffset(piece) - lowerOffset(piece);
+      }
+    }
+  }
+  return { blockOf, shift, numBlocks };
+}
+
+function crosses(one: Piece, other: Piece, place: Float64Array): boolean {
+  const above = place[one.upper.index]! - place[other.upper.index]!;
+  const below = place[one.lower.index]! - place[other.lower.index]!;
+  return above * below < 0;
+}
+
+/** `right` stands at least `distance` to the right of `left`. */
+interface Constraint {
+  readonly left: number;
+  readonly right: number;
+  readonly distance: number;
+}
+
+/** A line between two blocks: it is straight when position + `here` equals the other's position + `there`. */
+interface Pull {
+  readonly other: number;
+  readonly distance: number;
+  readonly weight: number;
+}
+
+function placeBlocks(layers: Layers, blocks: Blocks): void {
+  const { blockOf, shift, numBlocks } = blocks;
+  const constraints = findConstraints(layers, blocks);
+  const after: Constraint[][] = Array.from({ length: numBlocks }, () => []);
+  const before: Constraint[][] = Array.from({ length: numBlocks }, () => []);
+  for (const constraint of constraints) {
+    after[constraint.left]!.push(constraint);
+    before[constraint.right]!.push(constraint);
+  }
+  const order = leftToRight(after, before);
+  const position = new Float64Array(numBlocks);
+  for (const block of order) {
+    for (const { left, distance } of before[block]!) {
+      position[block] = Math.max(position[block]!, position[left]! + distance);
+    }
+  }
+  const pulls = findPulls(layers, blocks);
+  for (let sweep = 0; sweep < NUM_SWEEPS; sweep += 1) {
+    const blocksInTurn = sweep % 2 === 0 ? order.toReversed() : order;
+    for (const block of blocksInTurn) {
+      if (pulls[block]!.length === 0) continue;
+      const low = Math.max(-Infinity, ...before[block]!.map((c) => position[c.left]! + c.distance));
+      const high = Math.min(Infinity, ...after[block]!.map((c) => position[c.right]! - c.distance));
+      position[block] = Math.max(low, Math.min(high, wantedPosition(pulls[block]!, position)));
+    }
+  }
+  for (const vertex of layers.vertices) {
+    vertex.x = position[blockOf[vertex.index]!]! + shift[vertex.index]!;
+  }
+}
+
+function findConstraints(layers: Layers, { blockOf, shift }: Blocks): Constraint[] {
+  const constraints: Constraint[] = [];
+  for (const row of layers.rows) {
+    for (let index = 1; index < row.length; index += 1) {
+      const [left, right] = [row[index - 1]!, row[index]!];
+      const isNarrow = left.kind === "bend" || right.kind === "bend" || left.height === 0 || right.height === 0;
+      const gap = left.width + (isNarrow ? BEND_GAP : BOX_GAP);
+      constraints.push({
+        left: blockOf[left.index]!,
+        right: blockOf[right.index]!,
+        distance: shift[left.index]! + gap - shift[right.index]!,
+      });
+    }
+  }
+  return constraints;
+}
+
+/** Blocks sorted so that each comes after all at its left. Blocks do not cross, so that there is no cycle. */
+function leftToRight(after: readonly Constraint[][], before: readonly Constraint[][]): number[] {
+  const missing = before.map((list) => list.length);
+  const order = missing.flatMap((count, block) => (count === 0 ? [block] : []));
+  // What is pushed on the way is visited too.
+  for (const block of order) {
+    for (const { right } of after[block]!) {
+      missing[right] = missing[right]! - 1;
+      if (missing[right] === 0) order.push(right);
+    }
+  }
+  return order;
+}
+
+function findPulls(layers: Layers, { blockOf, shift, numBlocks }: Blocks): Pull[][] {
+  const pulls: Pull[][] = Array.from({ length: numBlocks }, () => []);
+  const pull = (upper: Vertex, upperAt: number, lower: Vertex, lowerAt: number, weight: number): void => {
+    const [above, below] = [blockOf[upper.index]!, blockOf[lower.index]!];
+    if (above === below) return;
+    const distance = shift[upper.index]! + upperAt - (shift[lower.index]! + lowerAt);
+    pulls[below]!.push({ other: above, distance, weight });
+    pulls[above]!.push({ other: below, distance: -distance, weight });
+  };
+  for (const piece of layers.pieces) {
+    pull(piece.upper, upperOffset(piece), piece.lower, lowerOffset(piece), piece.isMain ? 4 : 1);
+  }
+  for (const { line, column } of layers.runs) {
+    for (const end of [column.at(0), column.at(-1)]) {
+      if (end !== undefined) pull(line.from, line.leaves, end, end.center, 1);
+    }
+  }
+  return pulls;
+}
+
+function wantedPosition(pulls: readonly Pull[], position: Float64Array): number {
+  let [sum, weights] = [0, 0];
+  for (const { other, distance, weight } of pulls) {
+    sum += (position[other]! + distance) * weight;
+    weights += weight;
+  }
+  return sum / weights;
+}

@@ -1,0 +1,138 @@
+/** Lay out the open groups of a pass, one group's inside at a time, from the inside out, with a cache. */
+import { layOutGroup, type LaidOut, type Wire } from "./grouplayout";
+import type { GroupLayout, LayoutGraph } from "./layoutgraph";
+
+/** Layouts are kept for as many groups and states as this; then the oldest go. */
+const MOST_KEPT = 20_000;
+
+/** A wire of one group: from a child, or from outside (-1), to a child, or to the outside (-1). */
+interface LocalWire {
+  readonly source: number;
+  readonly from: number;
+  readonly to: number;
+  readonly edges: number[];
+}
+
+export interface LayoutAnswer {
+  /** The layout of the root. */
+  readonly root: number;
+  /** Ids of all layouts of this picture. */
+  readonly used: readonly number[];
+  /** Those of them that were made for it; the others were handed out before. */
+  readonly fresh: readonly GroupLayout[];
+}
+
+export class Layouter {
+  private readonly wires: LocalWire[][];
+  private readonly indexOf: ReadonlyMap<string, number>;
+  private readonly cache = new Map<string, LaidOut>();
+  private numMade = 0;
+
+  constructor(private readonly graph: LayoutGraph) {
+    this.indexOf = new Map(graph.nodes.map((node, index) => [node.key, index]));
+    this.wires = localWires(graph);
+  }
+
+  /** Lay out with these groups open. `progress` hears how many ops have been placed. */
+  layOut(openKeys: Iterable<string>, progress: (numOps: number) => void = () => undefined): LayoutAnswer {
+    const open = new Set<number>([0]);
+    for (const key of openKeys) {
+      const index = this.indexOf.get(key);
+      if (index !== undefined && this.graph.nodes[index]!.children.length > 0) open.add(index);
+    }
+    const fresh: GroupLayout[] = [];
+    const used: number[] = [];
+    const done = new Map<number, { readonly laidOut: LaidOut; readonly signature: string }>();
+    let numPlaced = 0;
+    for (const group of this.openGroupsInsideOut(open)) {
+      const inside = this.graph.nodes[group]!.children.map((child) => done.get(child)?.signature ?? "");
+      const signature = `${group}(${inside.filter((part) => part !== "").join(",")})`;
+      let laidOut = this.cache.get(signature);
+      if (laidOut === undefined) {
+        laidOut = this.layOutOne(group, (child) => done.get(child)?.laidOut);
+        this.keep(signature, laidOut);
+        fresh.push(laidOut.layout);
+      }
+      numPlaced += this.graph.nodes[group]!.children.length;
+      progress(numPlaced);
+      used.push(laidOut.layout.id);
+      // The id stands for the whole signature, which would grow with the depth.
+      done.set(group, { laidOut, signature: `#${laidOut.layout.id}` });
+    }
+    return { root: used.at(-1)!, used, fresh };
+  }
+
+  private keep(signature: string, laidOut: LaidOut): void {
+    if (this.cache.size >= MOST_KEPT) this.cache.delete(this.cache.keys().next().value!);
+    this.cache.set(signature, laidOut);
+  }
+
+  /** Open groups that are on screen, inner ones before those around them. */
+  private openGroupsInsideOut(open: ReadonlySet<number>): number[] {
+    const found = [0];
+    // What is pushed on the way is visited too.
+    for (const group of found) {
+      for (const child of this.graph.nodes[group]!.children) if (open.has(child)) found.push(child);
+    }
+    return found.reverse();
+  }
+
+  private layOutOne(group: number, inner: (child: number) => LaidOut | undefined): LaidOut {
+    const wires = new Map<string, Wire & { edges: number[]; sources: number[] }>();
+    for (const { source, from, to, edges } of this.wires[group]!) {
+      // What meets the same ports, or the same closed boxes, is one wire.
+      const start = from < 0 ? `port ${source}` : (inner(from)?.outPorts.get(source) ?? "");
+      const end = to < 0 ? `port ${source}` : (inner(to)?.inPorts.get(source) ?? "");
+      const name = `${from} ${start} > ${to} ${end}`;
+      const known = wires.get(name);
+      if (known === undefined) wires.set(name, { from, to, sources: [source], edges: [...edges] });
+      else {
+        // Not spread: there can be more than a call takes arguments.
+        for (const edge of edges) known.edges.push(edge);
+        known.sources.push(source);
+      }
+    }
+    this.numMade += 1;
+    return layOutGroup(this.numMade, this.graph, group, [...wires.values()], inner);
+  }
+}
+
+/** For each group what its children hand each other, take from outside and give away, by the op that made it. */
+function localWires(graph: LayoutGraph): LocalWire[][] {
+  const wires: LocalWire[][] = graph.nodes.map(() => []);
+  const known = new Map<string, LocalWire>();
+  const depth = depths(graph);
+  const add = (group: number, source: number, from: number, to: number, edge: number): void => {
+    const name = `${group} ${source} ${from} ${to}`;
+    const wire = known.get(name);
+    if (wire !== undefined) {
+      wire.edges.push(edge);
+      return;
+    }
+    const made = { source, from, to, edges: [edge] };
+    known.set(name, made);
+    wires[group]!.push(made);
+  };
+  const parent = (node: number): number => graph.nodes[node]!.parent;
+  for (let edge = 0; edge * 2 < graph.edges.length; edge += 1) {
+    const [source, target] = [graph.edges[edge * 2]!, graph.edges[edge * 2 + 1]!];
+    let [from, to] = [source, target];
+    while (parent(from) !== parent(to)) {
+      if (depth[from]! >= depth[to]!) {
+        add(parent(from), source, from, -1, edge);
+        from = parent(from);
+      } else {
+        add(parent(to), source, -1, to, edge);
+        to = parent(to);
+      }
+    }
+    add(parent(from), source, from, to, edge);
+  }
+  return wires;
+}
+
+function depths(graph: LayoutGraph): number[] {
+  const depth: number[] = [];
+  for (const [index, node] of graph.nodes.entries()) depth[index] = node.parent < 0 ? 0 : depth[node.parent]! + 1;
+  return depth;
+}

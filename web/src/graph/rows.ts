@@ -1,0 +1,192 @@
+/** Give every box of a group its place from top to bottom: as high as what is above it allows, not layer by layer. */
+import type { Layers, Piece, Run, Vertex } from "./layers";
+
+const BOX_GAP = 16;
+const LABEL_GAP = 24;
+const ARROW = 10;
+
+/** The band in which a line moves sideways: between `top` and `bottom` nothing else stands in its way. */
+export interface Bend {
+  readonly fromX: number;
+  readonly toX: number;
+  top: number;
+  bottom: number;
+}
+
+/** Bends of pieces, and of the two turns of a line that runs back. */
+export interface Bends {
+  readonly ofPiece: ReadonlyMap<Piece, Bend>;
+  readonly turnBelow: ReadonlyMap<Run, Bend>;
+  readonly turnAbove: ReadonlyMap<Run, Bend>;
+}
+
+/** Sets `y` of every vertex. */
+export function stackRows(layers: Layers, top: number, padding: number): { height: number; bends: Bends } {
+  const found = { ofPiece: new Map<Piece, Bend>(), turnBelow: new Map<Run, Bend>(), turnAbove: new Map<Run, Bend>() };
+  const gaps = findBends(layers, found);
+  const skyline = new Skyline(top);
+  const labelled = labelledStarts(layers);
+  for (const [rank, row] of layers.rows.entries()) {
+    placeBends(gaps[rank]!, skyline);
+    for (const vertex of row) placeVertex(vertex, layers, skyline, labelled, top);
+  }
+  placeBends(gaps.at(-1)!, skyline);
+  const height = skyline.highest() + padding;
+  for (const vertex of layers.vertices) if (vertex.kind === "out") vertex.y = height;
+  sinkLow(layers, gaps, height, labelled);
+  return { height, bends: found };
+}
+
+/** The bends in the gap above each row, and at last in the one below them all. */
+function findBends(layers: Layers, found: Record<"turnBelow" | "turnAbove", Map<Run, Bend>> & { ofPiece: Map<Piece, Bend> }): Bend[][] {
+  const gaps: Bend[][] = [...layers.rows.map(() => []), []];
+  for (const piece of layers.pieces) {
+    const [fromX, toX] = [upperX(piece), lowerX(piece)];
+    if (Math.abs(fromX - toX) < 0.75) continue;
+    const bend = { fromX, toX, top: 0, bottom: 0 };
+    found.ofPiece.set(piece, bend);
+    gaps[piece.lower.rank]!.push(bend);
+  }
+  for (const run of layers.runs) {
+    const [first, last] = [run.column.at(0), run.column.at(-1)];
+    if (first === undefined || last === undefined) continue;
+    // A line that runs back turns in the gap below its start and in the gap above its end.
+    const { from, to, leaves, reaches } = run.line;
+    const below = { fromX: from.x + leaves, toX: last.x + last.center, top: 0, bottom: 0 };
+    const above = { fromX: first.x + first.center, toX: to.x + (reaches ?? to.center), top: 0, bottom: 0 };
+    found.turnBelow.set(run, below);
+    found.turnAbove.set(run, above);
+    gaps[from.rank + 1]!.push(below);
+    gaps[to.rank]!.push(above);
+  }
+  return gaps;
+}
+
+/** Boxes that belong to a reader far down come down to it, as far as nothing stands in their way. */
+function sinkLow(layers: Layers, gaps: readonly Bend[][], height: number, labelled: ReadonlySet<Vertex>): void {
+  // Upside down, the ground is what stands lowest.
+  const ground = new Skyline(-height);
+  for (const bend of gaps.at(-1)!) raiseTo(ground, bend);
+  for (let rank = layers.rows.length - 1; rank > 0; rank -= 1) {
+    const row = layers.rows[rank]!.filter((vertex) => vertex.kind !== "bend" && vertex.kind !== "out");
+    for (const vertex of row) {
+      const right = vertex.x + vertex.width;
+      const gap = labelled.has(vertex) ? LABEL_GAP : BOX_GAP;
+      const lowest = -ground.over(vertex.x, right) - gap - vertex.height;
+      if (vertex.isLow && lowest > vertex.y) vertex.y = lowest;
+      ground.raise(vertex.x, right, -vertex.y);
+    }
+    for (const bend of gaps[rank]!) raiseTo(ground, bend);
+  }
+}
+
+function raiseTo(ground: Skyline, { fromX, toX, top }: Bend): void {
+  const [left, right] = [Math.min(fromX, toX) - 2, Math.max(fromX, toX) + 2];
+  ground.raise(left, right, Math.max(-top - BOX_GAP + 4, ground.over(left, right)));
+}
+
+export function upperX(piece: Piece): number {
+  return piece.upper.x + (piece.upper.kind === "bend" ? piece.upper.center : piece.line.leaves);
+}
+
+export function lowerX(piece: Piece): number {
+  return piece.lower.x + (piece.lower.kind === "bend" ? piece.lower.center : (piece.line.reaches ?? piece.lower.center));
+}
+
+/** Bends that overlap from left to right share one band. */
+function placeBends(bends: readonly Bend[], skyline: Skyline): void {
+  const sorted = [...bends].sort((a, b) => Math.min(a.fromX, a.toX) - Math.min(b.fromX, b.toX));
+  let start = 0;
+  while (start < sorted.length) {
+    const left = Math.min(sorted[start]!.fromX, sorted[start]!.toX);
+    let right = -Infinity;
+    let widest = 0;
+    let end = start;
+    while (end < sorted.length && (end === start || Math.min(sorted[end]!.fromX, sorted[end]!.toX) <= right + 4)) {
+      const { fromX, toX } = sorted[end]!;
+      right = Math.max(right, fromX, toX);
+      widest = Math.max(widest, Math.abs(fromX - toX));
+      end += 1;
+    }
+    const top = skyline.over(left - 2, right + 2) + 4;
+    const bottom = top + Math.min(72, Math.max(18, widest * 0.24));
+    for (const bend of sorted.slice(start, end)) [bend.top, bend.bottom] = [top, bottom];
+    skyline.raise(left - 2, right + 2, bottom + ARROW - BOX_GAP);
+    start = end;
+  }
+}
+
+function placeVertex(
+  vertex: Vertex,
+  layers: Layers,
+  skyline: Skyline,
+  labelled: ReadonlySet<Vertex>,
+  top: number,
+): void {
+  if (vertex.kind === "bend" || vertex.kind === "out") return;
+  if (vertex.kind === "in") {
+    vertex.y = 0;
+    return;
+  }
+  const right = vertex.x + vertex.width;
+  const ground = skyline.over(vertex.x, right);
+  let y = ground + (ground === top ? 4 : BOX_GAP);
+  for (const piece of layers.above.get(vertex) ?? []) {
+    if (!labelled.has(piece.upper) || piece.upper.kind === "bend") continue;
+    y = Math.max(y, piece.upper.y + piece.upper.height + LABEL_GAP);
+  }
+  vertex.y = y;
+  skyline.raise(vertex.x, right, y + vertex.height);
+}
+
+function labelledStarts(layers: Layers): Set<Vertex> {
+  return new Set(layers.runs.filter(({ line }) => line.wantsLabel).map(({ line }) => line.from));
+}
+
+/** How far down the drawing is taken, by x: sorted stretches that touch each other. */
+class Skyline {
+  private starts: number[] = [-Infinity];
+  private bottoms: number[];
+
+  constructor(top: number) {
+    this.bottoms = [top];
+  }
+
+  /** The lowest point between two places. */
+  over(left: number, right: number): number {
+    let lowest = -Infinity;
+    for (let at = this.find(left); at < this.starts.length && this.starts[at]! < right; at += 1) {
+      lowest = Math.max(lowest, this.bottoms[at]!);
+    }
+    return lowest;
+  }
+
+  raise(left: number, right: number, bottom: number): void {
+    const first = this.find(left);
+    const last = this.find(right);
+    const [leftBottom, rightBottom] = [this.bottoms[first]!, this.bottoms[last]!];
+    const starts = [left, right];
+    const bottoms = [bottom, rightBottom];
+    if (this.starts[first]! < left) {
+      starts.unshift(this.starts[first]!);
+      bottoms.unshift(leftBottom);
+    }
+    this.starts.splice(first, last - first + 1, ...starts);
+    this.bottoms.splice(first, last - first + 1, ...bottoms);
+  }
+
+  highest(): number {
+    return this.bottoms.reduce((most, bottom) => Math.max(most, bottom), -Infinity);
+  }
+
+  /** The stretch that a place is in. */
+  private find(x: number): number {
+    let [low, high] = [0, this.starts.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.starts[middle]! <= x) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}

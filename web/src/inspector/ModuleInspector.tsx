@@ -1,0 +1,118 @@
+/** All about one module: its calls, its cost, what goes in and out, and the ops in it. */
+import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../format";
+import type { GraphNode, Hierarchy } from "../graph/model";
+import { placeOf } from "../modules/places";
+import * as store from "../store";
+import type { PassDocument, ScopeEntry } from "../wire";
+import { Facts, type Fact } from "./Facts";
+import { Head } from "./Head";
+import { inputsOf, opsOf } from "./insides";
+import { Links } from "./Links";
+import { OpLink } from "./OpLink";
+import { ScopeLink } from "./ScopeLink";
+import { Section } from "./Section";
+import { SourceLines } from "./SourceLines";
+
+interface Props {
+  node: GraphNode;
+  document: PassDocument;
+  hierarchy: Hierarchy;
+}
+
+export function ModuleInspector({ node, document, hierarchy }: Props) {
+  const scope = document.scopes[node.scopes[0] ?? node.scope];
+  const inside = opsOf(hierarchy, node);
+  const isOpen = node.key === hierarchy.root || store.openGroups.value.has(node.key);
+  return (
+    <>
+      <Head title={placeOf(node, document)}>
+        {scope?.name ?? "part"} · {formatNumberOf(node.numOps, "op")}
+      </Head>
+      {node.key !== hierarchy.root && (
+        <div class="pad-s">
+          <button class="btn sm" aria-expanded={isOpen} onClick={() => store.toggle(node.key)}>
+            {isOpen ? "Close" : "Open"} <kbd>e</kbd>
+          </button>
+        </div>
+      )}
+      <div class="panel-body">
+        <Section title="Module">
+          <Facts facts={moduleFacts(node, document, scope)} />
+        </Section>
+        {scope !== undefined && <EndsSection document={document} scope={scope} inside={inside} />}
+        {scope !== undefined && <SourceLines document={document} source={scope.source} stack={[]} />}
+        <Section title="Ops" remark={formatCount(inside.length)}>
+          <Links
+            items={inside.map((index) => (
+              <OpLine document={document} index={index} />
+            ))}
+          />
+        </Section>
+      </div>
+    </>
+  );
+}
+
+function moduleFacts(
+  node: GraphNode,
+  document: PassDocument,
+  scope: ScopeEntry | undefined,
+): (Fact | false)[] {
+  if (scope === undefined) return [["ops", formatCount(node.numOps)]];
+  const others = document.scopes
+    .map((other, at) => ({ other, at }))
+    .filter(({ other }) => scope.address !== null && other.address === scope.address);
+  return [
+    ["class", <span class="mono">{scope.name}</span>],
+    scope.address !== null && [
+      "address",
+      <span class="mono">{scope.address === "" ? "(the model)" : scope.address}</span>,
+    ],
+    scope.address === null && ["kind", "a torch function, opened up"],
+    scope.parent >= 0 && ["inside", <ScopeLink index={scope.parent} />],
+    ["calls", formatCount(scope.num_passes)],
+    others.length > 1 &&
+      node.scopes.length === 1 && [
+        "this call",
+        <Links
+          items={others.map(({ other, at }) => (
+            <ScopeLink index={at} text={`${other.pass_num}${other === scope ? " (this)" : ""}`} />
+          ))}
+        />,
+      ],
+    ["parameters", formatLarge(scope.num_params)],
+    ["forward time", formatSeconds(node.seconds)],
+    node.backwardSeconds !== null && ["backward time", formatSeconds(node.backwardSeconds)],
+    node.flops !== null && ["FLOPs", formatLarge(node.flops)],
+    ["memory of outputs", formatBytes(node.numBytes)],
+  ];
+}
+
+interface EndsProps {
+  document: PassDocument;
+  scope: ScopeEntry;
+  inside: readonly number[];
+}
+
+function EndsSection({ document, scope, inside }: EndsProps) {
+  const line = (index: number) => <OpLine document={document} index={index} />;
+  return (
+    <Section title="Inputs and outputs">
+      <Facts
+        facts={[
+          ["inputs", <Links items={inputsOf(document, inside).map(line)} />],
+          ["outputs", <Links items={scope.outputs.map(line)} />],
+        ]}
+      />
+    </Section>
+  );
+}
+
+function OpLine({ document, index }: { document: PassDocument; index: number }) {
+  const op = document.ops[index];
+  return (
+    <span class="op-line">
+      <OpLink index={index} /> <span class="muted">{op === undefined ? "" : formatShape(op.shape)}</span>
+    </span>
+  );
+}

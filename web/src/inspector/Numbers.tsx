@@ -1,0 +1,116 @@
+/** Exact values in a grid that can be moved over the tensor. */
+import { useState } from "preact/hooks";
+import { formatExact } from "../format";
+import type { TensorValues } from "../source/source";
+import type { Scale } from "../tensor/colour";
+import {
+  clampStart,
+  fullReach,
+  indexOf,
+  pageSize,
+  pageWindow,
+  reachOf,
+  startFor,
+  stripAxis,
+  windowText,
+} from "../tensor/window";
+import type { AxisName, Reach, Start } from "../tensor/window";
+import { GoToIndex } from "./GoToIndex";
+import { MoveButtons } from "./MoveButtons";
+import { NumberGrid } from "./NumberGrid";
+import { Section } from "./Section";
+import type { Subject } from "./subjects";
+import { useWindow } from "./useTensor";
+
+interface Props {
+  subject: Subject;
+  base: TensorValues;
+  scale: Scale;
+  start: Start;
+  onMove: (start: Start) => void;
+  canMove: boolean;
+}
+
+export function Numbers({ subject, base, scale, start, onMove, canMove }: Props) {
+  const { shape, window } = base.view;
+  const reach = canMove ? fullReach(shape, window.item) : reachOf(window);
+  const page = pageWindow(reach, start);
+  const shown = useWindow(subject, base, page);
+  const [active, setActive] = useState(0);
+  const move = (axis: AxisName, by: number): boolean => {
+    const next = clampStart(reach, {
+      ...clampStart(reach, start),
+      [axis]: clampStart(reach, start)[axis] + by,
+    });
+    if (next[axis] === clampStart(reach, start)[axis]) return false;
+    onMove(next);
+    return true;
+  };
+  const values = shown.values;
+  const at = Math.min(active, (values?.values.length ?? 1) - 1);
+  const goTo = (index: readonly number[]): string =>
+    goToIndex(reach, shape, window.item, index, onMove, canMove);
+  return (
+    <Section
+      title="Numbers"
+      remark={<span class="mono">{windowText(shape, values?.view.window ?? page)}</span>}
+    >
+      {shown.missing !== null && <p class="note fs-1">{shown.missing}</p>}
+      {values !== null && (
+        <>
+          <NumberGrid
+            values={values}
+            scale={scale}
+            isStrip={stripAxis(reach) !== null}
+            active={at}
+            onActive={setActive}
+            onEdge={(rows, columns) => edge(reach, rows, columns, move)}
+          />
+          <p class="exact mono fs-1" aria-live="polite" data-testid="exact-value">
+            [{indexOf(shape, values.view.window, at).join(", ")}] ={" "}
+            {formatExact(values.values[at] ?? NaN, values.view.encoding)}
+          </p>
+        </>
+      )}
+      <div class="row number-tools">
+        <MoveButtons reach={reach} start={clampStart(reach, start)} size={pageSize(reach)} onMove={move} />
+        <span class="grow" />
+        {shape.length > 0 && <GoToIndex shape={shape} onGo={goTo} />}
+      </div>
+    </Section>
+  );
+}
+
+/** The arrow keys at the edge of the grid move the grid. */
+function edge(
+  reach: Reach,
+  rows: number,
+  columns: number,
+  move: (axis: AxisName, by: number) => boolean,
+): void {
+  const strip = stripAxis(reach);
+  if (strip !== null) move(strip, rows === 0 ? columns : rows * 7);
+  else if (rows !== 0) move("rows", rows);
+  else move("columns", columns);
+}
+
+/** Move to an index that was typed; a sentence where that cannot be. */
+function goToIndex(
+  reach: Reach,
+  shape: readonly number[],
+  item: readonly number[],
+  index: readonly number[],
+  onMove: (start: Start) => void,
+  canMove: boolean,
+): string {
+  if (index.length !== shape.length) return `This tensor has ${shape.length} dimensions.`;
+  const outside = index.findIndex((at, dim) => at < 0 || at >= shape[dim]!);
+  if (outside >= 0) return `Dimension ${outside} goes from 0 to ${shape[outside]! - 1}.`;
+  if (index.slice(0, item.length).join() !== item.join()) {
+    return canMove ? "Choose the item above first." : "This item is not in this file.";
+  }
+  const start = startFor(reach, shape, index);
+  if (start === null) return "This value is not in this file.";
+  onMove(start);
+  return "";
+}

@@ -1,0 +1,51 @@
+/** Ask the source for a tensor and hand back what there is, at once where it is known already. */
+import { useEffect, useState } from "preact/hooks";
+import type { TensorAnswer, TensorValues } from "../source/source";
+import * as store from "../store";
+import { crop } from "../tensor/window";
+import type { Window } from "../wire";
+import type { Subject } from "./subjects";
+
+/** The answer to one question; null while it is under way. Ask with undefined to ask nothing. */
+export function useTensor(subject: Subject, window: Window | null | undefined): TensorAnswer | null {
+  const question =
+    window === undefined ? "" : JSON.stringify([store.passId.value, subject.kind, subject.index, window]);
+  const [held, setHeld] = useState<{ question: string; answer: TensorAnswer } | null>(null);
+  useEffect(() => {
+    const [source, pass] = [store.source.peek(), store.passId.peek()];
+    if (window === undefined || source === null || pass === null) return undefined;
+    let isWanted = true;
+    source.tensor(pass, subject.kind, subject.index, window).then(
+      (answer) => {
+        if (isWanted) setHeld({ question, answer });
+      },
+      (reason: unknown) => {
+        if (isWanted) setHeld({ question, answer: { missing: String(reason) } });
+      },
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [question]);
+  return held?.question === question ? held.answer : null;
+}
+
+export interface Shown {
+  /** The newest values of this tensor that came, of the window asked for or, while that is under way, of the one before. */
+  readonly values: TensorValues | null;
+  readonly missing: string | null;
+  readonly isPending: boolean;
+}
+
+/** A window of a tensor of which a part is there already. */
+export function useWindow(subject: Subject, base: TensorValues, window: Window): Shown {
+  const local = crop(base, window);
+  const answer = useTensor(subject, local === null ? window : undefined);
+  const [last, setLast] = useState<TensorValues | null>(null);
+  const now = local ?? (answer !== null && "values" in answer ? answer : null);
+  useEffect(() => {
+    if (now !== null) setLast(now);
+  }, [JSON.stringify(now?.view.window)]);
+  const missing = answer !== null && "missing" in answer ? answer.missing : null;
+  return { values: now ?? last, missing, isPending: now === null && missing === null };
+}

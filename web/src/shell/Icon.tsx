@@ -1,0 +1,32 @@
+/** The line icons of the page, by name. */
+
+const PATHS = {
+  down: ["m4 6 4 4 4-4"],
+  right: ["m6 4 4 4-4 4"],
+  left: ["m10 4-4 4 4 4"],
+  up: ["m4 10 4-4 4 4"],
+  search: ["M7 3a4 4 0 1 1 0 8 4 4 0 0 1 0-8z", "m10.2 10.2 3 3"],
+  warning: ["M8 2.5 14 13H2z", "M8 6.5v3M8 11.3v.1"],
+  frame: ["M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3"],
+  broken: ["M6.5 9.5 9.5 6.5M7 4.5 8.5 3a3 3 0 0 1 4.5 4.5L11.5 9M9 11.5 7.5 13A3 3 0 0 1 3 8.5L4.5 7"],
+  theme: ["M8 2.8a5.2 5.2 0 1 1 0 10.4A5.2 5.2 0 0 1 8 2.8z"],
+  close: ["m4 4 8 8M12 4l-8 8"],
+  tree: ["M3 4h4M5 4v8h4M5 8h4M11 8h2M11 12h2"],
+  details: ["M3 4h10M3 8h10M3 12h6"],
+  hideLeft: ["M3 3h10v10H3zM6.5 3v10", "m11 6-2 2 2 2"],
+  hideRight: ["M3 3h10v10H3zM9.5 3v10", "m5 6 2 2-2 2"],
+  keys: ["M2 5h12v7H2z", "M4.5 7.5h.1M7 7.5h.1M9.500 7.500h.1M11.8 7.500h.1M5 10h6"],
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+export function Icon({ name }: { name: IconName }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      {PATHS[name].map((path) => (
+        <path key={path} d={path} />
+      ))}
+      {name === "theme" && <path class="solid" d="M8 2.8a5.2 5.2 0 0 1 0 10.4z" />}
+    </svg>
+  );
+}

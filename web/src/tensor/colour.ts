@@ -1,0 +1,109 @@
+/** From a number to its colour: which map, between which limits, and the colours of the theme. */
+import type { TensorView } from "../wire";
+
+export type MapName = "div" | "seq";
+
+/** Limits of a colour scale. In the sequential map `low` is the quiet end, also where it is the larger number. */
+export interface Scale {
+  readonly map: MapName;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Both signs: diverging, with zero in the middle. One sign: sequential, with zero at its quiet end. */
+export function autoScale(view: Pick<TensorView, "min" | "max">): Scale {
+  const low = view.min ?? 0;
+  const high = view.max ?? 0;
+  if (low < 0 && high > 0) {
+    const limit = Math.max(-low, high);
+    return { map: "div", low: -limit, high: limit };
+  }
+  if (high <= 0) return { map: "seq", low: nearZero(-high, -low) === 0 ? 0 : high, high: low };
+  return { map: "seq", low: nearZero(low, high), high };
+}
+
+/** Values that crowd together far from zero would all get one colour: their scale starts at the least of them. */
+function nearZero(least: number, most: number): number {
+  return least > most / 2 && least < most ? least : 0;
+}
+
+/** Where a value stands on its scale, from 0 to 1. A scale without extent puts everything at its quiet point. */
+export function placeOn(scale: Scale, value: number): number {
+  const quiet = scale.map === "div" ? 0.5 : 0;
+  const extent = scale.high - scale.low;
+  if (extent === 0) return value === 0 ? quiet : scale.map === "div" ? (value > 0 ? 1 : 0) : 1;
+  return Math.min(1, Math.max(0, (value - scale.low) / extent));
+}
+
+export const STEPS: Record<MapName, number> = { div: 11, seq: 10 };
+
+/** The step of the map: `d0` to `d10`, `q0` to `q9`, the classes that hold its colour and the ink on it. */
+export function stepClass(scale: Scale, value: number): string {
+  if (Number.isNaN(value)) return "nan";
+  if (!Number.isFinite(value)) return "inf";
+  const step = Math.round(placeOn(scale, value) * (STEPS[scale.map] - 1));
+  return `${scale.map === "div" ? "d" : "q"}${step}`;
+}
+
+export type Rgb = readonly [red: number, green: number, blue: number];
+
+export function parseHex(hex: string): Rgb {
+  const digits = /^#([0-9a-f]{6})$/i.exec(hex.trim())?.[1];
+  if (digits === undefined) return [128, 128, 128];
+  const code = parseInt(digits, 16);
+  return [code >> 16, (code >> 8) & 255, code & 255];
+}
+
+/** A ramp of 256 colours between stops, as bytes: red, green, blue, 255. */
+export function rampBytes(stops: readonly Rgb[]): Uint8ClampedArray {
+  const bytes = new Uint8ClampedArray(256 * 4);
+  for (let at = 0; at < 256; at++) {
+    const place = (at / 255) * (stops.length - 1);
+    const before = Math.min(Math.floor(place), stops.length - 2);
+    const [from, to] = [stops[before]!, stops[before + 1]!];
+    for (const part of [0, 1, 2] as const) {
+      bytes[at * 4 + part] = Math.round(from[part] + (to[part] - from[part]) * (place - before));
+    }
+    bytes[at * 4 + 3] = 255;
+  }
+  return bytes;
+}
+
+/** Everything a picture needs of the theme. */
+export interface Palette {
+  readonly ramp: Uint8ClampedArray;
+  readonly danger: Rgb;
+  readonly surface: Rgb;
+}
+
+/** The colours of the theme that is on now. */
+export function readPalette(map: MapName): Palette {
+  const style = getComputedStyle(window.document.documentElement);
+  const colour = (name: string): Rgb => parseHex(style.getPropertyValue(name));
+  const stops = Array.from({ length: STEPS[map] }, (_, step) => colour(`--${map}-${step}`));
+  return { ramp: rampBytes(stops), danger: colour("--danger"), surface: colour("--surface") };
+}
+
+/** Values as pixels, one each. Infinity is solid danger; NaN alternates it with a paler one, a hatch at this size. */
+export function paintValues(
+  values: ArrayLike<number>,
+  from: number,
+  width: number,
+  height: number,
+  scale: Scale,
+  palette: Palette,
+): Uint8ClampedArray<ArrayBuffer> {
+  const pixels = new Uint8ClampedArray(width * height * 4);
+  const pale = palette.danger.map((part, at) => Math.round(0.4 * part + 0.6 * palette.surface[at]!));
+  for (let at = 0; at < width * height; at++) {
+    const value = values[from + at]!;
+    if (Number.isFinite(value)) {
+      const step = Math.round(placeOn(scale, value) * 255) * 4;
+      pixels.set(palette.ramp.subarray(step, step + 4), at * 4);
+      continue;
+    }
+    const isPale = Number.isNaN(value) && (Math.floor(at / width) + (at % width)) % 2 === 1;
+    pixels.set([...(isPale ? pale : palette.danger), 255], at * 4);
+  }
+  return pixels;
+}

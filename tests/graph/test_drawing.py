@@ -383,6 +383,22 @@ def test_many_equal_outputs_are_one_box() -> None:
     assert "× 8" in words_of(outputs)
 
 
+def test_far_outputs_are_named_and_stand_at_the_end() -> None:
+    class Taps(nn.Module):
+        def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+            taps = [x[:1], x[:2], x[:3]]
+            for _ in range(20):
+                x = x.sin()
+            return x, *taps
+
+    picture = drawn(document(Taps(), torch.rand(4)))
+
+    outputs = [node for node in picture.nodes.values() if node.kind == "output"]
+    assert [len(node.sources) for node in outputs] == [0, 1, 1, 1]
+    others = [node for node in picture.nodes.values() if node.kind != "output"]
+    assert min(node.area.top for node in outputs) >= max(node.area.bottom for node in others)
+
+
 # --- columns -------------------------------------------------------------------------------------
 
 
@@ -408,6 +424,17 @@ def test_a_very_long_picture_stands_in_columns() -> None:
     assert any("columns" in words for words, _ in picture.head)
     # Blocks are not cut in two.
     assert not any("Block · continued" in title_of(group) for group in picture.groups.values())
+
+
+@pytest.mark.parametrize("direction", ["topdown", "bottomup", "leftright"])
+def test_a_line_leads_from_each_column_to_the_next(direction: str) -> None:
+    picture = drawn(document(Long(120), torch.rand(1, 4)), vis_direction=direction)
+
+    columns = [group for group in picture.groups.values() if title_of(group).startswith("blocks Seq")]
+    connectors = picture.pairs("connector")
+    assert len(connectors) == len(columns) - 1 >= 2
+    for source, target in connectors:
+        assert source in picture.nodes[target].sources  # the chip at its end names its beginning
 
 
 def test_left_to_right_the_columns_are_rows() -> None:
@@ -439,5 +466,5 @@ def test_the_legend_names_only_what_occurs() -> None:
     with_legend = [words for words, _ in drawn(passed).head]
     without = [words for words, _ in drawn(passed, vis_legend=False).head]
 
-    assert with_legend[2:] == ["input", "output", "op with parameters", "op without"]
+    assert with_legend[2:] == ["input", "output", "op with parameters", "op without parameters"]
     assert len(without) == 2

@@ -189,6 +189,8 @@ def test_a_picture_is_saved_as_its_ending_says(picture: Picture, tmp_path: Path)
         assert picture.path == path
     with pytest.raises(InputError, match=r"net\.jpg\.svg"):
         picture.save("net.jpg")
+    with pytest.raises(InputError, match="make it first"):
+        picture.save("not/there/net.svg")
 
 
 def test_a_png_is_twice_as_large_and_not_blank(picture: Picture) -> None:

@@ -5,7 +5,6 @@ Run it with `make demo`, or `python -m examples.demo [FOLDER] [--no-serve]`.
 
 import argparse
 import csv
-import os
 from pathlib import Path
 
 import numpy as np
@@ -76,4 +75,4 @@ if __name__ == "__main__":
     parser.add_argument("folder", nargs="?", type=Path, default=Path("demo-output"))
     parser.add_argument("--no-serve", action="store_true", help="end without the browser page")
     chosen = parser.parse_args()
-    main(chosen.folder, serve=not chosen.no_serve and not os.environ.get("CI"))
+    main(chosen.folder, serve=not chosen.no_serve)

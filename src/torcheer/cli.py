@@ -73,6 +73,7 @@ def draw(
         str | None, typer.Option(help="time, memory, flops or zeros.", show_default="none")
     ] = None,
     theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
+    legend: Annotated[bool, typer.Option(help="With a legend.")] = True,
 ) -> None:
     """Draw the graph of a model as SVG, PNG or PDF."""
     options: dict[str, Any] = {
@@ -84,6 +85,7 @@ def draw(
         "vis_fold_repeats": fold,
         "vis_color_by": color_by,
         "vis_theme": theme,
+        "vis_legend": legend,
     }
     options = {name: value for name, value in options.items() if value is not None}
     vis_opt = "rolled" if rolled else "unrolled"

@@ -12,10 +12,11 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.many_types import many_types, values_of
-from torcheer.app import storedarrays, tensorbytes
+from torcheer.app import storedarrays
 from torcheer.app.passfile import open_pass_file
 from torcheer.capture.viewing import HistorySource
 from torcheer.errors import InputError
+from torcheer.graph import tensorbytes
 from torcheer.graph.tensorview import default_window
 
 

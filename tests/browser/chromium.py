@@ -1,5 +1,7 @@
 """Find a Chromium to test pages with; `python -m tests.browser.chromium` installs one where it may."""
 
+import contextlib
+import functools
 import os
 import shutil
 import subprocess
@@ -12,6 +14,7 @@ PLACES = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
 )
+APT_SECONDS = 300
 MISSING = (
     "THE BROWSER TESTS DID NOT RUN: no Chrome or Chromium was found. On Debian: apt-get install chromium; "
     "elsewhere name one in TORCHEER_CHROMIUM."
@@ -29,15 +32,23 @@ ARGUMENTS = [
 ]
 
 
+@functools.cache
 def find_chromium() -> str | None:
+    """The first that really starts: what is called so may be a hint to install something else."""
     named = os.environ.get("TORCHEER_CHROMIUM")
-    if named:
-        return named
-    for name in NAMES:
-        found = shutil.which(name)
-        if found:
-            return found
-    return next((place for place in PLACES if Path(place).exists()), None)
+    candidates = [named] if named else [*map(shutil.which, NAMES), *PLACES]
+    return next((one for one in candidates if one and _starts(one)), None)
+
+
+def _starts(path: str) -> bool:
+    if not Path(path).exists():
+        return False
+    try:
+        return (
+            subprocess.run([path, "--version"], capture_output=True, timeout=60, check=False).returncode == 0
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 def install() -> None:
@@ -46,8 +57,10 @@ def install() -> None:
     if find_chromium() is None and may_install:
         print("Installing Debian's chromium for the browser tests.")
         quiet = {"stdout": subprocess.DEVNULL, "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
-        subprocess.run(["apt-get", "update", "-qq"], check=False, **quiet)
-        subprocess.run(["apt-get", "install", "-y", "-qq", "chromium"], check=False, **quiet)
+        for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
+            with contextlib.suppress(subprocess.TimeoutExpired):  # without a network it would try for long
+                subprocess.run(command, check=False, timeout=APT_SECONDS, **quiet)
+        find_chromium.cache_clear()
     if find_chromium() is None:
         line = "=" * 100
         sys.stderr.write(f"{line}\n{MISSING}\n{line}\n")

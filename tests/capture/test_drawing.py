@@ -53,6 +53,25 @@ def test_without_vis_opt_nothing_is_written(tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("save_only", [False, True])
+def test_the_picture_is_opened_where_it_can_be_seen_unless_it_is_only_saved(
+    save_only: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("torcheer.capture.drawing.open_in_browser", opened.append)
+
+    tl.log_forward_pass(Small(), X, vis_opt="unrolled", vis_outpath="a net.svg", vis_save_only=save_only)
+
+    assert opened == ([] if save_only else [(tmp_path / "a net.svg").as_uri()])
+
+
+def test_an_option_without_vis_opt_is_said_to_do_nothing(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="vis_outpath: nothing is drawn unless vis_opt"):
+        tl.log_forward_pass(Small(), X, vis_outpath="net.svg")
+
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("name", "magic"), [("net.svg", b"<"), ("net.png", b"\x89PNG"), ("net.pdf", b"%PDF"), ("net", b"<")]
 )
@@ -142,6 +161,38 @@ def test_zeros_are_those_of_the_values() -> None:
     figures, _ = figures_of(history, "zeros")
 
     assert figures == [0.25, 0.75, 0.75]
+
+
+def test_colours_that_cannot_be_had_are_said_to_be_missing() -> None:
+    history = tl.log_forward_pass(Small(), X, layers_to_save="none")
+
+    with pytest.warns(UserWarning, match="colours nothing: no value was saved"):
+        history.draw(vis_color_by="zeros")
+
+
+def test_an_error_of_the_function_names_the_op() -> None:
+    history = tl.log_forward_pass(Small(), X, layers_to_save="none")
+
+    with pytest.raises(AttributeError) as caught:
+        history.draw(vis_color_by=lambda op: op.tensor_contents.mean())
+
+    assert caught.value.__notes__ == ["torcheer: raised by vis_color_by for input_1_0"]
+
+
+@pytest.mark.parametrize("name", ["net.jpg", "net.EPS", "a\0b.svg"])
+def test_a_format_that_is_not_written_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=r"SVG|path of a file"):
+        tl.show_model_graph(Small(), X, vis_outpath=name)
+
+
+def test_a_png_that_is_smaller_than_it_should_be_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    class Wide(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.stack([x + i for i in range(200)])
+
+    tl.show_model_graph(Wide(), X, vis_outpath="wide.png")
+
+    assert "SVG or PDF keep every detail" in capsys.readouterr().err
 
 
 def test_a_loaded_pass_and_a_shape_only_one_can_be_drawn(tmp_path: Path) -> None:

@@ -267,8 +267,9 @@ def test_a_source_with_many_far_readers_is_named_at_each() -> None:
     mask = named(picture, "input_2_1")
 
     readers = [node for node in picture.nodes.values() if mask.key in node.sources]
-    assert len(readers) == 4
-    assert len([pair for pair in picture.pairs() if pair[0] == mask.key]) == 2  # those nearby
+    assert len(readers) == 5
+    assert len([pair for pair in picture.pairs() if pair[0] == mask.key]) == 1  # the nearest
+    assert "chip 0" in words_of(mask)  # says that there are more
 
 
 # --- rolled --------------------------------------------------------------------------------------

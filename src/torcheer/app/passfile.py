@@ -11,10 +11,10 @@ import msgspec
 import numpy
 
 from torcheer.app.passvalues import PassValues, Read, StoredPass
-from torcheer.app.tensorbytes import TensorBytes
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph.document import DOCUMENT_VERSION, PassDocument
 from torcheer.graph.documentcheck import check_document
+from torcheer.graph.tensorbytes import TensorBytes
 from torcheer.graph.tensorfigures import Figures, figures_of
 from torcheer.graph.tensorview import TensorKind, TensorView, Window, look_at
 from torcheer.graph.viewreasons import NO_FIGURE, share_of
@@ -39,6 +39,10 @@ def open_pass_file(path: str | os.PathLike[str]) -> PassFile:
         ) from None
     if sys.byteorder != "little":
         raise InputError("saved passes have the lowest byte first: this machine has it last.")
+    if os.path.isdir(name):
+        raise FileFormatError(
+            f"{name} is no ordinary file but a folder: name a file that history.save wrote."
+        )
     file = TensorBytes(name)
     _check_version(file)
     document = _document(file)

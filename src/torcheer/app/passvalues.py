@@ -13,8 +13,8 @@ import numpy
 from msgspec import Raw
 
 from torcheer.app.storedarrays import MAX_MADE, Row, StoredTensor, check_stored, make_array
-from torcheer.app.tensorbytes import TensorBytes
 from torcheer.graph.rawnumbers import Array, as_numbers
+from torcheer.graph.tensorbytes import TensorBytes
 from torcheer.graph.viewreasons import SHAPE_ONLY, no_grad_reason, no_params_reason, not_saved_reason
 
 Slot = tuple[int, int]  # a node, and which of its gradients

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy
 from msgspec import Struct
 
-from torcheer.app.tensorbytes import TensorBytes
 from torcheer.graph.rawnumbers import RAW_TYPES, Array
 from torcheer.graph.sizes import readable_bytes
+from torcheer.graph.tensorbytes import TensorBytes
 from torcheer.graph.tensorheader import MAX_DIMS
 from torcheer.graph.viewreasons import SHAPE_ONLY
 

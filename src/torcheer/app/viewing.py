@@ -33,6 +33,9 @@ def view(
     shelf = SavedPasses(paths, open_pass_file)
     if len(paths) == 1 and paths[0].is_file():
         open_pass_file(paths[0])  # what is wrong with it is said here, rather than in a page
+    if not shelf.listing():
+        shown = ", ".join(map(str, paths))
+        sys.stderr.write(f"torcheer: {shown} has no saved pass yet; history.save puts one there.\n")
     secret = user_secret()
     listener = listen(host, port)
     try:

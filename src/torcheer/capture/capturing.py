@@ -16,6 +16,7 @@ from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import Call, copy_of_containers, copy_of_tensors
 from torcheer.capture.numbering import Numbering
 from torcheer.capture.op import Op
+from torcheer.capture.raising import what_was_raised
 from torcheer.capture.recorded import PassFacts
 from torcheer.capture.recorder import Recorder
 from torcheer.capture.rerunning import as_before_the_pass, put_parameters_back
@@ -163,11 +164,13 @@ class Capture:
             return self._followed(history)
         except BaseException as error:
             # The model's own exception stays what it is, with the pass so far on it.
-            history = self._followed(self._finish(f"{type(error).__name__}: {error}"))
+            history = self._followed(self._finish(what_was_raised(error, self._walk)))
             try:
                 error.history = history  # type: ignore[attr-defined]
                 where = history.layer_labels[-1] if len(history) else "the start"
-                error.add_note(f"torcheer: the pass up to {where} is on this exception, as .history")
+                error.add_note(
+                    f"torcheer: the pass up to {where} is on this exception: .history, .history.draw()"
+                )
             except AttributeError:
                 pass
             raise

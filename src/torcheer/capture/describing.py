@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _CONTEXT_LINES = 3  # before and after a line of source
 _MAX_ARGUMENT_CHARS = 200
+_IN_MEMORY = re.compile(r" at 0x[0-9a-fA-F]+")
 _ORDER_DOES_NOT_MATTER = frozenset(
     "add mul eq ne maximum minimum logicaland logicalor logicalxor bitwiseand bitwiseor bitwisexor "
     "hypot logaddexp logaddexp2 fmax fmin iadd imul updated alias".split()
@@ -263,7 +265,8 @@ def _written(value: Any) -> str:
     if isinstance(value, Tensor):
         return "tensor"
     try:
-        return repr(value)[: _MAX_ARGUMENT_CHARS + 1].replace("<tensor>", "…")
+        # Without addresses in memory: the same call reads the same in every run.
+        return _IN_MEMORY.sub("", repr(value)[: 2 * _MAX_ARGUMENT_CHARS]).replace("<tensor>", "…")
     except Exception:  # an argument's own repr may fail; the picture must not
         return type(value).__name__
 

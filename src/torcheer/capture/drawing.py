@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -17,13 +18,11 @@ from torcheer.capture.state import same_model_after, same_random_state_after
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.desktop import current_cell, display_inline, in_notebook, open_in_browser
 from torcheer.errors import InputError
-from torcheer.graph.drawing.options import Drawing, DrawingOptions, read_options
+from torcheer.graph.drawing.options import Drawing, DrawingOptions, Figure, read_options
 from torcheer.graph.drawing.picture import Picture, draw_document
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
-
-Figure = float | str | None
 
 
 def show_model_graph(
@@ -63,6 +62,8 @@ def draw_and_show(history: ModelHistory, drawing: Drawing) -> Picture:
     # Beside what the program itself prints; a notebook would show it in red.
     said_in = sys.stdout if in_notebook() else sys.stderr
     said_in.write(f"The picture of {history.model_name} is in {path}\n")
+    if drawing.file_format == "png" and picture.png_note:
+        said_in.write(f"{picture.png_note}\n")
     if not drawing.save_only:
         if in_notebook():
             display_inline(picture)
@@ -76,6 +77,9 @@ def draw_history(history: ModelHistory, drawing: Drawing) -> Picture:
     with undisturbed():
         document = document_of(history)
         figures, title = figures_of(history, drawing.color_by)
+    if figures is not None and all(figure is None for figure in figures):
+        why = "no value was saved" if drawing.color_by == "zeros" else "it gave None for every op"
+        warnings.warn(f"vis_color_by colours nothing: {why}.", stacklevel=3)
     return draw_document(document, drawing, figures, title)
 
 
@@ -85,11 +89,11 @@ def figures_of(history: ModelHistory, color_by: Any) -> tuple[Sequence[Figure] |
         return shares(history, _share_of_zeros), "share of zeros"
     if callable(color_by):
         ops = [Op(history, index) for index in range(history.num_tensors_total)]
-        return [_checked(color_by(op), op) for op in ops], getattr(color_by, "__name__", "").strip("<>")
+        return [_asked(color_by, op) for op in ops], getattr(color_by, "__name__", "").strip("<>")
     return None, ""
 
 
-def shares(history: ModelHistory, of: Any) -> list[float | None]:
+def shares(history: ModelHistory, of: Callable[[Tensor], float]) -> list[float | None]:
     """A number for each op whose value is there."""
     found: list[float | None] = []
     with torch.no_grad():
@@ -107,7 +111,12 @@ def _share_of_zeros(value: Tensor) -> float:
     return 1.0 - torch.count_nonzero(value).item() / value.numel()
 
 
-def _checked(figure: Any, op: Op) -> Figure:
+def _asked(color_by: Callable[[Op], Any], op: Op) -> Figure:
+    try:
+        figure = color_by(op)
+    except Exception as error:
+        error.add_note(f"torcheer: raised by vis_color_by for {op.layer_label}")
+        raise
     if figure is None or isinstance(figure, str):
         return figure
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -107,7 +108,11 @@ def _drawing_wanted(vis_opt: str, options: DrawingOptions) -> Drawing | None:
     from torcheer.graph.drawing.options import read_options
 
     drawing = read_options("unrolled" if vis_opt == "none" else vis_opt, options)
-    return None if vis_opt == "none" else drawing
+    if vis_opt == "none":
+        text = f"{', '.join(options)}: nothing is drawn unless vis_opt is 'unrolled' or 'rolled'."
+        warnings.warn(text, stacklevel=3)
+        return None
+    return drawing
 
 
 def _gradients_wanted(save_gradients: Any, walk: ModelWalk, inputs: list[str]) -> Selection:

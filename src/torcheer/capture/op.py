@@ -201,7 +201,7 @@ class Op:
     def source_line(self) -> SourceLine | None:
         """The innermost line outside torch itself: most often the user's own code."""
         stack = self.func_call_stack
-        own = [line for line in stack if not _is_torchs(line.file)]
+        own = [line for line in stack if not is_torchs(line.file)]
         return own[0] if own else (stack[0] if stack else None)
 
     @property
@@ -492,7 +492,7 @@ def _own_frames(lines: list[SourceLine]) -> list[SourceLine]:
     return kept
 
 
-def _is_torchs(file: str) -> bool:
+def is_torchs(file: str) -> bool:
     return file.startswith((_TORCH_HOME, "<"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from torcheer.graph.drawing.diagram import Diagram, Edge, Group, Node, Part
@@ -13,6 +14,7 @@ from torcheer.graph.layout.engine import lay_out
 COLUMN_GAP = 56.0
 _LABEL_HEIGHT = 14.0
 _CONDITION_WEIGHT = 0.2
+_UNSEEN_WEIGHT = 0.05
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,7 +43,8 @@ class Arranger:
         self._next_key = 0
         self.arrangement = Arrangement()
 
-    def arrange(self) -> Arrangement:
+    def arrange(self, only: int | None = None) -> Arrangement:
+        """All of it, or only one column, as a trial."""
         columns = self._diagram.columns or [self._diagram.root]
         column_of = {id(leaf): number for number, column in enumerate(columns) for leaf in column.leaves()}
         self.arrangement.column_of = column_of
@@ -49,8 +52,9 @@ class Arranger:
         for edge in self._diagram.edges:
             if not edge.is_chip:
                 by_column[column_of[id(edge.source)]].append(edge)
-        for column, edges in zip(columns, by_column, strict=True):
-            self._lay_out(column, edges)
+        for number, column in enumerate(columns):
+            if only in (None, number):
+                self._lay_out(column, by_column[number])
         return self.arrangement
 
     def _lay_out(self, column: Group, edges: list[Edge]) -> None:
@@ -58,7 +62,8 @@ class Arranger:
         column.key = self._next_key
         boxes = tuple(self._box(part, 0) for part in column.children)
         root = Box(key=column.key, width=0.0, height=0.0, children=boxes, padding=0.0)
-        placed = lay_out(root, [_wire(edge) for edge in edges], direction=self._direction)
+        wires = [*map(_wire, edges), *self._below_the_rest(column, edges)]
+        placed = lay_out(root, wires, direction=self._direction)
         whole = self.arrangement
         below = self._direction == "leftright"
         gap = COLUMN_GAP if whole.width else 0.0
@@ -71,11 +76,24 @@ class Arranger:
             if isinstance(part, Group):
                 stack.extend(part.children)
         whole.wires.extend(
-            (edge, moved(route, dx, dy)) for edge, route in zip(edges, placed.routes, strict=True)
+            (edge, moved(route, dx, dy)) for edge, route in zip(edges, placed.routes, strict=False)
         )
         whole.columns.append(Rect(dx, dy, placed.width, placed.height))
         whole.width = max(whole.width, dx + placed.width)
         whole.height = max(whole.height, dy + placed.height)
+
+    def _below_the_rest(self, column: Group, edges: Sequence[Edge]) -> list[Wire]:
+        """Wires that are not painted: they keep outputs without any at the end of their column."""
+        faces = self.arrangement.faces
+        wired = {id(edge.target) for edge in edges}
+        leaves = list(column.leaves())
+        outputs = [leaf for leaf in leaves if faces[id(leaf)].kind == "output"]
+        others = [leaf for leaf in leaves if faces[id(leaf)].kind != "output"]
+        if not others:
+            return []
+        last = max(others, key=lambda leaf: leaf.order)
+        lonely = [leaf for leaf in outputs if id(leaf) not in wired]
+        return [Wire(source=last.key, target=leaf.key, weight=_UNSEEN_WEIGHT) for leaf in lonely]
 
     def _box(self, part: Part, depth: int) -> Box:
         self._next_key += 1

@@ -39,6 +39,9 @@ def cut_into_columns(diagram: Diagram, faces: FaceMaker, direction: str, width: 
     num_columns = max(2, round(math.sqrt(_ASPECT * length / width)))
     cuts = _cuts(leaves, diagram.edges, length / num_columns)
     if not cuts:
+        diagram.columns = []
+        for edge in diagram.edges:
+            edge.is_cut = False
         return []
     column_of: dict[int, int] = {}
     for place, leaf in enumerate(leaves):

@@ -33,6 +33,9 @@ _MAX_PARAM_LINES = 3
 _MAX_CHIPS = 6
 _TAG_GAP = 10.0
 
+# Of nodes that are no call of a function.
+_MEANINGS = {"updated": "written through another tensor", "alias": "the same memory, seen anew"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
@@ -154,16 +157,17 @@ class FaceMaker:
     def _op(self, node: Node) -> list[Text]:
         op = self.document.ops[node.ops[0]]
         label = label_of(self.document, node)
-        texts = [self._name(node), holder_of(self.document, node), tensor_text(op)]
+        tensor = tensor_text([self.document.ops[index] for index in node.ops])
+        texts = [self._name(node), holder_of(self.document, node), tensor]
         texts += _param_lines(param_texts(self.document, op))
         return [_label(label), *(Text(words=_short(text)) for text in texts if text)]
 
     def _name(self, node: Node) -> str:
-        """Of an input, an output or a buffer, where it says more than that it is one."""
+        """Of an input, an output or a buffer, where it says more than that it is one; or what happened."""
         op = self.document.ops[node.ops[0]]
         if node.num_repeats > 1:
             return f"{op.name}–{self.document.ops[node.stands_for[-1]].name}"
-        return "" if op.name == op.kind else op.name
+        return _MEANINGS.get(op.type, "" if op.name == op.kind else op.name)
 
     def _collapsed(self, node: Node) -> list[Text]:
         texts = collapsed_lines(self.document, node)

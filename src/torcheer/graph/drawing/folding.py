@@ -25,8 +25,12 @@ class Folder:
     _signatures: dict[object, int] = field(default_factory=dict)
     _signature_of: dict[int, int] = field(default_factory=dict)
     _node_of: dict[int, Node] = field(default_factory=dict)
+    _readers_of: dict[int, list[tuple[int, str]]] = field(default_factory=dict)  # by op: ops, and as what
 
     def fold(self, root: Group) -> None:
+        for index, op in enumerate(self.document.ops):
+            for link in op.parents:
+                self._readers_of.setdefault(link.op, []).append((index, link.argument))
         for leaf in root.leaves():
             leaf.stands_for = list(leaf.ops)
             self._node_of.update(dict.fromkeys(leaf.ops, leaf))
@@ -68,7 +72,7 @@ class Folder:
             times = 1
             while signatures[start + times * size : start + (times + 1) * size] == unit:
                 times += 1
-            if times < 2 or not any(map(_is_block, children[start : start + size])):
+            if times < 2 or not (size == 1 or any(map(_is_block, children[start : start + size]))):
                 continue
             units = [children[start + k * size : start + (k + 1) * size] for k in range(times)]
             times = self._num_wired_alike(units)
@@ -89,7 +93,9 @@ class Folder:
 
     def _op_looks(self, index: int) -> object:
         op, params = self.document.ops[index], self.document.params
-        return (op.kind, op.type, tuple(op.shape), op.dtype, tuple(tuple(params[p].shape) for p in op.params))
+        shapes = tuple(tuple(params[p].shape) for p in op.params)
+        marks = (op.is_inplace, op.is_edited)
+        return (op.kind, op.type, op.function, op.arguments, tuple(op.shape), op.dtype, shapes, marks)
 
     def _number(self, looks: object) -> int:
         return self._signatures.setdefault(looks, len(self._signatures))
@@ -113,10 +119,62 @@ class Folder:
                 times = k
                 break
             expected = outside
-        is_chain = any(len(wire) == 3 for wire in expected)
-        if is_chain or (times >= _MANY_ABREAST and all(map(self._is_module, units[0]))):
-            return times
+        if any(len(wire) == 3 for wire in expected):
+            # Single ops one behind the other are better seen.
+            return self._num_read_alike(units[:times], places) if any(map(_is_block, units[0])) else 1
+        if all(map(self._is_module, units[0])):
+            times = self._num_read_abreast(units[:times], places)
+            return times if times >= _MANY_ABREAST else 1
         return 1
+
+    def _num_read_alike(self, units: Sequence[Unit], places: Sequence[dict[int, int]]) -> int:
+        """How many of a chain, from the first on, are read alike from outside.
+
+        The last is also read for what it would hand on to a next one. So a chain ends at a block that is read
+        by somebody who reads none of those before it.
+        """
+        reads = [self._reads(units[k], places[k], places[k + 1]) for k in range(len(units) - 1)]
+        reads.append(self._reads(units[-1], places[len(units) - 1], {}))
+        times = 1
+        while times < len(units) and reads[times] == reads[0]:
+            times += 1
+        handed_on = {read[0] for read in reads[0] if len(read) == 2}
+        common = {read for read in reads[0] if len(read) == 3}
+        if times < len(units):
+            last = reads[times]
+            is_end = common <= last and all(read[0] in handed_on for read in last - common)
+            return times + 1 if is_end else times
+        return times
+
+    def _num_read_abreast(self, units: Sequence[Unit], places: Sequence[dict[int, int]]) -> int:
+        first = self._reads(units[0], places[0], {}, by_name=True)
+        times = 1
+        while times < len(units) and self._reads(units[times], places[times], {}, by_name=True) == first:
+            times += 1
+        return times
+
+    def _reads(
+        self, unit: Unit, own: dict[int, int], following: dict[int, int], *, by_name: bool = False
+    ) -> set[tuple[object, ...]]:
+        """Who reads a unit from outside: the next unit (two long), or boxes of a kind (three long).
+
+        By name, a box that is not the model's output is told from others of its kind.
+        """
+        found: set[tuple[object, ...]] = set()
+        for leaf in _leaves(unit):
+            place = own[id(leaf)]
+            for index in leaf.stands_for:
+                for reader_op, argument in self._readers_of.get(index, ()):
+                    reader = self._node_of.get(reader_op)
+                    if reader is None or id(reader) in own or (index, reader_op) in self.carried:
+                        continue
+                    if id(reader) in following:
+                        found.add((place, "next"))
+                        continue
+                    is_told = by_name and self.document.ops[reader_op].kind != "output"
+                    kind: object = id(reader) if is_told else self._signature(reader)
+                    found.add((place, kind, _as_one_of_many(argument)))
+        return found
 
     def _is_module(self, part: Part) -> bool:
         scopes = _own_scopes(part)
@@ -172,6 +230,12 @@ class Folder:
                     for link in self.document.ops[index].parents:
                         if link.op in sources:
                             self.carried.add((link.op, index))
+
+
+def _as_one_of_many(argument: str) -> str:
+    """`0.*` for any item of a list: blocks whose outputs are put together are read alike."""
+    head, dot, _ = argument.partition(".")
+    return f"{head}.*" if dot else head
 
 
 def _is_block(part: Part) -> bool:

@@ -12,7 +12,7 @@ from torcheer.graph.drawing.colouring import Scale
 from torcheer.graph.drawing.colours import on_ramp
 from torcheer.graph.drawing.diagram import Diagram
 from torcheer.graph.drawing.faces import Text
-from torcheer.graph.drawing.lettering import BOLD, fitted, printable
+from torcheer.graph.drawing.lettering import BOLD, fitted, printable, wrapped
 from torcheer.graph.drawing.themes import Palette
 from torcheer.graph.layout.boxes import Rect
 from torcheer.graph.sizes import readable_count
@@ -21,13 +21,14 @@ _TITLE_SIZE, _TEXT_SIZE = 20.0, 11.0
 _LINE = 16.0
 _ENTRY_GAP, _SWATCH = 18.0, 22.0
 _LEAST_WIDTH = 460.0
+_MOST_ROWS = 4  # of one line that is too long
 _SCALE_WIDTH, _SCALE_STEPS = 160.0, 40
 
 _LOOKS = {
     "input": "input",
     "output": "output",
     "params": "op with parameters",
-    "op": "op without",
+    "op": "op without parameters",
     "buffer": "buffer",
     "source": "made from nothing: constant, random draw",
     "collapsed": "module, not opened",
@@ -68,9 +69,9 @@ def make_head(
     content.append(svg.text(name, left, y + 20.0, palette.text, width))
     y += 30.0
     for words, ink in _lines(document, diagram, notes, palette):
-        line = Text(words=fitted(printable(words), width, _TEXT_SIZE), size=_TEXT_SIZE)
-        content.append(svg.text(line, left, y + 10.0, ink, width))
-        y += _LINE
+        for part in wrapped(printable(words), width, _TEXT_SIZE)[:_MOST_ROWS]:
+            content.append(svg.text(Text(words=part, size=_TEXT_SIZE), left, y + 10.0, ink, width))
+            y += _LINE
     if with_legend:
         y += 6.0
         entries = list(_entries(diagram, arrangement, palette))
@@ -106,10 +107,11 @@ def _lines(
         facts.append("shapes only, nothing was computed")
     yield " · ".join(facts), palette.text_2
     if document.error:
-        yield (
-            f"The model raised {document.error.strip().partition(chr(10))[0]}: this is the pass so far.",
-            palette.danger,
-        )
+        first, *others = document.error.strip().splitlines()
+        yield f"The model raised {first}", palette.danger
+        for line in others[-1:]:
+            yield line, palette.danger
+        yield "This is the pass up to there.", palette.danger
     if document.stopped_after:
         yield f"Stopped after {document.stopped_after}.", palette.mark
     for note in notes:

@@ -10,7 +10,7 @@ import unicodedata
 from functools import lru_cache
 
 FONT_FAMILY = "Inter"
-# Where a viewer does not have Inter: fonts that are hardly wider. `system-ui` is DejaVu on many a machine, which is.
+# Where a viewer does not have Inter: fonts that are hardly wider, as `system-ui` often is.
 FONT_STACK = (
     "Inter, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, Liberation Sans, system-ui, sans-serif"
 )
@@ -112,3 +112,15 @@ def _foreign(character: str) -> int:
     if unicodedata.combining(character):
         return 0
     return _FOREIGN_WIDE if unicodedata.east_asian_width(character) in "WF" else _FOREIGN
+
+
+def wrapped(words: str, width: float, size: float) -> list[str]:
+    """The words in rows that are no wider than that; one word alone is cut where it is wider."""
+    rows: list[str] = []
+    for word in words.split(" "):
+        longer = f"{rows[-1]} {word}" if rows else word
+        if rows and text_width(longer, size) <= width:
+            rows[-1] = longer
+        else:
+            rows.append(fitted(word, width, size))
+    return rows

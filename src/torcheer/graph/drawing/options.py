@@ -20,6 +20,7 @@ Figure = float | str | None  # a number to be coloured on a scale, a colour, or 
 ColorBy = Metric | Callable[[Any], Figure] | None
 
 FORMATS: tuple[FileFormat, ...] = get_args(FileFormat)
+_OTHER_PICTURES = frozenset("jpg jpeg gif webp bmp tif tiff eps ps ico dot gv".split())
 
 
 class DrawingOptions(TypedDict, total=False):
@@ -136,6 +137,13 @@ def _destination(outpath: object, file_format: object) -> tuple[Path, FileFormat
     if not isinstance(outpath, str | os.PathLike) or not os.fspath(outpath):
         raise InputError(f"vis_outpath is the path of a file such as 'modelgraph.svg', not {outpath!r}.")
     path = Path(outpath).expanduser()
+    if "\0" in str(path):
+        raise InputError(f"vis_outpath is the path of a file such as 'modelgraph.svg', not {outpath!r}.")
+    if path.suffix[1:].lower() in _OTHER_PICTURES:
+        raise InputError(
+            f"a picture is written as SVG, PNG or PDF, not as {path.suffix}: "
+            f"name {path.with_suffix('.png').name!r}, for example."
+        )
     if path.is_dir():
         raise InputError(
             f"vis_outpath is a folder, {path}: name a file in it, such as {path / 'modelgraph.svg'}."

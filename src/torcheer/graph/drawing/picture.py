@@ -31,8 +31,7 @@ from torcheer.graph.drawing.wiring import Wiring
 
 _MARGIN = 24.0
 _COLUMN_WIDTH = 800.0  # what most columns turn out to be
-_NEAR_ENOUGH = 1.5
-_MANY_NODES = 4000  # too many to be laid out twice
+_NEAR_ENOUGH = 1.4
 _INLINE_BYTES = 5_000_000  # what a notebook still shows without trouble
 
 
@@ -55,6 +54,8 @@ class Picture:
             raise InputError(
                 f"a picture is saved as .svg, .png or .pdf, not as {target.name!r}: {target.name + '.svg'!r}?"
             )
+        if not target.parent.is_dir():
+            raise InputError(f"the folder of the picture is not there, {target.parent}: make it first.")
         if ending == "svg":
             target.write_text(self.svg, encoding="utf-8", newline="\n")
         else:
@@ -106,7 +107,8 @@ def draw_document(
     diagram = _diagram(document, drawing)
     nodes = diagram.nodes()
     colouring = colour_boxes(document, nodes, drawing, palette, figures, figures_title)
-    choose_chips(nodes, diagram.edges)
+    outputs = {id(node) for node in nodes if document.ops[node.order].kind == "output"}
+    choose_chips(nodes, diagram.edges, outputs)
     arrangement, notes = _arranged(document, diagram, colouring, drawing)
     head = make_head(
         document,
@@ -154,15 +156,13 @@ def _diagram(document: PassDocument, drawing: Drawing) -> Diagram:
 def _arranged(
     document: PassDocument, diagram: Diagram, colouring: Colouring, drawing: Drawing
 ) -> tuple[Arrangement, list[str]]:
-    """In columns where it is long; once more where they turn out much wider or narrower than was thought."""
+    """In columns where it is long; cut anew where one turns out much wider or narrower than was thought."""
     faces = FaceMaker(document=document, figures=colouring.words)
-    width = _COLUMN_WIDTH
-    while True:
-        notes = cut_into_columns(diagram, faces, drawing.direction, width)
-        arrangement = Arranger(diagram, faces.with_chips(diagram.edges), drawing.direction).arrange()
-        if not diagram.columns or width != _COLUMN_WIDTH or len(arrangement.nodes) > _MANY_NODES:
-            return arrangement, notes
-        across = arrangement.height if drawing.direction == "leftright" else arrangement.width
-        width = across / len(diagram.columns)
-        if 1 / _NEAR_ENOUGH < width / _COLUMN_WIDTH < _NEAR_ENOUGH:
-            return arrangement, notes
+    notes = cut_into_columns(diagram, faces, drawing.direction, _COLUMN_WIDTH)
+    if diagram.columns:
+        trial = Arranger(diagram, faces.with_chips(diagram.edges), drawing.direction)
+        one = trial.arrange(only=len(diagram.columns) // 2)
+        width = one.height if drawing.direction == "leftright" else one.width
+        if not 1 / _NEAR_ENOUGH < width / _COLUMN_WIDTH < _NEAR_ENOUGH:
+            notes = cut_into_columns(diagram, faces, drawing.direction, width)
+    return Arranger(diagram, faces.with_chips(diagram.edges), drawing.direction).arrange(), notes

@@ -10,6 +10,7 @@ from torcheer.graph.drawing.lettering import fitted, printable
 
 _STATEMENTS = {"if": "if", "while": "while", "if-expression": "if"}
 _MAX_LABEL = 120.0  # pixels beside a wire
+_MAX_RUNS = 3  # `1–3, 7, 9–12`
 Pair = tuple[int, int]
 
 
@@ -26,8 +27,8 @@ class Wiring:
         self._node_of = nodes_by_op(root)
         self._carried = carried  # from one of several equal blocks to the next: the block itself says so
         self._rolled = rolled
-        self._edges: dict[tuple[int, int], Edge] = {}
-        self._turns: dict[tuple[int, int], set[Pair]] = {}
+        self._edges: dict[tuple[int, int, bool], Edge] = {}
+        self._uses: dict[tuple[int, int, bool], set[tuple[int, int, str]]] = {}  # both passes, and as what
         self._turn_of_scope: dict[tuple[int, int], int] = {}
 
     def edges(self) -> list[Edge]:
@@ -37,14 +38,16 @@ class Wiring:
                 self._into(index, op, target)
         if self._rolled:
             for key, edge in self._edges.items():
-                edge.label = self._passes_text(edge, self._turns[key])
+                self._tell_passes(edge, self._uses[key], from_before=key[2])
         found = [*self._edges.values(), *self._conditions()]
         return sorted(found, key=lambda edge: (edge.target.order, edge.source.order))
 
     def _into(self, index: int, op: OpEntry, target: Node) -> None:
         links = [link for link in op.parents if link.op in self._node_of]
         sources = [self._node_of[link.op] for link in links]
-        named = op.argument_order_matters and not target.is_collapsed and len(set(map(id, sources))) > 1
+        # Several passes of one layer are one box, and yet not the same argument.
+        are_several = self._rolled or len(set(map(id, sources))) > 1
+        named = op.argument_order_matters and not target.is_collapsed and are_several
         names = map(_short, _short_arguments(links)) if named else [""] * len(links)
         for link, source, name in zip(links, sources, names, strict=True):
             self._between(link.op, index, source, target, name)
@@ -55,17 +58,19 @@ class Wiring:
         turns = (self._turn(parent, source), self._turn(child, target))
         if source is target and turns[0] == turns[1]:
             return  # inside a module that is not opened
-        key = (id(source), id(target))
+        # What comes from an earlier pass is an edge of its own, beside that within the same pass.
+        from_before = self._runs_often(source) and self._runs_often(target) and turns[0] != turns[1]
+        key = (id(source), id(target), from_before)
         edge = self._edges.get(key)
         if edge is None:
             is_back = source.order >= target.order
             edge = self._edges[key] = Edge(source=source, target=target, is_back=is_back)
-            self._turns[key] = set()
+            self._uses[key] = set()
         if name and name not in edge.arguments:
             edge.arguments.append(name)
         ops = self._document.ops
         edge.has_gradient |= ops[parent].has_grad and ops[child].has_grad
-        self._turns[key].add(turns)
+        self._uses[key].add((*turns, name))
 
     def _turn(self, index: int, node: Node) -> int:
         """Which pass of its box an op belongs to."""
@@ -83,15 +88,29 @@ class Wiring:
             self._turn_of_scope[key] = calls.get(scope, 0)
         return self._turn_of_scope[key]
 
-    def _passes_text(self, edge: Edge, turns: set[Pair]) -> str:
+    def _tell_passes(self, edge: Edge, uses: set[tuple[int, int, str]], *, from_before: bool) -> None:
         """`passes 2–5` where an edge is not there each time; nothing where it is."""
-        into = {turn for _, turn in turns}
-        if not into.issuperset(self._all_turns(edge.target)):
-            return _passes(into)
-        out_of = {turn for turn, _ in turns}
-        if not out_of.issuperset(self._all_turns(edge.source)):
-            return f"from {_passes(out_of)}"
-        return ""
+        out_of, into = {use[0] for use in uses}, {use[1] for use in uses}
+        if from_before and not edge.is_back:
+            before = all(turn - other == 1 for other, turn, _ in uses)
+            edge.label = "from the pass before" if before else f"from {self._passes(out_of, edge.source)}"
+        elif not into.issuperset(self._all_turns(edge.target)):
+            edge.label = self._passes(into, edge.target)
+        elif len(into) == 1 and len(out_of) > 1 and len({use[2] for use in uses}) > 1:
+            # `0 from pass 1, 1 from pass 2`: a difference of two passes of one layer.
+            parts = sorted((other, name) for other, _, name in uses)
+            edge.arguments = [f"{name} from pass {other}" for other, name in parts]
+        elif not out_of.issuperset(self._all_turns(edge.source)):
+            edge.label = f"from {self._passes(out_of, edge.source)}"
+
+    def _passes(self, turns: set[int], node: Node) -> str:
+        """`passes 2–5`; where that would become a long list, only how many."""
+        if len(_runs(sorted(turns))) > _MAX_RUNS:
+            return f"{len(turns):,} of {len(list(self._all_turns(node))):,} passes"
+        return f"{'pass' if len(turns) == 1 else 'passes'} {ranges(sorted(turns), '–', ', ')}"
+
+    def _runs_often(self, node: Node) -> bool:
+        return self._rolled and (len(node.calls) if node.is_collapsed else len(node.ops)) > 1
 
     def _all_turns(self, node: Node) -> Iterable[int]:
         if node.is_collapsed:
@@ -142,20 +161,17 @@ def _condition(branch: BranchEntry) -> str:
     return f"{word}: {branch.taken}" if branch.taken else word
 
 
-def _passes(turns: set[int]) -> str:
-    word = "pass" if len(turns) == 1 else "passes"
-    return f"{word} {ranges(sorted(turns), '–', ', ')}"
-
-
 def ranges(numbers: Sequence[int], to: str, then: str) -> str:
     """`1–3, 7` for 1, 2, 3, 7."""
-    parts: list[str] = []
-    start = previous = None
-    for number in [*numbers, None]:
-        if start is not None and previous is not None and (number is None or number != previous + 1):
-            parts.append(str(start) if start == previous else f"{start}{to}{previous}")
-            start = number
-        elif start is None:
-            start = number
-        previous = number
-    return then.join(parts)
+    return then.join(str(a) if a == b else f"{a}{to}{b}" for a, b in _runs(numbers))
+
+
+def _runs(numbers: Sequence[int]) -> list[Pair]:
+    """The first and last of each stretch without a gap."""
+    found: list[Pair] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found

@@ -61,8 +61,18 @@ def shape_text(shape: Sequence[int], dtype: str) -> str:
     return sizes if dtype == "float32" else f"{sizes} {dtype}"
 
 
-def tensor_text(op: OpEntry) -> str:
-    return f"{shape_text(op.shape, op.dtype)} · {readable_bytes(op.num_bytes)}"
+def tensor_text(ops: Sequence[OpEntry]) -> str:
+    """`1×64×55×55 · 756.3 KB`; where the passes of a layer differ, the first and the last: `4×4 … 10×4`."""
+    shapes = _from_to([shape_text(op.shape, op.dtype) for op in ops])
+    return f"{shapes} · {_from_to([readable_bytes(op.num_bytes) for op in ops])}"
+
+
+def _from_to(texts: Sequence[str]) -> str:
+    if len(set(texts)) == 1:
+        return texts[0]
+    # Of passes that come back to where they began, some other one shows that they differ.
+    last = texts[-1] if texts[-1] != texts[0] else next(text for text in texts if text != texts[0])
+    return f"{texts[0]} … {last}"
 
 
 def param_texts(document: PassDocument, op: OpEntry) -> list[str]:
@@ -86,13 +96,15 @@ def group_title(document: PassDocument, group: Group) -> tuple[str, str, str]:
 def collapsed_lines(document: PassDocument, node: Node) -> list[str]:
     """Class and number of ops, parameters, and the shape of what comes out."""
     scope = document.scopes[node.calls[0]]
-    count = f"{len(node.ops)} op" + ("s" if len(node.ops) != 1 else "")
+    num_ops = sum(document.ops[index].kind == "op" for index in node.ops)
+    count = f"{num_ops} op" + ("s" if num_ops != 1 else "")
     lines = [" · ".join(filter(None, [class_of(document, node.calls), count]))]
     if scope.num_params:
         lines.append(f"{readable_count(scope.num_params)} params")
     if scope.outputs:
         more = f" and {len(scope.outputs) - 1} more" if len(scope.outputs) > 1 else ""
-        lines.append(f"→ {tensor_text(document.ops[scope.outputs[0]])}{more}")
+        firsts = [document.scopes[call].outputs[:1] for call in node.calls]
+        lines.append(f"→ {tensor_text([document.ops[op] for first in firsts for op in first])}{more}")
     return lines
 
 
@@ -118,7 +130,7 @@ def tooltip_of(document: PassDocument, node: Node) -> str:
         *passes,
         *([op.name] if op.name else []),
         f"{op.function}({op.arguments})" if op.kind == "op" else op.kind,
-        f"{shape_text(op.shape, '')} {op.dtype} · {readable_bytes(op.num_bytes)}".replace("  ", " "),
+        _tooltip_tensor([document.ops[index] for index in node.ops]),
         *_param_lines(document, op),
         *_seconds(sum(document.ops[index].seconds for index in node.ops)),
         *([f"{readable_count(op.flops)} FLOPs"] if op.flops else []),
@@ -128,6 +140,11 @@ def tooltip_of(document: PassDocument, node: Node) -> str:
         *_source_lines(document, op),
     ]
     return "\n".join(lines)
+
+
+def _tooltip_tensor(ops: Sequence[OpEntry]) -> str:
+    text = tensor_text(ops)
+    return text.replace(" · ", " float32 · ", 1) if ops[0].dtype == "float32" else text
 
 
 def group_tooltip(document: PassDocument, group: Group) -> str:

@@ -1,6 +1,7 @@
-"""The tensors of a saved pass, read by NumPy: one at a time, each held against its checksum.
+"""The bytes of a file of tensors, by name: read one at a time, each held against its checksum.
 
-The file is read and not mapped into memory: if it is cut short while it is open there is an error to raise.
+The file is read with `pread` and not mapped into memory: if it is cut short while it is open there is an
+error to raise, where a mapping would end the process.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from torcheer.graph.tensorheader import (
 )
 
 _HELD_BYTES = 1 << 28  # of tensors that were looked at last
-_CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20  # still in the processor's cache when it is summed up
 
 
 class TensorBytes:
@@ -34,7 +35,8 @@ class TensorBytes:
     def __init__(self, path: str) -> None:
         self.path = path
         # Before it is opened: a pipe would keep whoever opens it waiting.
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a folder has an error of its own
             raise self.broken("it is no ordinary file", "Name the file that history.save wrote.")
         file = open(path, "rb", buffering=0)  # noqa: SIM115  # stays open: values are read when asked for
         weakref.finalize(self, file.close)
@@ -43,6 +45,7 @@ class TensorBytes:
         self._num_bytes = os.fstat(file.fileno()).st_size
         self._header = self._read_header()
         self.metadata = self._header.metadata
+        self.types = self._header.types
         self._sums: dict[str, int] | None = None
         self._held: OrderedDict[str, Array] = OrderedDict()
         self._num_held_bytes = 0
@@ -57,6 +60,11 @@ class TensorBytes:
     def num_bytes(self, name: str) -> int:
         return self._header.places[name][1]
 
+    @property
+    def names(self) -> list[str]:
+        """All tensors but the checksums."""
+        return [name for name in self._header.places if name != CHECKSUMS]
+
     def read(self, name: str) -> Array:
         """The bytes of one tensor. Those of the last few are at hand."""
         held = self._held.pop(name, None)
@@ -69,24 +77,29 @@ class TensorBytes:
         return held
 
     def read_once(self, name: str) -> Array:
-        start, size = self._header.places[name]
-        flat = numpy.empty(size, dtype=numpy.uint8)
-        total = 0
-        for at in range(0, size, _CHUNK_BYTES):
-            chunk = flat[at : at + _CHUNK_BYTES]
-            self._fill(chunk, start + at)
-            total += _checksum(chunk)
-        if total % 2**64 != self._checksums().get(name):
-            raise self.broken(f"the bytes of {name[:80]!r} are not those that were written")
+        flat = numpy.empty(self.num_bytes(name), dtype=numpy.uint8)
+        self.read_into(name, flat)
         flat.flags.writeable = False
         return flat
+
+    def read_into(self, name: str, flat: Array) -> None:
+        """Fill memory of the right size with the bytes of one tensor."""
+        start, size = self._header.places[name]
+        total = 0
+        for at in range(0, size, CHUNK_BYTES):
+            chunk = flat[at : at + CHUNK_BYTES]
+            self._fill(chunk, start + at)
+            total += checksum(chunk)
+        if total % 2**64 != self._checksums().get(name):
+            raise self.broken(f"the bytes of {name[:80]!r} are not those that were written")
 
     def _read_header(self) -> Header:
         try:
             length = header_length(self._read_bytes(0, min(LENGTH_BYTES, self._num_bytes)), self._num_bytes)
             return read_header(self._read_bytes(LENGTH_BYTES, length), self._num_bytes)
         except NotSafetensors:
-            raise self.broken("it is no safetensors file", "Name a file that history.save wrote.") from None
+            do = "Name a file that history.save wrote; no other can be opened."
+            raise self.broken("it is no safetensors file", do) from None
         except FileFormatError:
             raise
         except ValueError as error:
@@ -94,7 +107,7 @@ class TensorBytes:
 
     def _checksums(self) -> dict[str, int]:
         if self._sums is None:
-            names = sorted(name for name in self._header.places if name != CHECKSUMS)
+            names = sorted(self.names)
             if CHECKSUMS not in self or self.num_bytes(CHECKSUMS) != 8 * len(names):
                 raise self.broken("its checksums are missing")
             sums = numpy.frombuffer(self._read_bytes(*self._header.places[CHECKSUMS]), dtype="<u8")
@@ -109,12 +122,12 @@ class TensorBytes:
     def _fill(self, flat: Array, start: int) -> None:
         view, done = flat.data, 0
         while done < len(view):
-            count = self._read_into(view[done:], start + done)
+            count = self._read_some(view[done:], start + done)
             if not count:
                 raise self.broken("it ends too early: it was changed after it was opened")
             done += count
 
-    def _read_into(self, view: memoryview, start: int) -> int:
+    def _read_some(self, view: memoryview, start: int) -> int:
         if hasattr(os, "preadv"):
             return os.preadv(self._file.fileno(), [view], start)
         with self._lock:  # Windows
@@ -122,7 +135,7 @@ class TensorBytes:
             return self._file.readinto(view) or 0
 
 
-def _checksum(flat: Array) -> int:
+def checksum(flat: Array) -> int:
     """The sum of all bytes taken as 64-bit words, the last one filled up with zeros."""
     num_whole = len(flat) // 8 * 8
     total = int(numpy.add.reduce(flat[:num_whole].view(numpy.uint64)))

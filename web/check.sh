@@ -14,7 +14,11 @@ fi
 
 # Installed anew only when the lock file changes.
 if ! cmp -s package-lock.json node_modules/.torcheer-lock; then
-  npm ci --no-progress --loglevel=error
+  if [ -L node_modules ]; then rm node_modules; fi # never through a link into somebody else's
+  npm ci --no-progress --loglevel=error || {
+    echo "The front end could not be installed. Without Node on the PATH, make test uses the bundle as it is." >&2
+    exit 1
+  }
   cp package-lock.json node_modules/.torcheer-lock
 fi
 npm run --silent typecheck

@@ -180,9 +180,9 @@ def test_a_port_that_is_taken_ends_the_command(saved: Path) -> None:
 
 
 @contextmanager
-def viewing(*arguments: str, state: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """`torcheer view` in a process of its own, and the address that it printed."""
-    environment = {**os.environ, "XDG_STATE_HOME": str(state), "CI": "1"}  # so that no browser is opened
+def viewing(*arguments: str, state: Path, in_ci: str = "1") -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`torcheer view` in a process of its own, where no browser is opened; and the address it printed."""
+    environment = {**os.environ, "XDG_STATE_HOME": str(state), "CI": in_ci}
     command = [sys.executable, "-m", "torcheer", "view", *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as process:
@@ -237,6 +237,28 @@ def test_a_server_for_all_interfaces_warns(saved: Path, tmp_path: Path) -> None:
         _, complaints = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert "can be reached from other machines" in complaints
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for the browser")
+def test_a_browser_that_is_opened_gets_an_address_that_works_once(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its command line can be read by others on the machine."""
+    seen = tmp_path / "seen"
+    os.mkfifo(seen)  # so that the address is waited for
+    browser = tmp_path / "browser.sh"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
+    browser.chmod(0o700)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+
+    with viewing(str(saved), "--port", "0", state=tmp_path, in_ci="") as (_, printed):
+        opened = seen.read_text().strip()
+        assert opened != printed
+        assert urlsplit(opened).netloc == urlsplit(printed).netloc
+        assert _cookie_at(opened)
+        with pytest.raises(StopIteration):  # no cookie in the answer
+            _cookie_at(opened)
+        assert _cookie_at(printed)
 
 
 # Asks for every tensor of the first pass, in a process in which an import of torch raises.

@@ -349,3 +349,9 @@ def test_the_size_of_a_value_is_known_from_its_type_alone(name: str) -> None:
     array = as_given(torch.zeros(2, dtype=getattr(torch, name)))
 
     assert int(encoding_of(array, name)[1]) == item_bytes_of(name)
+
+
+def test_many_different_values_fall_into_fifty_bins() -> None:
+    assert len(figures_of(np.linspace(-1, 1, 1001), "float64").histogram) == 50
+    assert len(figures_of(np.arange(50), "int64").histogram) == 50
+    assert len(figures_of(np.arange(51), "int64").histogram) == 26  # two whole numbers to a bin

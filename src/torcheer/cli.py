@@ -106,7 +106,7 @@ def draw(
 @app.command()
 def view(
     paths: Annotated[
-        list[Path], typer.Argument(help="A saved pass, or a folder with saved passes.", metavar="PATH...")
+        list[Path], typer.Argument(help="A saved pass, or a folder with saved passes.", metavar="PATH")
     ],
     port: Annotated[int | None, typer.Option(help="Which port.", show_default="a free one")] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",

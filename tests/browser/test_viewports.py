@@ -120,7 +120,6 @@ def test_no_digit_is_cut_off_in_a_narrow_inspector(browser: Browser, file: Path)
         page.close()
 
 
-@pytest.mark.xfail(reason="reported: a box can be brought into view under the map", strict=True)
 def test_what_is_brought_into_view_lies_under_nothing(browser: Browser, file: Path) -> None:
     page = browser.new_page(viewport={"width": 1000, "height": 800}, reduced_motion="reduce")
     try:

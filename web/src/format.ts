@@ -43,20 +43,37 @@ function trimZeros(text: string): string {
   return text.replace(/\.?0+e/, "e");
 }
 
-/** Decimals for a grid whose largest value is `limit`; null where only an exponent can tell values apart. */
-export function decimalsFor(limit: number, digits = 3): number | null {
-  if (!Number.isFinite(limit) || limit === 0) return 0;
-  const exponent = Math.floor(Math.log10(limit));
-  if (exponent < -4 || exponent > 5) return null;
-  return Math.max(0, digits - 1 - exponent);
+type Format = (value: number) => string;
+
+/**
+ * How to write the values of a grid, all alike: with three digits of the largest, or fewer, or with an exponent,
+ * whatever is the most exact that fits. A number that is cut off would be another number.
+ */
+export function gridFormat(numbers: readonly number[], fits: (text: string) => boolean): Format {
+  const finite = numbers.filter(Number.isFinite);
+  const limit = Math.max(0, ...finite.map(Math.abs));
+  const formats = finite.every(Number.isInteger) ? [fixed(0), ...gridFormats(limit)] : gridFormats(limit);
+  return formats.find((format) => numbers.every((value) => fits(format(value)))) ?? formats.at(-1)!;
 }
 
-/** One cell of a grid, where all cells have the same decimals. */
-export function formatCell(value: number, decimals: number | null): string {
-  if (!Number.isFinite(value)) return formatSpecial(value);
-  if (value === 0) return "0";
-  if (decimals === null) return withTrueMinus(value.toExponential(1));
-  return withTrueMinus(value.toFixed(decimals)).replace(/^\u2212(0(\.0*)?)$/, "$1");
+function gridFormats(limit: number): Format[] {
+  const exponent = limit === 0 ? 0 : Math.floor(Math.log10(limit));
+  const isPlain = exponent >= -5 && exponent <= 7;
+  const plain = isPlain ? [2, 1].map((digits) => fixed(Math.max(0, digits - exponent))) : [];
+  return [...plain, scientific(1), scientific(0)];
+}
+
+function fixed(decimals: number): Format {
+  // What rounds to nought has no sign.
+  return special((value) => withTrueMinus(value.toFixed(decimals)).replace(/^\u2212(0(\.0*)?)$/, "$1"));
+}
+
+function scientific(decimals: number): Format {
+  return special((value) => withTrueMinus(value.toExponential(decimals)));
+}
+
+function special(format: Format): Format {
+  return (value) => (Number.isFinite(value) ? (value === 0 ? "0" : format(value)) : formatSpecial(value));
 }
 
 /** All digits that it takes to know the value exactly, of a number kept in four or eight bytes. */

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
-  decimalsFor,
   formatBytes,
-  formatCell,
   formatClock,
   formatCount,
   formatExact,
@@ -11,6 +9,7 @@ import {
   formatShape,
   formatShare,
   formatValue,
+  gridFormat,
   groupDigits,
 } from "../src/format";
 
@@ -63,14 +62,31 @@ test("an exact value of eight bytes keeps every digit", () => {
   expect(formatExact(-9007199254740991, "f8")).toBe("\u22129007199254740991");
 });
 
-test("the cells of a grid have decimals enough for the largest of them, or an exponent", () => {
-  expect(decimalsFor(1.46)).toBe(2);
-  expect(decimalsFor(0.0473)).toBe(4);
-  expect(decimalsFor(1234)).toBe(0);
-  expect(decimalsFor(3e-9)).toBeNull();
-  expect(formatCell(-0.3218, 2)).toBe("\u22120.32");
-  expect(formatCell(-0.001, 2)).toBe("0.00");
-  expect(formatCell(3e-9, null)).toBe("3.0e\u22129");
+describe("the cells of a grid", () => {
+  const shown = (numbers: number[], most: number): string[] =>
+    numbers.map(gridFormat(numbers, (text) => text.length <= most));
+
+  test.each([
+    [[1.464, -0.3218, -0.001, 0], 6, ["1.46", "\u22120.32", "0.00", "0"]],
+    [[0.0473, -0.012], 9, ["0.0473", "\u22120.0120"]],
+    [[0.0473, -0.012], 6, ["0.047", "\u22120.012"]],
+    [[38, -2, 0], 6, ["38", "\u22122", "0"]],
+    [[3e-9, -2e-9], 7, ["3.0e\u22129", "\u22122.0e\u22129"]],
+    [[3e-9, -2e-9], 6, ["3e\u22129", "\u22122e\u22129"]],
+    [[12345678, -1], 6, ["1.2e7", "\u22121.0e0"]],
+    [[Number.NaN, Number.NEGATIVE_INFINITY, 0.5], 6, ["NaN", "\u2212\u221e", "0.500"]],
+  ])("%j in %d letters", (numbers, most, texts) => {
+    expect(shown(numbers, most)).toEqual(texts);
+  });
+
+  test("fit where anything fits, however large or small", () => {
+    for (let exponent = -44; exponent <= 38; exponent++) {
+      for (const text of shown([-1.23456 * 10 ** exponent, 0.4 * 10 ** exponent], 7)) {
+        expect(text.length).toBeLessThanOrEqual(7);
+        expect(text).toMatch(/^\u2212?[0-9]/);
+      }
+    }
+  });
 });
 
 test("bytes, counts and times take the unit that leaves few digits", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { buildHierarchy } from "../src/graph/model";
-import { markWords, splitTail } from "../src/modules/marking";
+import { markWords } from "../src/modules/marking";
 import { SearchIndex } from "../src/search";
 import { opWith, smallDocument } from "./samples";
 
@@ -65,14 +65,4 @@ test("marks cut a text without changing it", () => {
     ).toBe(text);
   }
   expect(markWords("conv2d", "nv").filter((part) => part.isMarked)).toEqual([{ text: "nv", isMarked: true }]);
-});
-
-test("the tail of a text is cut off where it should, marks and all", () => {
-  const parts = markWords("layers.2.blocks.17.attn.qkv", "attn");
-  for (const length of [0, 3, 6, 14, 99]) {
-    const [head, tail] = splitTail(parts, length);
-    const text = [...head, ...tail].map((part) => part.text).join("");
-    expect(text).toBe("layers.2.blocks.17.attn.qkv");
-    expect(tail.map((part) => part.text).join("").length).toBe(Math.min(length, text.length));
-  }
 });

@@ -15,7 +15,7 @@ import { readPalette, type Palette } from "./palette";
 import { Pointing } from "./pointing";
 import { startMeasuring } from "./text";
 import { SelectionStatus } from "./SelectionStatus";
-import { camera, highlight, measure, scale, scene, types, viewSize, watch } from "./viewstate";
+import { camera, highlight, measure, scale, scene, shownHits, types, viewSize, watch } from "./viewstate";
 import { ZoomBar } from "./ZoomBar";
 import "./graph.css";
 
@@ -78,7 +78,7 @@ function startCanvas(canvas: HTMLCanvasElement): () => void {
       palette,
       highlight: lit,
       hovered: store.hovered.peek(),
-      hits: store.searchHits.peek(),
+      hits: shownHits.peek(),
       measure: measure.peek(),
       scale: scale.peek(),
       types: types.peek(),
@@ -91,7 +91,7 @@ function startCanvas(canvas: HTMLCanvasElement): () => void {
   };
   const stopPainting = effect(() => {
     watch(scene, camera, viewSize, highlight, measure, scale, types);
-    watch(store.hovered, store.searchHits, store.flow, store.showBuffers);
+    watch(store.hovered, shownHits, store.flow, store.showBuffers);
     schedule();
   });
   const stopTheme = effect(() => {

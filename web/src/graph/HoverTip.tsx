@@ -5,12 +5,14 @@ import * as store from "../store";
 import { SIZES } from "./layoutgraph";
 import type { GraphNode } from "./model";
 import { toScreen } from "./camera";
-import { camera, scene, viewSize } from "./viewstate";
+import { shapeRange } from "./naming";
+import { camera, isPointerOver, scene, viewSize } from "./viewstate";
 
 const DELAY_MS = 400;
 
 export function HoverTip() {
-  const key = store.hovered.value;
+  // The tree and the inspector light boxes up as well: that needs no words here.
+  const key = isPointerOver.value ? store.hovered.value : null;
   const [shown, setShown] = useState<string | null>(null);
   useEffect(() => {
     setShown(null);
@@ -49,7 +51,10 @@ function fullName(node: GraphNode): string {
 function details(node: GraphNode): string[] {
   const [op] = node.ops;
   const entry = op === undefined ? undefined : store.document.value?.ops[op];
-  const first = node.kind === "group" ? `${node.subtitle} · ${formatNumberOf(node.numOps, "op")}` : node.subtitle;
+  const count = node.kind === "group" ? [formatNumberOf(node.numOps, "op")] : [];
+  const first = [node.subtitle, ...count, node.times, ...node.marks].filter((part) => part !== "").join(" · ");
   if (entry === undefined) return [first, formatSeconds(node.seconds)];
-  return [first, `${formatShape(entry.shape)} ${entry.dtype} · ${formatBytes(entry.num_bytes)} · ${formatSeconds(node.seconds)}`];
+  const last = store.document.value?.ops[node.ops.at(-1)!];
+  const shape = shapeRange(formatShape(entry.shape), formatShape(last?.shape ?? entry.shape));
+  return [first, `${shape} ${entry.dtype} · ${formatBytes(entry.num_bytes)} · ${formatSeconds(node.seconds)}`];
 }

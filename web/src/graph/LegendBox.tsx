@@ -1,10 +1,11 @@
 /** What the colours of edges mean while something is selected. */
 import { formatNumberOf } from "../format";
-import { highlight } from "./viewstate";
+import { highlight, scene } from "./viewstate";
 
 export function LegendBox() {
   const lit = highlight.value;
   if (lit?.selected == null) return null;
+  const hasConditions = scene.value?.hierarchy.edges.at(-1)?.kind === "condition";
   return (
     <div class="float legend graph-legend" role="group" aria-label="Selection">
       <span>
@@ -19,6 +20,12 @@ export function LegendBox() {
         <i class="graph-stroke down" />
         {formatNumberOf(lit.down.size, "descendant")}
       </span>
+      {hasConditions && (
+        <span>
+          <i class="graph-stroke condition" />
+          decided what ran
+        </span>
+      )}
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { figureOf, LEGIBLE, type Painting, type PaintState } from "./painting";
 import type { Palette } from "./palette";
 import type { SceneBox } from "./scene";
 import { addBox, Paths } from "./shapes";
+import { textWidth } from "./text";
 
 /** The colour that a box is drawn in by its metric, null for none. */
 function colourOf(state: PaintState, node: GraphNode): string | null {
@@ -68,12 +69,19 @@ function gather(state: PaintState, boxes: readonly SceneBox[], isFar: boolean): 
     if (camera.scale >= LEGIBLE.edges) addBox(made.edges.get(mark), box, radius);
     if (node.kind === "group" && !isFar) addBox(made.stacks.get(mark), { ...box, x: box.x + 4, y: box.y + 4 }, radius);
     if (state.isBackward && !node.hasGradient) addBox(made.faded, box, radius);
+    const end = endColour(state.palette, node);
+    if (end !== null && !isFar) made.bars.get(end).roundRect(box.x, box.y, 4, box.height, [radius, 0, 0, radius]);
     const colour = colourOf(state, node);
     if (colour === null) continue;
     if (isFar) addBox(made.bars.get(colour), box, 0);
     else made.bars.get(colour).roundRect(box.x + 6, box.y + 7, 4, 20, 2);
   }
   return made;
+}
+
+/** Inputs and outputs of the model have a coloured edge at their left. */
+function endColour(palette: Palette, { opKind }: GraphNode): string | null {
+  return opKind === "input" ? palette.input : opKind === "output" ? palette.output : null;
 }
 
 function strokeAndFill(context: CanvasRenderingContext2D, path: Path2D, palette: Palette, mark: Mark, alpha: number): void {
@@ -112,9 +120,19 @@ function paintWords({ context, state, fitter }: Painting, box: SceneBox): void {
     const colour = isOff ? palette.text3 : palette.text2;
     if (figure !== "") room -= fitter.draw(context, figure, right, box.y + 17.5, 60, colour, "right") + 8;
   }
-  fitter.draw(context, node.title, left, box.y + 10.5, room, isOff ? palette.text3 : palette.text, "left", true);
+  const ink = isOff ? palette.text3 : palette.text;
+  const [first, second] = [box.y + 10.5, box.y + 24.5];
+  const badge = node.times === "" ? 0 : textWidth(node.times) + 8;
+  const name = fitter.draw(context, node.label, left, first, room - badge, ink, "left", true) + 8;
+  if (badge > 0) fitter.draw(context, node.times, left + name, first, badge + 8, ink, "left", true);
   if (camera.scale < LEGIBLE.figures) return;
-  fitter.draw(context, subtitleOf(node), left, box.y + 24.5, room, palette.text3, "left");
+  // Marks stand beside the name or, where that is long, before what is below it: the name is whole.
+  const marks = node.marks.join(" · ");
+  const isBeside = name + badge + textWidth(marks) <= room;
+  const [at, y] = isBeside ? [left + name + badge, first] : [left, second];
+  const marked = fitter.draw(context, marks, at, y, room, isOff ? palette.text3 : palette.warn, "left");
+  const indent = isBeside || marked === 0 ? 0 : marked + 8;
+  fitter.draw(context, subtitleOf(node), left + indent, second, room - indent, palette.text3, "left");
 }
 
 function subtitleOf(node: GraphNode): string {
@@ -138,7 +156,7 @@ export function paintOutlines({ context, state }: Painting): void {
     context.stroke();
   };
   for (const key of hits) outline(key, palette.warn, 1.5, 3);
-  for (const node of hierarchy.nodes.values()) if (node.isFailed) outline(node.key, palette.danger, 2, 0);
+  for (const { key } of scene.failed) outline(key, palette.danger, 2, 0);
   if (hovered !== null && hovered !== highlight.selected) outline(hovered, palette.text3, 1, 0);
   if (highlight.selected !== null) outline(highlight.selected, palette.accent, 2, 0);
 }

@@ -86,22 +86,42 @@ export function firstView(part: Rect, view: Size, first?: Rect): Camera {
   return { ...centred(isWide && first !== undefined ? first : part, view, scale), y: part.y - MARGIN.top / scale };
 }
 
-/** Move as little as it takes to bring a box into view. */
-export function revealed(camera: Camera, box: Rect, view: Size, margin = 64): Camera {
-  const scale = camera.scale < 0.5 ? Math.max(0.75, Math.min(1, camera.scale)) : camera.scale;
-  if (scale !== camera.scale) return centred(box, view, scale);
+/** What is brought into view keeps this far from the edges. */
+const CLEAR = { side: 64, top: 64, bottom: 64 } as const;
+
+/** What floats in the corners: the colours above, the meaning of the lines and the map below. */
+const FLOATS = { colours: { width: 176, height: 140 }, legend: { width: 176, height: 116 }, map: { width: 144, height: 208 } } as const;
+
+/**
+ * Move as little as it takes to bring a box into view, clear of what floats in the corners. What is around it comes to the
+ * middle if it fits: where it is new on screen, or was cut off.
+ */
+export function revealed(camera: Camera, box: Rect, view: Size, around: Rect | null = null, isNew = false): Camera {
+  if (camera.scale < 0.5) return centred(box, view, 0.75);
+  const { scale } = camera;
   const part = shownPart(camera, view);
-  const x = shifted(part.x, part.width, box.x, box.width, margin / scale);
-  const y = shifted(part.y, part.height, box.y, box.height, margin / scale);
-  return { x, y, scale };
+  const side = Math.min(CLEAR.side, view.width / 8) / scale;
+  const shift = (rect: Rect): number => shifted(part.x, part.width, rect.x, rect.width, side, side);
+  const isWhole = !isNew && around !== null && around.x >= part.x && around.x + around.width <= part.x + part.width;
+  const canBeWhole = around !== null && around.width <= part.width - 2 * side;
+  const x = around !== null && canBeWhole && !isWhole ? centred(around, view, scale).x : shift(box);
+  const { top, bottom } = clearAt((box.x - x) * scale, (box.x + box.width - x) * scale, view);
+  return { x, y: shifted(part.y, part.height, box.y, box.height, top / scale, bottom / scale), scale };
 }
 
-function shifted(start: number, length: number, boxStart: number, boxLength: number, margin: number): number {
-  const room = length - 2 * margin;
-  if (boxLength > room) return boxStart - margin;
-  if (boxStart < start + margin) return boxStart - margin;
-  if (boxStart + boxLength > start + length - margin) return boxStart + boxLength + margin - length;
-  return start;
+/** How far from the top and the bottom of the view something between two places stands clear of what floats there. */
+function clearAt(left: number, right: number, view: Size): { readonly top: number; readonly bottom: number } {
+  // In a low window there is no room between them.
+  if (view.height < 2 * FLOATS.map.height) return CLEAR;
+  const top = left < FLOATS.colours.width ? FLOATS.colours.height : CLEAR.top;
+  let bottom: number = left < FLOATS.legend.width ? FLOATS.legend.height : CLEAR.bottom;
+  if (right > view.width - FLOATS.map.width) bottom = Math.max(bottom, FLOATS.map.height);
+  return { top, bottom };
+}
+
+function shifted(start: number, length: number, box: number, boxLength: number, before: number, after: number): number {
+  if (boxLength > length - before - after || box < start + before) return box - before;
+  return Math.max(start, box + boxLength + after - length);
 }
 
 /** Keep the top left of a box where it is on screen although it has moved in the picture. */

@@ -59,7 +59,7 @@ function addChipsOfBoxes(batch: Batch, state: PaintState, visible: Visible): voi
 
 function addFarEnds(batch: Batch, { highlight, hierarchy }: PaintState, visible: Visible): void {
   const nameOf = ({ keys }: PlacedChip): string =>
-    keys.length > 1 ? `${keys.length} tensors` : (hierarchy.nodes.get(keys[0]!)?.title ?? "");
+    keys.length > 1 ? `${keys.length} tensors` : (hierarchy.nodes.get(keys[0]!)?.label ?? "");
   for (const { chip, x, y } of visible.chips) {
     const isSelected = highlight.selected !== null && chip.keys.includes(highlight.selected);
     const place = { x: x + chip.x, y: y + chip.y, width: chip.width, height: chip.height };

@@ -1,9 +1,9 @@
 /** Give every box of a group its place from left to right: lines that matter become exactly straight. */
-import type { Layers, Line, Piece, Vertex } from "./layers";
+import { spreadArrivals } from "./arrivals";
+import type { Layers, Piece, Vertex } from "./layers";
 
 const BOX_GAP = 28;
 const BEND_GAP = 14;
-const ARRIVAL_GAP = 16;
 const NUM_SWEEPS = 6;
 
 /** Sets `x` of every vertex and `reaches` of every line. */
@@ -13,31 +13,6 @@ export function alignColumns(layers: Layers): void {
   spreadArrivals(layers, place);
   const blocks = makeBlocks(layers, place);
   placeBlocks(layers, blocks);
-}
-
-/** Lines that reach one box meet its top side by side: the main one in the middle. */
-function spreadArrivals(layers: Layers, place: Float64Array): void {
-  for (const [vertex, pieces] of layers.above) {
-    if (vertex.kind === "open" || vertex.kind === "bend") continue;
-    const sorted = [...pieces].sort(
-      (a, b) => place[a.upper.index]! - place[b.upper.index]! || upperOffset(a) - upperOffset(b),
-    );
-    const main = Math.max(0, sorted.findIndex((piece) => piece.isMain));
-    const most = (vertex.width - vertex.center) * 0.8;
-    const gap = Math.min(ARRIVAL_GAP, most / Math.max(1, sorted.length - 1));
-    for (const [index, piece] of sorted.entries()) piece.line.reaches = vertex.center + (index - main) * gap;
-  }
-  // Lines that share their last piece also share its end.
-  for (const run of layers.runs) {
-    const last = run.pieces.at(-1);
-    if (run.line.isBack) run.line.reaches ??= arrivalBeside(run.line);
-    else if (last !== undefined) run.line.reaches ??= last.line.reaches;
-  }
-}
-
-/** A line that comes back from below arrives at the side of the others. */
-function arrivalBeside(line: Line): number {
-  return line.to.center + Math.min(2 * ARRIVAL_GAP, (line.to.width - line.to.center) * 0.6);
 }
 
 /** Where a piece meets its upper and its lower vertex, from their lefts. */

@@ -1,52 +1,5 @@
-/** Edges between op nodes, and what follows from them: ancestors, descendants, edges between closed groups. */
-import type { PassDocument } from "../wire";
-import type { GraphEdge, GraphNode, Hierarchy } from "./model";
-import { shapeText } from "./naming";
-
-type Links = Pick<Hierarchy, "edges" | "leaving" | "reaching">;
-
-/** One edge for each pair of boxes that hand a tensor on. */
-export function linkNodes(
-  document: PassDocument,
-  nodes: ReadonlyMap<string, GraphNode>,
-  nodeOfOp: readonly string[],
-): Links {
-  const edges: GraphEdge[] = [];
-  const known = new Map<string, number>();
-  for (const [index, op] of document.ops.entries()) {
-    const to = nodes.get(nodeOfOp[index]!);
-    if (to?.host !== null) continue;
-    for (const [parent, argument] of op.parents) {
-      const from = parent < 0 ? undefined : nodes.get(nodeOfOp[parent]!);
-      if (from?.host !== null) continue;
-      const name = `${from.key} ${to.key}`;
-      const at = known.get(name);
-      if (at === undefined) {
-        known.set(name, edges.length);
-        edges.push(edgeOf(document, from, to, parent, argument));
-      } else if (!edges[at]!.argument.split(", ").includes(argument)) {
-        edges[at] = { ...edges[at]!, argument: `${edges[at]!.argument}, ${argument}` };
-      }
-    }
-  }
-  return { edges, leaving: byEnd(edges, "from"), reaching: byEnd(edges, "to") };
-}
-
-function edgeOf(document: PassDocument, from: GraphNode, to: GraphNode, parent: number, argument: string): GraphEdge {
-  const { shape, num_bytes: numBytes } = document.ops[parent]!;
-  const isBack = from.order >= to.order;
-  return { from: from.key, to: to.key, argument, op: parent, shape: shapeText(shape), numBytes, isBack };
-}
-
-function byEnd(edges: readonly GraphEdge[], end: "from" | "to"): Map<string, number[]> {
-  const found = new Map<string, number[]>();
-  for (const [index, edge] of edges.entries()) {
-    const list = found.get(edge[end]);
-    if (list === undefined) found.set(edge[end], [index]);
-    else list.push(index);
-  }
-  return found;
-}
+/** What follows from edges: ancestors, descendants, and the edges between closed groups. */
+import type { GraphNode, Hierarchy } from "./model";
 
 /** Keys of the op nodes inside a node; of an op itself, of a chip none. */
 export function opNodesInside(hierarchy: Hierarchy, key: string): string[] {
@@ -104,12 +57,12 @@ function startingPoints(hierarchy: Hierarchy, key: string, end: "from" | "to"): 
   return new Set(end === "to" ? chipReaders(hierarchy, node) : []);
 }
 
-/** The boxes that show a node as a chip; none for one that is a box itself. */
+/** The boxes that read what they show as this chip; none for a node that is a box itself. */
 export function chipReaders(hierarchy: Hierarchy, { key, host }: GraphNode): string[] {
   const readers: string[] = [];
   if (host === null) return readers;
   for (const node of hierarchy.nodes.values()) {
-    if (node.chips.some((chip) => chip.key === key)) readers.push(node.key);
+    if (node.chips.some((chip) => chip.key === key && chip.isRead)) readers.push(node.key);
   }
   return readers;
 }
@@ -132,7 +85,7 @@ export interface LiftedEdge {
   readonly edges: readonly number[];
 }
 
-/** The edges between the boxes on screen while these groups are open. */
+/** The edges that carry tensors between the boxes on screen while these groups are open. */
 export function lifted(hierarchy: Hierarchy, open: ReadonlySet<string>): LiftedEdge[] {
   const shown = new Map<string, string>();
   const lift = (key: string): string => {
@@ -144,6 +97,7 @@ export function lifted(hierarchy: Hierarchy, open: ReadonlySet<string>): LiftedE
   };
   const found = new Map<string, { from: string; to: string; edges: number[] }>();
   for (const [index, edge] of hierarchy.edges.entries()) {
+    if (edge.kind === "condition") continue;
     const [from, to] = [lift(edge.from), lift(edge.to)];
     // What happens inside a closed group stays there; a loop of an op on itself is drawn.
     if (from === to && (edge.from !== edge.to || from !== edge.from)) continue;

@@ -4,7 +4,7 @@ import type { GraphNode } from "./model";
 
 type Given = Pick<
   GraphNode,
-  | "key" | "kind" | "parent" | "host" | "ops" | "scopes" | "scope" | "title" | "subtitle" | "className" | "opKind"
+  | "key" | "kind" | "parent" | "host" | "ops" | "scopes" | "scope" | "title" | "label" | "subtitle" | "times" | "marks" | "className" | "opKind"
   | "type" | "order"
 >;
 
@@ -19,7 +19,10 @@ export function newNode(given: Given): GraphNode {
     scopes: given.scopes,
     scope: given.scope,
     title: given.title,
+    label: given.label,
     subtitle: given.subtitle,
+    times: given.times,
+    marks: given.marks,
     className: given.className,
     opKind: given.opKind,
     type: given.type,

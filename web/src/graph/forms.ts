@@ -1,4 +1,4 @@
-/** Switch between the rolled and the unrolled form and keep what is open and selected. */
+/** Switch between the rolled and the unrolled form and keep what is open. (The session keeps what is selected.) */
 import { batch } from "@preact/signals";
 import * as store from "../store";
 import type { Hierarchy } from "./model";
@@ -20,7 +20,5 @@ export function switchForm(): void {
     if (before === null || after === null) return;
     const open = [...store.openGroups.peek()].flatMap((key) => counterparts(before, after, key));
     store.openGroups.value = new Set(open.filter((key) => after.nodes.get(key)?.kind === "group"));
-    const selected = store.selected.peek();
-    store.selected.value = selected === null ? null : (counterparts(before, after, selected)[0] ?? null);
   });
 }

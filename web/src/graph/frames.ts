@@ -1,7 +1,9 @@
 /** Draw open groups: their frames with heads, or far out just their names. */
+import { SIZES } from "./layoutgraph";
 import { figureOf, LEGIBLE, type Painting } from "./painting";
 import type { SceneBox } from "./scene";
 import { addBox } from "./shapes";
+import { textWidth } from "./text";
 
 /** Open groups: outer ones first, so that inner ones lie on them. */
 export function paintFrames(painting: Painting, frames: readonly SceneBox[]): void {
@@ -25,7 +27,11 @@ export function paintFrames(painting: Painting, frames: readonly SceneBox[]): vo
     context.strokeStyle = palette.line2;
     context.stroke(path);
   }
-  if (camera.scale >= LEGIBLE.titles) for (const frame of frames) paintHeader(painting, frame);
+}
+
+/** Over the lines that enter: names are never crossed. */
+export function paintHeaders(painting: Painting, frames: readonly SceneBox[]): void {
+  for (const frame of frames) paintHeader(painting, frame);
 }
 
 function paintHeader({ context, state, fitter }: Painting, frame: SceneBox): void {
@@ -43,9 +49,17 @@ function paintHeader({ context, state, fitter }: Painting, frame: SceneBox): voi
   const right = frame.x + frame.width - 12;
   const figureWidth = figure === "" ? 0 : fitter.draw(context, figure, right, middle, 90, palette.text3, "right") + 12;
   const left = frame.x + 26;
-  const room = right - figureWidth - left;
-  const width = fitter.draw(context, node.title, left, middle, room, palette.text, "left", true);
-  fitter.draw(context, node.subtitle, left + width + 8, middle, room - width - 8, palette.text3, "left");
+  const end = right - figureWidth;
+  const name = node.times === "" ? node.title : `${node.title}  ${node.times}`;
+  const width = fitter.draw(context, name, left, middle, end - left, palette.text, "left", true, palette.surface);
+  // The class goes where no line enters: beside the name, else beyond the line, else nowhere.
+  const wanted = textWidth(node.subtitle);
+  for (const start of [left + width + 8, ...frame.entries.map((entry) => frame.x + entry + 10)]) {
+    const isFree = frame.entries.every((entry) => frame.x + entry < start - 4 || frame.x + entry > start + wanted + 4);
+    if (start < left + width + 8 || !isFree || start + wanted > end) continue;
+    fitter.draw(context, node.subtitle, start, middle, end - start, palette.text3, "left");
+    break;
+  }
 }
 
 /** Far out, the names of large groups stay readable: written at the size of the screen, where they do not collide. */
@@ -56,7 +70,8 @@ export function paintLandmarks({ context, state, fitter }: Painting, frames: rea
   for (const frame of frames) {
     if (frame.width * camera.scale < 48 || frame.height * camera.scale < 40) continue;
     const title = hierarchy.nodes.get(frame.key)!.title;
-    const [x, y] = [frame.x + size * 0.5, frame.y + size * 0.8];
+    // Its foot where the head ends, so that it covers no box.
+    const [x, y] = [frame.x + size * 0.5, frame.y + SIZES.header - size * 0.7];
     const isTaken = taken.some((other) => Math.abs(other.y - y) < size * 1.3 && x < other.right && x > other.x - size);
     if (isTaken) continue;
     const width = fitter.drawLarge(context, title, x, y, frame.width - size, size, palette.text2, palette.surface);

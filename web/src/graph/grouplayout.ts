@@ -1,8 +1,10 @@
 /** Lay out the inside of one group: boxes in layers, edges between them, ports at its border. */
+import { orderArguments } from "./arrivals";
 import { alignColumns } from "./columns";
 import { chipWidth, SIZES, type GroupLayout, type LayoutGraph, type LayoutNode, type PlacedBox, type PlacedChip } from "./layoutgraph";
 import { makeLayers, type Layers, type Line, type Vertex } from "./layers";
 import { orderLayers } from "./ordering";
+import { farReaders, groupBy } from "./fanout";
 import { findRanks } from "./ranking";
 import { stackRows } from "./rows";
 import { traceWires } from "./tracing";
@@ -14,6 +16,9 @@ export interface Wire {
   /** The ops that made what runs through it; just one where an end is the outside. */
   readonly sources: readonly number[];
   readonly edges: readonly number[];
+  readonly stepsBefore: number;
+  readonly stepsAfter: number;
+  readonly isCondition: boolean;
 }
 
 /** A layout with its ports: for each op whose value crosses the border, where. */
@@ -22,6 +27,9 @@ export interface LaidOut {
   readonly inPorts: ReadonlyMap<number, number>;
   readonly outPorts: ReadonlyMap<number, number>;
 }
+
+/** From this many values that leave a group on, they leave together. */
+const MANY_WAYS_OUT = 4;
 
 type Inner = (child: number) => LaidOut | undefined;
 
@@ -40,6 +48,7 @@ export function layOutGroup(
   draft.shortenWayOut();
   findRanks(draft.vertices, draft.lines);
   const layers = makeLayers(draft.vertices, draft.lines);
+  orderArguments(draft.lines);
   orderLayers(layers);
   alignColumns(layers);
   const isRoot = nodes[group]!.parent < 0;
@@ -83,7 +92,7 @@ class Draft {
     // Written out, since there are many and spreading is slow.
     const made: Vertex = {
       index: this.vertices.length, kind: vertex.kind, child: vertex.child, source: vertex.source, order: vertex.order,
-      weight: vertex.weight, isPinned: vertex.isPinned, keys: vertex.keys, names: vertex.names, width: vertex.width,
+      isPinned: vertex.isPinned, keys: vertex.keys, names: vertex.names, width: vertex.width,
       height: vertex.height, center: vertex.center, fan: 0, isLow: false, rank: 0, x: 0, y: 0,
     };
     this.vertices.push(made);
@@ -102,7 +111,6 @@ class Draft {
       child,
       source: -1,
       order: node.order,
-      weight: node.numOps,
       isPinned: node.isPinned,
       keys: [],
       names: "sources",
@@ -117,29 +125,46 @@ class Draft {
     if (vertex === undefined) {
       const order = kind === "in" ? -1 : Number.MAX_SAFE_INTEGER;
       vertex = this.add({
-        kind, child: -1, source, order, weight: 0, isPinned: true, keys: [], names: "sources", width: 16, height: 0, center: 8,
+        kind, child: -1, source, order, isPinned: true, keys: [], names: "sources", width: 16, height: 0, center: 8,
       });
       this.vertexOf.set(name, vertex);
     }
     return vertex;
   }
 
-  addWire({ from: start, to: end, sources, edges }: Wire): void {
+  addWire({ from: start, to: end, sources, edges, stepsBefore, stepsAfter, isCondition }: Wire): void {
     const source = sources[0]!;
     const from = start < 0 ? this.port("in", source) : this.vertexOf.get(`${start}`)!;
     const to = end < 0 ? this.port("out", source) : this.vertexOf.get(`${end}`)!;
-    const isInside = from.child >= 0 && to.child >= 0;
-    const isTelling = isInside && (this.isGroup(from) || this.isGroup(to) || this.nodes[source]!.isReshaping);
     this.lines.push({
       from,
       to,
       sources,
       edges,
+      stepsBefore,
+      stepsAfter,
       isBack: from.order >= to.order,
       leaves: this.inner(from.child)?.outPorts.get(source) ?? from.center,
       reaches: to.kind === "open" ? (this.inner(to.child)?.inPorts.get(source) ?? to.center) : null,
-      wantsLabel: isTelling,
+      wantsLabel: !isCondition && this.isTelling(from, to, source),
+      isCondition,
+      slot: this.slotOf(edges, end),
+      share: null,
+      words: edges.reduce((most, edge) => Math.max(most, this.graph.words[edge]!), 0),
+      wordSide: "right",
     });
+  }
+
+  /** Which argument of the box it is; -1 where that does not matter, or the reader is not seen. */
+  private slotOf(edges: readonly number[], end: number): number {
+    const slots = edges.filter((edge) => this.graph.edges[2 * edge + 1] === end).map((edge) => this.graph.slots[edge]!);
+    return slots.length === 0 ? -1 : Math.min(...slots);
+  }
+
+  /** Whether a shape is worth writing: it is new, or what it comes from is not seen. */
+  private isTelling(from: Vertex, to: Vertex, source: number): boolean {
+    if (from.child < 0 || to.child < 0) return false;
+    return this.isGroup(from) || this.isGroup(to) || this.nodes[source]!.isReshaping;
   }
 
   private isGroup(vertex: Vertex): boolean {
@@ -148,7 +173,7 @@ class Draft {
 
   private addChip(order: number, names: "sources" | "readers"): Vertex {
     return this.add({
-      kind: "chip", child: -1, source: -1, order, weight: 0, isPinned: false, keys: [], names, width: 0,
+      kind: "chip", child: -1, source: -1, order, isPinned: false, keys: [], names, width: 0,
       height: SIZES.chipHeight, center: 0,
     });
   }
@@ -186,8 +211,8 @@ class Draft {
   /** Where many values leave the group from far inside (a cache, say), each says where it goes, and one port has all. */
   shortenWayOut(): void {
     const last = this.vertices.reduce((most, vertex) => (vertex.kind === "out" ? most : Math.max(most, vertex.rank)), 0);
-    const far = this.lines.filter((line) => line.to.kind === "out" && last - line.from.rank > 2);
-    if (far.length <= 4) return;
+    const far = this.lines.filter((line) => line.to.kind === "out" && line.from.rank < last);
+    if (far.length <= MANY_WAYS_OUT) return;
     const gate = this.addChip(Number.MAX_SAFE_INTEGER - 1, "sources");
     const port = far[0]!.to;
     const chipOf = new Map<Vertex, Vertex>();
@@ -206,7 +231,11 @@ class Draft {
     }
     for (const chip of [gate, ...chipOf.values()]) this.sizeChip(chip);
     const leaves = gate.center;
-    this.lines.push({ from: gate, to: port, sources, edges, isBack: false, leaves, reaches: null, wantsLabel: false });
+    this.lines.push({
+      from: gate, to: port, sources, edges, stepsBefore: 0, stepsAfter: 0, isBack: false, leaves, reaches: null,
+      wantsLabel: false, isCondition: false, slot: -1, share: null, words: 0,
+      wordSide: "right",
+    });
     const stays = this.vertices.filter((vertex) => !this.gone.has(vertex));
     this.vertices.length = 0;
     for (const vertex of stays) {
@@ -219,7 +248,10 @@ class Draft {
   shiftIntoFrame(layers: Layers, atLeast: number): number {
     const boxes = layers.vertices;
     const left = boxes.reduce((least, vertex) => Math.min(least, vertex.x), Infinity);
-    const right = boxes.reduce((most, vertex) => Math.max(most, vertex.x + vertex.width), -Infinity);
+    const right = layers.runs.reduce(
+      (most, { line, column: [top] }) => (top === undefined ? most : Math.max(most, top.x + top.width + line.words)),
+      boxes.reduce((most, vertex) => Math.max(most, vertex.x + vertex.width), -Infinity),
+    );
     const inside = boxes.length === 0 ? 0 : right - left;
     const width = Math.max(atLeast, inside + 2 * SIZES.padding);
     const shift = (width - inside) / 2 - left;
@@ -255,23 +287,4 @@ class Draft {
     if (kind === "out") for (const [source, port] of this.portOf) places.set(source, port.x + port.center);
     return places;
   }
-}
-
-/** Of the readers of one value, those to be given a chip of their own: never the nearest. */
-function farReaders(fan: readonly Line[], fewReaders: number, nearRanks: number): Line[] {
-  const readers = fan.filter((line) => line.to.kind !== "out" && !line.isBack);
-  if (readers.length <= fewReaders) return [];
-  readers.sort((a, b) => a.to.rank - b.to.rank);
-  return readers.slice(1).filter((line) => line.to.rank - line.from.rank > nearRanks);
-}
-
-function groupBy<Item>(items: readonly Item[], nameOf: (item: Item) => string): Item[][] {
-  const groups = new Map<string, Item[]>();
-  for (const item of items) {
-    const name = nameOf(item);
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [item]);
-    else group.push(item);
-  }
-  return [...groups.values()];
 }

@@ -76,7 +76,8 @@ export class Highlight {
   }
 
   private ofEdge(index: number): Mark {
-    const { from, to } = this.hierarchy.edges[index]!;
+    const { kind, from, to } = this.hierarchy.edges[index]!;
+    if (kind === "condition") return this.inside.has(from) || this.inside.has(to) ? "selected" : "off";
     // What goes on inside a selected group is neither before nor after it.
     if (this.inside.has(from)) return this.inside.has(to) && this.isGroup ? "plain" : "selected";
     if (this.up.has(from) && (this.up.has(to) || this.inside.has(to))) return "up";

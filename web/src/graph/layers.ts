@@ -9,8 +9,6 @@ export interface Vertex {
   readonly child: number;
   readonly source: number;
   readonly order: number;
-  /** How many ops it stands for: the main line is the heaviest way through. */
-  readonly weight: number;
   readonly isPinned: boolean;
   /** Of a chip: the nodes that it names, and whether they are read here or read this. */
   readonly keys: string[];
@@ -35,9 +33,20 @@ export interface Line {
   readonly sources: readonly number[];
   readonly edges: readonly number[];
   readonly isBack: boolean;
+  /** How many ops lie on the longest way from the model's inputs to here, and from here to its outputs. */
+  readonly stepsBefore: number;
+  readonly stepsAfter: number;
   leaves: number;
   reaches: number | null;
   wantsLabel: boolean;
+  /** It carries no tensor: a value decided that its end ran. */
+  readonly isCondition: boolean;
+  /** Which argument of its reader it is, and how far to the right it belongs for that, from 0 to 1. */
+  readonly slot: number;
+  share: number | null;
+  /** How wide the words at its head are. */
+  readonly words: number;
+  wordSide: "left" | "right";
 }
 
 /** A piece of a line between neighbouring layers. Lines of one source share pieces while they run together. */
@@ -77,7 +86,7 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
     let vertex = bends.get(name);
     if (vertex === undefined) {
       vertex = {
-        index: vertices.length, kind: "bend", child: -1, source: -1, order: line.from.order, weight: 0,
+        index: vertices.length, kind: "bend", child: -1, source: -1, order: line.from.order,
         isPinned: false, keys: [], names: "sources", width: BEND_WIDTH, height: 0, center: BEND_WIDTH / 2, fan: 0, isLow: false, rank, x: 0, y: 0,
       };
       vertices.push(vertex);
@@ -87,7 +96,8 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
   };
   const piece = (upper: Vertex, lower: Vertex, line: Line): Piece => {
     // A piece that touches an open box belongs to one port.
-    const name = `${upper.index} ${upper.kind === "bend" ? "" : line.leaves} ${lower.index} ${line.reaches ?? ""}`;
+    const ends = `${upper.kind === "bend" ? "" : line.leaves} ${lower.index} ${line.reaches ?? ""}`;
+    const name = `${upper.index} ${ends} ${line.isCondition ? "?" : ""}`;
     let found = known.get(name);
     if (found === undefined) {
       found = { upper, lower, line, isMain: false };
@@ -109,14 +119,14 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
     const way: Piece[] = [];
     let upper = line.from;
     for (let rank = line.from.rank + 1; rank < line.to.rank; rank += 1) {
-      const lower = bend(`${line.from.index} ${line.leaves} ${rank}`, line, rank);
+      const lower = bend(`${line.from.index} ${line.leaves} ${rank}${line.isCondition ? "?" : ""}`, line, rank);
       way.push(piece(upper, lower, line));
       upper = lower;
     }
     way.push(piece(upper, line.to, line));
     runs.push({ line, pieces: way, column: [] });
   }
-  markMainLine(runs, vertices);
+  markMainLine(runs);
   return { vertices, pieces, runs, rows: [], above: byEnd(pieces, "lower"), below: byEnd(pieces, "upper") };
 }
 
@@ -130,36 +140,21 @@ function byEnd(pieces: readonly Piece[], end: "upper" | "lower"): Map<Vertex, Pi
   return found;
 }
 
-/** A run is on the main line where it is the heaviest way onward from its start and the heaviest way to its end. */
-function markMainLine(runs: readonly Run[], vertices: readonly Vertex[]): void {
-  const forward = runs.filter((run) => !run.line.isBack);
-  const before = heaviest(forward, vertices, "from", "to");
-  const after = heaviest(forward, vertices, "to", "from");
-  for (const run of forward) {
-    const { from, to } = run.line;
-    if (before.best.get(to) === run && after.best.get(from) === run) for (const piece of run.pieces) piece.isMain = true;
+/** A run is on the main line where it is the longest way onward from its start and the longest way to its end. */
+function markMainLine(runs: readonly Run[]): void {
+  const forward = runs.filter(({ line }) => !line.isBack);
+  const onward = longestAt(forward, (line) => line.from, (line) => line.stepsAfter);
+  const before = longestAt(forward, (line) => line.to, (line) => line.stepsBefore);
+  for (const run of onward.values()) {
+    if (before.get(run.line.to) === run) for (const piece of run.pieces) piece.isMain = true;
   }
 }
 
-function heaviest(
-  runs: readonly Run[],
-  vertices: readonly Vertex[],
-  near: "from" | "to",
-  far: "from" | "to",
-): { best: Map<Vertex, Run> } {
-  const weight = new Float64Array(vertices.length);
-  const best = new Map<Vertex, Run>();
-  const direction = near === "from" ? 1 : -1;
-  const inOrder = [...runs].sort((a, b) => direction * (a.line[near].rank - b.line[near].rank));
-  // Of two ways of the same weight, the one of more boxes: both directions must choose the same.
-  const total = (vertex: Vertex): number => (weight[vertex.index] ?? 0) + vertex.weight + 1e-3;
-  for (const run of inOrder) {
-    const [start, end] = [run.line[near], run.line[far]];
-    const offered = total(start);
-    if (!best.has(end) || offered > weight[end.index]!) {
-      weight[end.index] = offered;
-      best.set(end, run);
-    }
+function longestAt(runs: readonly Run[], end: (line: Line) => Vertex, steps: (line: Line) => number): Map<Vertex, Run> {
+  const found = new Map<Vertex, Run>();
+  for (const run of runs) {
+    const known = found.get(end(run.line));
+    if (known === undefined || steps(run.line) > steps(known.line)) found.set(end(run.line), run);
   }
-  return { best };
+  return found;
 }

@@ -1,6 +1,7 @@
 /** Lay out the open groups of a pass, one group's inside at a time, from the inside out, with a cache. */
 import { layOutGroup, type LaidOut, type Wire } from "./grouplayout";
 import type { GroupLayout, LayoutGraph } from "./layoutgraph";
+import { countSteps, type Steps } from "./steps";
 
 /** Layouts are kept for as many groups and states as this; then the oldest go. */
 const MOST_KEPT = 20_000;
@@ -11,6 +12,7 @@ interface LocalWire {
   readonly from: number;
   readonly to: number;
   readonly edges: number[];
+  readonly isCondition: boolean;
 }
 
 export interface LayoutAnswer {
@@ -22,8 +24,12 @@ export interface LayoutAnswer {
   readonly fresh: readonly GroupLayout[];
 }
 
+/** The same with everything still to be filled in. */
+type Draft<Made> = { -readonly [Name in keyof Made]: Made[Name] extends readonly number[] ? number[] : Made[Name] };
+
 export class Layouter {
   private readonly wires: LocalWire[][];
+  private readonly steps: Steps;
   private readonly indexOf: ReadonlyMap<string, number>;
   private readonly cache = new Map<string, LaidOut>();
   private numMade = 0;
@@ -31,6 +37,7 @@ export class Layouter {
   constructor(private readonly graph: LayoutGraph) {
     this.indexOf = new Map(graph.nodes.map((node, index) => [node.key, index]));
     this.wires = localWires(graph);
+    this.steps = countSteps(graph);
   }
 
   /** Lay out with these groups open. `progress` hears how many ops have been placed. */
@@ -78,22 +85,32 @@ export class Layouter {
   }
 
   private layOutOne(group: number, inner: (child: number) => LaidOut | undefined): LaidOut {
-    const wires = new Map<string, Wire & { edges: number[]; sources: number[] }>();
-    for (const { source, from, to, edges } of this.wires[group]!) {
+    const wires = new Map<string, Draft<Wire>>();
+    for (const { source, from, to, edges, isCondition } of this.wires[group]!) {
       // What meets the same ports, or the same closed boxes, is one wire.
       const start = from < 0 ? `port ${source}` : (inner(from)?.outPorts.get(source) ?? "");
       const end = to < 0 ? `port ${source}` : (inner(to)?.inPorts.get(source) ?? "");
-      const name = `${from} ${start} > ${to} ${end}`;
-      const known = wires.get(name);
-      if (known === undefined) wires.set(name, { from, to, sources: [source], edges: [...edges] });
-      else {
-        // Not spread: there can be more than a call takes arguments.
-        for (const edge of edges) known.edges.push(edge);
-        known.sources.push(source);
+      const name = `${from} ${start} > ${to} ${end}${isCondition ? "?" : ""}`;
+      let wire = wires.get(name);
+      if (wire === undefined) {
+        wire = { from, to, sources: [], edges: [], stepsBefore: 0, stepsAfter: 0, isCondition };
+        wires.set(name, wire);
       }
+      wire.sources.push(source);
+      for (const edge of edges) wire.edges.push(edge);
+      if (!isCondition) this.addSteps(wire, source, edges);
     }
     this.numMade += 1;
     return layOutGroup(this.numMade, this.graph, group, [...wires.values()], inner);
+  }
+
+  private addSteps(wire: Draft<Wire>, source: number, edges: readonly number[]): void {
+    for (const edge of edges) {
+      // Where two ways are equally long, both ends must choose the same one.
+      const bonus = this.steps.longest.has(edge) ? 0.5 : 0;
+      wire.stepsBefore = Math.max(wire.stepsBefore, this.steps.before[source]! + bonus);
+      wire.stepsAfter = Math.max(wire.stepsAfter, this.steps.after[this.graph.edges[2 * edge + 1]!]! + bonus);
+    }
   }
 }
 
@@ -103,13 +120,14 @@ function localWires(graph: LayoutGraph): LocalWire[][] {
   const known = new Map<string, LocalWire>();
   const depth = depths(graph);
   const add = (group: number, source: number, from: number, to: number, edge: number): void => {
-    const name = `${group} ${source} ${from} ${to}`;
+    const isCondition = edge >= graph.firstCondition;
+    const name = `${group} ${source} ${from} ${to}${isCondition ? "?" : ""}`;
     const wire = known.get(name);
     if (wire !== undefined) {
       wire.edges.push(edge);
       return;
     }
-    const made = { source, from, to, edges: [edge] };
+    const made = { source, from, to, edges: [edge], isCondition };
     known.set(name, made);
     wires[group]!.push(made);
   };

@@ -115,7 +115,7 @@ class LayoutFlow {
     else if (anchor !== null && before !== null) {
       jumpTo(anchored(camera.peek(), before.boxes.get(anchor)!, next.boxes.get(anchor)!));
     }
-    this.showWanted();
+    this.showWanted(true);
   }
 
   private showFirst(): void {
@@ -152,11 +152,11 @@ class LayoutFlow {
     if (asked === null) return;
     this.wanted = asked.key;
     untracked(() => {
-      if (this.askedOpen === this.shownOpen && this.askedOpen === store.openGroups.value) this.showWanted();
+      if (this.askedOpen === this.shownOpen && this.askedOpen === store.openGroups.value) this.showWanted(false);
     });
   }
 
-  private showWanted(): void {
+  private showWanted(isNew: boolean): void {
     const [tree, all] = [store.hierarchy.peek(), scene.peek()];
     if (this.wanted === null || tree === null || all === null) return;
     const box = all.boxes.get(shownAs(tree, this.wanted, this.shownOpen));
@@ -164,7 +164,9 @@ class LayoutFlow {
     if (box === undefined) return;
     // Of an open group the head is what has to be seen.
     const target = box.isOpen ? { ...box, height: Math.min(box.height, viewSize.peek().height / 2) } : box;
-    glideTo(revealed(camera.peek(), target, viewSize.peek()));
+    const parent = box.isOpen ? null : (tree.nodes.get(box.key)?.parent ?? null);
+    const around = parent === null || parent === tree.root ? null : (all.boxes.get(parent) ?? null);
+    glideTo(revealed(camera.peek(), target, viewSize.peek(), around, isNew));
   }
 
   stop(): void {

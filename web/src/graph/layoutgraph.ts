@@ -1,5 +1,6 @@
 /** What the layout is given and what it gives back: plain data that travels to a worker and home again. */
-import type { Chip, GraphNode, Hierarchy } from "./model";
+import type { Chip, GraphEdge, GraphNode, Hierarchy } from "./model";
+import { wordsBetween } from "./passes";
 import { textWidth } from "./text";
 
 /** The sizes that the layout and the painter agree on, in pixels at 100 %. */
@@ -37,6 +38,12 @@ export interface LayoutGraph {
   readonly nodes: readonly LayoutNode[];
   /** Pairs of indices: from, to. */
   readonly edges: readonly number[];
+  /** From this edge on, they are conditions. */
+  readonly firstCondition: number;
+  /** For each edge which argument of its reader it is, -1 where that does not matter. */
+  readonly slots: readonly number[];
+  /** For each edge how wide the words at its head are. */
+  readonly words: readonly number[];
 }
 
 /** A box on screen: x and y in the frame of its group; `inner` is the layout of its inside when it is open. */
@@ -68,8 +75,17 @@ export interface PlacedWire {
   /** Whether it starts, ends at a box and not at a border. */
   readonly hasTail: boolean;
   readonly hasHead: boolean;
+  readonly isCondition: boolean;
   /** Where to write the shape, and on which side; null for nowhere. */
-  readonly label: { readonly x: number; readonly y: number; readonly side: "left" | "right" } | null;
+  readonly label: LabelPlace | null;
+  /** Where to write as which argument, when or why it arrives: beside its head, or beside its way up. */
+  readonly words: LabelPlace | null;
+}
+
+export interface LabelPlace {
+  readonly x: number;
+  readonly y: number;
+  readonly side: "left" | "right";
 }
 
 /** The inside of one open group, in its own frame. */
@@ -117,12 +133,26 @@ export function toLayoutGraph(hierarchy: Hierarchy, showBuffers: boolean): Layou
     };
   });
   const edges = hierarchy.edges.flatMap((edge) => [indexOf.get(edge.from)!, indexOf.get(edge.to)!]);
-  return { nodes, edges };
+  const numData = hierarchy.edges.findIndex((edge) => edge.kind === "condition");
+  return {
+    nodes,
+    edges,
+    firstCondition: numData < 0 ? hierarchy.edges.length : numData,
+    slots: hierarchy.edges.map((edge) => edge.slot),
+    words: hierarchy.edges.map((edge) => headWordsWidth(hierarchy, edge)),
+  };
+}
+
+/** As wide as they are while both ends are on screen themselves. */
+function headWordsWidth(hierarchy: Hierarchy, edge: GraphEdge): number {
+  const [from, to] = [hierarchy.nodes.get(edge.from)!, hierarchy.nodes.get(edge.to)!];
+  const words = edge.kind === "condition" ? edge.condition : wordsBetween(hierarchy, edge.uses, from, to);
+  return words === "" ? 0 : textWidth(words);
 }
 
 /** Room for chevron, title, class and figure in the head of an open group; very long names are cut. */
 function headWidth(node: GraphNode): number {
-  return Math.min(420, textWidth(node.title) * 1.06 + textWidth(node.subtitle) + 100);
+  return Math.min(420, textWidth(`${node.title}  ${node.times}`) * 1.06 + textWidth(node.subtitle) + 100);
 }
 
 function inTreeOrder(hierarchy: Hierarchy): string[] {

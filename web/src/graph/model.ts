@@ -10,6 +10,8 @@ export interface Chip {
   readonly text: string;
   /** The node that the chip stands for, null for parameters. */
   readonly key: string | null;
+  /** Whether the op beside it reads it; what only keeps a buffer up to date just stands there. */
+  readonly isRead: boolean;
 }
 
 export interface GraphNode {
@@ -26,7 +28,13 @@ export interface GraphNode {
   /** The innermost call around it, or the group's first own call; -1 for none. */
   readonly scope: number;
   readonly title: string;
+  /** What its box says: the title or, of an op without a module of its own, the label that every call finds it by. */
+  readonly label: string;
   readonly subtitle: string;
+  /** `× 6` where one box stands for several passes, else empty. */
+  readonly times: string;
+  /** What was done to its tensor: `in place`, `edited`. */
+  readonly marks: readonly string[];
   /** Class or function of a group or of a module with one op, else empty. */
   readonly className: string;
   readonly opKind: OpKind | "group";
@@ -46,30 +54,50 @@ export interface GraphNode {
   isFailed: boolean;
 }
 
-/** What one op node gives to another. */
+/** One tensor of one pass that an op was given. */
+export interface Use {
+  /** Indices of the op that made it and of the op that reads it. */
+  readonly from: number;
+  readonly to: number;
+  /** As what, where the order of the arguments matters; else empty. */
+  readonly name: string;
+}
+
+/** What one op node gives to another, or decides about it. */
 export interface GraphEdge {
+  /** A condition carries no tensor: it says which way was taken. */
+  readonly kind: "data" | "condition";
   readonly from: string;
   readonly to: string;
   /** As the reader was called: `0`, `mask`, or `0, 1` where it took the same tensor twice. */
   readonly argument: string;
-  /** Index of the op that made the tensor. */
+  /** Index of the op that made the tensor; of the first pass in the rolled form. */
   readonly op: number;
+  /** Of the first and the last pass where they differ: `4×4 … 10×4`. */
   readonly shape: string;
   readonly numBytes: number;
   /** Against the order of the ops: the feedback of a loop in the rolled form. */
   readonly isBack: boolean;
+  /** Each tensor that runs here; none of a condition. */
+  readonly uses: readonly Use[];
+  /** Which argument of its reader it is, from 0 on, where their order matters; else -1. */
+  readonly slot: number;
+  /** Of a condition: `if True`. */
+  readonly condition: string;
 }
 
 export interface Hierarchy {
   readonly form: Form;
+  readonly document: PassDocument;
   readonly root: string;
   readonly nodes: ReadonlyMap<string, GraphNode>;
   /** The node of each op, by its index. */
   readonly nodeOfOp: readonly string[];
   /** The node of each scope, by its index: a group, or the op that is all it holds. Null where it holds nothing. */
   readonly nodeOfScope: readonly (string | null)[];
+  /** Those that carry tensors, then the conditions. */
   readonly edges: readonly GraphEdge[];
-  /** Indices of the edges that leave and that reach an op node. */
+  /** Indices of the edges with tensors that leave and that reach an op node. */
   readonly leaving: ReadonlyMap<string, readonly number[]>;
   readonly reaching: ReadonlyMap<string, readonly number[]>;
   readonly numOps: number;

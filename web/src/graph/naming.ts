@@ -6,6 +6,12 @@ export function shapeText(shape: readonly number[]): string {
   return shape.length === 0 ? "scalar" : shape.join("×");
 }
 
+/** Of several passes, the shapes of the first and the last. */
+export function shapeRange(first: string, last: string): string {
+  const start = first.split(" … ")[0]!;
+  return start === last ? first : `${start} … ${last}`;
+}
+
 /** The full name of each call: its address or function, with its pass where it ran more than once. */
 export function callNames(document: PassDocument, withPasses: boolean): string[] {
   return document.scopes.map((scope) => {
@@ -20,19 +26,36 @@ export function opTitle(op: OpEntry): string {
   return op.name === "" ? op.label : op.name;
 }
 
-/** `Conv2d 3×3 s2` for a module with one op, `reshape · 4, 49, −1` for an op that is by itself. */
-export function opSubtitle(op: OpEntry, className: string, document: PassDocument, numPasses: number): string {
-  const times = numPasses > 1 ? ` · ${numPasses} passes` : "";
-  if (op.kind !== "op") return op.kind === "input" || op.kind === "output" ? shapeText(op.shape) : op.kind;
-  const brief = briefArguments(op, document);
-  if (className !== "") return joined([className, brief], " ") + times;
-  return joined([op.function, brief === "" ? op.arguments : brief], " · ") + times;
+/** Without its pass where one box stands for several. */
+export function opLabel(op: OpEntry, numPasses: number): string {
+  if (op.kind !== "op" && op.name !== "") return op.name;
+  return numPasses > 1 ? op.label.replace(/:\d+$/, "") : op.label;
 }
 
-/** `Sequential`, or `LSTMCell × 12` for a module whose calls were merged. The number of ops comes with the sums. */
-export function groupSubtitle(scope: ScopeEntry | undefined, className: string, numCalls: number): string {
-  const kind = scope?.address === null ? "function" : className;
-  return numCalls > 1 ? `${kind} × ${numCalls}` : kind;
+/** `× 6` of something that ran more than once. */
+export function timesText(count: number): string {
+  return count > 1 ? `× ${count}` : "";
+}
+
+/** What was done to the tensor of an op, in any of its passes. */
+export function marksOf(ops: readonly OpEntry[]): string[] {
+  const marks: string[] = [];
+  if (ops[0]?.is_inplace === true) marks.push("in place");
+  if (ops.some((op) => op.is_edited)) marks.push("edited");
+  return marks;
+}
+
+/** `Conv2d 3×3 s2` for a module with one op, `reshape · 4, 49, −1` for an op that is by itself. */
+export function opSubtitle(op: OpEntry, className: string, document: PassDocument): string {
+  if (op.kind !== "op") return op.kind === "input" || op.kind === "output" ? shapeText(op.shape) : op.kind;
+  const brief = briefArguments(op, document);
+  if (className !== "") return joined([className, brief], " ");
+  return joined([op.function, brief === "" ? op.arguments : brief], " · ");
+}
+
+/** `Sequential`. The number of ops comes with the sums. */
+export function groupSubtitle(scope: ScopeEntry | undefined, className: string): string {
+  return scope?.address === null ? "function" : className;
 }
 
 function joined(parts: readonly string[], by: string): string {

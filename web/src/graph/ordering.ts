@@ -34,7 +34,8 @@ function firstOrder(layers: Layers): Vertex[][] {
       if (seen[vertex.index] === 1) continue;
       seen[vertex.index] = 1;
       rows[vertex.rank]!.push(vertex);
-      const onward = [...(layers.below.get(vertex) ?? [])].sort((a, b) => Number(a.isMain) - Number(b.isMain));
+      // The last is met first.
+      const onward = [...(layers.below.get(vertex) ?? [])].reverse().sort((a, b) => Number(a.isMain) - Number(b.isMain));
       for (const piece of onward) waiting.push(piece.lower);
     }
   }
@@ -82,6 +83,7 @@ function meanPlace(pieces: readonly Piece[], place: Float64Array, isDown: boolea
 /** Between 0 and 1, from left to right, where on a box the piece is fixed. */
 function portShare(piece: Piece, isUpper: boolean): number {
   const vertex = isUpper ? piece.upper : piece.lower;
+  if (!isUpper && vertex.kind === "box") return piece.line.share ?? 0.5;
   if (vertex.kind !== "open") return 0.5;
   const offset = isUpper ? piece.line.leaves : (piece.line.reaches ?? vertex.center);
   return Math.min(1, Math.max(0, offset / vertex.width));

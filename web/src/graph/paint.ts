@@ -2,7 +2,7 @@
 import { paintBoxes, paintOutlines } from "./boxes";
 import { shownPart } from "./camera";
 import { paintChips, paintFarChips } from "./chips";
-import { paintFrames, paintLandmarks } from "./frames";
+import { paintFrames, paintHeaders, paintLandmarks } from "./frames";
 import { LEGIBLE, type Painting, type PaintState } from "./painting";
 import { TextFitter } from "./text";
 import { paintWires } from "./wires";
@@ -23,6 +23,7 @@ export function paint(context: CanvasRenderingContext2D, state: PaintState): voi
   if (camera.scale >= LEGIBLE.dots) paintDots(painting);
   paintFrames(painting, visible.frames);
   paintWires(painting, visible.wires);
+  if (!isFar) paintHeaders(painting, visible.frames);
   if (isFar) paintFarChips(painting, visible);
   else paintChips(painting, visible);
   paintBoxes(painting, visible.boxes);

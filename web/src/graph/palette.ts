@@ -14,6 +14,9 @@ export interface Palette {
   readonly accentWeak: string;
   readonly danger: string;
   readonly warn: string;
+  readonly condition: string;
+  readonly input: string;
+  readonly output: string;
   readonly up: string;
   readonly down: string;
   readonly steps: readonly string[];
@@ -38,6 +41,9 @@ export function readPalette(element: Element): Palette {
     accentWeak: read("--accent-weak"),
     danger: read("--danger"),
     warn: read("--warn"),
+    condition: read("--cat-2"),
+    input: read("--cat-3"),
+    output: read("--cat-8"),
     up: read("--up"),
     down: read("--down"),
     steps: Array.from({ length: 10 }, (_, step) => read(`--seq-${step}`)),

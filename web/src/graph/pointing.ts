@@ -3,7 +3,7 @@ import * as store from "../store";
 import { kept, panned, toPicture, zoomedAt, type Camera } from "./camera";
 import { SIZES } from "./layoutgraph";
 import { jumpTo } from "./motion";
-import { camera, scene, viewSize } from "./viewstate";
+import { camera, isPointerOver, scene, viewSize } from "./viewstate";
 
 /** A press that moves less than this is a click. */
 const SLACK = 4;
@@ -94,12 +94,14 @@ export class Pointing {
   };
 
   private hover(at: Point): void {
+    isPointerOver.value = true;
     const hit = this.hit(at);
     store.hovered.value = hit === null || hit.part === "inside" ? null : hit.key;
     this.canvas.style.cursor = store.hovered.value === null ? "" : "pointer";
   }
 
   private readonly leave = (): void => {
+    isPointerOver.value = false;
     store.hovered.value = null;
   };
 

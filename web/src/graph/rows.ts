@@ -54,12 +54,20 @@ function findBends(layers: Layers, found: Record<"turnBelow" | "turnAbove", Map<
     const { from, to, leaves, reaches } = run.line;
     const below = { fromX: from.x + leaves, toX: last.x + last.center, top: 0, bottom: 0 };
     const above = { fromX: first.x + first.center, toX: to.x + (reaches ?? to.center), top: 0, bottom: 0 };
-    found.turnBelow.set(run, below);
     found.turnAbove.set(run, above);
-    gaps[from.rank + 1]!.push(below);
+    if (!isCorner(run)) {
+      found.turnBelow.set(run, below);
+      gaps[from.rank + 1]!.push(below);
+    }
     gaps[to.rank]!.push(above);
   }
   return gaps;
+}
+
+/** What a box gives itself goes round its upper right corner, where the column beside it is at the right. */
+export function isCorner({ line, column }: Run): boolean {
+  const { from, to } = line;
+  return from === to && from.kind === "box" && column[0] !== undefined && column[0].x >= from.x + from.width;
 }
 
 /** Boxes that belong to a reader far down come down to it, as far as nothing stands in their way. */

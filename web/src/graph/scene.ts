@@ -14,6 +14,8 @@ export interface SceneBox extends Rect {
   readonly key: string;
   readonly isOpen: boolean;
   readonly depth: number;
+  /** Of an open group: where lines enter at its top, from its left. */
+  readonly entries: readonly number[];
 }
 
 /** What is to be drawn, at its place in the whole picture. */
@@ -40,6 +42,9 @@ export class Scene implements Rect {
   /** Every box of the picture, open groups included. */
   readonly boxes = new Map<string, SceneBox>();
 
+  /** Where the pass ended, if it raised. */
+  readonly failed: readonly SceneBox[];
+
   /** The tree that it was laid out from: while another is on its way, the old picture keeps its own. */
   constructor(
     readonly hierarchy: Hierarchy,
@@ -50,13 +55,16 @@ export class Scene implements Rect {
     this.width = layout.width;
     this.height = layout.height;
     this.walk(layout, 0, 0, 1);
+    this.failed = [...this.boxes.values()].filter((box) => !box.isOpen && hierarchy.nodes.get(box.key)!.isFailed);
   }
 
   private walk(layout: GroupLayout, x: number, y: number, depth: number): void {
     for (const box of layout.boxes) {
-      const placed = { ...box, x: x + box.x, y: y + box.y, isOpen: box.inner !== null, depth };
+      const inner = box.inner === null ? null : this.layouts.get(box.inner)!;
+      const entries = inner === null ? NO_ENTRIES : entriesOf(inner);
+      const placed = { ...box, x: x + box.x, y: y + box.y, isOpen: inner !== null, depth, entries };
       this.boxes.set(box.key, placed);
-      if (box.inner !== null) this.walk(this.layouts.get(box.inner)!, placed.x, placed.y, depth + 1);
+      if (inner !== null) this.walk(inner, placed.x, placed.y, depth + 1);
     }
   }
 
@@ -107,6 +115,14 @@ export class Scene implements Rect {
     if (node.chips.length === 0) return undefined;
     return chipPlaces(box, shownChips(node, showBuffers)).find((place) => contains(place, x, y))?.chip;
   }
+}
+
+const NO_ENTRIES: readonly number[] = [];
+
+/** Lines from outside start at the top border. */
+function entriesOf({ wires }: GroupLayout): number[] {
+  const places = wires.filter((wire) => !wire.hasTail && wire.path[1] === 0).map((wire) => wire.path[0]!);
+  return [...new Set(places)].sort((a, b) => a - b);
 }
 
 function contains(rect: Rect, x: number, y: number): boolean {

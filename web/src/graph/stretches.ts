@@ -3,6 +3,9 @@ import type { GraphNode } from "./model";
 
 export const MOST_CHILDREN = 400;
 
+/** Such a group is the call of no module. */
+const NO_CALL = { scopes: [], scope: -1, className: "", type: "", times: "", marks: [], chips: [] };
+
 /** More inputs or outputs of the model than this stand in a group of their own. */
 const MOST_ENDS = 5;
 
@@ -14,8 +17,8 @@ export function gatherEnds(nodes: Map<string, GraphNode>, root: string): void {
     if (ends.length <= MOST_ENDS) continue;
     const key = `${root}.${kind}s`;
     const first = nodes.get(ends[0]!)!;
-    const group = { ...model, key, parent: root, scopes: [], className: "", chips: [] };
-    nodes.set(key, { ...group, title: `${kind}s`, subtitle: "of the model", order: first.order, children: ends });
+    const group = { ...model, key, parent: root, ...NO_CALL };
+    nodes.set(key, { ...group, title: `${kind}s`, label: `${kind}s`, subtitle: "of the model", order: first.order, children: ends });
     for (const end of ends) nodes.get(end)!.parent = key;
     const rest = model.children.filter((child) => nodes.get(child)!.parent !== key);
     model.children = kind === "input" ? [key, ...rest] : [...rest, key];
@@ -42,16 +45,18 @@ function stretchesOf(node: GraphNode, level: number, nodes: Map<string, GraphNod
     const inside = children.slice(start, start + size);
     const key = `${node.key}.${level}.${start}`;
     const [first, last] = [nodes.get(inside[0]!)!, nodes.get(inside.at(-1)!)!];
+    const next = nodes.get(children[start + size] ?? "");
+    const title = next === undefined ? `ops from ${first.order + 1}` : `ops ${first.order + 1}–${next.order}`;
     nodes.set(key, {
       ...node,
       key,
       parent: node.key,
-      scopes: [],
-      title: `${first.title} … ${last.title}`,
-      subtitle: "stretch",
+      ...NO_CALL,
+      title,
+      label: title,
+      subtitle: `${first.label} … ${last.label}`,
       order: first.order,
       children: inside,
-      chips: [],
     });
     for (const child of inside) nodes.get(child)!.parent = key;
     keys.push(key);

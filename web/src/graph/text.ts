@@ -42,7 +42,7 @@ export class TextFitter {
     context.textBaseline = "middle";
   }
 
-  /** Returns the width that was used. */
+  /** Returns the width that was used. A ground keeps lines that run behind the text off it. */
   draw(
     context: CanvasRenderingContext2D,
     text: string,
@@ -52,12 +52,14 @@ export class TextFitter {
     colour: string,
     align: Align,
     isTitle = false,
+    ground: string | null = null,
   ): number {
     if (room < 8 || text === "") return 0;
     context.font = `${isTitle ? 500 : 400} 11px ${this.font}`;
     const fitted = this.fit(context, text, room, isTitle);
-    context.fillStyle = colour;
     context.textAlign = align;
+    if (ground !== null) rim(context, fitted.text, x, y, ground);
+    context.fillStyle = colour;
     context.fillText(fitted.text, x, y);
     return fitted.width;
   }
@@ -96,6 +98,16 @@ export class TextFitter {
     this.known.set(name, found);
     return found;
   }
+}
+
+/** Keeps lines off the letters. */
+function rim(context: CanvasRenderingContext2D, text: string, x: number, y: number, ground: string): void {
+  context.lineJoin = "round";
+  context.lineWidth = 5;
+  context.strokeStyle = ground;
+  context.strokeText(text, x, y);
+  // As it was, so that the next frame begins as this one did.
+  context.lineJoin = "miter";
 }
 
 function cut(context: CanvasRenderingContext2D, text: string, room: number): Fitted {

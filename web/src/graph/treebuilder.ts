@@ -1,9 +1,9 @@
 /** Build the tree of a pass: which ops and module calls are boxes, what is inside what, what is a chip. */
 import type { OpEntry, PassDocument } from "../wire";
-import { linkNodes } from "./edges";
 import { newNode, sumFigures } from "./figures";
+import { linkNodes } from "./linking";
 import type { Chip, Form, GraphNode, Hierarchy } from "./model";
-import { callNames, groupSubtitle, opSubtitle, opTitle, shapeText } from "./naming";
+import { callNames, groupSubtitle, marksOf, opLabel, opSubtitle, opTitle, shapeText, timesText } from "./naming";
 import { mergedScopes } from "./rolling";
 import { opRoles, type OpRole } from "./roles";
 import { gatherEnds, splitIntoStretches } from "./stretches";
@@ -46,6 +46,7 @@ export class TreeBuilder {
     const links = linkNodes(this.document, this.nodes, this.nodeOfOp);
     return {
       form: this.form,
+      document: this.document,
       root,
       nodes: this.nodes,
       nodeOfOp: this.nodeOfOp,
@@ -88,14 +89,15 @@ export class TreeBuilder {
     const node = this.group(0, this.document.model_name, scope?.name ?? this.document.model_name, null);
     this.nodes.set(node.key, node);
     this.nodeOfScope[0] = node.key;
-    node.children = this.childrenOf(0, node.key);
+    node.children = this.childrenOf(0, node.key, "");
     return node.key;
   }
 
-  private childrenOf(scope: number, parent: string): string[] {
-    const around = this.document.scopes[scope]?.address ?? "";
+  /** `around` is the address of the nearest module around the scope: a function has none of its own. */
+  private childrenOf(scope: number, parent: string, around: string): string[] {
+    const address = this.document.scopes[scope]?.address ?? around;
     return this.members[scope]!.map((member) =>
-      member >= 0 ? this.addOp(member, parent, []) : this.addScope(-1 - member, parent, around),
+      member >= 0 ? this.addOp(member, parent, []) : this.addScope(-1 - member, parent, address),
     );
   }
 
@@ -116,7 +118,7 @@ export class TreeBuilder {
     const node = this.group(scope, this.relativeName(scope, around), entry.name, parent);
     this.nodes.set(node.key, node);
     this.nodeOfScope[scope] = node.key;
-    node.children = this.childrenOf(scope, node.key);
+    node.children = this.childrenOf(scope, node.key, around);
     return node.key;
   }
 
@@ -138,8 +140,11 @@ export class TreeBuilder {
       scopes: calls,
       scope: calls.length === 0 ? -1 : scope,
       title,
+      label: title,
       className,
-      subtitle: groupSubtitle(this.document.scopes[scope], className, calls.length),
+      subtitle: groupSubtitle(this.document.scopes[scope], className),
+      times: timesText(calls.length),
+      marks: [],
       opKind: "group",
       type: className,
       order: first === undefined ? 0 : this.firstOp(first),
@@ -168,8 +173,11 @@ export class TreeBuilder {
       scopes: folded.flatMap((scope) => this.callsOfScope.get(scope) ?? []),
       scope: op.scope,
       title: inner === undefined ? opTitle(op) : this.relativeName(inner, around),
+      label: inner === undefined ? opLabel(op, ops.length) : this.relativeName(inner, around),
       className,
-      subtitle: opSubtitle(op, className, this.document, ops.length),
+      subtitle: opSubtitle(op, className, this.document),
+      times: timesText(ops.length),
+      marks: marksOf(ops.map((one) => this.document.ops[one]!)),
       opKind: op.kind,
       type: op.type,
       order: index,
@@ -185,21 +193,21 @@ export class TreeBuilder {
     for (const [index, op] of ops.entries()) {
       if (this.roles[index] !== "box") continue;
       for (const [parent] of op.parents) {
-        if (parent >= 0 && this.roles[parent] !== "box") this.addChip(parent, this.nodeOfOp[index]!);
+        if (parent >= 0 && this.roles[parent] !== "box") this.addChip(parent, this.nodeOfOp[index]!, true);
       }
     }
     for (const [index, role] of this.roles.entries()) {
-      if (role !== "box" && this.nodeOfOp[index] === "") this.addChip(index, this.nearestBox(index));
+      if (role !== "box" && this.nodeOfOp[index] === "") this.addChip(index, this.nearestBox(index), false);
     }
   }
 
-  private addChip(index: number, host: string): void {
+  private addChip(index: number, host: string, isRead: boolean): void {
     const op = this.document.ops[index]!;
     const box = this.nodes.get(host)!;
     const key = this.nodeOfOp[index] === "" ? `o${index}` : this.nodeOfOp[index]!;
     const text = chipText(op);
     if (!box.chips.some((chip) => chip.text === text || chip.key === key)) {
-      box.chips.push({ kind: this.roles[index] === "source" ? "source" : "buffer", text, key });
+      box.chips.push({ kind: this.roles[index] === "source" ? "source" : "buffer", text, key, isRead });
     }
     if (this.nodes.has(key)) return;
     this.nodeOfOp[index] = key;
@@ -214,8 +222,11 @@ export class TreeBuilder {
         scopes: [],
         scope: op.scope,
         title: text,
+        label: text,
         className: "",
-        subtitle: op.kind === "op" ? opSubtitle(op, "", this.document, 1) : op.kind,
+        subtitle: op.kind === "op" ? opSubtitle(op, "", this.document) : op.kind,
+        times: "",
+        marks: marksOf([op]),
         opKind: op.kind,
         type: op.type,
         order: index,
@@ -272,7 +283,7 @@ function paramChips(op: OpEntry, document: PassDocument): Chip[] {
   const shapes = op.params.map((param) => shapeText(document.params[param]?.shape ?? []));
   if (shapes.length === 0) return [];
   const rest = shapes.length > 2 ? ` +${shapes.length - 2}` : "";
-  return [{ kind: "param", text: shapes.slice(0, 2).join(" · ") + rest, key: null }];
+  return [{ kind: "param", text: shapes.slice(0, 2).join(" · ") + rest, key: null, isRead: true }];
 }
 
 function chipText(op: OpEntry): string {

@@ -2,7 +2,7 @@
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import * as store from "../store";
 import type { Camera, Size } from "./camera";
-import { lifted } from "./edges";
+import { lifted, shownAs } from "./edges";
 import { Highlight } from "./highlight";
 import { commonTypes, measureBy, scaleOf } from "./metrics";
 import type { Scene } from "./scene";
@@ -10,6 +10,9 @@ import type { Scene } from "./scene";
 export const camera = signal<Camera>({ x: 0, y: 0, scale: 1 });
 export const viewSize = signal<Size>({ width: 0, height: 0 });
 export const scene = signal<Scene | null>(null);
+
+/** Whether the pointer is over the drawing itself. */
+export const isPointerOver = signal(false);
 
 /** A layout that is being made: how many ops it will show, and how many of them are placed. */
 export interface LayoutWait {
@@ -61,6 +64,13 @@ export const highlight = computed(() => {
   if (tree === null) return null;
   const key = store.selected.value;
   return new Highlight(tree, key !== null && tree.nodes.has(key) ? key : null);
+});
+
+/** What was found, as the boxes on screen that hold it. */
+export const shownHits = computed(() => {
+  const [tree, open] = [shownTree.value, store.openGroups.value];
+  if (tree === null) return new Set<string>();
+  return new Set([...store.searchHits.value].map((key) => shownAs(tree, key, open)));
 });
 
 /** How many ops are inside closed groups. */

@@ -5,11 +5,13 @@ import type { Hierarchy } from "./model";
 import { LEGIBLE, type Painting } from "./painting";
 import type { Palette } from "./palette";
 import type { Visible } from "./scene";
+import { wireWords } from "./wirewords";
 
 const MARKS: readonly Mark[] = ["off", "plain", "down", "up", "selected"];
 const NUM_WIDTHS = 4;
 const LABEL_ROOM = 116;
 const HEAD = { length: 7, half: 3.5 } as const;
+const CONDITION_DASH = [5, 3];
 
 const COLOUR_OF: Record<Mark, (palette: Palette) => string> = {
   plain: (palette) => palette.text3,
@@ -31,26 +33,43 @@ class Batch {
   }
 }
 
-export function paintWires(painting: Painting, wires: PlacedWires): void {
-  const { state } = painting;
-  const batches = new Map<Mark, Batch>();
-  const isFar = state.camera.scale < LEGIBLE.corners;
-  for (const { wire, x, y } of wires) {
-    const mark = state.highlight.ofWire(wire);
-    let batch = batches.get(mark);
+class Batches {
+  private readonly made = new Map<Mark, Batch>();
+
+  of(mark: Mark): Batch {
+    let batch = this.made.get(mark);
     if (batch === undefined) {
       batch = new Batch();
-      batches.set(mark, batch);
+      this.made.set(mark, batch);
     }
+    return batch;
+  }
+
+  paint(mark: Mark, painter: (batch: Batch) => void): void {
+    const batch = this.made.get(mark);
+    if (batch !== undefined) painter(batch);
+  }
+}
+
+export function paintWires(painting: Painting, wires: PlacedWires): void {
+  const { state } = painting;
+  const [batches, conditions] = [new Batches(), new Batches()];
+  const isFar = state.camera.scale < LEGIBLE.corners;
+  for (const { wire, x, y } of wires) {
+    const isDead = state.isBackward && !wire.isCondition && !carriesGradient(wire, state.hierarchy);
+    const mark = isDead ? "off" : state.highlight.ofWire(wire);
+    const batch = (wire.isCondition ? conditions : batches).of(mark);
     trace(batch.line(isFar ? 0 : widthStep(wire, state.hierarchy)), wire.path, x, y, isFar);
-    const hasHead = state.isBackward ? wire.hasTail : wire.hasHead;
-    if (hasHead && !isFar) addHead(batch.heads, wire, x, y, state.isBackward);
+    // What was decided on the way forward has no way back.
+    if (!isFar && !isDead) addHead(batch.heads, wire, x, y, state.isBackward && !wire.isCondition);
   }
   for (const mark of MARKS) {
-    const batch = batches.get(mark);
-    if (batch !== undefined) paintBatch(painting, mark, batch);
+    batches.paint(mark, (batch) => paintBatch(painting, mark, batch));
+    conditions.paint(mark, (batch) => paintConditions(painting, mark, batch));
   }
-  if (state.camera.scale >= LEGIBLE.figures) paintLabels(painting, wires);
+  if (state.camera.scale < LEGIBLE.figures) return;
+  paintLabels(painting, wires);
+  paintHeadWords(painting, wires);
 }
 
 function paintBatch({ context, state: { camera, palette } }: Painting, mark: Mark, batch: Batch): void {
@@ -71,6 +90,27 @@ function paintBatch({ context, state: { camera, palette } }: Painting, mark: Mar
   context.fillStyle = colour;
   context.fill(batch.heads);
   context.globalAlpha = 1;
+}
+
+/** Dashed, in a colour of their own: no tensor runs here. */
+function paintConditions({ context, state: { camera, palette } }: Painting, mark: Mark, batch: Batch): void {
+  context.globalAlpha = mark === "off" ? 0.4 : 1;
+  context.strokeStyle = palette.condition;
+  context.fillStyle = palette.condition;
+  context.lineWidth = Math.max(mark === "selected" ? 2 : 1.4, Math.min(2.2, 0.7 / camera.scale));
+  context.setLineDash(CONDITION_DASH);
+  for (const path of batch.lines) if (path !== undefined) context.stroke(path);
+  context.setLineDash([]);
+  context.fill(batch.heads);
+  context.globalAlpha = 1;
+}
+
+/** Whether a gradient ran back along a line: past a `detach`, or into data, none did. */
+export function carriesGradient(wire: Pick<PlacedWire, "edges">, { edges, nodes }: Hierarchy): boolean {
+  return wire.edges.some((index) => {
+    const { from, to } = edges[index]!;
+    return nodes.get(from)!.hasGradient && nodes.get(to)!.hasGradient;
+  });
 }
 
 const widthSteps = new WeakMap<PlacedWire, number>();
@@ -102,7 +142,9 @@ function trace(path: Path2D, points: readonly number[], x: number, y: number, is
 }
 
 /** Lines meet boxes from straight above and leave them straight below, so that heads need no angle. */
-function addHead(path: Path2D, { path: points }: PlacedWire, x: number, y: number, isBackward: boolean): void {
+function addHead(path: Path2D, wire: PlacedWire, x: number, y: number, isBackward: boolean): void {
+  if (!(isBackward ? wire.hasTail : wire.hasHead)) return;
+  const { path: points } = wire;
   const [tipX, tipY] = isBackward ? [points[0]!, points[1]!] : [points.at(-2)!, points.at(-1)!];
   const base = isBackward ? tipY + HEAD.length : tipY - HEAD.length;
   path.moveTo(x + tipX, y + tipY);
@@ -117,6 +159,7 @@ function paintLabels({ context, state, fitter }: Painting, wires: PlacedWires): 
   const written = new Set<string>();
   for (const { wire, x, y } of wires) {
     const isSelected = highlight.ofWire(wire) === "selected";
+    if (wire.isCondition) continue;
     const label = wire.label ?? (isSelected && !highlight.isGroup ? labelOfSelected(wire) : null);
     if (label === null) continue;
     const name = `${x + label.x} ${y + label.y}`;
@@ -125,6 +168,23 @@ function paintLabels({ context, state, fitter }: Painting, wires: PlacedWires): 
     const [at, align] = label.side === "right" ? ([x + label.x + 8, "left"] as const) : ([x + label.x - 8, "right"] as const);
     const middle = y + label.y + (wire.label === null ? 9 : 12.5);
     fitter.draw(context, labelOf(wire, hierarchy), at, middle, LABEL_ROOM, isSelected ? palette.text : palette.text3, align, isSelected);
+  }
+}
+
+/** As which argument, in which passes, under which condition: beside the head, on a ground that hides lines. */
+function paintHeadWords({ context, state, fitter }: Painting, wires: PlacedWires): void {
+  const { palette, highlight } = state;
+  const words = wireWords(state.scene);
+  for (const { wire, x, y } of wires) {
+    const text = wire.words === null ? "" : words.of(wire);
+    if (wire.words === null || text === "") continue;
+    const [at, align] = wire.words.side === "right" ? ([5, "left"] as const) : ([-5, "right"] as const);
+    const [left, middle] = [x + wire.words.x + at, y + wire.words.y];
+    const mark = highlight.ofWire(wire);
+    const colour = wire.isCondition ? palette.condition : mark === "off" ? palette.text3 : palette.text2;
+    context.globalAlpha = mark === "off" ? 0.6 : 1;
+    fitter.draw(context, text, left, middle, LABEL_ROOM, colour, align, false, palette.background);
+    context.globalAlpha = 1;
   }
 }
 

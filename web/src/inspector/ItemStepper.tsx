@@ -1,32 +1,22 @@
 /** Which item of a batch: one index for each dimension before those of the picture. */
-import { useSignalEffect } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { formatCount } from "../format";
 import { Icon } from "../shell/Icon";
-import { itemStep } from "../shell/keys";
+import { onItemStep } from "../shell/keys";
 import { stepItem } from "../tensor/items";
 
 interface Props {
   shape: readonly number[];
   item: readonly number[];
   canMove: boolean;
-  onChange: (item: readonly number[]) => void;
+  /** Go so many items on. */
+  onStep: (by: number) => void;
 }
 
-export function ItemStepper({ shape, item, canMove, onChange }: Props) {
-  const move = (by: number): void => {
-    const next = stepItem(shape, item, by);
-    if (next !== null) onChange(next);
-  };
-  const latest = useRef(move);
-  latest.current = move;
-  const seen = useRef(itemStep.peek());
-  useSignalEffect(() => {
-    const asked = itemStep.value;
-    if (asked === seen.current) return;
-    seen.current = asked;
-    if (asked !== null && canMove) latest.current(asked.by);
-  });
+export function ItemStepper({ shape, item, canMove, onStep }: Props) {
+  const latest = useRef(onStep);
+  latest.current = onStep;
+  useEffect(() => (canMove ? onItemStep((by) => latest.current(by)) : undefined), [canMove]);
   const why = canMove ? undefined : "Other items are not in this file";
   const total = shape.reduce((product, size) => product * size, 1);
   return (
@@ -35,7 +25,7 @@ export function ItemStepper({ shape, item, canMove, onChange }: Props) {
         class="btn sm square"
         aria-label="Item before"
         disabled={!canMove || stepItem(shape, item, -1) === null}
-        onClick={() => move(-1)}
+        onClick={() => onStep(-1)}
       >
         <Icon name="left" />
       </button>
@@ -47,7 +37,7 @@ export function ItemStepper({ shape, item, canMove, onChange }: Props) {
         class="btn sm square"
         aria-label="Item after"
         disabled={!canMove || stepItem(shape, item, 1) === null}
-        onClick={() => move(1)}
+        onClick={() => onStep(1)}
       >
         <Icon name="right" />
       </button>

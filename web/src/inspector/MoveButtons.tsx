@@ -6,7 +6,7 @@ interface Props {
   reach: Reach;
   start: Start;
   size: Start;
-  onMove: (axis: AxisName, by: number) => boolean;
+  onMove: (axis: AxisName, by: number) => void;
 }
 
 interface Move {

@@ -1,29 +1,31 @@
 /** The grid itself: coloured cells, one of them active, moved through by the arrow keys. */
-import { useEffect, useRef } from "preact/hooks";
-import { decimalsFor, formatCell, formatExact } from "../format";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { formatExact, gridFormat } from "../format";
 import type { TensorValues } from "../source/source";
 import { stepClass, type Scale } from "../tensor/colour";
-import { indexOf, PAGE_COLUMNS } from "../tensor/window";
+import { indexOf } from "../tensor/window";
 
 interface Props {
   values: TensorValues;
   scale: Scale;
-  isStrip: boolean;
+  columns: number;
+  /** Has a text room in a cell? */
+  fits: (text: string) => boolean;
   active: number;
   onActive: (nth: number) => void;
   /** The arrow keys led out of the grid: by so many rows or columns. */
   onEdge: (rows: number, columns: number) => void;
 }
 
-export function NumberGrid({ values, scale, isStrip, active, onActive, onEdge }: Props) {
+export function NumberGrid({ values, scale, columns, fits, active, onActive, onEdge }: Props) {
   const table = useRef<HTMLTableElement>(null);
   const hadFocus = useRef(false);
   const { view } = values;
   const numbers = Array.from(values.values);
-  const columns = isStrip ? PAGE_COLUMNS : view.window.num_columns;
   const rows = Math.ceil(numbers.length / Math.max(1, columns));
-  const decimals = gridDecimals(numbers);
-  useEffect(() => {
+  const format = gridFormat(numbers, fits);
+  // The focus goes with the active cell, and never the other way: quick keys would make them chase each other.
+  useLayoutEffect(() => {
     if (hadFocus.current) table.current?.querySelector<HTMLElement>("[tabindex='0']")?.focus();
   }, [active]);
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -63,9 +65,8 @@ export function NumberGrid({ values, scale, isStrip, active, onActive, onEdge }:
                   title={`[${indexOf(view.shape, view.window, nth).join(", ")}]\n${exact}`}
                   data-exact={exact}
                   onClick={() => onActive(nth)}
-                  onFocus={() => onActive(nth)}
                 >
-                  {formatCell(value, decimals)}
+                  {format(value)}
                 </td>
               );
             })}
@@ -74,12 +75,4 @@ export function NumberGrid({ values, scale, isStrip, active, onActive, onEdge }:
       </tbody>
     </table>
   );
-}
-
-/** As many decimals for all as the largest needs; none where all are whole. */
-function gridDecimals(numbers: readonly number[]): number | null {
-  const finite = numbers.filter(Number.isFinite);
-  const limit = Math.max(0, ...finite.map(Math.abs));
-  if (finite.every(Number.isInteger) && limit < 1e6) return 0;
-  return decimalsFor(limit);
 }

@@ -15,56 +15,60 @@ import {
   windowText,
 } from "../tensor/window";
 import type { AxisName, Reach, Start } from "../tensor/window";
+import { columnsFor, roomFor } from "./cells";
 import { GoToIndex } from "./GoToIndex";
 import { MoveButtons } from "./MoveButtons";
 import { NumberGrid } from "./NumberGrid";
 import { Section } from "./Section";
 import type { Subject } from "./subjects";
+import { textWidth } from "./textWidth";
 import { useWindow } from "./useTensor";
+import { useWidth } from "./useWidth";
 
 interface Props {
   subject: Subject;
   base: TensorValues;
   scale: Scale;
   start: Start;
-  onMove: (start: Start) => void;
+  /** Move from where it is now, which may be further than what is on screen. */
+  onMove: (change: (now: Start) => Start) => void;
   canMove: boolean;
 }
 
 export function Numbers({ subject, base, scale, start, onMove, canMove }: Props) {
   const { shape, window } = base.view;
   const reach = canMove ? fullReach(shape, window.item) : reachOf(window);
-  const page = pageWindow(reach, start);
+  const [box, width] = useWidth<HTMLDivElement>(320);
+  const columns = columnsFor(width, textWidth);
+  const page = pageWindow(reach, start, columns);
   const shown = useWindow(subject, base, page);
   const [active, setActive] = useState(0);
-  const move = (axis: AxisName, by: number): boolean => {
-    const next = clampStart(reach, {
-      ...clampStart(reach, start),
-      [axis]: clampStart(reach, start)[axis] + by,
+  const move = (axis: AxisName, by: number): void =>
+    onMove((now) => {
+      const from = clampStart(reach, now, columns);
+      return clampStart(reach, { ...from, [axis]: from[axis] + by }, columns);
     });
-    if (next[axis] === clampStart(reach, start)[axis]) return false;
-    onMove(next);
-    return true;
-  };
   const values = shown.values;
   const at = Math.min(active, (values?.values.length ?? 1) - 1);
   const goTo = (index: readonly number[]): string =>
-    goToIndex(reach, shape, window.item, index, onMove, canMove);
+    goToIndex(reach, shape, window.item, index, (to) => onMove(() => to), canMove);
   return (
     <Section
       title="Numbers"
       remark={<span class="mono">{windowText(shape, values?.view.window ?? page)}</span>}
     >
+      <div ref={box} />
       {shown.missing !== null && <p class="note fs-1">{shown.missing}</p>}
       {values !== null && (
         <>
           <NumberGrid
             values={values}
             scale={scale}
-            isStrip={stripAxis(reach) !== null}
+            columns={stripAxis(reach) === null ? values.view.window.num_columns : columns}
+            fits={(text) => textWidth(text) <= roomFor(width, columns)}
             active={at}
             onActive={setActive}
-            onEdge={(rows, columns) => edge(reach, rows, columns, move)}
+            onEdge={(down, across) => edge(reach, down, across, columns, move)}
           />
           <p class="exact mono fs-1" aria-live="polite" data-testid="exact-value">
             [{indexOf(shape, values.view.window, at).join(", ")}] ={" "}
@@ -73,7 +77,12 @@ export function Numbers({ subject, base, scale, start, onMove, canMove }: Props)
         </>
       )}
       <div class="row number-tools">
-        <MoveButtons reach={reach} start={clampStart(reach, start)} size={pageSize(reach)} onMove={move} />
+        <MoveButtons
+          reach={reach}
+          start={clampStart(reach, start, columns)}
+          size={pageSize(reach, columns)}
+          onMove={move}
+        />
         <span class="grow" />
         {shape.length > 0 && <GoToIndex shape={shape} onGo={goTo} />}
       </div>
@@ -84,14 +93,15 @@ export function Numbers({ subject, base, scale, start, onMove, canMove }: Props)
 /** The arrow keys at the edge of the grid move the grid. */
 function edge(
   reach: Reach,
-  rows: number,
+  down: number,
+  across: number,
   columns: number,
-  move: (axis: AxisName, by: number) => boolean,
+  move: (axis: AxisName, by: number) => void,
 ): void {
   const strip = stripAxis(reach);
-  if (strip !== null) move(strip, rows === 0 ? columns : rows * 7);
-  else if (rows !== 0) move("rows", rows);
-  else move("columns", columns);
+  if (strip !== null) move(strip, down === 0 ? across : down * columns);
+  else if (down !== 0) move("rows", down);
+  else move("columns", across);
 }
 
 /** Move to an index that was typed; a sentence where that cannot be. */

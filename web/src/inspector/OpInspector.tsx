@@ -21,6 +21,7 @@ export function OpInspector({ node, document, hierarchy }: Props) {
   const [passAt, setPassAt] = useState(0);
   const index = node.ops[Math.min(passAt, node.ops.length - 1)] ?? 0;
   const op = document.ops[index];
+  const step = (by: number): void => setPassAt((now) => Math.max(0, Math.min(now + by, node.ops.length - 1)));
   if (op === undefined) return null;
   const title = placeOf(node, document);
   const what = op.kind === "op" ? op.function : op.kind;
@@ -31,7 +32,7 @@ export function OpInspector({ node, document, hierarchy }: Props) {
         {op.label !== title && ` · ${op.label}`}
       </Head>
       <div class="panel-body">
-        {node.ops.length > 1 && <PassChooser count={node.ops.length} at={passAt} onChoose={setPassAt} />}
+        {node.ops.length > 1 && <PassChooser count={node.ops.length} at={passAt} onStep={step} />}
         <TensorTabs key={`${store.passId.value ?? ""} ${index}`} document={document} index={index} />
         <SourceLines document={document} source={op.source} stack={op.stack} />
         <OpFacts document={document} hierarchy={hierarchy} node={node} index={index} />

@@ -5,18 +5,13 @@ import { Icon } from "../shell/Icon";
 interface Props {
   count: number;
   at: number;
-  onChoose: (at: number) => void;
+  onStep: (by: number) => void;
 }
 
-export function PassChooser({ count, at, onChoose }: Props) {
+export function PassChooser({ count, at, onStep }: Props) {
   return (
     <div class="pad-s row stepper" role="group" aria-label="Pass of this layer">
-      <button
-        class="btn sm square"
-        aria-label="Pass before"
-        disabled={at === 0}
-        onClick={() => onChoose(at - 1)}
-      >
+      <button class="btn sm square" aria-label="Pass before" disabled={at === 0} onClick={() => onStep(-1)}>
         <Icon name="left" />
       </button>
       <span class="fs-2">
@@ -26,7 +21,7 @@ export function PassChooser({ count, at, onChoose }: Props) {
         class="btn sm square"
         aria-label="Pass after"
         disabled={at === count - 1}
-        onClick={() => onChoose(at + 1)}
+        onClick={() => onStep(1)}
       >
         <Icon name="right" />
       </button>

@@ -1,6 +1,6 @@
 /** The pass as a whole: how it ended, what there is to note, and its facts. */
-import { formatBytes, formatCount, formatLarge, formatSeconds, groupDigits } from "../format";
-import { backwardSeconds } from "../modules/PassReadout";
+import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds } from "../format";
+import { backwardSeconds, numCalls } from "../modules/PassReadout";
 import * as store from "../store";
 import type { PassDocument } from "../wire";
 import { Facts } from "./Facts";
@@ -12,12 +12,13 @@ import { Section } from "./Section";
 
 export function PassInspector({ document }: { document: PassDocument }) {
   const notes = [...document.notes, ...store.pageNotes.value];
+  const numModuleCalls = document.scopes.filter((scope) => scope.address !== null).length;
   const ends = (kind: "input" | "output"): number[] =>
     document.ops.flatMap((op, index) => (op.kind === kind ? [index] : []));
   return (
     <>
       <Head title={document.model_name}>
-        pass · {formatCount(document.ops.length)} ops · {formatCount(document.scopes.length)} calls
+        pass · {formatNumberOf(numCalls(document), "op")} · {formatNumberOf(numModuleCalls, "module call")}
       </Head>
       <div class="panel-body">
         {document.error !== "" && <RaisedNotice document={document} />}
@@ -40,6 +41,7 @@ export function PassInspector({ document }: { document: PassDocument }) {
         <Section title="Pass">
           <Facts
             facts={[
+              ["tensors, with inputs, outputs, buffers", formatCount(document.ops.length)],
               ["parameters", formatLarge(document.num_params)],
               ["their memory", formatBytes(document.param_bytes)],
               [
@@ -52,7 +54,7 @@ export function PassInspector({ document }: { document: PassDocument }) {
               ],
               document.num_backward_passes > 0 && ["backward time", formatSeconds(backwardSeconds(document))],
               ["memory of outputs", formatBytes(document.num_bytes)],
-              ["random seed", groupDigits(store.seed.value)],
+              ["random seed", store.seed.value],
             ]}
           />
         </Section>

@@ -38,6 +38,7 @@ export function Picture({ subject, base, scale, isAuto, onScale, tile, onChoose,
   const values = shown.values ?? base;
   const lastTile = canMove ? gridOf(shape).tiles : whole.first_tile + whole.num_tiles;
   const numPages = Math.ceil(lastTile / perPage);
+  const turn = (by: number): void => setPage((now) => Math.max(0, Math.min(now + by, numPages - 1)));
   const [hover, setHover] = useState<number | null>(null);
   const remark = hover === null ? describe(shape, values.view.window) : valueText(values, hover);
   const choose = (nth: number): void => {
@@ -50,7 +51,7 @@ export function Picture({ subject, base, scale, isAuto, onScale, tile, onChoose,
       {base.view.note !== "" && <p class="note fs-1">{base.view.note}</p>}
       <PictureCanvas values={values} scale={scale} tile={tile} onHover={setHover} onChoose={choose} />
       {shown.missing !== null && <p class="note fs-1">{shown.missing}</p>}
-      {numPages > 1 && <Pager page={page} numPages={numPages} onTurn={setPage} isPending={shown.isPending} />}
+      {numPages > 1 && <Pager page={page} numPages={numPages} onTurn={turn} isPending={shown.isPending} />}
       {base.view.min !== null && <ColourScale scale={scale} isAuto={isAuto} onChange={onScale} />}
     </Section>
   );
@@ -165,7 +166,7 @@ function summary({ view }: TensorValues, model: PictureModel, chosen: number): s
 interface PagerProps {
   page: number;
   numPages: number;
-  onTurn: (page: number) => void;
+  onTurn: (by: number) => void;
   isPending: boolean;
 }
 
@@ -176,7 +177,7 @@ function Pager({ page, numPages, onTurn, isPending }: PagerProps) {
         class="btn sm square"
         aria-label="Tiles before"
         disabled={page === 0}
-        onClick={() => onTurn(page - 1)}
+        onClick={() => onTurn(-1)}
       >
         <Icon name="left" />
       </button>
@@ -187,7 +188,7 @@ function Pager({ page, numPages, onTurn, isPending }: PagerProps) {
         class="btn sm square"
         aria-label="Tiles after"
         disabled={page === numPages - 1}
-        onClick={() => onTurn(page + 1)}
+        onClick={() => onTurn(1)}
       >
         <Icon name="right" />
       </button>

@@ -4,6 +4,7 @@ import { Blank } from "../shell/Blank";
 import type { TensorAnswer, TensorValues } from "../source/source";
 import * as store from "../store";
 import { autoScale, type Scale } from "../tensor/colour";
+import { stepItem } from "../tensor/items";
 import { gridOf, type Start } from "../tensor/window";
 import type { PassDocument, TensorView } from "../wire";
 import { Histogram } from "./Histogram";
@@ -54,10 +55,12 @@ function TensorParts({ subject, first }: { subject: Subject; first: TensorValues
   const scale = fixed ?? autoScale(view);
   const canMove = store.source.value?.canMove ?? false;
   const itemShape = gridOf(view.shape).itemShape;
+  // From the newest item, not the one on screen: quick steps are all taken.
+  const step = (by: number): void => setItem((now) => stepItem(itemShape, now, by) ?? now);
   const hasItems = first.values.length > 0 && itemShape.some((size) => size > 1);
   return (
     <>
-      {hasItems && <ItemStepper shape={itemShape} item={item} canMove={canMove} onChange={setItem} />}
+      {hasItems && <ItemStepper shape={itemShape} item={item} canMove={canMove} onStep={step} />}
       {base === null ? (
         <TensorSkeleton />
       ) : "missing" in base ? (

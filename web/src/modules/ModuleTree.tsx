@@ -1,11 +1,14 @@
 /** The tree of modules and the ops in them. It opens and closes with the graph and follows the selection. */
 import { useMemo, useState } from "preact/hooks";
 import { formatShape } from "../format";
-import type { Hierarchy } from "../graph/model";
+import type { GraphNode, Hierarchy } from "../graph/model";
 import { Icon } from "../shell/Icon";
 import * as store from "../store";
 import { parentRow, rowOf, treeRows, type TreeRow } from "./treerows";
 import { VirtualList } from "./VirtualList";
+
+/** Deeper levels stand no further in: their names would leave the panel. */
+const MAX_INDENT = 9;
 
 export function ModuleTree({ hierarchy }: { hierarchy: Hierarchy }) {
   const openGroups = store.openGroups.value;
@@ -87,7 +90,7 @@ function TreeItem({ row, at, isRoot, isSelected, isCursor }: ItemProps) {
       aria-expanded={isGroup ? isOpen : undefined}
       aria-selected={isSelected}
       class={isCursor ? "tree-row cursor" : "tree-row"}
-      style={{ "--d": level }}
+      style={{ "--d": Math.min(level, MAX_INDENT) }}
       onClick={() => store.goTo(node.key)}
       onDblClick={isGroup && !isRoot ? onToggle : undefined}
       onMouseEnter={() => (store.hovered.value = node.key)}
@@ -110,6 +113,13 @@ function TreeItem({ row, at, isRoot, isSelected, isCursor }: ItemProps) {
 /** The class of a module, the function of an op or, where that is its name already, the shape it makes. */
 function describe({ node }: TreeRow): string {
   if (node.className !== "") return node.className;
-  const op = store.document.value?.ops[node.ops[0] ?? -1];
-  return node.type === node.title && op !== undefined ? formatShape(op.shape) : node.type;
+  return node.type === node.title ? shapesOf(node) : node.type;
+}
+
+/** In the rolled form the passes of an op may differ: `4×4 … 10×4`. */
+function shapesOf(node: GraphNode): string {
+  const ops = store.document.value?.ops;
+  const shapes = node.ops.map((index) => formatShape(ops?.[index]?.shape ?? []));
+  const [first, last] = [shapes[0] ?? "", shapes.at(-1) ?? ""];
+  return shapes.every((shape) => shape === first) ? first : `${first} … ${last}`;
 }

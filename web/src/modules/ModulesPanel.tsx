@@ -5,7 +5,7 @@ import { panels, setPanel } from "../shell/panels";
 import * as store from "../store";
 import { query } from "./finding";
 import { ModuleTree } from "./ModuleTree";
-import { PassReadout } from "./PassReadout";
+import { numCalls, PassReadout } from "./PassReadout";
 import { SearchField } from "./SearchField";
 import { SearchHits } from "./SearchHits";
 import { TreeSkeleton } from "./TreeSkeleton";
@@ -19,7 +19,7 @@ export function ModulesPanel() {
       <div class="panel-head">
         <h2>Modules</h2>
         <span class="grow" />
-        {document !== null && <span class="muted fs-1">{formatNumberOf(document.ops.length, "op")}</span>}
+        {document !== null && <span class="muted fs-1">{formatNumberOf(numCalls(document), "op")}</span>}
         {panels.value.width !== "wide" && (
           <button class="btn quiet square" aria-label="Hide modules" onClick={() => setPanel("left", false)}>
             <Icon name="close" />

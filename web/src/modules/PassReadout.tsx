@@ -27,3 +27,8 @@ export function PassReadout({ document }: { document: PassDocument }) {
 export function backwardSeconds(document: PassDocument): number {
   return document.ops.reduce((sum, op) => sum + (op.backward_seconds ?? 0), 0);
 }
+
+/** Ops without inputs, outputs, buffers and other sources: what really ran. */
+export function numCalls(document: PassDocument): number {
+  return document.ops.filter((op) => op.kind === "op").length;
+}

@@ -58,10 +58,12 @@ function Hit({ hierarchy, hit, at, isCurrent }: HitProps) {
   const document = store.document.value;
   const node = hierarchy.nodes.get(hit);
   if (node === undefined || document === null) return null;
+  const [place, what] = [placeOf(node, document), node.className === "" ? node.type : node.className];
   return (
     <div
       id={`hit-${at}`}
       role="option"
+      aria-label={`${place}, ${what}`}
       aria-selected={isCurrent}
       class="tree-row"
       onClick={() => goToHit(at)}
@@ -70,9 +72,9 @@ function Hit({ hierarchy, hit, at, isCurrent }: HitProps) {
       data-key={hit}
     >
       <span class="mono clip hit-name">
-        <Marked text={placeOf(node, document)} />
+        <Marked text={place} />
       </span>
-      <span class="type clip">{node.className === "" ? node.type : node.className}</span>
+      <span class="type clip">{what}</span>
     </div>
   );
 }

@@ -24,18 +24,3 @@ export function markWords(text: string, query: string): Part[] {
   }
   return parts;
 }
-
-const TAIL = 14;
-
-/** Cut off the last letters, which tell addresses apart: they stay when there is no room for all. */
-export function splitTail(parts: readonly Part[], length = TAIL): [head: Part[], tail: Part[]] {
-  const total = parts.reduce((sum, { text }) => sum + text.length, 0);
-  let left = Math.max(0, total - length);
-  const [head, tail]: [Part[], Part[]] = [[], []];
-  for (const { text, isMarked } of parts) {
-    if (left > 0) head.push({ text: text.slice(0, left), isMarked });
-    if (text.length > left) tail.push({ text: text.slice(left), isMarked });
-    left = Math.max(0, left - text.length);
-  }
-  return [head, tail];
-}

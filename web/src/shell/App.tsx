@@ -5,6 +5,7 @@ import { ModulesPanel } from "../modules/ModulesPanel";
 import * as store from "../store";
 import { ConnectionToast } from "./ConnectionToast";
 import { KeysDialog } from "./KeysDialog";
+import { searchField } from "./keys";
 import { panels, panelWidth, setPanel, type Side } from "./panels";
 import { Rail } from "./Rail";
 import { Resizer } from "./Resizer";
@@ -43,10 +44,11 @@ function PanelPlace({ side }: { side: Side }) {
   );
 }
 
-/** On a narrow page the inspector is a sheet: it comes when something is selected. */
+/** On a narrow page the inspector is a sheet: it comes when something is selected, but not over a search. */
 function useSelectionOpensSheet(): void {
   useSignalEffect(() => {
     const key = store.selected.value;
-    if (key !== null && panels.peek().width === "narrow") setPanel("right", true);
+    const isSearching = window.document.activeElement === searchField.current && searchField.current !== null;
+    if (key !== null && panels.peek().width === "narrow" && !isSearching) setPanel("right", true);
   });
 }

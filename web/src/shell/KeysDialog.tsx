@@ -1,12 +1,12 @@
 /** All keys, in a window of their own. */
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "./Icon";
 import { KEY_TABLE, keysShown } from "./keys";
 
 export function KeysDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const isShown = keysShown.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isShown) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isShown]);

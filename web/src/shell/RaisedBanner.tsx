@@ -12,17 +12,19 @@ export function RaisedBanner() {
   const last = document.ops.length - 1;
   const key = store.hierarchy.value?.nodeOfOp[last];
   return (
-    <div class="float raised-banner" role="alert">
+    <div class="float raised-banner" role="status">
       <Icon name="warning" />
       <div class="grow">
-        <b>{last < 0 ? "Pass ended before its first op" : `Pass ended at op ${formatCount(last + 1)}`}</b>
-        <span class="clip" title={document.error}>
-          {document.error}
-        </span>
+        <b>
+          {last < 0
+            ? "The model raised before its first op"
+            : `The model raised after op ${formatCount(last + 1)}`}
+        </b>
+        <span class="raised-text">{document.error}</span>
       </div>
       {key !== undefined && (
         <button class="btn sm" onClick={() => store.goTo(key)}>
-          Go to op {formatCount(last + 1)}
+          Go to op {formatCount(last + 1)}, the last that ran
         </button>
       )}
       <button class="btn quiet square" aria-label="Dismiss" onClick={() => setDismissed(document)}>

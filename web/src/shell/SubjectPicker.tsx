@@ -1,6 +1,6 @@
 /** Which pass is shown; a list to choose from where there are several. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { openPass } from "../session";
 import type { PassListing } from "../source/source";
 import * as store from "../store";
@@ -65,7 +65,8 @@ function PassList({ passes, onChoose, onClose }: ListProps) {
   const current = passes.findIndex((pass) => pass.id === store.passId.value);
   const [active, setActive] = useState(Math.max(0, current));
   const list = useRef<HTMLUListElement>(null);
-  useEffect(() => list.current?.focus(), []);
+  // At once: the next key is for the list.
+  useLayoutEffect(() => list.current?.focus(), []);
   const onKeyDown = (event: KeyboardEvent): void => {
     const steps: Record<string, number> = {
       ArrowDown: active + 1,

@@ -12,8 +12,18 @@ export const searchField: { current: HTMLInputElement | null } = { current: null
 /** Was the search field asked for before it was there? It then takes the focus when it comes. */
 let isSearchAsked = false;
 
-/** Asked for the item before (−1) or after (+1); the inspector takes it up. */
-export const itemStep = signal<{ readonly by: number } | null>(null);
+/** Who wants to know of a step to the item before (−1) or after (+1). No signal: every single step counts. */
+const itemSteppers = new Set<(by: number) => void>();
+
+/** Listen for steps through the items; call what it returns to stop. */
+export function onItemStep(step: (by: number) => void): () => void {
+  itemSteppers.add(step);
+  return () => itemSteppers.delete(step);
+}
+
+function stepItems(by: number): void {
+  for (const step of itemSteppers) step(by);
+}
 
 export interface KeyRow {
   readonly keys: readonly string[];
@@ -57,8 +67,8 @@ export const KEY_TABLE: readonly { readonly title: string; readonly rows: readon
 const ACTIONS: Record<string, () => void> = {
   "/": askForSearch,
   "?": () => (keysShown.value = !keysShown.value),
-  "[": () => (itemStep.value = { by: -1 }),
-  "]": () => (itemStep.value = { by: 1 }),
+  "[": () => stepItems(-1),
+  "]": () => stepItems(1),
   e: toggleSelected,
   Escape: clear,
 };
@@ -98,10 +108,16 @@ export function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
 }
 
+/** Is it a shortcut of the browser? On many keyboards brackets take Alt or AltGr: those are still brackets. */
+function isBrowserShortcut(event: KeyboardEvent): boolean {
+  if (event.getModifierState("AltGraph")) return false;
+  if (event.ctrlKey || event.metaKey) return true;
+  return event.altKey && !["[", "]", "/", "?"].includes(event.key);
+}
+
 export function startKeys(): void {
   addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
-      return;
+    if (event.defaultPrevented || isBrowserShortcut(event) || isTyping(event.target)) return;
     const action = ACTIONS[event.key];
     if (action !== undefined) {
       event.preventDefault();

@@ -82,6 +82,7 @@ export function stripAxis(reach: Reach): AxisName | null {
 }
 
 export const PAGE_ROWS = 5;
+/** Where there is room for them. */
 export const PAGE_COLUMNS = 7;
 
 /** Where a page of numbers starts, counted along the axes of the reach. */
@@ -92,24 +93,24 @@ export interface Start {
 }
 
 /** How many values a page takes along each axis. */
-export function pageSize(reach: Reach): Start {
+export function pageSize(reach: Reach, columns = PAGE_COLUMNS): Start {
   const strip = stripAxis(reach);
-  if (strip !== null) return { tiles: 1, rows: 1, columns: 1, [strip]: PAGE_ROWS * PAGE_COLUMNS };
-  return { tiles: 1, rows: PAGE_ROWS, columns: PAGE_COLUMNS };
+  if (strip !== null) return { tiles: 1, rows: 1, columns: 1, [strip]: PAGE_ROWS * columns };
+  return { tiles: 1, rows: PAGE_ROWS, columns };
 }
 
 /** The start nearest to the one wanted at which the page is full, where the tensor can fill one. */
-export function clampStart(reach: Reach, start: Start): Start {
-  const size = pageSize(reach);
+export function clampStart(reach: Reach, start: Start, columns = PAGE_COLUMNS): Start {
+  const size = pageSize(reach, columns);
   const clamp = (name: AxisName): number =>
     Math.max(0, Math.min(Math.trunc(start[name]) || 0, reach[name].count - size[name]));
   return { tiles: clamp("tiles"), rows: clamp("rows"), columns: clamp("columns") };
 }
 
 /** The window of a page of numbers. */
-export function pageWindow(reach: Reach, start: Start): Window {
-  const from = clampStart(reach, start);
-  const size = pageSize(reach);
+export function pageWindow(reach: Reach, start: Start, columns = PAGE_COLUMNS): Window {
+  const from = clampStart(reach, start, columns);
+  const size = pageSize(reach, columns);
   const part = (name: AxisName): Axis => {
     const { first, step, count } = reach[name];
     return { first: first + from[name] * step, step, count: Math.min(size[name], count - from[name]) };

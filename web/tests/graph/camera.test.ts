@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { anchored, between, eased, firstView, fitted, kept, panned, revealed, shownPart, toPicture, toScreen, zoomedAt } from "../../src/graph/camera";
+import { anchored, between, eased, firstView, fitted, kept, panned, revealed, shownPart, toPicture, toScreen, zoomedAt, type Camera } from "../../src/graph/camera";
 
 const view = { width: 800, height: 600 };
 const camera = { x: 100, y: -50, scale: 0.8 };
@@ -52,7 +52,7 @@ describe("the camera", () => {
   });
 
   test("revealing moves no more than it takes", () => {
-    const near = { x: 200, y: 100, width: 184, height: 34 };
+    const near = { x: 400, y: 100, width: 184, height: 34 };
     expect(revealed(camera, near, view)).toEqual(camera);
     const far = revealed(camera, { ...near, x: 5000 }, view);
     const shown = shownPart(far, view);
@@ -81,5 +81,28 @@ describe("the camera", () => {
       const at = between(camera, to, view, eased(share));
       expect([at.x, at.y, at.scale]).toEqual([wanted.x, wanted.y, wanted.scale].map((value) => expect.closeTo(value) as number));
     }
+  });
+});
+
+describe("what is revealed", () => {
+  const view = { width: 1000, height: 800 };
+  const box = { x: 0, y: 0, width: 184, height: 34 };
+  const at = (left: number, top: number): Camera => ({ x: -left, y: -top, scale: 1 });
+
+  test("stands clear of what floats in the corners", () => {
+    const onScreen = (left: number, top: number): { x: number; y: number } => toScreen(revealed(at(left, top), box, view), 0, 0);
+    expect(onScreen(400, 700)).toEqual({ x: 400, y: 700 });
+    expect(onScreen(740, 700).y + box.height).toBeLessThanOrEqual(800 - 176 - 20);
+    expect(onScreen(80, 720).y + box.height).toBeLessThanOrEqual(800 - 90);
+    expect(onScreen(80, 70).y).toBeGreaterThanOrEqual(130);
+  });
+
+  test("brings the module around it to the middle where that was cut off or is new", () => {
+    const around = { x: -100, y: -100, width: 600, height: 300 };
+    const middle = (camera: Camera): number => toScreen(camera, around.x + around.width / 2, 0).x;
+    expect(middle(revealed(at(700, 300), box, view, around))).toBe(500);
+    expect(middle(revealed(at(150, 300), box, view, around))).toBe(350);
+    expect(middle(revealed(at(150, 300), box, view, around, true))).toBe(500);
+    expect(revealed(at(400, 300), box, view, { ...around, width: 2000 })).toEqual(at(400, 300));
   });
 });

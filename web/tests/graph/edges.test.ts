@@ -43,6 +43,23 @@ describe("edges between ops", () => {
   });
 });
 
+test("what only keeps a buffer up to date reaches nothing", () => {
+  const tree = buildHierarchy(
+    pass([{ type: "buffer", kind: "buffer", name: "count" }, { type: "add", reads: [0] }, { type: "relu" }, { type: "mul", reads: [2] }]),
+    "unrolled",
+  );
+  expect(tree.nodes.get("o1")!.host).toBe("o2");
+  for (const key of ["o0", "o1"]) expect(new Highlight(tree, key)).toMatchObject({ up: new Set(), down: new Set() });
+});
+
+test("rolled, an edge whose tensor grows says from what to what", () => {
+  const ops = [1, 2, 3].map((run) => ({
+    type: "cat", layer: 1, pass_num: run, num_passes: 3, shape: [2 * run, 4], reads: run === 1 ? [] : [run - 2],
+  }));
+  const tree = buildHierarchy(pass([...ops, { type: "output", kind: "output", layer: 2, reads: [2] }]), "rolled");
+  expect(tree.edges.map((edge) => edge.shape)).toEqual(["2×4 … 4×4", "6×4"]);
+});
+
 describe("edges between the boxes on screen", () => {
   test("closed groups take over the edges of what is in them, and keep those inside to themselves", () => {
     const tree = buildHierarchy(residual(), "unrolled");

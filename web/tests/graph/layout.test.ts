@@ -74,9 +74,20 @@ function wireFaults(wire: PlacedWire, layout: GroupLayout): string[] {
 }
 
 describe("a layout", () => {
-  test("of nested modules has no overlaps, and lines run through no box", () => {
-    for (let seed = 0; seed < 40; seed += 1) {
-      expect(faults(layOut(tangle(seed, 30 + seed * 2), "unrolled", 1 + (seed % 6)))).toEqual([]);
+  test("of nested modules has no overlaps, and lines run through no box", { timeout: 60_000 }, () => {
+    for (let seed = 0; seed < 24; seed += 1) {
+      expect(faults(layOut(tangle(seed, 30 + seed * 3), "unrolled", 1 + (seed % 6)))).toEqual([]);
+    }
+  });
+
+  test("writes no label over another", () => {
+    for (let seed = 0; seed < 12; seed += 1) {
+      for (const { wires } of layOut(tangle(seed, 60)).layouts.values()) {
+        const rects = wires.flatMap(({ label }) =>
+          label === null ? [] : [{ x: label.side === "right" ? label.x : label.x - 80, y: label.y, width: 80, height: 16 }],
+        );
+        expect(rects.filter((rect, at) => rects.slice(at + 1).some((other) => overlap(rect, other)))).toEqual([]);
+      }
     }
   });
 
@@ -128,7 +139,22 @@ describe("a layout", () => {
     expect(middle("o3")).toBeGreaterThan(middle("o0") + 100);
   });
 
-  test("joins the pieces of a line at the borders that it crosses", () => {
+  test("keeps the longest way straight through a module whose outputs go different ways", () => {
+    // x -> split into three in a module; the last goes the longest way, and all meet again.
+    const ops: OpPart[] = [
+      { type: "input", kind: "input" },
+      ...[0, 1, 2].map((): OpPart => ({ type: "split", scope: 1, reads: [0] })),
+      { type: "view", reads: [3] },
+      { type: "cat", reads: [4] },
+      { type: "attention", reads: [1, 2, 5] },
+      { type: "output", kind: "output", reads: [6] },
+    ];
+    const { scene } = layOut(pass(ops, [{ name: "split" }]));
+    const middle = (key: string): number => scene.boxes.get(key)!.x + scene.boxes.get(key)!.width / 2;
+    for (const key of ["o3", "o4", "o5", "o6", "o7"]) expect(middle(key)).toBeCloseTo(middle("o0"));
+  });
+
+  test("joins the pieces of a line at the borders that it crosses", { timeout: 60_000 }, () => {
     for (let seed = 0; seed < 12; seed += 1) {
       const laid = layOut(tangle(seed, 50));
       for (const [index] of laid.tree.edges.entries()) expectJoined(laid, index);
@@ -166,7 +192,7 @@ describe("a layout", () => {
     expect(again.root).toBe(first.root);
   });
 
-  test("of 5,000 ops in one row after the other comes to an end, and tells how far it is", () => {
+  test("of 5,000 ops in one row after the other comes to an end, and tells how far it is", { timeout: 60_000 }, () => {
     const ops = Array.from({ length: 5000 }, (_, index): OpPart => ({ type: "relu", reads: index === 0 ? [] : [index - 1, Math.max(0, index - 9)] }));
     const tree = buildHierarchy(pass(ops), "unrolled");
     const heard: number[] = [];

@@ -50,7 +50,7 @@ describe("the tree of a pass", () => {
   test("rolled, the calls of a loop are one group and its layers one node each", () => {
     const tree = buildHierarchy(loop(), "rolled");
     expect(children(tree, "s0")).toEqual(["o0", "s1", "o10"]);
-    expect(tree.nodes.get("s1")).toMatchObject({ title: "cell", subtitle: "Cell × 3", scopes: [1, 3, 5] });
+    expect(tree.nodes.get("s1")).toMatchObject({ title: "cell", subtitle: "Cell", times: "× 3", scopes: [1, 3, 5] });
     expect(tree.nodes.get("o3")!.ops).toEqual([3, 6, 9]);
     expect(tree.nodeOfOp[9]).toBe("o3");
     expect(tree.nodeOfScope[5]).toBe("s1");
@@ -122,6 +122,7 @@ describe("the tree of a pass", () => {
     const tree = buildHierarchy(pass(ops), "unrolled");
     const inside = children(tree, "s0").flatMap((key) => children(tree, key));
     expect(children(tree, "s0").length).toBeLessThanOrEqual(400);
+    expect(tree.nodes.get(children(tree, "s0")[1]!)!.title).toBe("ops 94–186");
     expect(inside).toEqual(ops.map((_, index) => `o${index}`));
     for (const key of children(tree, "s0")) for (const child of children(tree, key)) expect(tree.nodes.get(child)!.parent).toBe(key);
   });

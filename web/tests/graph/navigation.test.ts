@@ -81,7 +81,7 @@ describe("asking for layouts", () => {
   test("a layout that fails says why", () => {
     const replies: LayoutReply[] = [];
     const desk = new LayoutDesk((reply) => replies.push(reply));
-    desk.ask({ type: "graph", graphId: 1, graph: { nodes: [], edges: [0, 1] } });
+    desk.ask({ type: "graph", graphId: 1, graph: { nodes: [], edges: [0, 1], firstCondition: 1, slots: [-1], words: [0] } });
     desk.ask({ type: "open", graphId: 1, id: 1, open: [] });
     expect(replies[0]).toMatchObject({ type: "failed", id: 1 });
   });

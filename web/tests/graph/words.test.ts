@@ -7,7 +7,7 @@ import { op, param, pass, residual } from "./documents";
 describe("the words on a box", () => {
   const subtitle = (part: Parameters<typeof op>[0], className = "", shapes: number[][] = []): string => {
     const params = shapes.map(param);
-    return opSubtitle(op({ ...part, params: params.map((_, index) => index) }, 0), className, pass([], [], params), 1);
+    return opSubtitle(op({ ...part, params: params.map((_, index) => index) }, 0), className, pass([], [], params));
   };
 
   test("a convolution says its kernel, stride and groups", () => {

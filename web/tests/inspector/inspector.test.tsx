@@ -131,10 +131,10 @@ test("nothing selected shows the pass, with how it ended and what the file leave
   document.error = "RuntimeError: shapes do not match";
   store.pageNotes.value = ["3 weights are not in this file"];
   await show(document);
-  expect(place.textContent).toContain("Pass ended at op 4");
+  expect(place.textContent).toContain("The model raised after op 4");
   expect(place.textContent).toContain("shapes do not match");
   expect(place.textContent).toContain("3 weights are not in this file");
-  await press("Go to op 4");
+  await press("Go to op 4, the last that ran");
   expect(store.selected.value).toBe(store.hierarchy.value!.nodeOfOp[3]);
   store.pageNotes.value = [];
 });

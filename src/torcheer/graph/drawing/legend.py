@@ -107,7 +107,7 @@ def _lines(
         facts.append("shapes only, nothing was computed")
     yield " · ".join(facts), palette.text_2
     if document.error:
-        first, *others = document.error.strip().splitlines()
+        first, *others = document.error.strip().splitlines() or ["an exception"]
         yield f"The model raised {first}", palette.danger
         for line in others[-1:]:
             yield line, palette.danger

@@ -1,0 +1,75 @@
+// @vitest-environment happy-dom
+import { beforeEach, expect, test } from "vitest";
+import { keysShown, onItemStep, startKeys } from "../../src/shell/keys";
+import * as store from "../../src/store";
+import { documentWith, opWith, scopeWith } from "../samples";
+
+startKeys();
+
+function press(key: string, parts: KeyboardEventInit = {}, target: EventTarget = document.body): void {
+  target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...parts }));
+}
+
+beforeEach(() => {
+  document.body.replaceChildren();
+  keysShown.value = false;
+  store.showPass(
+    documentWith({
+      ops: [0, 1].map((layer) => opWith({ layer, label: `relu_${layer}`, scope: 1 })),
+      scopes: [
+        scopeWith({ num_ops: 2 }),
+        scopeWith({ parent: 0, address: "block", name: "Block", num_ops: 2 }),
+      ],
+    }),
+    "0",
+  );
+});
+
+test("e opens and closes the selected module, and does nothing to an op", () => {
+  const block = store.hierarchy.value!.nodeOfScope[1]!;
+  store.select(block);
+  press("e");
+  expect(store.openGroups.value.has(block)).toBe(true);
+  press("e");
+  expect(store.openGroups.value.has(block)).toBe(false);
+  const before = store.openGroups.value;
+  store.select(store.hierarchy.value!.nodeOfOp[0]!);
+  press("e");
+  expect(store.openGroups.value).toBe(before);
+});
+
+test("escape closes the keys first, then clears the selection", () => {
+  store.select(store.hierarchy.value!.nodeOfOp[0]!);
+  press("?");
+  expect(keysShown.value).toBe(true);
+  press("Escape");
+  expect(keysShown.value).toBe(false);
+  expect(store.selected.value).not.toBeNull();
+  press("Escape");
+  expect(store.selected.value).toBeNull();
+});
+
+test("letters are off while somebody types", () => {
+  const field = document.createElement("input");
+  document.body.append(field);
+  press("?", {}, field);
+  expect(keysShown.value).toBe(false);
+});
+
+test("shortcuts of the browser are left to it", () => {
+  press("?", { ctrlKey: true });
+  press("?", { metaKey: true });
+  expect(keysShown.value).toBe(false);
+});
+
+test("brackets step through the items, also where they take Alt, and every step is told", () => {
+  const steps: number[] = [];
+  const stop = onItemStep((by) => steps.push(by));
+  press("]");
+  press("]");
+  press("[", { altKey: true });
+  expect(steps).toEqual([1, 1, -1]);
+  stop();
+  press("]");
+  expect(steps.length).toBe(3);
+});

@@ -36,6 +36,7 @@ PEER_PROGRAM = """
 import sys, time, warnings
 warnings.simplefilter("ignore")
 import torch, torchlens
+import tests.vision
 from bench.models import build
 model, inputs = build(sys.argv[1])
 with torch.no_grad():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from torcheer.capture.keeping.pyvalues import plain_size
-from torcheer.capture.op import Op
+from torcheer.capture.op import Op, is_torchs, own_frames
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record
 from torcheer.graph.document import (
@@ -24,7 +24,7 @@ from torcheer.graph.document import (
     ScopeEntry,
     SourceEntry,
 )
-from torcheer.graph.places import SourceLine, source_lines
+from torcheer.graph.places import Site, SourceLine, source_lines
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
@@ -52,7 +52,9 @@ class _Describer:
         self._scopes: dict[int, int] = {}
         self._scope_list: list[Scope] = []
         self._sources: dict[SourceLine, int] = {}
-        self._stacks: dict[tuple[int, Any], tuple[int, list[int]]] = {}
+        self._lines_at: dict[tuple[int, ...], list[int]] = {}  # by site
+        self._lines_around: dict[int, list[int]] = {}  # by scope, with those around it
+        self._own_lines: list[bool] = []  # by line: whether it is outside torch
         self._backward = _backward_seconds(history)
         self._edited = {op for op, _ in history._facts.edits}
 
@@ -88,11 +90,8 @@ class _Describer:
     def _op(self, index: int) -> OpEntry:
         op = Op(self._history, index)
         record = op._record
-        stack_key = (id(record.scope), record.site)
-        if stack_key not in self._stacks:
-            own = op.source_line
-            self._stacks[stack_key] = (self._source(own), [self._source(line) for line in op.func_call_stack])
-        source, stack = self._stacks[stack_key]
+        stack = [*self._lines_of(record.site), *self._lines_of_scope(record.scope)]
+        source = next((line for line in stack if self._own_lines[line]), stack[0] if stack else -1)
         meta = op._meta
         links = _links(record)
         return OpEntry(
@@ -155,7 +154,7 @@ class _Describer:
         entries = []
         for scope in self._scope_list:
             info = modules.get(scope.address) if scope.address is not None else None
-            lines = self._lines_of(scope)
+            lines = self._lines_of(scope.site)
             entries.append(
                 ScopeEntry(
                     parent=-1 if scope.parent is None else self._scopes[id(scope.parent)],
@@ -168,19 +167,38 @@ class _Describer:
                     outputs=list(scope.outputs),
                     seconds=scope.seconds,
                     num_params=0 if info is None else info.num_params,
-                    source=lines,
+                    source=lines[0] if lines else -1,
                 )
             )
         return entries
 
-    def _lines_of(self, scope: Scope) -> int:
-        lines = source_lines(scope.site)
-        return self._source(lines[0]) if lines else -1
-
     # --- tables ------------------------------------------------------------------------------------
 
     def _source(self, line: SourceLine | None) -> int:
-        return -1 if line is None else self._sources.setdefault(line, len(self._sources))
+        if line is None:
+            return -1
+        number = self._sources.setdefault(line, len(self._sources))
+        if number == len(self._own_lines):
+            self._own_lines.append(not is_torchs(line.file))
+        return number
+
+    def _lines_of(self, site: Site) -> list[int]:
+        """The lines of a site, innermost first. Many ops share them, and finding a line takes long."""
+        key = tuple([part if type(part) is int else id(part) for part in site])
+        lines = self._lines_at.get(key)
+        if lines is None:
+            lines = self._lines_at[key] = [self._source(line) for line in own_frames(source_lines(site))]
+        return lines
+
+    def _lines_of_scope(self, scope: Scope) -> list[int]:
+        """Where a scope was called, and the scopes around it."""
+        if scope.parent is None:
+            return []
+        lines = self._lines_around.get(id(scope))
+        if lines is None:
+            lines = [*self._lines_of(scope.site), *self._lines_of_scope(scope.parent)]
+            self._lines_around[id(scope)] = lines
+        return lines
 
     def _params(self) -> list[ParamEntry]:
         grads = self._history.param_grads

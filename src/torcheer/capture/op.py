@@ -190,10 +190,10 @@ class Op:
     def func_call_stack(self) -> list[SourceLine]:
         """Where the op was called, innermost frame first, up to the model's own forward."""
         record = self._record
-        lines = _own_frames(source_lines(record.site))
+        lines = own_frames(source_lines(record.site))
         scope = record.scope
         while scope.parent is not None:
-            lines += _own_frames(source_lines(scope.site))
+            lines += own_frames(source_lines(scope.site))
             scope = scope.parent
         return lines
 
@@ -478,7 +478,7 @@ def _num_slots(template: Any) -> int:
     return count
 
 
-def _own_frames(lines: list[SourceLine]) -> list[SourceLine]:
+def own_frames(lines: list[SourceLine]) -> list[SourceLine]:
     """Without the frames in which a torch function hands itself over to a mode."""
     kept: list[SourceLine] = []
     skip = 0

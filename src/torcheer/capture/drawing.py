@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from torcheer.capture.describing import document_of
 from torcheer.capture.inputs import check_model
+from torcheer.capture.memory import has_data
 from torcheer.capture.op import Op
 from torcheer.capture.state import same_model_after, same_random_state_after
 from torcheer.capture.undisturbed import undisturbed
@@ -86,29 +87,27 @@ def draw_history(history: ModelHistory, drawing: Drawing) -> Picture:
 def figures_of(history: ModelHistory, color_by: Any) -> tuple[Sequence[Figure] | None, str]:
     """One figure an op, for colours that the document alone does not give; and what they are."""
     if color_by == "zeros":
-        return shares(history, _share_of_zeros), "share of zeros"
+        return _shares_of_zeros(history), "share of zeros"
     if callable(color_by):
         ops = [Op(history, index) for index in range(history.num_tensors_total)]
         return [_asked(color_by, op) for op in ops], getattr(color_by, "__name__", "").strip("<>")
     return None, ""
 
 
-def shares(history: ModelHistory, of: Callable[[Tensor], float]) -> list[float | None]:
-    """A number for each op whose value is there."""
+def _shares_of_zeros(history: ModelHistory) -> list[float | None]:
+    """None where there is no value to count in."""
+    # Counted by torch alone: the figures that a page shows would take a histogram of every value too.
     found: list[float | None] = []
-    with torch.no_grad():
-        for index in range(history.num_tensors_total):
-            value = history._saved_value(index)
-            is_there = isinstance(value, Tensor) and value.device.type != "meta" and value.numel()
-            try:
-                found.append(of(value) if is_there else None)
-            except (RuntimeError, NotImplementedError, TypeError):  # sparse, nested, quantized…
-                found.append(None)
+    for index in range(history.num_tensors_total):
+        value = history._saved_value(index)
+        if not isinstance(value, Tensor) or not has_data(value) or not value.numel():
+            found.append(None)
+            continue
+        try:
+            found.append(1.0 - torch.count_nonzero(value).item() / value.numel())
+        except (RuntimeError, NotImplementedError, TypeError):  # nested or quantized: torch cannot count
+            found.append(None)
     return found
-
-
-def _share_of_zeros(value: Tensor) -> float:
-    return 1.0 - torch.count_nonzero(value).item() / value.numel()
 
 
 def _asked(color_by: Callable[[Op], Any], op: Op) -> Figure:

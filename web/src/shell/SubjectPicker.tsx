@@ -99,7 +99,8 @@ function PassList({ passes, onChoose, onClose }: ListProps) {
           role="option"
           aria-selected={pass.id === store.passId.value}
           class={at === active ? "active" : ""}
-          onMouseEnter={() => setActive(at)}
+          // Not mouseenter: a list that opens under a resting mouse would take the choice from the keyboard.
+          onMouseMove={(event) => hasMoved(event) && setActive(at)}
           onClick={() => onChoose(pass)}
         >
           <span class="clip">{pass.name}</span>
@@ -108,6 +109,11 @@ function PassList({ passes, onChoose, onClose }: ListProps) {
       ))}
     </ul>
   );
+}
+
+/** Whether the mouse itself moved: browsers send moves, too, when the page moved under it. */
+function hasMoved(event: MouseEvent): boolean {
+  return event.movementX !== 0 || event.movementY !== 0;
 }
 
 function useCloseOutside(box: { current: HTMLElement | null }, isOpen: boolean, close: () => void): void {

@@ -9,18 +9,19 @@ BIN  := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint web web-check browser zoo bench gallery docs format clean
+.PHONY: help demo test lint web web-check browser torture zoo bench gallery docs format clean
 
 help:
-	@echo "make demo    capture AlexNet, leave the results in demo-output/, and show them in the browser"
+	@echo "make demo    capture AlexNet, train on digits, and show both in the browser while it trains"
 	@echo "             (DEMO=--no-serve ends without the browser page)"
 	@echo "make test    linters, types, import contracts, the front end and the quick tests"
 	@echo "make lint    the same without the tests"
 	@echo "make format  put the code into the form that lint asks for"
 	@echo "make web     build the front end into src/torcheer/app/static"
+	@echo "make torture kill writers at random instants, 200 times, and look at what is left"
 	@echo "make zoo     capture, validate and draw every real architecture"
 	@echo "make bench   measure against the bare forward pass and against others"
-	@echo "make gallery draw the pictures of docs/gallery again"
+	@echo "make gallery draw the pictures of docs/gallery again, and photograph the pages"
 	@echo "make docs    the API reference, in build/docs/"
 	@echo "make clean   remove .venv and whatever was built"
 
@@ -37,6 +38,10 @@ $(VENV)/vision.stamp: $(VENV)/runtime.stamp
 	@$(INSTALL) --no-deps torchvision
 	@touch $@
 
+$(VENV)/demo.stamp: $(VENV)/runtime.stamp
+	@$(INSTALL) --no-build-isolation -e '.[demo]'
+	@touch $@
+
 $(VENV)/dev.stamp: $(VENV)/vision.stamp
 	@echo "Installing the tools for development and testing."
 	@$(INSTALL) --no-build-isolation -e '.[dev]'
@@ -47,7 +52,7 @@ $(VENV)/bench.stamp: $(VENV)/vision.stamp
 	@$(INSTALL) --no-build-isolation -e '.[bench]'
 	@touch $@
 
-demo: $(VENV)/runtime.stamp
+demo: $(VENV)/demo.stamp
 	$(BIN)/python -m examples.demo $(DEMO)
 
 lint: $(VENV)/dev.stamp
@@ -70,6 +75,10 @@ browser: $(VENV)/dev.stamp
 test: lint web-check browser
 	$(BIN)/pytest -n $(WORKERS)
 
+# Writers killed at random instants; the run must open and miss no more than the last half second.
+torture: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.run.torture --kills 200
+
 zoo: $(VENV)/dev.stamp
 	$(BIN)/pytest -n $(WORKERS) -m '' tests/zoo
 
@@ -80,6 +89,7 @@ bench: $(VENV)/bench.stamp
 
 gallery: $(VENV)/dev.stamp
 	$(BIN)/python -m examples.gallery
+	$(BIN)/python -m tests.browser.gallery
 
 docs: $(VENV)/dev.stamp
 	$(BIN)/pdoc -o build/docs torcheer torcheer.errors torcheer.capture.op torcheer.capture.summarising \

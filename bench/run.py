@@ -22,12 +22,14 @@ from bench.imports import bench_imports
 from bench.keeping import bench_keeping
 from bench.passes import bench_passes
 from bench.report import Section, budget_table, document, machine, write_docs, write_json
+from bench.runs import bench_runs
 
 BENCHES: dict[str, Callable[[Effort], Section]] = {
     "passes": bench_passes,
     "gradients": bench_gradients,
     "keeping": bench_keeping,
     "drawing": bench_drawing,
+    "runs": bench_runs,
     "growth": bench_growth,
     "imports": bench_imports,
 }

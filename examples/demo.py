@@ -1,10 +1,15 @@
-"""Capture AlexNet, print what happened in it, leave the results in a folder, and show them in the browser.
+"""Capture AlexNet and train a small CNN on digits; leave both in a folder, and show them in the browser.
 
 Run it with `make demo`, or `python -m examples.demo [FOLDER] [--no-serve]`.
 """
 
 import argparse
 import csv
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +45,8 @@ def write_activations(history: tl.ModelHistory, folder: Path) -> None:
         np.save(folder / f"alexnet_{address}.npy", activation.detach().numpy())
 
 
-def main(folder: Path, *, serve: bool) -> None:
+def capture(folder: Path) -> None:
+    """One pass in full detail, as text, table, arrays, picture, page and file."""
     model, x = alexnet_and_image()
 
     history = tl.log_forward_pass(model, x, layers_to_save="all", save_gradients=True)
@@ -51,7 +57,6 @@ def main(folder: Path, *, serve: bool) -> None:
     print(summary)
     print()
 
-    folder.mkdir(parents=True, exist_ok=True)
     (folder / "alexnet_history.txt").write_text(f"{history}\n", encoding="utf-8")
     (folder / "alexnet_summary.txt").write_text(f"{summary}\n", encoding="utf-8")
     write_ops(history, folder / "alexnet_ops.csv")
@@ -60,14 +65,36 @@ def main(folder: Path, *, serve: bool) -> None:
     history.to_html(folder / "alexnet.html")
     history.save(folder / "alexnet.safetensors")
 
+
+@contextmanager
+def training(runs: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Train in another process, as long as it takes or until this ends."""
+    process = subprocess.Popen([sys.executable, "-m", "examples.digits", str(runs)])
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def main(folder: Path, *, serve: bool) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    capture(folder)
+
+    runs = folder / "runs"
+    shutil.rmtree(runs, ignore_errors=True)  # of the demo before; otherwise its trainings would be resumed
+    with training(runs) as process:
+        if serve:
+            print("The pass and the trainings, live, until Ctrl-C (make demo DEMO=--no-serve leaves it out):")
+            sys.stdout.flush()
+            view([folder])
+            return
+        if process.wait() != 0:
+            raise SystemExit("the training failed: see above")
     print()
     print(f"Left in {folder.resolve()}:")
     for path in sorted(folder.iterdir()):
         print(f"    {path.name}")
-    if serve:
-        print()
-        print("The page of this pass, until Ctrl-C (make demo DEMO=--no-serve leaves it out):", flush=True)
-        view([folder / "alexnet.safetensors"])
 
 
 if __name__ == "__main__":

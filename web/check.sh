@@ -27,8 +27,9 @@ npm run --silent test -- --reporter=dot
 
 built="$(pwd)/../build/static"
 rm -rf "$built"
-npx vite build --mode app --outDir "$built" --logLevel error
-npx vite build --mode worker --outDir "$built" --logLevel error
+for part in app onefile worker; do
+  npx vite build --mode "$part" --outDir "$built" --logLevel error
+done
 if ! diff -rq "$built" ../src/torcheer/app/static; then
   echo "The bundle in src/torcheer/app/static is not what web/ gives: run make web, and commit it." >&2
   exit 1

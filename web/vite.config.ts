@@ -5,7 +5,14 @@ import { defineConfig, type Plugin } from "vite";
 const STATIC = "../src/torcheer/app/static";
 const MARKER =
   "Generated from web/ by `npm run build`; do not edit.\n" +
-  "app.js, app.css and worker.js are the whole page: the server sends them, the one-file page holds them.\n";
+  "The server sends app.js, app.css and worker.js; a page that is one file holds onefile.js, onefile.css and worker.js.\n";
+
+/** What is built, each from one entry and into one file: a page that is one file needs texts without shared chunks. */
+const ENTRIES: ReadonlyMap<string, string> = new Map([
+  ["app", "src/main.tsx"],
+  ["onefile", "src/onefile.tsx"],
+  ["worker", "src/graph/worker.ts"],
+]);
 
 /** Say in the folder itself that it is built. */
 function marker(): Plugin {
@@ -40,27 +47,26 @@ function devData(): Plugin {
   };
 }
 
-// Two builds, since a page that is one file needs the worker as a text of its own, without shared chunks:
-// `--mode app` gives app.js and app.css, `--mode worker` gives worker.js.
+// `--mode app`, which empties the folder, then `--mode onefile` and `--mode worker`.
 export default defineConfig(({ mode }) => {
-  const isWorker = mode === "worker";
+  const name = ENTRIES.has(mode) ? mode : "app";
   return {
     define: { "process.env.NODE_ENV": JSON.stringify(mode === "test" ? "test" : "production") },
-    plugins: isWorker ? [] : [marker(), devData()],
+    plugins: name === "app" ? [marker(), devData()] : [],
     build: {
       outDir: STATIC,
-      emptyOutDir: !isWorker,
+      emptyOutDir: name === "app",
       target: "es2022",
       cssCodeSplit: false,
       assetsInlineLimit: 100_000,
       modulePreload: false,
       reportCompressedSize: true,
       rolldownOptions: {
-        input: isWorker ? "src/graph/worker.ts" : "src/main.tsx",
+        input: ENTRIES.get(name)!,
         output: {
           format: "iife",
-          entryFileNames: isWorker ? "worker.js" : "app.js",
-          assetFileNames: "app.css",
+          entryFileNames: `${name}.js`,
+          assetFileNames: `${name}.css`,
         },
       },
     },

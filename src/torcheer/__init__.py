@@ -34,6 +34,11 @@ if TYPE_CHECKING:
         TorcheerError,
     )
     from torcheer.graph.drawing.picture import Picture
+    from torcheer.run.reading.face import SavedRun
+    from torcheer.run.reading.face import open_run as open_run
+    from torcheer.run.run import Run
+    from torcheer.run.summarywriter import SummaryWriter
+    from torcheer.run.telling import RunWarning
 
 __version__ = "0.1.0"
 
@@ -51,13 +56,18 @@ __all__ = [
     "ModelHistory",
     "Op",
     "Picture",
+    "Run",
+    "RunWarning",
+    "SavedRun",
     "StatsTable",
     "Summary",
+    "SummaryWriter",
     "TorcheerError",
     "ValidationReport",
     "compare",
     "load_history",
     "log_forward_pass",
+    "open_run",
     "patch_from",
     "show_model_graph",
     "summary",
@@ -74,9 +84,14 @@ _HOMES = {
     "Fault": "torcheer.capture.examining.findings",
     "Field": "torcheer.capture.fields.fields",
     "Picture": "torcheer.graph.drawing.picture",
+    "Run": "torcheer.run.run",
+    "RunWarning": "torcheer.run.telling",
+    "SavedRun": "torcheer.run.reading.face",
     "StatsTable": "torcheer.capture.examining.statistics",
     "compare": "torcheer.capture.examining.comparing",
+    "SummaryWriter": "torcheer.run.summarywriter",
     "load_history": "torcheer.capture.keeping.loading",
+    "open_run": "torcheer.run.reading.face",
     "show_model_graph": "torcheer.capture.drawing",
 }
 

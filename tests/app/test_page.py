@@ -19,7 +19,7 @@ import torcheer as tl
 from tests.app.many_types import many_types, values_of
 from tests.app.reading_pages import CLASS_NAME, HOSTILE, SCRIPT, STANDIN, Elements, Stack, data_of, page_of
 from torcheer.app import page as pages
-from torcheer.app.messages import as_json
+from torcheer.app.frames import as_json
 from torcheer.app.page import read_bundle, show_page, write_page
 from torcheer.capture.viewing import HistorySource
 from torcheer.errors import InputError

@@ -158,7 +158,9 @@ def test_values_that_arrive_are_those_of_the_history(folder: Path) -> None:
 
 
 def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no .*nothing.*: give a saved pass, or a folder"):
+    with pytest.raises(
+        InputError, match=r"there is no .*nothing.*: give a folder of runs, .* or a saved pass"
+    ):
         view([tmp_path / "nothing"])
     with pytest.raises(InputError, match="there is no path"):
         view([])

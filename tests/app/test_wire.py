@@ -13,17 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.app.serving import VALUES, WHOLE, MadeUpPass, Page, document, serve, take_apart, view_of
+from torcheer.app.frames import Refusal, as_json, binary_frame
 from torcheer.app.messages import (
     MAX_REQUEST_BYTES,
     DocumentAnswer,
     PassesAnswer,
     PassListing,
-    Refusal,
     TensorAnswer,
     TensorQuestion,
-    as_json,
     read_question,
-    tensor_frame,
     window_fault,
 )
 from torcheer.app.typescript import typescript
@@ -37,7 +35,8 @@ def test_a_page_is_greeted_with_the_passes() -> None:
     with serve(MadeUpPass("one"), MadeUpPass("two")) as running, Page(running) as page:
         assert page.hello["type"] == "hello"
         assert page.hello["passes"] == [
-            {"id": name, "name": f"the name of {name}", "detail": "made up"} for name in ("one", "two")
+            {"id": name, "name": f"the name of {name}", "detail": "made up", "run_id": "", "step": None}
+            for name in ("one", "two")
         ]
         assert page.ask(type="passes", id=8) == {"type": "passes", "id": 8, "passes": page.hello["passes"]}
 
@@ -79,7 +78,7 @@ def test_what_is_not_a_number_arrives_as_null() -> None:
 @given(note=st.text(), values=st.binary(max_size=64))
 def test_values_of_a_frame_stand_at_a_multiple_of_eight_bytes(note: str, values: bytes) -> None:
     answer = TensorAnswer(id=3, view=msgspec.structs.replace(view_of(WHOLE), note=note))
-    frame = tensor_frame(answer, values)
+    frame = binary_frame(answer, values)
     head, found = take_apart(frame)
 
     assert found == values
@@ -96,7 +95,9 @@ def test_any_text_arrives_unchanged_also_half_characters(name: str) -> None:
     assert found["type"] == "document"
     assert found["document"]["model_name"] == found["document"]["ops"][0]["label"] == name
     assert found["document"]["ops"][0]["parents"] == [[-1, "0"]]
-    assert json.loads(as_json(listing))["passes"] == [{"id": name, "name": name, "detail": name}]
+    assert json.loads(as_json(listing))["passes"] == [
+        {"id": name, "name": name, "detail": name, "run_id": "", "step": None}
+    ]
 
 
 @given(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -56,7 +57,7 @@ def test_a_page_that_loses_its_server_stays_usable_and_goes_on_by_itself(
         screen = Screen.opened(loose, url)
         screen.show_op(history, "conv2d_1")
         expect(screen.grid).to_be_visible()
-        port = loose.url.rstrip("/").rpartition(":")[2]
+        port = str(urlsplit(loose.url).port)
         process.terminate()
         process.wait()
 

@@ -1,20 +1,53 @@
-/** Open passes: the first one that there is, then whichever is chosen. */
+/** Open passes: the one that the address names, or the first that there is. */
 import { effect } from "@preact/signals";
 import type { GraphNode, Hierarchy } from "./graph/model";
+import { go, param, setParams } from "./route";
+import { takePlace } from "./shell/graphplace";
+import { shownView } from "./shell/views";
 import * as store from "./store";
 import type { PassListing, Source } from "./source/source";
 
-/** Begin to show what a source has. */
+/** Nothing of what was seen of another pass means anything in this one. */
+const NO_PLACE = { sel: null, open: null };
+
+/** The pass that was opened last because the address asked for it: it is not tried again and again. */
+let asked: string | null = null;
+
+let stopBefore = (): void => undefined;
+
+/** Begin to show what a source has, and no longer what another had. */
 export function startSession(source: Source): void {
+  stopBefore();
   store.source.value = source;
-  effect(() => {
+  asked = null;
+  stopBefore = effect(() => {
     const passes = source.passes.value;
     const isUp = ["connected", "one-file"].includes(source.connection.value.state);
+    const wanted = param("pass");
+    // A pass is read when somebody looks at it.
+    if (shownView.value !== "graph") return;
+    if (wanted !== "" && wanted !== store.passId.peek()) {
+      if (wanted !== asked) openWanted(wanted, passes);
+      return;
+    }
     if (store.passId.peek() !== null) return;
     const first = passes[0];
     if (first !== undefined) void openPass(first);
     else if (isUp) store.opening.value = { state: "empty" };
   });
+}
+
+/** Also where it is not on the list: a server that reads many runs may not have come to it yet. */
+function openWanted(id: string, passes: readonly PassListing[]): void {
+  asked = id;
+  const listed = passes.find((pass) => pass.id === id);
+  void openPass(listed ?? { id, name: "The pass of this address", detail: "", run_id: "", step: null });
+}
+
+/** Show another pass, with its address. */
+export function choosePass(pass: PassListing): void {
+  asked = null;
+  go("graph", { pass: pass.id, ...NO_PLACE });
 }
 
 /** What was selected stays selected when the nodes change, in the rolled form and back. */
@@ -48,6 +81,7 @@ export async function openPass(pass: PassListing): Promise<void> {
     const { document, seed } = await source.openPass(pass.id);
     if (store.passId.peek() !== pass.id) return;
     store.showPass(document, seed);
+    takePlace();
   } catch (reason) {
     if (store.passId.peek() !== pass.id) return;
     // What was shown before stays: its document is still there.
@@ -60,5 +94,8 @@ export async function openPass(pass: PassListing): Promise<void> {
 
 /** Forget the attempt that failed and, where there is one, go on with the pass shown before. */
 export function dismissFailure(): void {
-  if (store.document.peek() !== null) store.opening.value = { state: "shown" };
+  if (store.document.peek() === null) return;
+  store.opening.value = { state: "shown" };
+  asked = null;
+  setParams({ pass: store.passId.peek(), ...NO_PLACE });
 }

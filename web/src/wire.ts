@@ -4,6 +4,10 @@ export type OpKind = "op" | "input" | "output" | "buffer" | "source";
 
 export type TensorKind = "output" | "grad" | "param" | "param_grad";
 
+export type RecordKind = "scalar" | "tensor" | "histogram" | "image" | "video" | "audio" | "text" | "embedding" | "pr_curve" | "confusion" | "pass" | "hparams" | "layout";
+
+export type RunState = "running" | "finished" | "died" | "unknown";
+
 /** Which passes are there now? */
 export interface PassesQuestion {
   type: "passes";
@@ -49,11 +53,123 @@ export interface FiguresQuestion {
   id: number;
 }
 
+/** Which runs are there? Followed. */
+export interface RunsQuestion {
+  type: "runs";
+  id: number;
+}
+
+/** No more answers to that question. This one has none. */
+export interface StopQuestion {
+  type: "stop";
+  which: number;
+  id: number;
+}
+
+/** Which series do these runs have? Followed. */
+export interface IndexQuestion {
+  type: "index";
+  run_ids: string[];
+  id: number;
+}
+
+/** A scalar of a run. */
+export interface SeriesWanted {
+  run_id: string;
+  name: string;
+}
+
+/** Scalars, between two places of an axis or in whole. Followed.
+
+Where there are more points than buckets, they come as so many buckets, of equal width. The nearest points
+on either side of the window come too, so that lines run on to its edge. New points come one by one,
+whatever the window; where they would become too many, or go back on the axis, the series comes anew. A
+series that was taken back comes anew with nothing in it. There may be several answers at first. */
+export interface SeriesQuestion {
+  type: "series";
+  wanted: SeriesWanted[];
+  /** relative: seconds since the run began */
+  axis: "relative" | "step" | "time";
+  low: number | null;
+  high: number | null;
+  num_buckets: number;
+  id: number;
+}
+
+/** Records of a series without their bytes: all, or so many, evenly chosen, with first and last. */
+export interface RecordsQuestion {
+  type: "records";
+  run_id: string;
+  kind: RecordKind;
+  name: string;
+  most: number;
+  id: number;
+}
+
+/** A record with its bytes. */
+export interface RecordQuestion {
+  type: "record";
+  run_id: string;
+  record: string;
+  id: number;
+}
+
+/** A tensor of a run: its figures and a window of its values, as of a tensor of a pass. */
+export interface RunTensorQuestion {
+  type: "run_tensor";
+  run_id: string;
+  record: string;
+  window: Window | null;
+  id: number;
+}
+
+/** Histograms of a series over time, on common bins. Of a tensor's series, too. */
+export interface HistogramsQuestion {
+  type: "histograms";
+  run_id: string;
+  kind: "histogram" | "tensor";
+  name: string;
+  num_steps: number;
+  num_bins: number;
+  id: number;
+}
+
+/** The hyperparameters of all runs that have some. */
+export interface HparamsQuestion {
+  type: "hparams";
+  id: number;
+}
+
+/** An embedding in two or three dimensions. Followed, for the progress. */
+export interface ReduceQuestion {
+  type: "reduce";
+  run_id: string;
+  record: string;
+  method: "pca" | "tsne" | "umap";
+  num_dims: 2 | 3;
+  /** the perplexity of t-SNE, the neighbours of UMAP */
+  neighbours: number;
+  metric: "cosine" | "euclidean";
+  id: number;
+}
+
+/** The figures of an op over all passes of its run. */
+export interface OpSeriesQuestion {
+  type: "op_series";
+  pass_id: string;
+  op: number;
+  id: number;
+}
+
 /** A pass that can be opened. The id stays the same for as long as the pass does. */
 export interface PassListing {
   id: string;
   name: string;
   detail: string;
+  /** the run that it was put into */
+  run_id: string;
+  /** of that run */
+  step: number | null;
 }
 
 /** The first message of every connection. */
@@ -61,6 +177,8 @@ export interface Hello {
   type: "hello";
   /** of torcheer */
   version: string;
+  /** is there a folder of runs? */
+  has_runs: boolean;
   passes: PassListing[];
 }
 
@@ -240,6 +358,329 @@ export interface Refusal {
   message: string;
 }
 
-export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion;
+/** The last value of a scalar. */
+export interface Metric {
+  name: string;
+  /** null for NaN and infinity */
+  value: number | null;
+}
 
-export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal;
+/** A run as the list shows it. Times are seconds since 1970. */
+export interface RunListing {
+  /** the same as long as the run is in the same place of the folder */
+  id: string;
+  /** its place in the folder: `sweep/first` */
+  name: string;
+  comment: string;
+  tags: string[];
+  source: "tensorboard" | "torcheer";
+  state: RunState;
+  /** what it died of, or what is wrong: `NaN in loss at step 7040` */
+  reason: string;
+  started: number;
+  updated: number;
+  last_step: number | null;
+  total_steps: number | null;
+  /** the scalar that the small chart shows; empty where there is none */
+  spark_name: string;
+  spark: (number | null)[];
+  /** at most 64, those of loss and accuracy first */
+  metrics: Metric[];
+  num_series: number;
+  num_bytes: number;
+  num_dropped: number;
+  num_thinned: number;
+  host: string;
+  note: string;
+}
+
+/** Runs that are new or have changed, and the ids of those that are gone. */
+export interface RunsAnswer {
+  type: "runs";
+  id: number;
+  /** for people */
+  folder: string;
+  /** the first answer */
+  is_all: boolean;
+  runs: RunListing[];
+  gone: string[];
+  /** what could not be read */
+  note: string;
+}
+
+/** A series of a run. */
+export interface SeriesListing {
+  kind: RecordKind;
+  name: string;
+  count: number;
+  last_step: number;
+  last_time: number;
+  last_value: number | null;
+  /** NaN or infinite */
+  num_bad: number;
+  first_bad_step: number | null;
+  description: string;
+}
+
+/** Series of a run that are new or have changed; in the first answer, and when `is_all`, all of them. */
+export interface RunIndex {
+  run_id: string;
+  is_all: boolean;
+  series: SeriesListing[];
+}
+
+/** The series of runs. A run that is not there has no index. */
+export interface IndexAnswer {
+  type: "index";
+  id: number;
+  runs: RunIndex[];
+}
+
+/** Some of a series. Its columns follow in the frame, float64 each, block after block.
+
+Points: steps, times, values. Buckets: mean step, mean time, then mean, lowest and highest of the finite
+values (NaN where there is none), how many points, how many of them are NaN or infinite. Empty buckets are
+left out. */
+export interface SeriesBlock {
+  run_id: string;
+  name: string;
+  form: "buckets" | "points";
+  /** it takes the place of what was there; otherwise it comes after it */
+  is_fresh: boolean;
+  num_items: number;
+  /** of the whole series */
+  num_points: number;
+  /** when the run began */
+  started: number;
+}
+
+/** The head of a binary frame. Series that are not there have no block. */
+export interface SeriesAnswer {
+  type: "series";
+  id: number;
+  blocks: SeriesBlock[];
+}
+
+/** Bytes: the elements, row by row, little-endian. The figures are of the finite values. */
+export interface TensorHead {
+  kind: "tensor";
+  shape: number[];
+  /** torch's name without `torch.`: float32, bfloat16, int64, bool, complex64 */
+  dtype: string;
+  /** null where there are no finite values */
+  mean: number | null;
+  std: number | null;
+  min: number | null;
+  max: number | null;
+  num_zeros: number;
+  num_nan: number;
+  num_inf: number;
+}
+
+/** Bytes: num_bins + 1 edges, rising, then num_bins counts, all float64. The rest is of the values. */
+export interface HistogramHead {
+  kind: "histogram";
+  num_bins: number;
+  /** of values */
+  num: number;
+  min: number | null;
+  max: number | null;
+  sum: number | null;
+  sum_squares: number | null;
+  num_nan: number;
+  num_inf: number;
+}
+
+/** Bytes: the picture, as PNG where we encoded it. */
+export interface ImageHead {
+  kind: "image";
+  width: number;
+  height: number;
+  channels: number;
+  /** png, jpeg, gif, webp; empty where it is not known */
+  encoding: string;
+  /** left, top, right, bottom of what was marked in it */
+  boxes: number[][];
+  box_labels: string[];
+}
+
+/** Bytes: the frames one after the other, a PNG each. */
+export interface VideoHead {
+  kind: "video";
+  width: number;
+  height: number;
+  frames_per_second: number;
+  frame_bytes: number[];
+}
+
+/** Bytes: a WAV file. */
+export interface AudioHead {
+  kind: "audio";
+  sample_rate: number;
+  num_frames: number;
+  num_channels: number;
+  /** wav */
+  encoding: string;
+}
+
+/** Bytes: UTF-8. */
+export interface TextHead {
+  kind: "text";
+  num_characters: number;
+}
+
+/** Bytes: points as float32, row by row; labels as JSON, a list for each column; a sprite sheet as PNG.
+
+In the sheet the pictures of the points stand in rows of `sprites_per_row`, all of one size. */
+export interface EmbeddingHead {
+  kind: "embedding";
+  num_points: number;
+  num_dims: number;
+  /** names of the columns of labels */
+  columns: string[];
+  matrix_bytes: number;
+  label_bytes: number;
+  /** 0 where there are no pictures */
+  sprite_bytes: number;
+  /** of one picture */
+  sprite_width: number;
+  sprite_height: number;
+  sprites_per_row: number;
+}
+
+/** Bytes: true and false positives, true and false negatives, precision and recall, in rows of float64.
+
+A row has a number for each threshold, which rise evenly from 0 to 1. */
+export interface PrCurveHead {
+  kind: "pr_curve";
+  num_thresholds: number;
+}
+
+/** Bytes: counts as float64, a row for each true class, a column for each that was said. */
+export interface ConfusionHead {
+  kind: "confusion";
+  labels: string[];
+}
+
+/** A pass that was put into the run. Bytes: float64, a row for each op, a column for each of `figures`.
+
+The document is stored once for all passes of the same structure, with the times of the first of them. NaN
+stands for what is not known. */
+export interface PassHead {
+  kind: "pass";
+  /** by its hash */
+  document: string;
+  model_name: string;
+  num_ops: number;
+  /** mean, std, min, max, zeros, nan, the same of the gradient (grad_mean…), seconds */
+  figures: string[];
+  /** of this pass; the document has that of the first */
+  random_seed: number | null;
+}
+
+/** No bytes. Later records of a run add to earlier ones. */
+export interface HparamsHead {
+  kind: "hparams";
+  hparams: Record<string, number | boolean | string | null>;
+  metrics: Record<string, number | null>;
+}
+
+/** A chart that somebody asked for: lines of these names, or a margin of value, lower and upper. */
+export interface LayoutChart {
+  title: string;
+  form: "lines" | "margin";
+  /** regular expressions for lines, names for a margin */
+  names: string[];
+}
+
+/** Charts under one heading. */
+export interface LayoutGroup {
+  title: string;
+  charts: LayoutChart[];
+}
+
+/** No bytes. The last one holds. */
+export interface LayoutHead {
+  kind: "layout";
+  groups: LayoutGroup[];
+}
+
+/** A record but for its bytes. */
+export interface RecordListing {
+  record: string;
+  step: number;
+  time: number;
+  num_bytes: number;
+  head: TensorHead | HistogramHead | ImageHead | VideoHead | AudioHead | TextHead | EmbeddingHead | PrCurveHead | ConfusionHead | PassHead | HparamsHead | LayoutHead;
+}
+
+/** Records of a series, in the order of their steps. */
+export interface RecordsAnswer {
+  type: "records";
+  id: number;
+  /** how many there are */
+  num_all: number;
+  records: RecordListing[];
+}
+
+/** The head of a binary frame; the bytes of the record follow it. */
+export interface RecordAnswer {
+  type: "record";
+  id: number;
+  entry: RecordListing;
+}
+
+/** The head of a binary frame: counts as float64, a row for each step. */
+export interface HistogramsAnswer {
+  type: "histograms";
+  id: number;
+  steps: number[];
+  times: number[];
+  /** of the first bin */
+  low: number;
+  /** of the last */
+  high: number;
+  num_bins: number;
+  /** how many records there are */
+  num_all: number;
+}
+
+/** The hyperparameters of a run, and the metrics that were logged with them. */
+export interface HparamsRow {
+  run_id: string;
+  hparams: Record<string, number | boolean | string | null>;
+  metrics: Record<string, number | null>;
+}
+
+/** A row for each run that has hyperparameters. */
+export interface HparamsAnswer {
+  type: "hparams";
+  id: number;
+  rows: HparamsRow[];
+}
+
+/** The head of a binary frame: coordinates as float32, a row for each point; none until it is done. */
+export interface ReductionAnswer {
+  type: "reduction";
+  id: number;
+  /** from 0 to 1 */
+  progress: number;
+  is_done: boolean;
+  num_points: number;
+  num_dims: number;
+  note: string;
+}
+
+/** The figures of an op, a row for each pass of the run; null where one is not known. */
+export interface OpSeriesAnswer {
+  type: "op_series";
+  id: number;
+  steps: number[];
+  times: number[];
+  figures: string[];
+  rows: ((number | null)[])[];
+}
+
+export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion;
+
+export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer;

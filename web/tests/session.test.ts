@@ -1,6 +1,8 @@
+// @vitest-environment happy-dom
 import { beforeEach, expect, test } from "vitest";
 import { signal } from "@preact/signals";
-import { keepSelection, openPass, startSession } from "../src/session";
+import { route } from "../src/route";
+import { choosePass, dismissFailure, keepSelection, openPass, startSession } from "../src/session";
 import {
   Refusal,
   type Connection,
@@ -12,6 +14,7 @@ import * as store from "../src/store";
 import { documentWith, opWith, smallDocument } from "./samples";
 
 class FakeSource implements Source {
+  readonly hasRuns = signal<boolean | null>(false);
   readonly passes = signal<readonly PassListing[]>([]);
   readonly connection = signal<Connection>({ state: "connected" });
   readonly canMove = true;
@@ -26,6 +29,12 @@ class FakeSource implements Source {
   figures() {
     return Promise.resolve([]);
   }
+  ask() {
+    return Promise.reject(new Refusal("nobody asks"));
+  }
+  follow() {
+    return () => undefined;
+  }
   refreshPasses(): void {
     // Nothing new.
   }
@@ -34,17 +43,20 @@ class FakeSource implements Source {
   }
 }
 
-const pass = (id: string): PassListing => ({ id, name: `pass ${id}`, detail: "" });
+const pass = (id: string): PassListing => ({ id, name: `pass ${id}`, detail: "", run_id: "", step: null });
 const opened = (model_name: string): Promise<OpenedPass> =>
   Promise.resolve({ document: { ...smallDocument(), model_name }, seed: "0" });
 let source: FakeSource;
 
 beforeEach(() => {
+  route.value = { view: null, params: new Map() };
   store.passId.value = null;
   store.document.value = null;
   store.form.value = "unrolled";
   store.opening.value = { state: "waiting" };
   source = new FakeSource();
+  // What an earlier test started listens no longer.
+  startSession(source);
 });
 
 const settle = async (): Promise<void> => {
@@ -115,4 +127,60 @@ test("the selection goes with its op into the rolled form and back", () => {
   expect(store.hierarchy.value!.nodes.has(store.selected.value!)).toBe(true);
   store.form.value = "unrolled";
   expect(store.hierarchy.value!.nodes.has(store.selected.value!)).toBe(true);
+});
+
+test("the pass that the address names is opened", async () => {
+  source.answers = { a: () => opened("A"), b: () => opened("B") };
+  source.passes.value = [pass("a"), pass("b")];
+  route.value = { view: "graph", params: new Map([["pass", "b"]]) };
+  startSession(source);
+  await settle();
+  expect(store.document.value?.model_name).toBe("B");
+});
+
+test("an old address says that its pass is not there, is not tried again and again, and leads on", async () => {
+  let numTried = 0;
+  source.answers = {
+    gone: () => {
+      numTried += 1;
+      return Promise.reject(new Refusal("there is no such pass"));
+    },
+    a: () => opened("A"),
+  };
+  source.passes.value = [pass("a")];
+  route.value = { view: "graph", params: new Map([["pass", "gone"]]) };
+  startSession(source);
+  await settle();
+  expect(store.opening.value).toMatchObject({ state: "failed", reason: "there is no such pass" });
+  source.passes.value = [pass("a")];
+  await settle();
+  expect(numTried).toBe(1);
+  choosePass(pass("a"));
+  await settle();
+  expect(store.document.value?.model_name).toBe("A");
+});
+
+test("back to the pass that is still shown, the address names it again", async () => {
+  source.answers = { a: () => opened("A"), b: () => Promise.reject(new Refusal("cut short")) };
+  source.passes.value = [pass("a"), pass("b")];
+  startSession(source);
+  await settle();
+  choosePass(pass("b"));
+  await settle();
+  expect(store.opening.value.state).toBe("failed");
+  dismissFailure();
+  expect(store.opening.value.state).toBe("shown");
+  expect(route.value.params.get("pass")).toBe("a");
+});
+
+test("no pass is read before somebody looks at the graph", async () => {
+  source.hasRuns.value = true;
+  source.answers = { a: () => opened("A") };
+  source.passes.value = [pass("a")];
+  startSession(source);
+  await settle();
+  expect(store.document.value).toBeNull();
+  route.value = { view: "graph", params: new Map() };
+  await settle();
+  expect(store.document.value?.model_name).toBe("A");
 });

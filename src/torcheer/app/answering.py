@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Sequence
-from typing import Final, TypeVar, TypeVarTuple, assert_never
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Final, assert_never
 
-from anyio import CapacityLimiter
-from anyio.from_thread import check_cancelled
-from anyio.to_thread import run_sync
-
+from torcheer.app.frames import Refusal, as_json, binary_frame
 from torcheer.app.messages import (
     MAX_VALUE_BYTES,
     AnyAnswer,
@@ -23,13 +20,13 @@ from torcheer.app.messages import (
     PassesAnswer,
     PassesQuestion,
     PassListing,
-    Refusal,
+    PassQuestion,
     TensorAnswer,
     TensorQuestion,
-    as_json,
-    tensor_frame,
 )
 from torcheer.app.passes import PassSource, Shelf
+from torcheer.app.runs.answering import FollowedQuestion, Frame, RunAnswers, RunQuestion
+from torcheer.app.turns import Turns
 from torcheer.errors import TorcheerError
 from torcheer.graph.tensorview import num_values
 
@@ -39,70 +36,70 @@ _SHELF: Final = ""  # no pass has this id
 _GONE: Final = (
     "this pass is no longer here: it was removed, or saved anew. Choose one from the list of passes."
 )
-_FAULTY: Final = "the pass could not be read: the server's log says why."
-
-Arguments = TypeVarTuple("Arguments")
-Result = TypeVar("Result")
-
-Frame = str | bytes  # for a text frame and for a binary one
-PassQuestion = DocumentQuestion | TensorQuestion | FiguresQuestion
-
-
-class _Turns:
-    """Lets one thread at a time do something, each after those that asked before it."""
-
-    def __init__(self) -> None:
-        self._limiter = CapacityLimiter(1)
-        self._lock = threading.Lock()
-
-    async def take(self, work: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
-        # When a page goes, its thread is left to itself, so that nobody waits for what nobody wants. The lock
-        # is for that case: such a thread may still be at work when the next one has its turn.
-        return await run_sync(self._alone, work, *arguments, abandon_on_cancel=True, limiter=self._limiter)
-
-    def _alone(self, work: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
-        with self._lock:
-            check_cancelled()
-            return work(*arguments)
+_NO_RUNS: Final = "this page shows passes; `torcheer view FOLDER` shows the runs of a folder."
 
 
 class Answers:
     """Answers for all pages of a server. Passes that were opened stay open, the last few of them."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: Shelf, runs: RunAnswers | None = None) -> None:
         self._shelf = shelf
+        self._runs = runs
         self._open: OrderedDict[str, PassSource] = OrderedDict()
-        self._turns: defaultdict[str, _Turns] = defaultdict(_Turns)
+        self._turns: defaultdict[str, Turns] = defaultdict(Turns)
+
+    @property
+    def has_runs(self) -> bool:
+        return self._runs is not None
 
     async def listing(self) -> Sequence[PassListing]:
         """The passes that are there now; none where they could not be looked for."""
         try:
-            return await self._turns[_SHELF].take(self._shelf.listing)
+            passes = await self._turns[_SHELF].take(self._shelf.listing)
+            return passes if self._runs is None else [*passes, *await self._runs.passes()]
         except Exception:
             _LOG.exception("the passes could not be listed")
             return []
 
-    async def answer(self, question: AnyQuestion) -> Frame:
+    async def answer(self, question: PassesQuestion | PassQuestion | RunQuestion) -> Frame:
         """The answer to a question; what goes wrong becomes a refusal."""
-        if isinstance(question, PassesQuestion):
-            return text_of(PassesAnswer(id=question.id, passes=await self.listing()))
         try:
-            source = await self._source(question.pass_id)
-            if source is None:
-                return _refusal(question, _GONE)
-            return await self._turns[question.pass_id].take(_frame, source, question)
-        except TorcheerError as error:
-            return _refusal(question, str(error))
-        except OSError as error:
-            return _refusal(question, f"the pass could not be read: {error}.")
-        except Exception:
-            _LOG.exception("a question about the pass %r could not be answered", question.pass_id)
-            return _refusal(question, _FAULTY)
+            if isinstance(question, PassesQuestion):
+                return text_of(PassesAnswer(id=question.id, passes=await self.listing()))
+            if isinstance(question, PassQuestion):
+                return await self._answer_of_pass(question)
+            return _refusal(question, _NO_RUNS) if self._runs is None else await self._runs.answer(question)
+        except Exception as error:
+            return _refusal(question, _sentence(question, error))
+
+    async def follow(self, question: FollowedQuestion, page: object) -> AsyncGenerator[Frame, None]:
+        """The answers to a question that goes on, until they are no longer wanted."""
+        if self._runs is None:
+            yield _refusal(question, _NO_RUNS)
+            return
+        try:
+            async with aclosing(self._runs.follow(question, page)) as frames:
+                async for frame in frames:
+                    yield frame
+        except Exception as error:
+            yield _refusal(question, _sentence(question, error))
+
+    def close(self) -> None:
+        if self._runs is not None:
+            self._runs.close()
+
+    async def _answer_of_pass(self, question: PassQuestion) -> Frame:
+        source = await self._source(question.pass_id)
+        if source is None:
+            return _refusal(question, _GONE)
+        return await self._turns[question.pass_id].take(_frame, source, question)
 
     async def _source(self, pass_id: str) -> PassSource | None:
         source = self._open.get(pass_id)
         if source is None:
             source = await self._turns[_SHELF].take(self._shelf.source, pass_id)
+            if source is None and self._runs is not None:
+                source = await self._runs.pass_source(pass_id)
             if source is None:
                 return None
             # Another page may have opened it meanwhile.
@@ -120,6 +117,17 @@ def text_of(answer: AnyAnswer) -> str:
 
 def _refusal(question: AnyQuestion, message: str) -> str:
     return text_of(Refusal(id=question.id, message=message))
+
+
+def _sentence(question: AnyQuestion, error: Exception) -> str:
+    """What a page is told of what went wrong. What is no error of ours goes to the log."""
+    if isinstance(error, TorcheerError):
+        return str(error)
+    what = "pass" if isinstance(question, PassQuestion) else "run"
+    if isinstance(error, OSError):
+        return f"the {what} could not be read: {error}."
+    _LOG.error("a question of the type %r could not be answered", type(question).__name__, exc_info=error)
+    return f"the {what} could not be read: the server's log says why."
 
 
 def _frame(source: PassSource, question: PassQuestion) -> Frame:
@@ -146,4 +154,4 @@ def _tensor(source: PassSource, question: TensorQuestion) -> Frame:
         return _refusal(question, f"{len(values):,} bytes are too many for one answer: ask for fewer values.")
     if len(values) != num_values(view.window) * int(view.encoding[1]):
         raise ValueError(f"{len(values)} bytes came for {view.window} of {view.encoding}")
-    return tensor_frame(TensorAnswer(id=question.id, view=view), values)
+    return binary_frame(TensorAnswer(id=question.id, view=view), values)

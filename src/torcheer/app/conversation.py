@@ -1,18 +1,26 @@
-"""One page's socket: read its questions, answer a few of them at a time, and stop when it goes."""
+"""One page's socket: read its questions, answer a few of them at a time, and stop when it goes.
+
+Some questions are answered again and again: each has a task of its own, which ends when the page says so.
+"""
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from importlib.metadata import version
 from typing import Final
 
 import anyio
+from anyio.abc import TaskGroup
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from torcheer.app.answering import Answers, Frame, text_of
-from torcheer.app.messages import AnyQuestion, Hello, Refusal, read_question
+from torcheer.app.answering import Answers, text_of
+from torcheer.app.frames import Refusal
+from torcheer.app.messages import Hello, PassesQuestion, PassQuestion, read_question
+from torcheer.app.runmessages import StopQuestion
+from torcheer.app.runs.answering import FollowedQuestion, Frame, RunQuestion
 
 _MAX_UNDER_WAY: Final = 8  # of one page; while there are as many, nothing more is read from its socket
+_MAX_FOLLOWED: Final = 64  # questions of one page that are answered again and again
 _MAX_PAGES: Final = 64
 
 # Codes of RFC 6455 for why a socket is closed.
@@ -51,6 +59,7 @@ class Conversations:
             async with anyio.create_task_group() as tasks:
                 for socket in self._sockets:
                     tasks.start_soon(_leave, socket)
+        self._answers.close()
 
 
 async def _leave(socket: WebSocket) -> None:
@@ -63,18 +72,49 @@ class _Conversation:
         self._socket = socket
         self._answers = answers
         self._under_way = anyio.Semaphore(_MAX_UNDER_WAY)
+        self._followed: dict[int, anyio.CancelScope] = {}
 
     async def run(self) -> None:
-        await self._send(text_of(Hello(version=version("torcheer"), passes=await self._answers.listing())))
+        passes = await self._answers.listing()
+        hello = Hello(version=version("torcheer"), has_runs=self._answers.has_runs, passes=passes)
+        await self._send(text_of(hello))
         async with anyio.create_task_group() as tasks:
             while (text := await self._receive()) is not None:
                 question = read_question(text)
                 if isinstance(question, Refusal):
                     await self._send(text_of(question))
-                    continue
-                await self._under_way.acquire()
-                tasks.start_soon(self._answer, question)
+                elif isinstance(question, StopQuestion):
+                    self._stop(question.which)
+                elif isinstance(question, FollowedQuestion):
+                    await self._begin(tasks, question)
+                else:
+                    await self._under_way.acquire()
+                    tasks.start_soon(self._answer, question)
             tasks.cancel_scope.cancel()
+
+    async def _begin(self, tasks: TaskGroup, question: FollowedQuestion) -> None:
+        self._stop(question.id)  # a page that uses a number again has done with the former question
+        if len(self._followed) >= _MAX_FOLLOWED:
+            message = f"a page can follow {_MAX_FOLLOWED} questions at a time: stop one of them first."
+            await self._send(text_of(Refusal(id=question.id, message=message)))
+            return
+        scope = self._followed[question.id] = anyio.CancelScope()
+        tasks.start_soon(self._follow, question, scope)
+
+    def _stop(self, number: int) -> None:
+        scope = self._followed.pop(number, None)
+        if scope is not None:
+            scope.cancel()
+
+    async def _follow(self, question: FollowedQuestion, scope: anyio.CancelScope) -> None:
+        try:
+            with scope:
+                async with aclosing(self._answers.follow(question, self)) as frames:
+                    async for frame in frames:
+                        await self._send(frame)
+        finally:
+            if self._followed.get(question.id) is scope:
+                del self._followed[question.id]
 
     async def _receive(self) -> str | None:
         """The next text; None once there is no more to come."""
@@ -89,7 +129,7 @@ class _Conversation:
         except _GONE:
             return None
 
-    async def _answer(self, question: AnyQuestion) -> None:
+    async def _answer(self, question: PassesQuestion | PassQuestion | RunQuestion) -> None:
         try:
             await self._send(await self._answers.answer(question))
         finally:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from torcheer.app.messages import as_json
+from torcheer.app.frames import as_json
 from torcheer.app.passes import PassSource
 from torcheer.errors import InputError
 from torcheer.graph.document import OpEntry, ParamEntry, PassDocument

@@ -1,40 +1,25 @@
-"""What a page and the server say to each other over their socket.
-
-A page asks in text frames of JSON and numbers each question; the answer carries the same number, and answers
-may come in any order. Values of a tensor come as a binary frame: the length of a JSON head as four bytes,
-lowest first, the head, zeros up to a multiple of eight bytes, and then the values.
-"""
+"""What a page can ask, and what the server answers; see `frames` for how."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Final
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Struct
 
+from torcheer.app.frames import NO_QUESTION, Answer, Count, Name, Question, Refusal
+from torcheer.app.runmessages import AnyRunAnswer, AnyRunQuestion, RunTensorQuestion
 from torcheer.graph.document import PassDocument
 from torcheer.graph.tensorview import MAX_WINDOW_VALUES, TensorKind, TensorView, Window
 
 MAX_REQUEST_BYTES: Final = 1 << 16
 MAX_VALUE_BYTES: Final = 8 * MAX_WINDOW_VALUES
 MAX_DIMS: Final = 64  # torch's own
-NO_QUESTION: Final = -1  # the number in a refusal of what could not be read
-
-# A page counts in floats of eight bytes, which hold integers up to here.
-Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
-Name = Annotated[str, Meta(max_length=64)]
 
 
 # --- what a page asks ------------------------------------------------------------------------
-
-
-class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
-    """Something that a page asks. The number is the page's own choice."""
-
-    id: Count
 
 
 class PassesQuestion(Question, frozen=True, tag="passes"):
@@ -63,14 +48,11 @@ class FiguresQuestion(Question, frozen=True, tag="figures"):
     name: Name
 
 
-AnyQuestion = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion
+PassQuestion = DocumentQuestion | TensorQuestion | FiguresQuestion
+AnyQuestion = PassesQuestion | PassQuestion | AnyRunQuestion
 
 
 # --- what the server answers -----------------------------------------------------------------
-
-
-class Answer(Struct, frozen=True, kw_only=True, tag_field="type"):
-    """Something that the server says."""
 
 
 class PassListing(Struct, frozen=True, kw_only=True):
@@ -79,12 +61,15 @@ class PassListing(Struct, frozen=True, kw_only=True):
     id: str
     name: str
     detail: str
+    run_id: str = ""  # the run that it was put into
+    step: int | None = None  # of that run
 
 
 class Hello(Answer, frozen=True, tag="hello"):
     """The first message of every connection."""
 
     version: str  # of torcheer
+    has_runs: bool  # is there a folder of runs?
     passes: Sequence[PassListing]
 
 
@@ -117,14 +102,7 @@ class TensorAnswer(Answer, frozen=True, tag="tensor"):
     view: TensorView
 
 
-class Refusal(Answer, frozen=True, tag="refusal"):
-    """Why there is no answer, in a sentence for people. The id is -1 where the question could not be read."""
-
-    id: int
-    message: str
-
-
-AnyAnswer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal
+AnyAnswer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | AnyRunAnswer
 
 
 # --- reading and writing them ----------------------------------------------------------------
@@ -147,7 +125,7 @@ def read_question(text: str) -> AnyQuestion | Refusal:
         question = _QUESTIONS.decode(text)
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         return Refusal(id=_number_of(text), message=f"this question cannot be read: {error}.")
-    if isinstance(question, TensorQuestion) and question.window is not None:
+    if isinstance(question, TensorQuestion | RunTensorQuestion) and question.window is not None:
         fault = window_fault(question.window)
         if fault:
             return Refusal(id=question.id, message=fault)
@@ -178,30 +156,3 @@ def window_fault(window: Window) -> str:
     if num_values > MAX_WINDOW_VALUES:
         return f"a window of {num_values:,} values is too large: {MAX_WINDOW_VALUES:,} is the most."
     return ""
-
-
-def as_json(message: object) -> bytes:
-    """JSON of anything that msgspec knows, with half characters as escapes: UTF-8 has no place for them."""
-    try:
-        return msgspec.json.encode(message)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(_with_escapes(msgspec.to_builtins(message)))
-
-
-def _with_escapes(value: Any) -> Any:
-    if isinstance(value, str):
-        return value if _is_encodable(value) else Raw(json.dumps(value).encode())
-    if isinstance(value, dict):
-        return {key: _with_escapes(item) for key, item in value.items()}
-    return [_with_escapes(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _is_encodable(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def tensor_frame(answer: TensorAnswer, values: bytes) -> bytes:
-    """A tensor as a binary frame, its values at a multiple of eight bytes."""
-    head = as_json(answer)
-    start = len(head).to_bytes(4, "little") + head
-    return b"".join((start, bytes(-len(start) % 8), values))

@@ -41,7 +41,7 @@ def read_bundle() -> Bundle:
     folder = resources.files("torcheer.app") / "static"
     try:
         script, style, worker = (
-            (folder / name).read_text(encoding="utf-8") for name in ("app.js", "app.css", "worker.js")
+            (folder / name).read_text(encoding="utf-8") for name in ("onefile.js", "onefile.css", "worker.js")
         )
     except FileNotFoundError:
         raise InputError(

@@ -6,10 +6,12 @@ import hashlib
 import os
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 import numpy
 
+from torcheer.app.passdocument import NewerDocumentError, decode_document
 from torcheer.app.passvalues import PassValues, Read, StoredPass
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph.document import DOCUMENT_VERSION, PassDocument
@@ -26,7 +28,6 @@ _DOCUMENT = "torcheer.document"
 _MAX_TEXT_BYTES = 1 << 29
 
 _decode_structure = msgspec.json.Decoder(StoredPass).decode
-_decode_document = msgspec.json.Decoder(PassDocument).decode
 
 
 def open_pass_file(path: str | os.PathLike[str]) -> PassFile:
@@ -69,15 +70,9 @@ def _check_version(file: TensorBytes) -> None:
         _refuse_newer(file, version, _VERSION)
 
 
-def _refuse_newer(file: TensorBytes, version: object, known: int) -> None:
+def _refuse_newer(file: TensorBytes, version: object, known: int) -> NoReturn:
     what = f"it is in version {version} of the format, of a newer torcheer; this one knows {known}"
     raise file.broken(what, "Update torcheer: pip install --upgrade torcheer.")
-
-
-class _Versioned(msgspec.Struct, frozen=True):
-    """All that is needed to say that a document is too new."""
-
-    version: int = 1
 
 
 def _document(file: TensorBytes) -> PassDocument:
@@ -88,12 +83,11 @@ def _document(file: TensorBytes) -> PassDocument:
         )
     text = _text(file, _DOCUMENT)
     try:
-        version = msgspec.json.decode(text, type=_Versioned).version
-        if version > DOCUMENT_VERSION:
-            _refuse_newer(file, version, DOCUMENT_VERSION)
-        return _decode_document(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise file.broken(f"its document is wrong: {str(error)[:200]}") from error
+        return decode_document(text)
+    except NewerDocumentError as error:
+        _refuse_newer(file, error, DOCUMENT_VERSION)
+    except ValueError as error:
+        raise file.broken(str(error)) from error
 
 
 def _structure(file: TensorBytes) -> StoredPass:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import os
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 import uvicorn
@@ -19,23 +21,28 @@ from torcheer.app.conversation import Conversations
 from torcheer.app.messages import MAX_REQUEST_BYTES
 from torcheer.app.passes import PassSource, Shelf, SourceShelf
 from torcheer.app.routes import STATIC_FILES, application, static_file
+from torcheer.app.runs.answering import RunAnswers
+from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.secret import Secret, user_secret
 from torcheer.app.security import Guard
+from torcheer.app.shelves import shelves
 
 _SHUTDOWN_SECONDS: Final = 3
 _MAX_CONNECTIONS: Final = 256
 
 
 class Server(uvicorn.Server):
-    """A server for the passes of a shelf, on a socket that is bound already."""
+    """A server for the passes of a shelf and the runs of another, on a socket that is bound already."""
 
-    def __init__(self, shelf: Shelf, listener: Listener, secret: Secret) -> None:
+    def __init__(
+        self, shelf: Shelf, listener: Listener, secret: Secret, runs: RunShelf | None = None
+    ) -> None:
         for name in STATIC_FILES:
             static_file(name)  # what is missing is said now, not in a page that stays empty
         self.listener = listener
         self.admission = Admission(listener.port, secret.value)
         self.when_started: Callable[[], None] = lambda: None
-        self._conversations = Conversations(Answers(shelf))
+        self._conversations = Conversations(Answers(shelf, None if runs is None else RunAnswers(runs)))
         guard = Guard(
             app=application(self._conversations), host_names=listener.host_names, admission=self.admission
         )
@@ -151,9 +158,21 @@ class Serving:
 
 def serve_in_background(*sources: PassSource, port: int | None = 0, secret: Secret | None = None) -> Serving:
     """Serve passes to this machine alone, beside the program that runs. Port 0 is any that is free."""
+    return _serving(SourceShelf(sources), None, port, secret)
+
+
+def serve_runs_in_background(
+    *folders: str | os.PathLike[str], port: int | None = 0, secret: Secret | None = None
+) -> Serving:
+    """Serve the runs and the saved passes of folders to this machine alone, beside the program that runs."""
+    shelf, runs = shelves([Path(folder) for folder in folders])
+    return _serving(shelf, runs, port, secret)
+
+
+def _serving(shelf: Shelf, runs: RunShelf | None, port: int | None, secret: Secret | None) -> Serving:
     listener = listen(port=port)
     try:
-        return Serving(Server(SourceShelf(sources), listener, secret or user_secret()))
+        return Serving(Server(shelf, listener, secret or user_secret(), runs))
     except BaseException:
         listener.socket.close()
         raise

@@ -15,12 +15,14 @@ from msgspec import inspect as shapes
 from torcheer.app.messages import AnyAnswer, AnyQuestion
 from torcheer.graph.document import OpKind
 from torcheer.graph.tensorview import TensorKind
+from torcheer.run.parts import State
+from torcheer.run.records import Kind
 
 _HEAD: Final = (
     "/** What the page and the server say to each other. Generated: `python -m torcheer.app.typescript`. */\n"
 )
 # Choices that have a name in Python have it in the page, too.
-_CHOICES: Final = {"OpKind": OpKind, "TensorKind": TensorKind}
+_CHOICES: Final = {"OpKind": OpKind, "TensorKind": TensorKind, "RecordKind": Kind, "RunState": State}
 _UNIONS: Final = {"Question": AnyQuestion, "Answer": AnyAnswer}
 _PLAIN: Final[dict[type[shapes.Type], str]] = {
     shapes.IntType: "number",
@@ -74,6 +76,8 @@ def _structs_in(shape: shapes.Type) -> Iterator[type[Struct]]:
             yield shape.cls
         case shapes.ListType() | shapes.CollectionType():
             yield from _structs_in(shape.item_type)
+        case shapes.DictType():
+            yield from _structs_in(shape.value_type)
         case shapes.UnionType():
             for inner in shape.types:
                 yield from _structs_in(inner)
@@ -101,6 +105,8 @@ def _type(shape: shapes.Type) -> str:
         case shapes.ListType() | shapes.CollectionType():
             inner = _type(shape.item_type)
             return f"({inner})[]" if " " in inner else f"{inner}[]"
+        case shapes.DictType():
+            return f"Record<string, {_type(shape.value_type)}>"
         case shapes.UnionType():
             return " | ".join(_type(inner) for inner in shape.types)
         case shapes.LiteralType():

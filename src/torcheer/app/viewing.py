@@ -1,4 +1,4 @@
-"""`torcheer view`: serve saved passes to a page until Ctrl-C."""
+"""`torcheer view`: serve runs and saved passes to a page until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Final
 
 from torcheer.app.addresses import listen
 from torcheer.app.passfile import open_pass_file
-from torcheer.app.savedpasses import SavedPasses
 from torcheer.app.secret import user_secret
 from torcheer.app.server import Server
+from torcheer.app.shelves import shelves
 from torcheer.desktop import open_in_browser
 
 _PUBLIC: Final = (
@@ -24,22 +24,25 @@ _PUBLIC: Final = (
 def view(
     paths: Sequence[Path], *, host: str = "127.0.0.1", port: int | None = None, open_browser: bool = True
 ) -> None:
-    """Serve saved passes, or folders with some in them, until Ctrl-C or SIGTERM.
+    """Serve folders of runs, runs, event files and saved passes until Ctrl-C or SIGTERM.
 
     Without a port, one from 6180 on is taken; 0 is any that is free. The server answers to the host that was
     given, and on this machine alone to `localhost` too; for 0.0.0.0, to this machine's name and to whichever
     of its addresses was connected to.
     """
-    shelf = SavedPasses(paths, open_pass_file)
-    if len(paths) == 1 and paths[0].is_file():
+    shelf, runs = shelves(paths)
+    if len(paths) == 1 and runs is None:
         open_pass_file(paths[0])  # what is wrong with it is said here, rather than in a page
-    if not shelf.listing():
+    if not shelf.listing() and (runs is None or runs.is_empty()):
         shown = ", ".join(map(str, paths))
-        sys.stderr.write(f"torcheer: {shown} has no saved pass yet; history.save puts one there.\n")
+        sys.stderr.write(
+            f"torcheer: {shown} has no run and no saved pass yet: "
+            "tl.Run and history.save put them there, and the page shows them when they come.\n"
+        )
     secret = user_secret()
     listener = listen(host, port)
     try:
-        server = Server(shelf, listener, secret)
+        server = Server(shelf, listener, secret, runs)
         warnings = [*([_PUBLIC] if listener.is_public else []), *([secret.note] if secret.note else [])]
 
         def announce() -> None:

@@ -20,13 +20,13 @@ import { GoToIndex } from "./GoToIndex";
 import { MoveButtons } from "./MoveButtons";
 import { NumberGrid } from "./NumberGrid";
 import { Section } from "./Section";
-import type { Subject } from "./subjects";
+import type { AnyTensor } from "./subjects";
 import { textWidth } from "./textWidth";
 import { useWindow } from "./useTensor";
 import { useWidth } from "./useWidth";
 
 interface Props {
-  subject: Subject;
+  subject: AnyTensor;
   base: TensorValues;
   scale: Scale;
   start: Start;

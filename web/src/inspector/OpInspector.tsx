@@ -7,6 +7,7 @@ import * as store from "../store";
 import type { PassDocument } from "../wire";
 import { Head } from "./Head";
 import { OpFacts } from "./OpFacts";
+import { OverRun } from "./OverRun";
 import { PassChooser } from "./PassChooser";
 import { SourceLines } from "./SourceLines";
 import { TensorTabs } from "./TensorTabs";
@@ -34,6 +35,7 @@ export function OpInspector({ node, document, hierarchy }: Props) {
       <div class="panel-body">
         {node.ops.length > 1 && <PassChooser count={node.ops.length} at={passAt} onStep={step} />}
         <TensorTabs key={`${store.passId.value ?? ""} ${index}`} document={document} index={index} />
+        <OverRun document={document} index={index} />
         <SourceLines document={document} source={op.source} stack={op.stack} />
         <OpFacts document={document} hierarchy={hierarchy} node={node} index={index} />
       </div>

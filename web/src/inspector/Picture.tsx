@@ -12,12 +12,12 @@ import { fullReach, gridOf, indexOf, reachOf, startFor, windowOf, type Start } f
 import type { Window } from "../wire";
 import { ColourScale } from "./ColourScale";
 import { Section } from "./Section";
-import type { Subject } from "./subjects";
+import type { AnyTensor } from "./subjects";
 import { useWindow } from "./useTensor";
 import { useWidth } from "./useWidth";
 
 interface Props {
-  subject: Subject;
+  subject: AnyTensor;
   base: TensorValues;
   scale: Scale;
   isAuto: boolean;

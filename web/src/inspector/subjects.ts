@@ -1,5 +1,6 @@
 /** Which tensors there are to look at for an op: its output, its inputs, its weights, their gradients. */
-import type { PassDocument, TensorKind } from "../wire";
+import type { TensorAnswer } from "../source/source";
+import type { PassDocument, TensorKind, Window } from "../wire";
 
 /** A tensor that can be asked for. */
 export interface Subject {
@@ -10,6 +11,15 @@ export interface Subject {
   readonly shape: readonly number[];
   readonly isThere: boolean;
 }
+
+/** A tensor from elsewhere, which knows how to be asked for: of a run. */
+export interface AskableTensor {
+  /** Tells it from all others. */
+  readonly key: string;
+  readonly ask: (window: Window | null) => Promise<TensorAnswer>;
+}
+
+export type AnyTensor = Subject | AskableTensor;
 
 export type TabName = "Output" | "Input" | "Weight" | "Gradient";
 

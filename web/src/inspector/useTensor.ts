@@ -4,18 +4,18 @@ import type { TensorAnswer, TensorValues } from "../source/source";
 import * as store from "../store";
 import { crop } from "../tensor/window";
 import type { Window } from "../wire";
-import type { Subject } from "./subjects";
+import type { AnyTensor } from "./subjects";
 
 /** The answer to one question; null while it is under way. Ask with undefined to ask nothing. */
-export function useTensor(subject: Subject, window: Window | null | undefined): TensorAnswer | null {
-  const question =
-    window === undefined ? "" : JSON.stringify([store.passId.value, subject.kind, subject.index, window]);
+export function useTensor(subject: AnyTensor, window: Window | null | undefined): TensorAnswer | null {
+  const which = "ask" in subject ? [subject.key] : [store.passId.value, subject.kind, subject.index];
+  const question = window === undefined ? "" : JSON.stringify([...which, window]);
   const [held, setHeld] = useState<{ question: string; answer: TensorAnswer } | null>(null);
   useEffect(() => {
-    const [source, pass] = [store.source.peek(), store.passId.peek()];
-    if (window === undefined || source === null || pass === null) return undefined;
+    const answering = window === undefined ? null : ask(subject, window);
+    if (answering === null) return undefined;
     let isWanted = true;
-    source.tensor(pass, subject.kind, subject.index, window).then(
+    answering.then(
       (answer) => {
         if (isWanted) setHeld({ question, answer });
       },
@@ -30,6 +30,13 @@ export function useTensor(subject: Subject, window: Window | null | undefined): 
   return held?.question === question ? held.answer : null;
 }
 
+/** A tensor of the pass that is open, or one that knows where it is from. Null where there is nobody to ask. */
+function ask(subject: AnyTensor, window: Window | null): Promise<TensorAnswer> | null {
+  if ("ask" in subject) return subject.ask(window);
+  const [source, pass] = [store.source.peek(), store.passId.peek()];
+  return source === null || pass === null ? null : source.tensor(pass, subject.kind, subject.index, window);
+}
+
 export interface Shown {
   /** The newest values of this tensor that came, of the window asked for or, while that is under way, of the one before. */
   readonly values: TensorValues | null;
@@ -38,7 +45,7 @@ export interface Shown {
 }
 
 /** A window of a tensor of which a part is there already. */
-export function useWindow(subject: Subject, base: TensorValues, window: Window): Shown {
+export function useWindow(subject: AnyTensor, base: TensorValues, window: Window): Shown {
   const local = crop(base, window);
   const answer = useTensor(subject, local === null ? window : undefined);
   const [last, setLast] = useState<TensorValues | null>(null);

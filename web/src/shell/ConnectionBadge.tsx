@@ -1,5 +1,8 @@
-/** A word in the top bar: is there a server behind this page? */
+/** A word in the top bar: is there a server behind this page, and does anything change? */
+import { isLive } from "../runs/states";
+import { chosen, runs } from "../runs/store";
 import * as store from "../store";
+import { shownArea } from "./views";
 
 const WORDS = {
   "one-file": ["one file", "badge"],
@@ -12,11 +15,18 @@ const WORDS = {
 export function ConnectionBadge() {
   const connection = store.source.value?.connection.value;
   if (connection === undefined) return null;
-  const [word, style] = WORDS[connection.state];
+  const isOn = hasLiveRuns();
+  const [word, style] = isOn ? ["live", "badge live"] : WORDS[connection.state];
   return (
     <span class={style} role="status">
-      <i class="dot" />
+      <i class={isOn ? "dot pulse" : "dot"} />
       {word}
     </span>
   );
+}
+
+/** Are runs in view that go on? */
+function hasLiveRuns(): boolean {
+  if (shownArea.value === "graph") return false;
+  return (shownArea.value === "training" ? chosen : runs).value.some(isLive);
 }

@@ -1,6 +1,7 @@
 /** Says that the connection is lost, since when, and when it is tried again. */
 import { useEffect, useState } from "preact/hooks";
 import { formatClock } from "../format";
+import { runs } from "../runs/store";
 import type { Connection } from "../source/source";
 import * as store from "../store";
 import { Icon } from "./Icon";
@@ -45,8 +46,8 @@ function Refused() {
 function Lost({ connection }: { connection: Extract<Connection, { state: "lost" }> }) {
   const seconds = useSecondsUntil(connection.retryAt);
   const when = seconds > 0 ? `Trying again in ${seconds} s.` : "Trying again.";
-  const values =
-    store.document.value === null ? "" : `Showing values from ${formatClock(connection.lastHeard)}. `;
+  const hasValues = store.document.value !== null || runs.value.length > 0;
+  const values = hasValues ? `Showing values from ${formatClock(connection.lastHeard)}. ` : "";
   return (
     <span>
       <b>Connection lost.</b>{" "}

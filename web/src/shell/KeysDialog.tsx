@@ -1,7 +1,9 @@
 /** All keys, in a window of their own. */
 import { useLayoutEffect, useRef } from "preact/hooks";
+import * as store from "../store";
 import { Icon } from "./Icon";
-import { KEY_TABLE, keysShown } from "./keys";
+import { keysShown } from "./keys";
+import { keyTable } from "./keytable";
 
 export function KeysDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -20,7 +22,7 @@ export function KeysDialog() {
         </button>
       </div>
       <div class="keys-body">
-        {KEY_TABLE.map(({ title, rows }) => (
+        {keyTable(store.source.value?.hasRuns.value === true).map(({ title, rows }) => (
           <section key={title}>
             <h3>{title}</h3>
             <dl class="keys-list">

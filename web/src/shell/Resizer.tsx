@@ -1,4 +1,5 @@
 /** The edge between a panel and the drawing: drag it, or move it with the arrow keys. */
+import { panelName } from "./panelnames";
 import { panelWidth, resizePanel, WIDTH_LIMITS, type Side } from "./panels";
 
 const KEY_STEP = 16;
@@ -36,7 +37,7 @@ export function Resizer({ side }: { side: Side }) {
       role="separator"
       tabIndex={0}
       aria-orientation="vertical"
-      aria-label={side === "left" ? "Width of the module panel" : "Width of the inspector"}
+      aria-label={`Width of ${panelName(side)?.phrase ?? "the panel"}`}
       aria-valuenow={width}
       aria-valuemin={WIDTH_LIMITS.min}
       aria-valuemax={WIDTH_LIMITS.max}

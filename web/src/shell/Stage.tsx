@@ -2,9 +2,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatCount } from "../format";
 import { GraphView } from "../graph/GraphView";
-import { dismissFailure, openPass } from "../session";
+import { choosePass, dismissFailure, openPass } from "../session";
 import * as store from "../store";
 import { Blank } from "./Blank";
+import { GraphPlace } from "./GraphPlace";
 import { RaisedBanner } from "./RaisedBanner";
 
 export function Stage() {
@@ -13,6 +14,7 @@ export function Stage() {
   return (
     <section class="canvas" aria-label="Graph" aria-busy={opening.state === "loading"}>
       {hasGraph && <GraphView />}
+      {hasGraph && <GraphPlace />}
       {hasGraph && <RaisedBanner />}
       {!hasGraph && opening.state === "empty" && <Empty />}
       {(opening.state === "loading" || opening.state === "waiting") && (
@@ -59,8 +61,6 @@ function Loading({ opening, isOver }: { opening: LoadingState; isOver: boolean }
 }
 
 function Failed({ name, reason, isOver }: { name: string; reason: string; isOver: boolean }) {
-  const passes = store.source.value?.passes.value ?? [];
-  const pass = passes.find((one) => one.name === name);
   return (
     <div class={isOver ? "over" : "fill"}>
       <Blank icon="warning" title={`${name} cannot be shown`} isError>
@@ -70,14 +70,30 @@ function Failed({ name, reason, isOver }: { name: string; reason: string; isOver
             Stay with the pass shown
           </button>
         ) : (
-          pass !== undefined && (
-            <button class="btn" onClick={() => void openPass(pass)}>
-              Try again
-            </button>
-          )
+          <FailedWay name={name} />
         )}
       </Blank>
     </div>
+  );
+}
+
+/** Try once more or, where the pass is not there, go on with one that is. */
+function FailedWay({ name }: { name: string }) {
+  const passes = store.source.value?.passes.value ?? [];
+  const pass = passes.find((one) => one.id === store.passId.value);
+  const first = passes[0];
+  if (pass?.name === name) {
+    return (
+      <button class="btn" onClick={() => void openPass(pass)}>
+        Try again
+      </button>
+    );
+  }
+  if (first === undefined) return null;
+  return (
+    <button class="btn" onClick={() => choosePass(first)}>
+      Open {first.name}
+    </button>
   );
 }
 

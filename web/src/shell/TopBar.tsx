@@ -1,10 +1,14 @@
 /** The top bar: brand, views, which pass, connection, theme. */
+import { addressOf } from "../route";
+import * as store from "../store";
 import { ConnectionBadge } from "./ConnectionBadge";
 import { Icon } from "./Icon";
 import { keysShown } from "./keys";
-import { panels, togglePanel } from "./panels";
-import { SubjectPicker } from "./SubjectPicker";
+import { panels } from "./panels";
+import { SheetButtons } from "./SheetButtons";
+import { Subject } from "./Subject";
 import { ThemeSwitch } from "./ThemeSwitch";
+import { areaOf, shownView, type Area } from "./views";
 
 export function TopBar() {
   return (
@@ -14,12 +18,14 @@ export function TopBar() {
         torcheer
       </span>
       <nav class="tabs" aria-label="Views">
-        <a href="#graph" aria-current="page" onClick={(event) => event.preventDefault()}>
-          Graph
-        </a>
+        {tabs().map(([view, title]) => (
+          <a key={view} href={addressOf(view)} aria-current={isCurrent(view) ? "page" : undefined}>
+            {title}
+          </a>
+        ))}
       </nav>
       <span class="grow" />
-      <SubjectPicker />
+      <Subject />
       <ConnectionBadge />
       {panels.value.width === "narrow" && <SheetButtons />}
       <button class="btn quiet square" aria-label="Show all keys" onClick={() => (keysShown.value = true)}>
@@ -30,28 +36,18 @@ export function TopBar() {
   );
 }
 
-function SheetButtons() {
-  const { left, right } = panels.value;
-  return (
-    <>
-      <button
-        class="btn quiet square"
-        aria-label="Modules"
-        aria-pressed={left}
-        onClick={() => togglePanel("left")}
-      >
-        <Icon name="tree" />
-      </button>
-      <button
-        class="btn quiet square"
-        aria-label="Inspector"
-        aria-pressed={right}
-        onClick={() => togglePanel("right")}
-      >
-        <Icon name="details" />
-      </button>
-    </>
-  );
+/** Only what there is something to show of. */
+function tabs(): readonly (readonly [Area, string])[] {
+  if (store.source.value?.hasRuns.value !== true) return [["graph", "Graph"]];
+  return [
+    ["runs", "Runs"],
+    ["graph", "Graph"],
+    ["training", "Training"],
+  ];
+}
+
+function isCurrent(area: Area): boolean {
+  return shownView.value !== null && areaOf(shownView.value) === area;
 }
 
 function Mark() {

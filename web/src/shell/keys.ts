@@ -1,8 +1,10 @@
 /** The keys of the page as a whole. Keys of one part are handled by that part. */
 import { signal } from "@preact/signals";
 import { handleKey } from "../graph/keyboard";
+import { go } from "../route";
 import * as store from "../store";
 import { setPanel } from "./panels";
+import { shownArea, type Area } from "./views";
 
 export const keysShown = signal(false);
 
@@ -25,56 +27,28 @@ function stepItems(by: number): void {
   for (const step of itemSteppers) step(by);
 }
 
-export interface KeyRow {
-  readonly keys: readonly string[];
-  readonly action: string;
-}
-
-export const KEY_TABLE: readonly { readonly title: string; readonly rows: readonly KeyRow[] }[] = [
-  {
-    title: "Anywhere",
-    rows: [
-      { keys: ["/"], action: "Find a module or op" },
-      { keys: ["e"], action: "Open or close the selected module" },
-      { keys: ["["], action: "Batch item before" },
-      { keys: ["]"], action: "Batch item after" },
-      { keys: ["Esc"], action: "Clear the selection, close" },
-      { keys: ["?"], action: "Show all keys" },
-    ],
-  },
-  {
-    title: "Graph",
-    rows: [
-      { keys: ["↑", "↓"], action: "Along the edges, against and with the flow" },
-      { keys: ["←", "→"], action: "To a neighbour" },
-      { keys: ["Enter"], action: "Open the module, show the op" },
-      { keys: ["Home", "End"], action: "First, last op" },
-      { keys: ["0"], action: "Fit the graph" },
-      { keys: ["+", "−"], action: "Zoom" },
-    ],
-  },
-  {
-    title: "Lists",
-    rows: [
-      { keys: ["↑", "↓"], action: "Move" },
-      { keys: ["→", "←"], action: "Open, close" },
-      { keys: ["Enter"], action: "Show in the graph" },
-      { keys: ["Home", "End"], action: "First, last" },
-    ],
-  },
-];
-
 const ACTIONS: Record<string, () => void> = {
   "/": askForSearch,
   "?": () => (keysShown.value = !keysShown.value),
+};
+
+/** Those of a pass: in the other views they mean something else, or nothing. */
+const GRAPH_ACTIONS: Record<string, () => void> = {
   "[": () => stepItems(-1),
   "]": () => stepItems(1),
   e: toggleSelected,
-  Escape: clear,
+  Escape: () => store.select(null),
 };
 
+/** After a `g`. */
+const PLACES: Record<string, Area> = { r: "runs", g: "graph", t: "training" };
+const WAIT_FOR_PLACE_MS = 1500;
+
+/** When `g` was pressed; what is pressed soon after it names a view. */
+let goPressed = -Infinity;
+
 export function askForSearch(): void {
-  setPanel("left", true);
+  if (searchField.current === null) setPanel("left", true);
   // At once, so that what is typed next goes into it.
   if (searchField.current === null) isSearchAsked = true;
   else focusSearch(searchField.current);
@@ -97,11 +71,6 @@ function toggleSelected(): void {
   if (key !== null && store.hierarchy.value?.nodes.get(key)?.kind === "group") store.toggle(key);
 }
 
-function clear(): void {
-  if (keysShown.value) keysShown.value = false;
-  else store.select(null);
-}
-
 /** Letters are off while somebody types. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
@@ -118,13 +87,25 @@ function isBrowserShortcut(event: KeyboardEvent): boolean {
 export function startKeys(): void {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || isBrowserShortcut(event) || isTyping(event.target)) return;
-    const action = ACTIONS[event.key];
+    const action = actionOf(event.key);
     if (action !== undefined) {
       event.preventDefault();
       action();
-    } else if (event.target === document.body) {
+    } else if (event.target === document.body && shownArea.value === "graph") {
       // Where nothing has the focus, the drawing has it.
       handleKey(event);
     }
   });
+}
+
+function actionOf(key: string): (() => void) | undefined {
+  const isPlace = Date.now() - goPressed < WAIT_FOR_PLACE_MS;
+  goPressed = -Infinity;
+  if (store.source.value?.hasRuns.value === true) {
+    const place = PLACES[key];
+    if (isPlace && place !== undefined) return () => go(place);
+    if (key === "g") return () => (goPressed = Date.now());
+  }
+  if (key === "Escape" && keysShown.value) return () => (keysShown.value = false);
+  return ACTIONS[key] ?? (shownArea.value === "graph" ? GRAPH_ACTIONS[key] : undefined);
 }

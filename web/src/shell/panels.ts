@@ -1,22 +1,28 @@
 /** Which side panels are there, and how wide: docked, folded away below 1100 px, sheets below 800 px. */
-import { computed, signal, type Signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { recall, remember } from "../remembered";
+import { shownArea, type Area } from "./views";
 
 export type Side = "left" | "right";
 export type WidthClass = "wide" | "middle" | "narrow";
 
+const SIDES: readonly Side[] = ["left", "right"];
 const MIN_WIDTH = 232;
 const MAX_WIDTH = 428;
-const MIN_DRAWING = 480;
-const DEFAULT: Record<Side, number> = { left: 244, right: 344 };
+const AREAS: Record<Area, { readonly left: number; readonly right: number; readonly minMiddle: number }> = {
+  graph: { left: 244, right: 344, minMiddle: 480 },
+  training: { left: 248, right: 0, minMiddle: 480 },
+  runs: { left: 0, right: MAX_WIDTH, minMiddle: 904 },
+};
+
+type Widths = Record<Side, number>;
+/** Chosen by hand; null follows the width of the page. */
+type Choice = Record<Side, boolean | null>;
 
 const pageWidth = signal(1440);
-const widths: Record<Side, Signal<number>> = {
-  left: signal(DEFAULT.left),
-  right: signal(DEFAULT.right),
-};
-/** Chosen by hand; null follows the width of the page. */
-const chosen = signal<Record<Side, boolean | null>>({ left: null, right: null });
+/** What was chosen, each part of the page for itself. */
+const widths = signal<Partial<Record<Area, Widths>>>({});
+const choices = signal<Partial<Record<Area, Choice>>>({});
 
 export function classOf(width: number): WidthClass {
   if (width < 800) return "narrow";
@@ -24,27 +30,28 @@ export function classOf(width: number): WidthClass {
 }
 
 /** What is open where nobody chose: both, the inspector alone, or neither. */
-export function openByDefault(side: Side, width: WidthClass): boolean {
-  return width === "wide" || (width === "middle" && side === "right");
+export function openByDefault(side: Side, width: WidthClass, area: Area): boolean {
+  return width === "wide" || (width === "middle" && side === "right" && area === "graph");
 }
 
 export const panels = computed(() => {
-  const width = classOf(pageWidth.value);
-  const isOpen = (side: Side): boolean => chosen.value[side] ?? openByDefault(side, width);
+  const [width, area] = [classOf(pageWidth.value), shownArea.value];
+  const isOpen = (side: Side): boolean => choices.value[area]?.[side] ?? openByDefault(side, width, area);
   return { width, left: isOpen("left"), right: isOpen("right") };
 });
 
-/** Width of a panel in pixels: what was chosen, as far as the drawing keeps its room. */
-export const panelWidth = computed(() => {
-  const { left, right } = panels.value;
-  const [wantLeft, wantRight] = [widths.left.value, widths.right.value];
-  const room = pageWidth.value - MIN_DRAWING;
-  const used = (left ? wantLeft : 0) + (right ? wantRight : 0);
-  const over = Math.max(0, used - room);
+/** Width of a panel in pixels: what was chosen, as far as the middle keeps its room. */
+export const panelWidth = computed<Widths>(() => {
+  const area = shownArea.value;
+  const [defaults, wanted] = [AREAS[area], widths.value[area] ?? AREAS[area]];
+  const used = (side: Side): number => (defaults[side] > 0 && panels.value[side] ? wanted[side] : 0);
+  const over = Math.max(0, used("left") + used("right") - (pageWidth.value - defaults.minMiddle));
   // The inspector gives way first: the tree is narrow already.
-  const newRight = Math.max(MIN_WIDTH, wantRight - over);
-  const newLeft = Math.max(MIN_WIDTH, wantLeft - Math.max(0, over - (wantRight - newRight)));
-  return { left: newLeft, right: newRight };
+  const fromRight = Math.min(over, Math.max(0, used("right") - MIN_WIDTH));
+  return {
+    left: Math.max(MIN_WIDTH, wanted.left - (over - fromRight)),
+    right: Math.max(MIN_WIDTH, wanted.right - fromRight),
+  };
 });
 
 export function togglePanel(side: Side): void {
@@ -52,10 +59,11 @@ export function togglePanel(side: Side): void {
 }
 
 export function setPanel(side: Side, isOpen: boolean): void {
-  const next = { ...chosen.value, [side]: isOpen };
+  const area = shownArea.value;
+  const next: Choice = { ...(choices.value[area] ?? { left: null, right: null }), [side]: isOpen };
   // Two sheets would cover each other.
   if (isOpen && panels.value.width === "narrow") next[side === "left" ? "right" : "left"] = false;
-  chosen.value = next;
+  choices.value = { ...choices.value, [area]: next };
 }
 
 export function clampWidth(width: number): number {
@@ -63,24 +71,35 @@ export function clampWidth(width: number): number {
 }
 
 export function resizePanel(side: Side, width: number): void {
+  const area = shownArea.value;
   const next = clampWidth(width);
-  widths[side].value = next;
-  remember(`${side}-width`, String(next));
+  widths.value = { ...widths.value, [area]: { ...(widths.value[area] ?? AREAS[area]), [side]: next } };
+  remember(memoryOf(area, side), String(next));
 }
 
 /** Follow the width of the window and take over what was chosen on an earlier visit. */
 export function startPanels(): void {
-  for (const side of ["left", "right"] as const) {
-    const known = Number(recall(`${side}-width`));
-    if (known > 0) widths[side].value = clampWidth(known);
-  }
+  widths.value = Object.fromEntries((Object.keys(AREAS) as Area[]).map((area) => [area, recalled(area)]));
   const measure = (): void => {
     const before = classOf(pageWidth.value);
     pageWidth.value = innerWidth;
-    if (classOf(innerWidth) !== before) chosen.value = { left: null, right: null };
+    if (classOf(innerWidth) !== before) choices.value = {};
   };
   measure();
   addEventListener("resize", measure);
+}
+
+function recalled(area: Area): Widths {
+  const found = { left: AREAS[area].left, right: AREAS[area].right };
+  for (const side of SIDES) {
+    const known = Number(recall(memoryOf(area, side)));
+    if (known > 0) found[side] = clampWidth(known);
+  }
+  return found;
+}
+
+function memoryOf(area: Area, side: Side): string {
+  return area === "graph" ? `${side}-width` : `${area}-${side}-width`;
 }
 
 export const WIDTH_LIMITS = { min: MIN_WIDTH, max: MAX_WIDTH };

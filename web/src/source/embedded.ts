@@ -5,7 +5,17 @@ import { crop } from "../tensor/window";
 import { fromBase64, valuesOf } from "./framing";
 import { checkDocument, seedDigits } from "./reading";
 import { Refusal } from "./source";
-import type { Connection, OpenedPass, PassListing, Source, TensorAnswer, TensorValues } from "./source";
+import type {
+  Asked,
+  Connection,
+  Listener,
+  OpenedPass,
+  PassListing,
+  Reply,
+  Source,
+  TensorAnswer,
+  TensorValues,
+} from "./source";
 
 export interface EmbeddedTensor {
   kind: TensorKind;
@@ -35,6 +45,7 @@ const WINDOW_NOT_HERE =
 const ONLY = "embedded";
 
 export class EmbeddedSource implements Source {
+  readonly hasRuns = signal<boolean | null>(false);
   readonly passes = signal<readonly PassListing[]>([]);
   readonly connection = signal<Connection>({ state: "one-file" });
   readonly canMove = false;
@@ -54,7 +65,16 @@ export class EmbeddedSource implements Source {
     this.notes = data.notes;
     for (const tensor of data.tensors) this.#tensors.set(`${tensor.kind} ${tensor.index}`, tensor);
     for (const { kind, index, reason } of data.reasons ?? []) this.#reasons.set(`${kind} ${index}`, reason);
-    this.passes.value = [{ id: ONLY, name: document.model_name, detail: "" }];
+    this.passes.value = [{ id: ONLY, name: document.model_name, detail: "", run_id: "", step: null }];
+  }
+
+  ask(question: Asked): Promise<Reply> {
+    return Promise.reject(new Refusal(`This file has no answer to ${question.type}.`));
+  }
+
+  follow(question: Asked, listener: Listener): () => void {
+    listener.refuse(`This file has no answer to ${question.type}.`);
+    return () => undefined;
   }
 
   openPass(): Promise<OpenedPass> {

@@ -1,12 +1,6 @@
 /** Take a binary frame apart: length of the header, header as JSON, padding, values. */
-import type { TensorView } from "../wire";
-import type { Values } from "./source";
-
-export interface TensorFrame {
-  readonly id: number;
-  readonly view: TensorView;
-  readonly values: Values;
-}
+import type { Answer, TensorView } from "../wire";
+import type { Reply, Values } from "./source";
 
 /** How many values a window holds. */
 export function windowSize(view: TensorView): number {
@@ -24,17 +18,16 @@ export function valuesOf(view: TensorView, buffer: ArrayBuffer, offset: number):
   return size === 8 ? new Float64Array(buffer, offset, count) : new Float32Array(buffer, offset, count);
 }
 
-export function readTensorFrame(buffer: ArrayBuffer): TensorFrame {
+export function readFrame(buffer: ArrayBuffer): Reply {
   if (buffer.byteLength < 4) throw new Error("a frame of fewer than four bytes");
   const length = new DataView(buffer).getUint32(0, true);
   if (4 + length > buffer.byteLength) throw new Error("a header longer than its frame");
   const text = new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array(buffer, 4, length));
-  const header = JSON.parse(text) as { type?: unknown; id?: unknown; view?: TensorView };
-  if (header.type !== "tensor" || typeof header.id !== "number" || header.view === undefined) {
-    throw new Error("a frame that is no tensor");
+  const answer = JSON.parse(text) as { type?: unknown; id?: unknown };
+  if (typeof answer.type !== "string" || typeof answer.id !== "number") {
+    throw new Error("a frame that is no answer");
   }
-  const offset = Math.ceil((4 + length) / 8) * 8;
-  return { id: header.id, view: header.view, values: valuesOf(header.view, buffer, offset) };
+  return { answer: answer as Answer, buffer, offset: Math.ceil((4 + length) / 8) * 8 };
 }
 
 /** Base64 as bytes, in a buffer of its own. */

@@ -1,11 +1,20 @@
 /** The source of a page that a server sent: one WebSocket, which is opened again whenever it closes. */
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import type { Answer, Question, TensorKind, Window } from "../wire";
 import { AnswerCache } from "./cache";
-import { readTensorFrame } from "./framing";
+import { readFrame, valuesOf } from "./framing";
 import { checkDocument, seedDigits } from "./reading";
 import { Refusal } from "./source";
-import type { Connection, OpenedPass, PassListing, Source, TensorAnswer } from "./source";
+import type {
+  Asked,
+  Connection,
+  Listener,
+  OpenedPass,
+  PassListing,
+  Reply,
+  Source,
+  TensorAnswer,
+} from "./source";
 
 /** As much of a WebSocket as is used here. */
 export interface SocketLike {
@@ -22,15 +31,21 @@ export interface Wiring {
   probe(): Promise<number | null>;
 }
 
-/** What comes as text. Tensors come as binary frames. */
-type TextAnswer = Exclude<Answer, { type: "tensor" }>;
-
 interface Pending {
   readonly request: Question;
-  readonly resolve: (answer: unknown) => void;
-  readonly reject: (reason: Error) => void;
+  readonly listener: Listener;
+  /** Are there more answers to come after the first? */
+  readonly isFollowed: boolean;
+  /** How often it was sent without being answered. */
   sent: number;
 }
+
+/** With the text that it came as; empty for binary frames. */
+interface TextReply extends Reply {
+  readonly text: string;
+}
+
+const NOTHING = new ArrayBuffer(0);
 
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 15_000;
@@ -38,6 +53,7 @@ const LONGEST_WAIT_MS = 15_000;
 const MAX_SENT = 3;
 
 export class SocketSource implements Source {
+  readonly hasRuns = signal<boolean | null>(null);
   readonly passes = signal<readonly PassListing[]>([]);
   readonly connection = signal<Connection>({ state: "connecting" });
   readonly canMove = true;
@@ -57,7 +73,9 @@ export class SocketSource implements Source {
   }
 
   async openPass(passId: string): Promise<OpenedPass> {
-    return (await this.#ask({ type: "open", id: this.#nextId++, pass_id: passId })) as OpenedPass;
+    const { answer, text } = await this.#askOf({ type: "open", pass_id: passId }, "document");
+    const document = checkDocument(answer.document);
+    return { document, seed: seedDigits(text) ?? String(document.random_seed) };
   }
 
   async tensor(
@@ -69,11 +87,12 @@ export class SocketSource implements Source {
     const key = JSON.stringify([passId, kind, index, window]);
     const known = this.#cache.get(key);
     if (known !== undefined) return known;
-    const request: Question = { type: "tensor", id: this.#nextId++, pass_id: passId, kind, index, window };
     try {
-      const answer = (await this.#ask(request)) as TensorAnswer;
-      this.#cache.set(key, answer);
-      return answer;
+      const asked: Asked = { type: "tensor", pass_id: passId, kind, index, window };
+      const { answer, buffer, offset } = await this.#askOf(asked, "tensor");
+      const found = { view: answer.view, values: valuesOf(answer.view, buffer, offset) };
+      this.#cache.set(key, found);
+      return found;
     } catch (reason) {
       // Not kept: the next time it may be there.
       return { missing: reason instanceof Error ? reason.message : String(reason) };
@@ -81,16 +100,56 @@ export class SocketSource implements Source {
   }
 
   async figures(passId: string, name: string): Promise<(number | null)[]> {
-    const request: Question = { type: "figures", id: this.#nextId++, pass_id: passId, name };
-    return (await this.#ask(request)) as (number | null)[];
+    const { answer } = await this.#askOf({ type: "figures", pass_id: passId, name }, "figures");
+    return answer.values;
   }
 
   refreshPasses(): void {
     if (!this.#isOpen) return;
-    this.#ask({ type: "passes", id: this.#nextId++ }).then(
-      (passes) => (this.passes.value = passes as PassListing[]),
+    this.#askOf({ type: "passes" }, "passes").then(
+      ({ answer }) => {
+        // Asked again and again: a list that is the same is no news.
+        if (JSON.stringify(answer.passes) === JSON.stringify(this.passes.peek())) return;
+        this.passes.value = answer.passes;
+      },
       () => undefined, // the list that is known stays
     );
+  }
+
+  ask(question: Asked): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      this.#begin(question, false, {
+        hear: resolve,
+        refuse: (reason) => reject(new Refusal(reason)),
+      });
+    });
+  }
+
+  follow(question: Asked, listener: Listener): () => void {
+    const id = this.#begin(question, true, listener);
+    return () => {
+      if (this.#settle(id) === undefined || !this.#isOpen) return;
+      const stop: Question = { type: "stop", id: this.#nextId++, which: id };
+      this.#socket?.send(JSON.stringify(stop));
+    };
+  }
+
+  /** Ask for an answer of one type; any other is a fault of the server. */
+  async #askOf<Type extends Answer["type"]>(
+    question: Asked,
+    type: Type,
+  ): Promise<TextReply & { answer: Extract<Answer, { type: Type }> }> {
+    const reply = (await this.ask(question)) as TextReply;
+    if (reply.answer.type !== type) throw new Refusal(`The server answered with ${reply.answer.type}.`);
+    return reply as TextReply & { answer: Extract<Answer, { type: Type }> };
+  }
+
+  #begin(question: Asked, isFollowed: boolean, listener: Listener): number {
+    const request: Question = { ...question, id: this.#nextId++ };
+    const pending: Pending = { request, listener, isFollowed, sent: 0 };
+    this.#pending.set(request.id, pending);
+    if (this.#isOpen) this.#send(pending);
+    return request.id;
   }
 
   retryNow(): void {
@@ -99,19 +158,11 @@ export class SocketSource implements Source {
     this.#connect();
   }
 
-  #ask(request: Question): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const pending: Pending = { request, resolve, reject, sent: 0 };
-      this.#pending.set(request.id, pending);
-      if (this.#isOpen) this.#send(pending);
-    });
-  }
-
   #send(pending: Pending): void {
     if (pending.sent >= MAX_SENT) {
       const { id, type } = pending.request;
-      this.#settle(id)?.reject(
-        new Refusal(`The connection broke ${MAX_SENT} times over this request (${type}); it was given up.`),
+      this.#settle(id)?.listener.refuse(
+        `The connection broke ${MAX_SENT} times over this request (${type}); it was given up.`,
       );
       return;
     }
@@ -159,33 +210,24 @@ export class SocketSource implements Source {
 
   #hear(data: unknown): void {
     this.#lastHeard = Date.now();
-    if (data instanceof ArrayBuffer) {
-      const { id, view, values } = readTensorFrame(data);
-      this.#settle(id)?.resolve({ view, values });
-      return;
-    }
-    const text = String(data);
-    this.#take(JSON.parse(text) as TextAnswer, text);
+    // All that one message changes is seen at once.
+    batch(() => this.#take(readReply(data)));
   }
 
-  #take(reply: TextAnswer, text: string): void {
-    if (reply.type === "hello") {
-      this.#greet(reply.passes);
+  #take(reply: TextReply): void {
+    const { answer } = reply;
+    if (answer.type === "hello") {
+      this.hasRuns.value = answer.has_runs;
+      this.#greet(answer.passes);
       return;
     }
-    const pending = this.#settle(reply.id);
+    const pending = this.#pending.get(answer.id);
+    // Stopped meanwhile.
     if (pending === undefined) return;
-    if (reply.type === "refusal") pending.reject(new Refusal(reply.message));
-    else if (reply.type === "figures") pending.resolve(reply.values);
-    else if (reply.type === "passes") pending.resolve(reply.passes);
-    else {
-      try {
-        const document = checkDocument(reply.document);
-        pending.resolve({ document, seed: seedDigits(text) ?? String(document.random_seed) });
-      } catch (reason) {
-        pending.reject(reason instanceof Error ? reason : new Error(String(reason)));
-      }
-    }
+    pending.sent = 0;
+    if (!pending.isFollowed || answer.type === "refusal") this.#settle(answer.id);
+    if (answer.type === "refusal") pending.listener.refuse(answer.message);
+    else pending.listener.hear(reply);
   }
 
   #greet(passes: readonly PassListing[]): void {
@@ -196,6 +238,12 @@ export class SocketSource implements Source {
     // In the order they were asked: what was pending when the connection broke goes first.
     for (const pending of [...this.#pending.values()]) this.#send(pending);
   }
+}
+
+function readReply(data: unknown): TextReply {
+  if (data instanceof ArrayBuffer) return { ...readFrame(data), text: "" };
+  const text = String(data);
+  return { answer: JSON.parse(text) as Answer, buffer: NOTHING, offset: 0, text };
 }
 
 /** The wiring of a real page: its own server. */

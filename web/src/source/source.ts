@@ -1,6 +1,6 @@
 /** Where a page gets its passes from: a server over a socket, or the page itself. */
 import type { ReadonlySignal } from "@preact/signals";
-import type { PassDocument, PassListing, TensorKind, TensorView, Window } from "../wire";
+import type { Answer, PassDocument, PassListing, Question, TensorKind, TensorView, Window } from "../wire";
 
 export type { PassListing };
 
@@ -35,7 +35,25 @@ export type Connection =
   /** The server is there and does not know this page: only a fresh address helps. */
   | { readonly state: "refused" };
 
+/** A question but for its number, which the source chooses. */
+export type Asked = Question extends infer One ? (One extends Question ? Omit<One, "id"> : never) : never;
+
+/** An answer, and the bytes that came with it: they begin at the offset, a multiple of eight. */
+export interface Reply {
+  readonly answer: Answer;
+  readonly buffer: ArrayBuffer;
+  readonly offset: number;
+}
+
+/** What hears the answers to a question that is followed. */
+export interface Listener {
+  hear(reply: Reply): void;
+  refuse(reason: string): void;
+}
+
 export interface Source {
+  /** Is there a folder of runs behind it? Unknown (null) until the server has said so. */
+  readonly hasRuns: ReadonlySignal<boolean | null>;
   readonly passes: ReadonlySignal<readonly PassListing[]>;
   readonly connection: ReadonlySignal<Connection>;
   /** Can any window be asked for, or only what was put into the file? */
@@ -45,6 +63,13 @@ export interface Source {
   tensor(passId: string, kind: TensorKind, index: number, window: Window | null): Promise<TensorAnswer>;
   /** One figure for each op: `zeros` is the share of zeros in its output. */
   figures(passId: string, name: string): Promise<(number | null)[]>;
+  /** Ask once. Throws a Refusal where the server says no. */
+  ask(question: Asked): Promise<Reply>;
+  /**
+   * Ask, and hear every answer until the function that is returned is called. After a lost connection it is asked
+   * again, so the first answer of all may come a second time.
+   */
+  follow(question: Asked, listener: Listener): () => void;
   /** Look again which passes there are. */
   refreshPasses(): void;
   /** Try to connect at once instead of waiting. */

@@ -1,7 +1,9 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, test } from "vitest";
 import { keysShown, onItemStep, startKeys } from "../../src/shell/keys";
+import { route } from "../../src/route";
 import * as store from "../../src/store";
+import { FakeRuns } from "../runs/listings";
 import { documentWith, opWith, scopeWith } from "../samples";
 
 startKeys();
@@ -11,6 +13,7 @@ function press(key: string, parts: KeyboardEventInit = {}, target: EventTarget =
 }
 
 beforeEach(() => {
+  route.value = { view: null, params: new Map() };
   document.body.replaceChildren();
   keysShown.value = false;
   store.showPass(
@@ -72,4 +75,37 @@ test("brackets step through the items, also where they take Alt, and every step 
   stop();
   press("]");
   expect(steps.length).toBe(3);
+});
+
+test("g and a letter go to a view, where there are runs, and only soon after each other", () => {
+  const source = new FakeRuns();
+  store.source.value = source;
+  route.value = { view: "runs", params: new Map() };
+  press("g");
+  press("t");
+  expect(route.value.view).toBe("training");
+  press("g");
+  press("g");
+  expect(route.value.view).toBe("graph");
+  press("g");
+  press("x");
+  press("r");
+  expect(route.value.view).toBe("graph");
+  source.hasRuns.value = false;
+  press("g");
+  press("t");
+  expect(route.value.view).toBe("graph");
+  store.source.value = null;
+});
+
+test("the keys of the graph mean nothing in other views", () => {
+  store.source.value = new FakeRuns();
+  const block = store.hierarchy.value!.nodeOfScope[1]!;
+  store.select(block);
+  route.value = { view: "training", params: new Map() };
+  press("e");
+  press("Escape");
+  expect(store.openGroups.value.has(block)).toBe(false);
+  expect(store.selected.value).toBe(block);
+  store.source.value = null;
 });

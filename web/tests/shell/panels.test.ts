@@ -10,6 +10,9 @@ import {
   setPanel,
   startPanels,
 } from "../../src/shell/panels";
+import { route } from "../../src/route";
+import * as store from "../../src/store";
+import { FakeRuns } from "../runs/listings";
 
 function pageOf(width: number): void {
   Object.defineProperty(globalThis, "innerWidth", { value: width, configurable: true });
@@ -24,9 +27,9 @@ beforeEach(() => {
 
 test("panels fold away below 1100 px and are sheets below 800 px", () => {
   expect([1440, 1100, 1099, 800, 799].map(classOf)).toEqual(["wide", "wide", "middle", "middle", "narrow"]);
-  expect(openByDefault("left", "wide")).toBe(true);
-  expect(openByDefault("left", "middle")).toBe(false);
-  expect(openByDefault("right", "narrow")).toBe(false);
+  expect(openByDefault("left", "wide", "graph")).toBe(true);
+  expect(openByDefault("left", "middle", "graph")).toBe(false);
+  expect(openByDefault("right", "narrow", "graph")).toBe(false);
 });
 
 test("a panel that was opened by hand stays so until the page changes its class", () => {
@@ -57,4 +60,27 @@ test("widths stay within their limits and leave the drawing its room", () => {
   pageOf(1100);
   const { left, right } = panelWidth.value;
   expect(1100 - left - right).toBeGreaterThanOrEqual(480);
+});
+
+test("each part of the page keeps its own panels", () => {
+  store.source.value = new FakeRuns();
+  route.value = { view: "training", params: new Map() };
+  expect(panelWidth.value.left).toBe(248);
+  setPanel("left", false);
+  route.value = { view: "graph", params: new Map() };
+  expect(panels.value.left).toBe(true);
+  route.value = { view: "tensors", params: new Map() };
+  expect(panels.value.left).toBe(false);
+  store.source.value = null;
+});
+
+test("the comparison leaves the table of runs its room, and folds away where there is none", () => {
+  store.source.value = new FakeRuns();
+  route.value = { view: "runs", params: new Map() };
+  expect(panelWidth.value.right).toBe(428);
+  pageOf(1280);
+  expect(1280 - panelWidth.value.right).toBeGreaterThanOrEqual(900);
+  pageOf(1000);
+  expect(panels.value.right).toBe(false);
+  store.source.value = null;
 });

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { effect } from "@preact/signals";
 import { SocketSource } from "../../src/source/socket";
+import type { Listener } from "../../src/source/source";
+import type { Answer } from "../../src/wire";
 import { documentWith, FakeSocket, frameOf, viewOf, windowWith } from "../samples";
 
 const PASS = { id: "p", name: "Net", detail: "" };
@@ -200,6 +203,115 @@ test("a request over which the connection breaks again and again is given up", a
     await vi.advanceTimersByTimeAsync(2000);
   }
   expect(await answer).toHaveProperty("missing");
+});
+
+/** What somebody who follows has heard. */
+function listening() {
+  const heard: Answer[] = [];
+  const refused: string[] = [];
+  const listener: Listener = {
+    hear: ({ answer }) => heard.push(answer),
+    refuse: (reason) => refused.push(reason),
+  };
+  return { heard, refused, listener };
+}
+
+const NEWS = { type: "runs", folder: "runs", is_all: false, runs: [], gone: [], note: "" };
+
+test("a question that is followed hears every answer until it is stopped", () => {
+  const source = start();
+  latest().greet();
+  const { heard, listener } = listening();
+  const stop = source.follow({ type: "runs" }, listener);
+  latest().hear({ ...NEWS, id: 1 });
+  latest().hear({ ...NEWS, id: 1 });
+  expect(heard.length).toBe(2);
+  stop();
+  expect(latest().sent.at(-1)).toEqual({ type: "stop", id: 2, which: 1 });
+  latest().hear({ ...NEWS, id: 1 });
+  expect(heard.length).toBe(2);
+  stop();
+  expect(latest().sent.length).toBe(2);
+});
+
+test("after a lost connection it is asked again, as often as that happens", async () => {
+  const source = start();
+  const { heard, refused, listener } = listening();
+  source.follow({ type: "index", run_ids: ["a"] }, listener);
+  for (let attempt = 0; attempt < 6; attempt++) {
+    latest().greet();
+    expect(latest().sent).toEqual([{ type: "index", run_ids: ["a"], id: 1 }]);
+    latest().hear({ type: "index", id: 1, runs: [] });
+    latest().drop();
+    await vi.advanceTimersByTimeAsync(1000);
+  }
+  expect(heard.length).toBe(6);
+  expect(refused).toEqual([]);
+});
+
+test("what was stopped while the connection was lost is not asked again", async () => {
+  const source = start();
+  latest().greet();
+  const stop = source.follow({ type: "runs" }, listening().listener);
+  latest().drop();
+  stop();
+  await vi.advanceTimersByTimeAsync(1000);
+  latest().greet();
+  expect(latest().sent).toEqual([]);
+});
+
+test("what is stopped before it was ever sent is never sent", () => {
+  const source = start();
+  source.follow({ type: "runs" }, listening().listener)();
+  latest().greet();
+  expect(latest().sent).toEqual([]);
+});
+
+test("a refusal ends what is followed, and stopping it then says nothing", () => {
+  const source = start();
+  latest().greet();
+  const { heard, refused, listener } = listening();
+  const stop = source.follow({ type: "runs" }, listener);
+  latest().hear({ type: "refusal", id: 1, message: "the folder is gone" });
+  latest().hear({ ...NEWS, id: 1 });
+  expect([heard.length, refused]).toEqual([0, ["the folder is gone"]]);
+  stop();
+  expect(latest().sent.length).toBe(1);
+});
+
+test("who is told while listening may stop, and others still hear", () => {
+  const source = start();
+  latest().greet();
+  const other = listening();
+  const stop = source.follow({ type: "runs" }, { hear: () => stop(), refuse: () => undefined });
+  source.follow({ type: "runs" }, other.listener);
+  latest().hear({ ...NEWS, id: 1 });
+  latest().hear({ ...NEWS, id: 2 });
+  expect(other.heard.length).toBe(1);
+});
+
+test("all that one message changes is seen at once", () => {
+  const source = start();
+  const seen: unknown[] = [];
+  const stop = effect(() => {
+    seen.push([source.hasRuns.value, source.passes.value.length, source.connection.value.state]);
+  });
+  latest().hear({ type: "hello", version: "1", has_runs: true, passes: [PASS] });
+  expect(seen).toEqual([
+    [null, 0, "connecting"],
+    [true, 1, "connected"],
+  ]);
+  stop();
+});
+
+test("numbers come with their answer, from a multiple of eight on", async () => {
+  const source = start();
+  latest().greet();
+  const asked = source.ask({ type: "record", run_id: "r", record: "rank-0:1" });
+  latest().hear(frameOf(1, viewOf([2], { num_columns: 2 }, { encoding: "f8" }), [0.5, 0.25]));
+  const { buffer, offset } = await asked;
+  expect(offset % 8).toBe(0);
+  expect([...new Float64Array(buffer, offset)]).toEqual([0.5, 0.25]);
 });
 
 test("a late word from a socket that was given up is not listened to", async () => {

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from torcheer import __version__
+from torcheer.cli.runs import runs_app
 from torcheer.errors import InputError, TorcheerError
 
 app = typer.Typer(
@@ -20,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(runs_app, name="runs")
 
 
 def _show_version(wanted: bool) -> None:
@@ -106,13 +108,16 @@ def draw(
 @app.command()
 def view(
     paths: Annotated[
-        list[Path], typer.Argument(help="A saved pass, or a folder with saved passes.", metavar="PATH")
+        list[Path],
+        typer.Argument(
+            help="A folder of runs, a run, TensorBoard event files, a saved pass.", metavar="PATH"
+        ),
     ],
     port: Annotated[int | None, typer.Option(help="Which port.", show_default="a free one")] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
-    """Look at saved passes in the browser."""
+    """Look at runs and saved passes in the browser."""
     from torcheer.app.viewing import view as serve
 
     serve(paths, host=host, port=port, open_browser=browser)

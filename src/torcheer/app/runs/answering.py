@@ -1,0 +1,123 @@
+"""Answer what a page asks about runs: in threads, one at a time for each run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from typing import Any, Final
+
+import anyio
+from anyio.to_thread import run_sync
+
+from torcheer.app.frames import as_json
+from torcheer.app.messages import PassListing
+from torcheer.app.runmessages import (
+    HistogramsQuestion,
+    HparamsAnswer,
+    HparamsQuestion,
+    IndexQuestion,
+    OpSeriesQuestion,
+    RecordQuestion,
+    RecordsQuestion,
+    ReduceQuestion,
+    RunsQuestion,
+    RunTensorQuestion,
+    SeriesQuestion,
+)
+from torcheer.app.runs.distributions import Distributions
+from torcheer.app.runs.feeds import follow_index, follow_runs
+from torcheer.app.runs.openrun import OpenRun
+from torcheer.app.runs.passes import RunPass, answer_op_series, find_pass, listings
+from torcheer.app.runs.recorded import RunTensors, answer_record, answer_records
+from torcheer.app.runs.reducing import Reductions
+from torcheer.app.runs.seriesfeed import SeriesFeed
+from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.watching import Watch
+from torcheer.errors import InputError
+
+Frame = str | bytes  # for a text frame and for a binary one
+FollowedQuestion = RunsQuestion | IndexQuestion | SeriesQuestion | ReduceQuestion
+OneRunQuestion = RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion
+RunQuestion = OneRunQuestion | HparamsQuestion | OpSeriesQuestion
+
+_GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
+_NO_PASS: Final = "this pass is in no run of the folder: only those have figures over time."
+_PASSES_SECONDS: Final = 0.4
+_LISTED_SECONDS: Final = 10.0  # for all runs to be looked at
+
+
+class RunAnswers:
+    """Answers about the runs of a shelf, for all pages of a server."""
+
+    def __init__(self, shelf: RunShelf) -> None:
+        self.shelf = shelf
+        self.watch = Watch(shelf)
+        self._reductions = Reductions()
+        self._of_one_run: dict[type, Callable[[OpenRun, Any], Frame]] = {
+            RecordsQuestion: answer_records,
+            RecordQuestion: answer_record,
+            RunTensorQuestion: RunTensors().answer,
+            HistogramsQuestion: Distributions().answer,
+        }
+
+    async def answer(self, question: RunQuestion) -> Frame:
+        """The one answer to a question. Errors of ours are for the page."""
+        if isinstance(question, HparamsQuestion):
+            return await self._hparams(question)
+        if isinstance(question, OpSeriesQuestion):
+            return await self._op_series(question)
+        run = await self._run(question.run_id)
+        return await run.slow_turns.take(self._of_one_run[type(question)], run, question)
+
+    async def _run(self, run_id: str) -> OpenRun:
+        run = self.shelf.known(run_id)
+        if run is None:
+            run = await run_sync(self.shelf.run, run_id)
+        if run is None:
+            raise InputError(_GONE)
+        return run
+
+    async def _hparams(self, question: HparamsQuestion) -> str:
+        await self.watch.listed(_LISTED_SECONDS)
+        rows = [one.hparams for one in self.shelf.summaries() if one.hparams is not None]
+        return as_json(HparamsAnswer(id=question.id, rows=rows)).decode()
+
+    async def _op_series(self, question: OpSeriesQuestion) -> str:
+        source = await self.pass_source(question.pass_id)
+        if source is None:
+            raise InputError(_NO_PASS)
+        return await source.run.slow_turns.take(answer_op_series, source, question)
+
+    async def passes(self, seconds: float = _PASSES_SECONDS) -> Sequence[PassListing]:
+        """The passes in all runs, as far as they can be found in so long."""
+        with anyio.move_on_after(seconds):
+            await self.watch.listed(seconds)
+        return listings(self.shelf.summaries())
+
+    async def pass_source(self, pass_id: str) -> RunPass | None:
+        """The pass of a run; None where there is none."""
+        run_id = pass_id.partition("-")[0]
+        run = self.shelf.known(run_id) or await run_sync(self.shelf.run, run_id)
+        return None if run is None else await run.slow_turns.take(find_pass, run, pass_id)
+
+    def follow(self, question: FollowedQuestion, page: object) -> AsyncGenerator[Frame, None]:
+        """All answers to a question of a page that goes on."""
+        match question:
+            case RunsQuestion():
+                return follow_runs(self.watch, question)
+            case IndexQuestion():
+                return follow_index(self.watch, question)
+            case SeriesQuestion():
+                return SeriesFeed(self.watch, question).frames()
+            case ReduceQuestion():
+                return self._reduce(question, page)
+
+    async def _reduce(self, question: ReduceQuestion, page: object) -> AsyncGenerator[Frame, None]:
+        run = await self._run(question.run_id)
+        async with aclosing(self._reductions.follow(run, question, page)) as frames:
+            async for frame in frames:
+                yield frame
+
+    def close(self) -> None:
+        self.watch.close()
+        self.shelf.close()

@@ -1,0 +1,140 @@
+"""A window of a scalar, as points where they are few and as buckets where they are many.
+
+On a screen a thousand points fall into one pixel. Equal parts of the axis, each with its mean, lowest and
+highest value, show what all of them would have shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+Floats = NDArray[numpy.float64]
+Places = NDArray[numpy.intp]
+
+_LARGE: Final = 1e290  # where sums of values may be no number any more
+_AT_A_TIME: Final = 1 << 15  # points: what is made of them on the way stays in a processor's cache
+
+
+class Columns(NamedTuple):
+    """Points of a scalar as the page gets them."""
+
+    steps: Floats
+    times: Floats  # seconds since 1970
+    values: Floats
+
+    def taken(self, which: slice | Places) -> Columns:
+        """Some of them."""
+        return Columns(self.steps[which], self.times[which], self.values[which])
+
+
+NOTHING: Final = Columns(*(numpy.empty(0) for _ in Columns._fields))
+
+
+class Shown(NamedTuple):
+    """Columns of float64: those of points, or the seven of buckets."""
+
+    form: Literal["points", "buckets"]
+    columns: tuple[Floats, ...]
+
+    @property
+    def num_items(self) -> int:
+        return len(self.columns[0])
+
+
+def is_rising(places: Floats) -> bool:
+    """Whether points follow each other along an axis. One that has no place on it (NaN) follows nobody."""
+    if not len(places):
+        return True
+    return bool(numpy.isfinite(places[[0, -1]]).all() and (places[1:] >= places[:-1]).all())
+
+
+def order_along(places: Floats) -> Places:
+    """The points along an axis, those alike as they were logged. Those without a place on it are left out."""
+    finite = numpy.flatnonzero(numpy.isfinite(places))
+    return finite[numpy.argsort(places[finite], kind="stable")]
+
+
+def show(points: Columns, places: Floats, low: float | None, high: float | None, num_buckets: int) -> Shown:
+    """Points that rise along an axis, between two places of it.
+
+    The nearest point before the window and the nearest after it come too: lines run on to the edge.
+    """
+    first = 0 if low is None else int(numpy.searchsorted(places, low, "left"))
+    end = len(places) if high is None else max(first, int(numpy.searchsorted(places, high, "right")))
+    before, after = max(0, first - 1), min(len(places), end + 1)
+    if end - first <= num_buckets:
+        return Shown("points", points.taken(slice(before, after)))
+    low, high = float(places[first]) if low is None else low, float(places[end - 1]) if high is None else high
+    starts = numpy.searchsorted(places[first:end], _edges(low, high, num_buckets)[:-1], "left") + first
+    starts[0] = first  # whatever was rounded
+    starts = numpy.unique(starts[starts < end])  # those of empty buckets are alike
+    outside = [before] if before < first else [], [end] if after > end else []
+    starts = numpy.concatenate((outside[0], starts, outside[1])).astype(numpy.intp)
+    return Shown("buckets", _buckets(points.taken(slice(before, after)), starts - before))
+
+
+def _edges(low: float, high: float, num_buckets: int) -> Floats:
+    # Not low + (high - low) * part: the width of a window that somebody asks for may be no number.
+    part = numpy.linspace(0.0, 1.0, num_buckets + 1)
+    return low * (1.0 - part) + high * part
+
+
+def _buckets(points: Columns, starts: Places) -> tuple[Floats, ...]:
+    """Means, extremes and counts of what stands from each start to the next."""
+    pieces = [_buckets_of_few(points.taken(which), some) for which, some in _few_at_a_time(points, starts)]
+    return tuple(numpy.concatenate(columns) for columns in zip(*pieces, strict=True))
+
+
+def _few_at_a_time(points: Columns, starts: Places) -> Iterator[tuple[slice, Places]]:
+    """As many whole buckets at a time as have about so many points, and where they start among these."""
+    first = 0
+    while first < len(starts):
+        start = starts[first]
+        last = max(first + 1, int(numpy.searchsorted(starts, start + _AT_A_TIME, "left")))
+        end = starts[last] if last < len(starts) else len(points.values)
+        yield slice(start, end), starts[first:last] - start
+        first = last
+
+
+def _buckets_of_few(points: Columns, starts: Places) -> tuple[Floats, ...]:
+    values = points.values
+    counts = numpy.diff(starts, append=len(values))
+    is_bad = ~numpy.isfinite(values)
+    num_bad = numpy.add.reduceat(is_bad, starts, dtype=numpy.int64)
+    num_good = counts - num_bad
+    has_bad = bool(num_bad.any())
+    lowest = numpy.minimum.reduceat(numpy.where(is_bad, numpy.inf, values) if has_bad else values, starts)
+    highest = numpy.maximum.reduceat(numpy.where(is_bad, -numpy.inf, values) if has_bad else values, starts)
+    means = _means(numpy.where(is_bad, 0.0, values) if has_bad else values, starts, num_good)
+    # A mean that was rounded stays inside of what it is the mean of.
+    means = numpy.clip(means, lowest, highest)
+    for column in (lowest, highest, means):
+        column[num_good == 0] = numpy.nan
+    return (
+        _means_from_nearby(points.steps, starts, counts),
+        _means_from_nearby(points.times, starts, counts),
+        means,
+        lowest,
+        highest,
+        counts.astype(numpy.float64),
+        num_bad.astype(numpy.float64),
+    )
+
+
+def _means(column: Floats, starts: Places, counts: NDArray[numpy.int64]) -> Floats:
+    with numpy.errstate(all="ignore"):
+        exponent = 64 if _LARGE < max(-float(column.min()), float(column.max())) < numpy.inf else 0
+        scaled = numpy.ldexp(column, -exponent) if exponent else column
+        means = numpy.add.reduceat(scaled, starts) / counts
+        return numpy.ldexp(means, exponent) if exponent else means
+
+
+def _means_from_nearby(column: Floats, starts: Places, counts: NDArray[numpy.int64]) -> Floats:
+    """Means of places, which are large and close to each other: their sums would cost them digits."""
+    with numpy.errstate(all="ignore"):
+        firsts = column[starts]
+        return firsts + _means(column - numpy.repeat(firsts, counts), starts, counts)

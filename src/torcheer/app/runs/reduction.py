@@ -1,0 +1,252 @@
+"""Bring points of many dimensions to two or three, in a process of its own that can be ended at any time.
+
+It reads one line of JSON and the points from its input, and writes lines of JSON about how far it is. After
+the last line come the new places of the points. When its input ends, whoever wanted them has gone.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from typing import IO, Any, Final, NamedTuple
+
+import msgspec
+import numpy
+from numpy.typing import NDArray
+
+Matrix = NDArray[numpy.float32]
+
+MIN_POINTS: Final = 4
+_TSNE_ITERATIONS: Final = 1000
+_TSNE_DIMS: Final = 50  # to which points of more dimensions are brought first
+_MAX_SIDE: Final = 4096  # of a matrix whose eigenvectors are found exactly
+_CHUNK: Final = 8192
+_SEED: Final = 0
+_SAYS_SECONDS: Final = 0.2  # at least, between two words on how far it is
+
+LIBRARIES: Final = {"tsne": ("sklearn", "t-SNE", "scikit-learn"), "umap": ("umap", "UMAP", "umap-learn")}
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wanted."""
+
+    method: str
+    num_points: int
+    num_dims: int  # that the points have
+    wanted_dims: int
+    neighbours: float
+    metric: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """How far it is. With the last one come the places."""
+
+    progress: float
+    is_done: bool = False
+    note: str = ""
+
+
+class Reduced(NamedTuple):
+    """New places, and what people should know of them."""
+
+    places: NDArray[Any]
+    note: str
+
+
+Says = Callable[[float, str], None]
+
+
+def missing_library(method: str) -> str:
+    """What has to be installed for a method; empty where nothing has."""
+    if method not in LIBRARIES or importlib.util.find_spec(LIBRARIES[method][0]) is not None:
+        return ""
+    _, title, package = LIBRARIES[method]
+    return f"{title} needs {package}, which is not here: pip install 'torcheer[projector]', then try again."
+
+
+# --- the methods -----------------------------------------------------------------------------------------
+
+
+def reduce_points(points: Matrix, order: Order, says: Says) -> Reduced:
+    points, note = _without_bad(points)
+    if order.metric == "cosine" and order.method != "umap":
+        # On the unit sphere, Euclid's distances are in the order of the angles.
+        points = points / numpy.maximum(numpy.linalg.norm(points, axis=1, keepdims=True), 1e-30)
+    reduced = _METHODS[order.method](points, order, says)
+    return Reduced(reduced.places, " ".join(filter(None, (note, reduced.note))))
+
+
+def _without_bad(points: Matrix) -> tuple[Matrix, str]:
+    bad = ~numpy.isfinite(points)
+    num_bad = int(bad.any(axis=1).sum())
+    if not num_bad:
+        return points, ""
+    points = points.copy()
+    points[bad] = 0.0
+    what = "1 point has" if num_bad == 1 else f"{num_bad:,} points have"
+    return points, f"{what} NaN or infinity among the coordinates: zero stands for it."
+
+
+def _pca(points: Matrix, order: Order, says: Says) -> Reduced:
+    places, share = principal_places(points, order.wanted_dims)
+    return Reduced(places, f"{share:.0%} of the variance lies in the {order.wanted_dims} axes.")
+
+
+def principal_places(points: Matrix, wanted: int) -> tuple[NDArray[numpy.float64], float]:
+    """The points on their principal axes, and which share of the variance these hold."""
+    num_points, num_dims = points.shape
+    scale = float(numpy.abs(points).max(initial=0.0)) or 1.0
+    centred = points / numpy.float32(scale)
+    centred = centred - centred.mean(axis=0, dtype=numpy.float64).astype(numpy.float32)
+    total = float(numpy.square(centred, dtype=numpy.float64).sum())
+    axes = _axes(centred, min(wanted, num_dims))
+    places = numpy.zeros((num_points, wanted))
+    for start in range(0, num_points, _CHUNK):
+        chunk = centred[start : start + _CHUNK].astype(numpy.float64)
+        places[start : start + _CHUNK, : axes.shape[1]] = chunk @ axes
+    # An axis may point either way: the farthest point has it positive.
+    farthest = numpy.abs(places).argmax(axis=0)
+    places *= numpy.where(places[farthest, range(wanted)] < 0, -1.0, 1.0)
+    share = float(numpy.square(places).sum()) / total if total else 1.0
+    return places * scale, share
+
+
+def _axes(centred: Matrix, wanted: int) -> NDArray[numpy.float64]:
+    num_points, num_dims = centred.shape
+    if num_dims <= _MAX_SIDE:
+        square = numpy.zeros((num_dims, num_dims))
+        for start in range(0, num_points, _CHUNK):
+            chunk = centred[start : start + _CHUNK].astype(numpy.float64)
+            square += chunk.T @ chunk
+        return numpy.linalg.eigh(square)[1][:, ::-1][:, :wanted]
+    # Too many dimensions for that: the space of the largest axes, turned until it stays where it is.
+    space = numpy.random.default_rng(_SEED).standard_normal((num_dims, wanted + 12))
+    for _ in range(12):
+        space = numpy.linalg.qr(centred.T @ (centred @ space.astype(numpy.float32)))[0].astype(numpy.float64)
+    inside = (centred @ space.astype(numpy.float32)).astype(numpy.float64)
+    turned = numpy.linalg.eigh(inside.T @ inside)[1][:, ::-1][:, :wanted]
+    return numpy.asarray(space @ turned)
+
+
+def _tsne(points: Matrix, order: Order, says: Says) -> Reduced:
+    from sklearn.manifold import TSNE
+
+    notes = []
+    if points.shape[1] > _TSNE_DIMS:
+        points = principal_places(points, _TSNE_DIMS)[0].astype(numpy.float32)
+        notes.append(f"PCA brought them to {_TSNE_DIMS} dimensions first.")
+    perplexity = min(order.neighbours, (len(points) - 1) / 3)
+    if perplexity < order.neighbours:
+        notes.append(f"The perplexity is {perplexity:.3g}: there are too few points for more.")
+    method = TSNE(
+        n_components=order.wanted_dims,
+        perplexity=perplexity,
+        max_iter=_TSNE_ITERATIONS,
+        init="pca" if points.shape[1] >= order.wanted_dims else "random",
+        random_state=_SEED,
+        verbose=2,  # it then prints how far it is, every 50 iterations
+    )
+    says(0.0, "t-SNE looks for neighbours.")
+    with redirect_stdout(_Listening(r"Iteration (\d+)", _TSNE_ITERATIONS, says)):
+        return Reduced(method.fit_transform(points), " ".join(notes))
+
+
+def _umap(points: Matrix, order: Order, says: Says) -> Reduced:
+    says(0.0, "UMAP is being started, which takes a while.")
+    from umap import UMAP
+
+    neighbours = max(2, min(round(order.neighbours), len(points) - 1))
+    note = (
+        "" if neighbours >= order.neighbours else f"It looked at {neighbours} neighbours: there are no more."
+    )
+    says(0.0, "UMAP looks for neighbours.")
+    method = UMAP(
+        n_components=order.wanted_dims,
+        n_neighbors=neighbours,
+        metric=order.metric,
+        # The usual beginning needs more points than dimensions, with room to spare.
+        init="spectral" if len(points) > 4 * order.wanted_dims + 4 else "random",
+        random_state=_SEED,
+        n_jobs=1,
+        verbose=True,
+        tqdm_kwds={
+            "file": _Listening(r"(\d+)%", 100, says),
+            "desc": "",
+            "disable": False,
+            "mininterval": 0.2,
+        },
+    )
+    return Reduced(method.fit_transform(points), note)
+
+
+_METHODS: Final = {"pca": _pca, "tsne": _tsne, "umap": _umap}
+
+
+class _Listening(io.StringIO):
+    """Hears what a library prints, for how far it is."""
+
+    def __init__(self, pattern: str, most: int, says: Says) -> None:
+        super().__init__()
+        self._pattern = re.compile(pattern)
+        self._most = most
+        self._says = says
+
+    def write(self, text: str) -> int:
+        for found in self._pattern.finditer(text):
+            self._says(min(1.0, int(found[1]) / self._most), "")
+        return len(text)
+
+
+# --- the process -----------------------------------------------------------------------------------------
+
+
+class _Reports:
+    """Writes how far it is: not too often, and never backwards."""
+
+    def __init__(self, output: IO[bytes]) -> None:
+        self._output = output
+        self._progress = 0.0
+        self._said_at = float("-inf")
+
+    def say(self, progress: float, note: str) -> None:
+        now = time.monotonic()
+        if note or (progress > self._progress and now - self._said_at >= _SAYS_SECONDS):
+            self._progress, self._said_at = max(progress, self._progress), now
+            self.write(Report(progress=self._progress, note=note))
+
+    def write(self, report: Report, data: bytes = b"") -> None:
+        self._output.write(msgspec.json.encode(report) + b"\n" + data)
+        self._output.flush()
+
+
+def main() -> None:
+    # What libraries print must not stand between the reports.
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    if hasattr(os, "nice"):
+        os.nice(5)  # a training may run beside it
+    given = sys.stdin.buffer
+    order = msgspec.json.decode(given.readline(), type=Order)
+    data = given.read(4 * order.num_points * order.num_dims)
+    points = numpy.frombuffer(data, dtype="<f4").reshape(order.num_points, order.num_dims)
+    threading.Thread(target=_end_with_input, args=[given], daemon=True).start()
+    reports = _Reports(output)
+    reduced = reduce_points(points, order, reports.say)
+    places = numpy.nan_to_num(reduced.places.astype("<f4"))
+    reports.write(Report(progress=1.0, is_done=True, note=reduced.note), places.tobytes())
+
+
+def _end_with_input(given: IO[bytes]) -> None:
+    given.read(1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""Look again and again at runs that somebody follows, and wake those who wait for news. Nobody, no work."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+
+from torcheer.app.runs.openrun import OpenRun
+from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.summary import Summary
+
+_LOG: Final = logging.getLogger("torcheer.app")
+_TICK_SECONDS: Final = 0.08
+_LIST_SECONDS: Final = 1.0
+_PATIENT: Final = 10  # a search that takes long is made so much more rarely: a tenth of the time at most
+_PATIENT_WITH_RUN: Final = 4  # the same for a look at a run
+_RESTING_SECONDS: Final = 0.5  # between looks at a run that nobody writes
+_KEPT_SECONDS: Final = 120.0  # a page that is loaded anew finds all as it was
+_LANES: Final = 3  # threads that sum up runs: one that takes long holds up only one of them
+_LANE_SECONDS: Final = 0.05
+
+
+class Watch:
+    """The looking, in the event loop of the server; all that takes time is done in threads."""
+
+    def __init__(self, shelf: RunShelf) -> None:
+        self.shelf = shelf
+        self.news = asyncio.Event()  # taken before a look, waited for after it; a new one after each news
+        self._followed: Counter[str] = Counter()
+        self._num_followers = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self._listing: asyncio.Task[None] | None = None
+        self._tidying: asyncio.Task[None] | None = None
+        self._versions: dict[OpenRun, int] = {}
+        self._under_way: set[OpenRun] = set()
+        self._queue: deque[Summary] = deque()
+        self._num_lanes = 0
+        self._revision = 0  # of the shelf, when news of it was announced last
+        self._quick_threads = CapacityLimiter(1)
+        self._slow_threads = CapacityLimiter(4)
+        self._list_threads = CapacityLimiter(1)
+        self._lane_threads = CapacityLimiter(_LANES)
+
+    @contextmanager
+    def following(self, run_ids: Iterable[str] = ()) -> Iterator[None]:
+        """For as long as somebody wants to hear of these runs, and of the list of runs."""
+        run_ids = frozenset(run_ids)
+        self._followed.update(run_ids)
+        self._num_followers += 1
+        self._begin()
+        try:
+            yield
+        finally:
+            self._followed.subtract(run_ids)
+            self._followed = +self._followed
+            self.shelf.followed = frozenset(self._followed)
+            self._num_followers -= 1
+            if not self._num_followers:
+                self._end()
+
+    def _begin(self) -> None:
+        self.shelf.followed = frozenset(self._followed)
+        if self._looking is None:
+            if self._tidying is not None:
+                self._tidying.cancel()
+            self._looking = self._start(self._look_again_and_again())
+            self._listing = self._start(self._list_again_and_again())
+
+    def _end(self) -> None:
+        for task in (self._looking, self._listing):
+            if task is not None:
+                task.cancel()
+        self._looking = self._listing = None
+        self._tidying = self._start(self._tidy_up())
+
+    async def _tidy_up(self) -> None:
+        """Once nobody has wanted anything for a while, nothing is kept in memory for anybody."""
+        await asyncio.sleep(_KEPT_SECONDS)
+        await run_sync(self.shelf.close)
+
+    @property
+    def is_looking(self) -> bool:
+        return self._looking is not None
+
+    def close(self) -> None:
+        """Stop all looking."""
+        for task in list(self._tasks):
+            task.cancel()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)  # the loop itself does not keep it
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def find(self, run_ids: Iterable[str]) -> None:
+        """Search for runs that are not known yet."""
+        for run_id in run_ids:
+            if self.shelf.known(run_id) is None:
+                await run_sync(self.shelf.run, run_id, limiter=self._list_threads, abandon_on_cancel=True)
+
+    def announce(self) -> None:
+        """Wake all who wait."""
+        self.news.set()
+        self.news = asyncio.Event()
+
+    # --- runs that are followed -----------------------------------------------------------------
+
+    async def _look_again_and_again(self) -> None:
+        while True:
+            try:
+                await self._look_at_all()
+            except Exception:
+                _LOG.exception("runs could not be looked at")
+            await asyncio.sleep(_TICK_SECONDS)
+
+    async def _look_at_all(self) -> None:
+        now = time.monotonic()
+        runs = [run for run in map(self.shelf.known, self._followed) if run is not None]
+        due = [run for run in runs if run not in self._under_way and _is_due(run, now)]
+        for run in due:
+            if not run.is_quick:
+                self._under_way.add(run)
+                self._start(self._look_at_slow(run))
+        quick = [run for run in due if run.is_quick]
+        if quick:
+            await run_sync(_look_at, quick, limiter=self._quick_threads)
+        # Whoever answers a question may have seen the news before.
+        versions = {run: run.version for run in runs}
+        if versions != self._versions:
+            self._versions = versions
+            self.announce()
+
+    async def _look_at_slow(self, run: OpenRun) -> None:
+        try:
+            await run_sync(_look_at, [run], limiter=self._slow_threads)
+        finally:
+            self._under_way.discard(run)
+
+    # --- the list of runs -----------------------------------------------------------------------
+
+    async def _list_again_and_again(self) -> None:
+        while True:
+            began = time.monotonic()
+            try:
+                await self._list()
+            except Exception:
+                _LOG.exception("runs could not be listed")
+            took = time.monotonic() - began
+            await asyncio.sleep(max(_LIST_SECONDS, _PATIENT * took))
+
+    async def listed(self, seconds: float) -> None:
+        """Wait until all runs are listed as they are now, or for so long."""
+        end = time.monotonic() + seconds
+        await self._list()
+        while (self._queue or self._num_lanes) and (rest := end - time.monotonic()) > 0:
+            news = self.news
+            try:
+                await asyncio.wait_for(news.wait(), rest)
+            except TimeoutError:
+                return
+
+    async def _list(self) -> None:
+        due = await run_sync(self._scan, limiter=self._list_threads, abandon_on_cancel=True)
+        for summary in due:
+            if not summary.is_waiting:
+                summary.is_waiting = True
+                self._queue.append(summary)
+        while self._num_lanes < min(_LANES, len(self._queue)):
+            self._num_lanes += 1
+            self._start(self._lane())
+        if self._revision != self.shelf.revision:
+            self._revision = self.shelf.revision
+            self.announce()
+
+    def _scan(self) -> Sequence[Summary]:
+        self.shelf.scan()
+        return self.shelf.due()
+
+    async def _lane(self) -> None:
+        try:
+            while self._queue:
+                await run_sync(self.shelf.update, self._queue, _LANE_SECONDS, limiter=self._lane_threads)
+                self.announce()
+        finally:
+            self._num_lanes -= 1
+            self.announce()
+
+
+def _is_due(run: OpenRun, now: float) -> bool:
+    if run.is_lively(now):
+        return now - run.looked_at >= max(_TICK_SECONDS / 2, _PATIENT_WITH_RUN * run.looks_seconds)
+    return now - run.looked_at >= _RESTING_SECONDS
+
+
+def _look_at(runs: Sequence[OpenRun]) -> None:
+    """Look at runs, one after the other."""
+    for run in runs:
+        # Who has the run in hand this moment looks at it, too.
+        if not run.lock.acquire(blocking=len(runs) == 1):
+            continue
+        try:
+            run.look()
+        except Exception:
+            _LOG.debug("a run could not be looked at", exc_info=True)  # the list of runs says so
+        finally:
+            run.lock.release()

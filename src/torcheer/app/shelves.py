@@ -1,0 +1,39 @@
+"""What paths lead to: saved passes, runs, or both."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from torcheer.app.passes import Shelf
+from torcheer.app.passfile import open_pass_file
+from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.savedpasses import SavedPasses
+from torcheer.errors import InputError
+from torcheer.run.reading.finding import find_runs, is_event_file, is_part
+from torcheer.run.reading.reader import RunReader
+
+_WANTED: Final = "give a folder of runs, a run, a folder of TensorBoard event files, or a saved pass"
+
+
+def shelves(paths: Sequence[Path]) -> tuple[Shelf, RunShelf | None]:
+    """The passes and the runs that some paths lead to. Runs are looked for wherever there is a folder."""
+    if not paths:
+        raise InputError(f"there is no path: {_WANTED}.")
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"there is no {path}: {_WANTED}.")
+        if not path.is_dir() and not path.is_file():
+            raise InputError(f"{path} is no ordinary file: {_WANTED}.")
+    # A file of a run stands for the run.
+    paths = [path.absolute().parent if _is_of_run(path) else path for path in paths]
+    folders = [path for path in paths if path.is_dir()]
+    runs = RunShelf(folders, find_runs, RunReader) if folders else None
+    return SavedPasses(paths, open_pass_file), runs
+
+
+def _is_of_run(path: Path) -> bool:
+    name = os.path.basename(path)
+    return path.is_file() and (is_part(name) or is_event_file(name))

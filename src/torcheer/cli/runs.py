@@ -1,0 +1,156 @@
+"""`torcheer runs`: list, show, compare, export and remove runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from torcheer.errors import InputError
+
+if TYPE_CHECKING:
+    from torcheer.run.reading.face import SavedRun
+
+# What reads and prints is imported when it is needed: `torcheer --version` should not wait for it.
+runs_app = typer.Typer(no_args_is_help=True, help="List, show, compare, export and remove runs.")
+export_app = typer.Typer(no_args_is_help=True, help="Write a run as CSV or as TensorBoard's event files.")
+runs_app.add_typer(export_app, name="export")
+
+RunArgument = Annotated[
+    Path, typer.Argument(metavar="RUN", help="The folder of a run, or its name in the folder runs.")
+]
+RunsArgument = Annotated[
+    list[Path], typer.Argument(metavar="RUN…", help="Folders of runs, or their names in the folder runs.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
+SortKey = Literal["updated", "started", "name", "step"]
+
+
+@runs_app.command("list")
+def list_runs(
+    folder: Annotated[Path, typer.Argument(help="Where to look, at any depth.")] = Path("runs"),
+    as_json: JsonOption = False,
+    sort: Annotated[SortKey, typer.Option(help="Which come first: the newest, or by name.")] = "updated",
+) -> None:
+    """List the runs in a folder, with their state."""
+    from torcheer.cli.runrows import list_rows
+    from torcheer.cli.runtables import print_json, print_list
+
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {str(folder)!r}: name the one that holds your runs.")
+    rows = list_rows(folder, sort)
+    if as_json:
+        print_json(rows)
+    elif not rows:
+        raise InputError(
+            f"there are no runs in {str(folder)!r}: tl.Run({str(folder / 'first')!r}) would put one there."
+        )
+    else:
+        print_list(rows)
+
+
+@runs_app.command()
+def show(run: RunArgument, as_json: JsonOption = False) -> None:
+    """Show what a run holds: its series, how long they are, how they end."""
+    from torcheer.cli.runrows import list_row, series_rows
+    from torcheer.cli.runtables import print_json, print_run
+
+    saved = _opened(run)
+    row, series = list_row(saved.path.name, saved), series_rows(saved)
+    if as_json:
+        print_json({"run": row, "hparams": saved.hparams(), "series": series})
+    else:
+        print_run(row, saved.hparams(), series)
+
+
+@runs_app.command()
+def compare(runs: RunsArgument) -> None:
+    """Compare runs: their metrics side by side, and the hyperparameters in which they differ."""
+    from torcheer.cli.runtables import print_comparison
+
+    if len(runs) < 2:
+        raise InputError("name at least two runs to compare: torcheer runs compare runs/first runs/second")
+    print_comparison(_short_names(runs), [_opened(run) for run in runs])
+
+
+@export_app.command("csv")
+def export_csv(
+    run: RunArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to; - for the terminal.")] = Path("-"),
+    wide: Annotated[bool, typer.Option("--wide", help="A row a step, a column a scalar.")] = False,
+    names: Annotated[
+        list[str] | None, typer.Option("--name", help="Only this scalar; may be given several times.")
+    ] = None,
+) -> None:
+    """Write the scalars of a run as CSV."""
+    from torcheer.run.reading.tables import save_csv, write_csv
+
+    saved = _opened(run)
+    for name in names or ():
+        saved.scalars(name)  # a name that is not there is said before the file is made
+    if str(output) == "-":
+        write_csv(saved.reader(), sys.stdout, names=names, wide=wide)
+        return
+    try:
+        save_csv(saved.reader(), output, names=names, wide=wide)
+    except OSError as error:
+        raise InputError(
+            f"{str(output)!r} cannot be written ({error.strerror}): name another file."
+        ) from error
+    typer.echo(f"torcheer: wrote {output}", err=True)
+
+
+@export_app.command("tensorboard")
+def export_events(
+    run: RunArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder of the event file.")],
+) -> None:
+    """Write a run as an event file, which TensorBoard shows."""
+    written = _opened(run).export_tensorboard(output)
+    typer.echo(f"torcheer: wrote {written}", err=True)
+
+
+@runs_app.command("rm")
+def remove(
+    runs: RunsArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also runs that are being written.")] = False,
+    files_only: Annotated[
+        bool, typer.Option("--files-only", help="Leave what else is in the folder, instead of refusing.")
+    ] = False,
+) -> None:
+    """Remove runs from the disk. Nothing but their own files is ever removed."""
+    from torcheer.cli.removing import check_removal, plan_removal, remove_run
+
+    plans = [plan_removal(_folder_of(run)) for run in runs]
+    for plan in plans:
+        check_removal(plan, force=force, files_only=files_only)
+    if not yes:
+        for plan in plans:
+            typer.echo(plan.description)
+        typer.confirm(
+            "Remove for good?" if len(plans) == 1 else f"Remove these {len(plans)} for good?", abort=True
+        )
+    for plan in plans:
+        typer.echo(f"torcheer: {remove_run(plan)}", err=True)
+
+
+def _folder_of(run: Path) -> Path:
+    """The folder that is meant: as it stands, or in `runs`."""
+    inside = Path("runs") / run
+    return inside if not run.exists() and inside.is_dir() else run
+
+
+def _opened(run: Path) -> SavedRun:
+    from torcheer.run.reading.face import open_run
+
+    return open_run(_folder_of(run))
+
+
+def _short_names(runs: Sequence[Path]) -> list[str]:
+    """The last part of each path; the whole of it where two end alike."""
+    names = [run.resolve().name for run in runs]
+    return names if len(set(names)) == len(names) else [str(run) for run in runs]

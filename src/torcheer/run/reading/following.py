@@ -1,0 +1,209 @@
+"""Follow a run: what any process writes into it, as it comes, until the run ends."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.run.parts import Part, Points, RecordEntry, SeriesEntry, SeriesKey
+from torcheer.run.reading.reader import RunReader
+from torcheer.run.reading.recordkinds import KINDS
+from torcheer.run.reading.savedrecords import SavedRecord
+from torcheer.run.records import Kind
+
+_PAUSE_SECONDS: Final = 0.1
+_CHUNK: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Something that was logged: the value of a scalar, or a record."""
+
+    kind: Kind
+    name: str
+    step: int
+    time: float  # seconds since 1970
+    value: float | None = None
+    record: SavedRecord[Any] | None = None
+
+
+class Follower(Iterator[Seen]):
+    """What is written into a run from now on, or from its start.
+
+    It ends when the run has ended and all of it was seen, or when nothing came for `timeout` seconds. Event
+    files do not say whether somebody writes them still: of them only the timeout is an end.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        kinds: Collection[Kind] | None = None,
+        *,
+        from_start: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        self._reader = RunReader(path)
+        self._kinds = kinds
+        self._timeout = timeout
+        self._marks: dict[str, _Mark] = {}
+        if not from_start:
+            began = time.time()
+            for name, part in self._reader.parts().items():
+                self._marks[name] = _Mark.at_the_end(part, self._reader.restarts(name), began)
+        self._events = self._follow()
+
+    def __next__(self) -> Seen:
+        return next(self._events)
+
+    def close(self) -> None:
+        self._events.close()
+        self._reader.close()
+
+    def _follow(self) -> Generator[Seen, None, None]:
+        last_news = time.monotonic()
+        had_ended = False
+        while True:
+            has_news = False
+            for seen in self._take():
+                has_news = True
+                yield seen
+            has_ended = self._reader.status().state in ("finished", "died")
+            if has_news:
+                last_news = time.monotonic()
+            # Ended, and looked at once more since: the last of it may have come between two looks.
+            elif (has_ended and had_ended) or self._is_late(last_news):
+                return
+            if had_ended or not has_ended:
+                time.sleep(_PAUSE_SECONDS)
+            had_ended = has_ended
+            self._reader.refresh()
+
+    def _is_late(self, last_news: float) -> bool:
+        return self._timeout is not None and time.monotonic() - last_news >= self._timeout
+
+    def _take(self) -> Iterator[Seen]:
+        for name, part in self._reader.parts().items():
+            restarts = self._reader.restarts(name)
+            mark = self._marks.setdefault(name, _Mark(restarts=restarts))
+            if mark.restarts != restarts:
+                mark = self._marks[name] = _Mark(restarts=restarts, since=mark.last_time)
+            with self._reader.holding():
+                new = self._new_in(part, mark)
+            yield from _in_order(new)
+
+    def _new_in(self, part: Part, mark: _Mark) -> list[_Stretch]:
+        found = []
+        for key, entry in part.series().items():
+            if self._kinds is not None and key.kind not in self._kinds:
+                continue
+            if not mark.has_new(key, entry):
+                continue
+            if key.kind == "scalar":
+                found.append(_Stretch.of_points(key, part.points(key.name, mark.counts.get(key, 0))))
+            else:
+                found.append(self._stretch_of_records(part, key, mark.last_records.get(key, 0)))
+            mark.move(key, entry, found[-1])
+        # After points were taken back, what is left of them was seen before.
+        return found if mark.since is None else [stretch.after(mark.since) for stretch in found]
+
+    def _stretch_of_records(self, part: Part, key: SeriesKey, after: int) -> _Stretch:
+        entries = part.records(key.kind, key.name, after)
+        kind = KINDS[key.kind]
+        return _Stretch.of_records(key, entries, [kind(key.name, entry, self._reader) for entry in entries])
+
+
+@dataclass(slots=True, kw_only=True)
+class _Mark:
+    """How far a part was seen. `since` is when, where it had to be begun again."""
+
+    restarts: int
+    since: float | None = None
+    last_time: float = 0.0
+    counts: dict[SeriesKey, int] = field(default_factory=dict)
+    last_records: dict[SeriesKey, int] = field(default_factory=dict)
+    entries: dict[SeriesKey, SeriesEntry] = field(default_factory=dict)
+
+    @classmethod
+    def at_the_end(cls, part: Part, restarts: int, began: float) -> _Mark:
+        mark = cls(restarts=restarts, last_time=began)
+        for key, entry in part.series().items():
+            mark.entries[key] = entry
+            mark.counts[key] = entry.count
+            if key.kind != "scalar":
+                records = part.records(key.kind, key.name)
+                mark.last_records[key] = records[-1].id if records else 0
+        return mark
+
+    def has_new(self, key: SeriesKey, entry: SeriesEntry) -> bool:
+        return self.entries.get(key) != entry
+
+    def move(self, key: SeriesKey, entry: SeriesEntry, stretch: _Stretch) -> None:
+        self.entries[key] = entry
+        if key.kind == "scalar":
+            self.counts[key] = self.counts.get(key, 0) + len(stretch.times)
+        elif stretch.records:
+            self.last_records[key] = stretch.last_id
+        if len(stretch.times):
+            self.last_time = max(self.last_time, float(numpy.nanmax(stretch.times)))
+
+
+class _Stretch(NamedTuple):
+    """What is new in a series."""
+
+    key: SeriesKey
+    steps: NDArray[numpy.int64]
+    times: NDArray[numpy.float64]
+    values: NDArray[numpy.float64] | None
+    records: Sequence[SavedRecord[Any]]
+    last_id: int
+
+    @classmethod
+    def of_points(cls, key: SeriesKey, points: Points) -> _Stretch:
+        return cls(key, points.steps, points.times, points.values, (), 0)
+
+    @classmethod
+    def of_records(
+        cls, key: SeriesKey, entries: Sequence[RecordEntry], records: Sequence[SavedRecord[Any]]
+    ) -> _Stretch:
+        steps = numpy.array([entry.step for entry in entries], dtype=numpy.int64)
+        times = numpy.array([entry.time for entry in entries], dtype=numpy.float64)
+        return cls(key, steps, times, None, records, entries[-1].id if entries else 0)
+
+    def after(self, since: float) -> _Stretch:
+        kept = numpy.flatnonzero(self.times > since)
+        return self._replace(
+            steps=self.steps[kept],
+            times=self.times[kept],
+            values=None if self.values is None else self.values[kept],
+            records=[self.records[place] for place in kept.tolist()] if self.records else (),
+        )
+
+    def seen(self, place: int) -> Seen:
+        return Seen(
+            kind=self.key.kind,
+            name=self.key.name,
+            step=int(self.steps[place]),
+            time=float(self.times[place]),
+            value=None if self.values is None else float(self.values[place]),
+            record=self.records[place] if self.records else None,
+        )
+
+
+def _in_order(stretches: Sequence[_Stretch]) -> Iterator[Seen]:
+    """By time over all series, but never out of the order in which a series was logged."""
+    if not stretches:
+        return
+    times = numpy.concatenate([numpy.maximum.accumulate(stretch.times) for stretch in stretches])
+    which = numpy.repeat(numpy.arange(len(stretches)), [len(stretch.times) for stretch in stretches])
+    place = numpy.concatenate([numpy.arange(len(stretch.times)) for stretch in stretches])
+    order = numpy.argsort(times, kind="stable")
+    for start in range(0, len(order), _CHUNK):
+        chunk = order[start : start + _CHUNK]
+        for number, item in zip(which[chunk].tolist(), place[chunk].tolist(), strict=True):
+            yield stretches[number].seen(item)

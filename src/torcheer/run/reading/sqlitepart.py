@@ -1,0 +1,233 @@
+"""A part of a run that one of our writers wrote: its SQLite file, read while it grows."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from torcheer.run.locking import is_locked
+from torcheer.run.parts import PartStatus, Points, RecordEntry, SeriesEntry, SeriesKey, State
+from torcheer.run.reading import queries
+from torcheer.run.reading.fitting import fits
+from torcheer.run.reading.merging import joined
+from torcheer.run.reading.partindex import PartIndex
+from torcheer.run.reading.queries import Damage, NotYet, Row, Unreadable
+from torcheer.run.reading.snapshots import Look, SnapshotFile, is_passing, now
+from torcheer.run.records import Kind, decode_head
+from torcheer.run.schema import LOCK_ENDING
+
+T = TypeVar("T")
+
+_MOST_DOCUMENT_BYTES: Final = 512 << 20
+_CUT_OFF: Final = "it was killed, or the machine went down"
+_QUIET_SECONDS: Final = 600  # a writer that wrote nothing for so long is gone, where there are no locks
+_DATA: Final = "SELECT r.num_bytes, d.bytes FROM records r JOIN data d ON d.record = r.id WHERE r.id = ?"
+_DOCUMENT: Final = "SELECT num_bytes, json FROM documents WHERE hash = ?"
+
+
+class SqlitePart:
+    """A `rank-*.sqlite` of a run."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.stem
+        self._lock = path.with_suffix(LOCK_ENDING)
+        self._file = SnapshotFile(path, lambda: is_locked(self._lock))
+        self._look = self._file.look()
+        self._seen: Look | None = None  # what was read; None where it must be read again
+        self._damage = Damage()
+        self._index = PartIndex(self._damage)
+        self._is_written = False
+        self._refusal = ""  # why nothing of it can be read
+
+    def refresh(self) -> int:
+        moment = now()
+        self._look = look = self._file.look()
+        if look != self._seen:
+            # What is written in the same tick of the file system's clock would look as if it had been there.
+            self._seen = look if self._gather() and look.is_settled(moment) else None
+        # A writer that was killed leaves no other sign than its lock, which is free.
+        sessions = self._index.sessions
+        self._is_written = (not sessions or sessions[-1].ended is None) and self._has_writer(moment)
+        return self._index.num_restarts
+
+    def status(self) -> PartStatus:
+        meta, sessions = self._index.meta, self._index.sessions
+        last = sessions[-1] if sessions else None
+        state, reason = self._state()
+        return PartStatus(
+            state=state,
+            reason=reason,
+            started=sessions[0].started if sessions else 0.0,
+            resumed=sessions[-1].started if sessions else 0.0,
+            # The folder may be a copy, with times of its own.
+            updated=self._look.modified if last is None or last.ended is None else last.ended,
+            host=last.host if last is not None else "",
+            pid=last.pid if last is not None else 0,
+            comment=meta.get("comment", ""),
+            tags=_tags_in(meta.get("tags", "[]")),
+            total_steps=queries.whole_number(meta.get("total_steps")),
+            num_dropped=sum(session.num_dropped for session in sessions),
+            num_thinned=sum(session.num_thinned for session in sessions),
+            num_bytes=self._look.num_bytes,
+            note="; ".join(self._notes()),
+        )
+
+    def series(self) -> Mapping[SeriesKey, SeriesEntry]:
+        return self._index.entries
+
+    def points(self, name: str, start: int = 0) -> Points:
+        series = self._index.find("scalar", name)
+        if series is None or start >= series.count:
+            return joined([])
+        found = self._attempt(
+            lambda connection: self._index.read_points(
+                connection, series, max(start, 0), self._look.num_bytes
+            )
+        )
+        return joined([]) if found is None else found
+
+    def records(self, kind: Kind, name: str, after: int = 0) -> Sequence[RecordEntry]:
+        series = self._index.find(kind, name)
+        if series is None or kind == "scalar" or after >= series.last_record:
+            return []
+        rows = self._attempt(
+            lambda connection: queries.read_records_of(
+                connection, series.id, after, self._look.num_bytes, self._damage
+            )
+        )
+        entries = (self._entry_of(row) for row in rows or [] if row[0] <= series.last_record)
+        return [entry for entry in entries if entry is not None and _kind_of(entry) == kind]
+
+    def record(self, record: int) -> RecordEntry | None:
+        """A record by its number alone."""
+        row = self._attempt(lambda connection: queries.read_record(connection, record, self._damage))
+        return None if row is None else self._entry_of(row)
+
+    def data(self, record: int) -> bytes | None:
+        row = self._attempt(lambda connection: connection.execute(_DATA, (record,)).fetchone())
+        if row is None:
+            return None
+        num_bytes, data = row
+        if not isinstance(data, bytes) or len(data) != num_bytes:
+            self._damage.add("some records are not as long as they should be")
+            return None
+        return data
+
+    def document(self, digest: str) -> bytes | None:
+        row = self._attempt(lambda connection: connection.execute(_DOCUMENT, (digest,)).fetchone())
+        if row is None:
+            return None
+        num_bytes, packed = row
+        json = b""
+        if isinstance(packed, bytes) and type(num_bytes) is int and 0 < num_bytes <= _MOST_DOCUMENT_BYTES:
+            try:
+                # One more than there should be, and it stops: it cannot grow into anything.
+                json = zlib.decompressobj().decompress(packed, num_bytes + 1)
+            except zlib.error:
+                json = b""
+        if not json or len(json) != num_bytes:
+            self._damage.add("the document of a pass is not what it should be")
+            return None
+        return json
+
+    def holding(self) -> AbstractContextManager[None]:
+        """For a few readings in a row the file is opened once."""
+        return self._file.holding()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _gather(self) -> bool:
+        """False where it must be tried again, whether the file changes or not."""
+        index = self._index
+        self._refusal = ""
+        try:
+            if self._look.part is None:  # gone, or made this instant
+                raise NotYet
+            self._file.read(lambda connection: index.gather(connection, self._look.num_bytes))
+            index.is_sure = True
+        except NotYet:
+            index.clear()
+        except Unreadable as reason:
+            index.clear()
+            self._refusal = str(reason)
+        except (sqlite3.Error, OSError) as error:
+            return self._tell(error)
+        return True
+
+    def _attempt(self, job: Callable[[sqlite3.Connection], T]) -> T | None:
+        """None where the file could not be read this time."""
+        try:
+            return self._file.read(job)
+        except (NotYet, Unreadable):
+            pass
+        except (sqlite3.Error, OSError) as error:
+            self._tell(error)
+        self._seen = None
+        return None
+
+    def _tell(self, error: sqlite3.Error | OSError) -> bool:
+        """Put an error into the note. False where it may be gone the next time."""
+        if isinstance(error, sqlite3.Error) and is_passing(error):
+            return False
+        reason = error.strerror if isinstance(error, OSError) else error
+        self._damage.add(f"it cannot be read ({reason})")
+        return True
+
+    def _state(self) -> tuple[State, str]:
+        sessions = self._index.sessions
+        if self._is_written:
+            return "running", ""
+        if not sessions:
+            return "unknown", ""
+        last = sessions[-1]
+        if last.ended is None:
+            return "died", _CUT_OFF
+        return ("died", last.reason) if last.outcome == "died" else ("finished", "")
+
+    def _has_writer(self, moment: float) -> bool:
+        answer = is_locked(self._lock)
+        if answer is None:  # no locks on this system
+            return self._look.modified > moment - _QUIET_SECONDS
+        return answer
+
+    def _notes(self) -> list[str]:
+        of_writer = self._index.sessions[-1].note if self._index.sessions else ""
+        notes = (of_writer, self._refusal, self._file.note, *self._damage.reasons)
+        return [note for note in dict.fromkeys(notes) if note]
+
+    def _entry_of(self, row: Row) -> RecordEntry | None:
+        number, step, time, num_bytes, head, length = row
+        try:
+            if type(step) is not int or type(num_bytes) is not int or not queries.is_moment(time):
+                raise ValueError("some records are not what they should be")
+            decoded = decode_head(head)
+            if length not in (num_bytes, None) or not fits(decoded, num_bytes):
+                raise ValueError("some records are not as long as they should be")
+        except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError):
+            self._damage.add("some records do not say what they are")
+            return None
+        except ValueError as error:
+            self._damage.add(str(error))
+            return None
+        return RecordEntry(
+            id=number, part=self.name, step=step, time=float(time), num_bytes=num_bytes, head=decoded
+        )
+
+
+def _kind_of(entry: RecordEntry) -> str:
+    tag = entry.head.__struct_config__.tag
+    return str(tag)
+
+
+def _tags_in(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(msgspec.json.decode(text, type=list[str]))
+    except (msgspec.MsgspecError, RecursionError):
+        return ()

@@ -1,0 +1,305 @@
+"""A run that is being written: `run.log(step, loss=0.1)` and what stands behind it."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import socket
+import time
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from torcheer.errors import InputError
+from torcheer.run.batches import MOST_RECORD_BYTES, tell_too_large
+from torcheer.run.calls import NOT_GIVEN, log_call
+from torcheer.run.disk import Disk
+from torcheer.run.endings import Ending, ending_of, watch, watch_end_of_child
+from torcheer.run.observations import Observation
+from torcheer.run.observing.guarding import reason_of
+from torcheer.run.observing.methods import Observing
+from torcheer.run.observing.steps import step_of
+from torcheer.run.partfile import Settings
+from torcheer.run.placing import rank_of_process
+from torcheer.run.queueing import CALL_WEIGHT, WAKE_WEIGHT, Described
+from torcheer.run.reading.face import Reading
+from torcheer.run.reading.reader import RunReader
+from torcheer.run.records import Kind
+from torcheer.run.scalarvalues import NOT_A_NUMBER, number_of
+from torcheer.run.telling import Teller
+from torcheer.run.writing import Writer
+
+_CLOSE_SECONDS = 30.0
+_PLAIN = frozenset((float, int, bool))
+_Path = str | os.PathLike[str]
+
+
+class Run(Observing, Reading):
+    """What happens over a training, on disk while it happens. Logging never raises, and never waits for long.
+
+    - `path`: the folder; a new one in `runs/`, named by date and host, where it is left out. One that is
+      there already is appended to.
+    - `comment`, `tags`: words to find the run by. `total_steps`: where it will end, if you know.
+    - `purge_step`: take back what earlier sessions of this rank logged from this step on.
+    - `max_bytes`: what tensors, pictures and the like may take; above it old ones are thinned.
+    - `rank`: of this process, where several write one run; `RANK` of the environment where it is left out.
+
+    Leave it with `close()` or use it in a `with`. A program that ends without is watched: an exception that ends
+    it is kept as what the run died of. An exit by `sys.exit(1)` leaves no trace that could be seen, and counts
+    as finished; within a `with` it is seen.
+    """
+
+    def __init__(
+        self,
+        path: _Path | None = None,
+        *,
+        comment: str = "",
+        tags: tuple[str, ...] | list[str] | str = (),
+        total_steps: int | None = None,
+        purge_step: int | None = None,
+        max_bytes: int = 2 << 30,
+        rank: int | None = None,
+    ) -> None:
+        settings = Settings(
+            comment=str(comment),
+            tags=(tags,) if isinstance(tags, str) else tuple(map(str, tags)),
+            total_steps=None if total_steps is None else _whole("total_steps", total_steps),
+            max_bytes=_whole("max_bytes", max_bytes, least=0),
+        )
+        rank = rank_of_process() if rank is None else _whole("rank", rank, least=0)
+        purge_step = None if purge_step is None else _whole("purge_step", purge_step)
+        self._begin(_folder_of(path), rank, settings, purge_step)
+        if "://" in str(path):
+            self._teller.tell(f"a run is kept in a folder of this machine: {path} is taken as {self.path}.")
+        self._writer.open()
+
+    def _begin(self, folder: Path, rank: int, settings: Settings, purge_step: int | None = None) -> None:
+        self.path = folder
+        self._teller = Teller()
+        self._disk = Disk(folder, rank, settings, self._teller, purge_step)
+        self._writer = Writer(self._disk, self._teller)
+        self._queue = self._writer.queue
+        self._outcome: Literal["running", "finished", "died"] = "running"
+        self._saved: RunReader | None = None
+        self._saved_in = 0  # the process in which it was opened
+        watch(self._writer)
+        # A run that nobody can reach any more is over; whoever cleans up must not wait for the disk.
+        weakref.finalize(self, self._writer.close_with, Ending("finished"), 0.0).atexit = False
+
+    # -- logging
+
+    def log(
+        self,
+        step: int = NOT_GIVEN,
+        values: Mapping[str, Any] | None = None,
+        /,
+        *others: Any,
+        **named: Any,
+    ) -> None:
+        """Keep values by name: numbers as points of a curve, text, tensors and passes as what they are.
+
+        `run.log(step, loss=0.1)`, or `run.log(step, {"train/loss": 0.1})`. A tensor or an array of one element
+        is a number; `run.log_tensor` keeps it as a tensor.
+        """
+        now = time.time()
+        try:
+            if type(values) is dict and not others:
+                named = {**values, **named}
+            elif values is not None or others or type(step) is not int:
+                step, named = log_call(step, values, others, named)
+            # Plain numbers by far outnumber all else: they are appended as they are.
+            if type(step) is int:
+                for name, value in named.items():
+                    if (type(value) is not float and type(value) not in _PLAIN) or type(name) is not str:
+                        break
+                else:
+                    queue = self._queue
+                    if queue.is_running and (queue.weight < WAKE_WEIGHT or queue.press()):
+                        queue.items.append((step, now, named))
+                        queue.weight += len(named) + CALL_WEIGHT
+                        return
+                named = log_call(step, None, (), named).values
+            self._log(step_of(step), now, named)
+        except Exception as error:
+            self._tell(f"log: {reason_of(error)}", f"log {type(error).__name__}")
+
+    def _log(self, step: int, now: float, values: Mapping[Any, Any]) -> None:
+        """The long way: look at each value by itself."""
+        numbers: dict[str, Any] = {}
+        others: dict[str, Any] = {}
+        for name, value in values.items():
+            if not isinstance(name, str):
+                self._tell(f"log: a name is a {type(name).__name__}: give names as text.", "log a name")
+                continue
+            name = str.__str__(name)  # of NumPy's text and its like, the plain text
+            try:
+                number = number_of(value)
+            except Exception as error:
+                self._tell(f"log {name[:80]!r}: {reason_of(error)}", "log", name)
+                continue
+            if number is NOT_A_NUMBER:
+                others[name] = value
+            else:
+                numbers[name] = number
+        if numbers:
+            self._append_call(step, now, numbers)
+        for name, value in others.items():
+            self._observe_value(step, name, value)
+
+    def _put_scalars(self, step: int, time: float, values: Mapping[str, float]) -> None:
+        if values:
+            self._append_call(step, time, dict(values))
+
+    def _put(self, observation: Observation) -> None:
+        if observation.num_bytes > MOST_RECORD_BYTES:
+            tell_too_large(self._teller, observation, observation.num_bytes)
+        elif not self._is_running():
+            self._teller.drop(1)
+        elif self._queue.press(observation.num_bytes):
+            self._queue.add_record(observation)
+        else:
+            self._tell_full(1)
+
+    def _describe(self, kind: Kind, name: str, description: str) -> None:
+        described = Described(kind=kind, name=name, description=description)
+        if self._queue.last_described.get(name) != described and self._is_running():
+            self._queue.last_described[name] = described
+            self._queue.items.append(described)
+
+    def _append_call(self, step: int, time: float, values: dict[str, Any]) -> None:
+        queue = self._queue
+        if not self._is_running():
+            self._teller.drop(len(values))
+        elif not queue.press():
+            self._tell_full(len(values))
+        else:
+            queue.items.append((step, time, values))
+            queue.weight += len(values) + CALL_WEIGHT
+
+    def _is_running(self) -> bool:
+        """Whether there is somebody who writes. Started here, at the first event of a process."""
+        if self._queue.is_running:
+            return True
+        watch_end_of_child()
+        if self._writer.ensure_running():
+            return True
+        if self._writer.is_closed:
+            self._teller.tell(
+                f"the run {self.path} is closed: what is logged now is lost. To go on, make a new tl.Run "
+                "with the same path.",
+                cause="closed",
+            )
+        return False
+
+    def _tell_full(self, num_events: int) -> None:
+        self._teller.tell(
+            f"the run {self.path} is logged faster than it can be written: what does not fit is dropped and "
+            "counted (run.num_dropped). Log less often, or smaller things.",
+            cause="full",
+            num_dropped=num_events,
+        )
+
+    def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
+        self._teller.tell(message, cause=cause, series=series, num_dropped=1)
+
+    # -- the run itself
+
+    @property
+    def state(self) -> Literal["running", "finished", "died"]:
+        return self._outcome
+
+    @property
+    def num_dropped(self) -> int:
+        """Events that were logged and could not be kept, in this session."""
+        return self._teller.num_dropped
+
+    @property
+    def num_thinned(self) -> int:
+        """Records that made way for newer ones, in this session."""
+        return self._disk.num_thinned
+
+    def flush(self, timeout: float = 30.0) -> bool:
+        """Wait until all that was logged before is on disk. False: the disk refuses, or is too slow."""
+        return self._writer.flush(timeout)
+
+    def close(self) -> None:
+        """Write what is left, and say that the run is finished."""
+        self._close(Ending("finished"))
+
+    def _close(self, ending: Ending) -> None:
+        if self._outcome == "running":
+            self._outcome = ending.outcome
+            self._writer.close_with(ending, _CLOSE_SECONDS)
+        if self._saved is not None:
+            self._saved.close()
+            self._saved = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close(ending_of(error))
+
+    def __repr__(self) -> str:
+        return f"<Run {self.path} {self.state}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process opens a part of its own when it logs; what is to be taken back, this one has done.
+        return _reopened, (type(self), self.path, self._disk.rank, self._disk.settings)
+
+    def _reader(self) -> RunReader:
+        """What is on disk, with all that was logged before."""
+        self.flush()
+        if self._saved is None or self._saved_in != os.getpid():
+            self._saved, self._saved_in = RunReader(self.path), os.getpid()
+        else:
+            self._saved.refresh()
+        return self._saved
+
+
+def _reopened(kind: type[Run], folder: Path, rank: int, settings: Settings) -> Run:
+    run = kind.__new__(kind)
+    run._begin(folder, rank, settings)
+    return run
+
+
+def _whole(name: str, value: Any, least: int | None = None) -> int:
+    try:
+        number = step_of(value)
+    except Exception:
+        number = None
+    if number is None or (least is not None and number < least):
+        raise InputError(
+            f"{name} is {value!r}: give a whole number{'' if least is None else f' from {least} on'}."
+        )
+    return number
+
+
+def _folder_of(path: _Path | None) -> Path:
+    if path is None:
+        return _new_folder()
+    try:
+        # Absolute: the program may change its folder later.
+        return Path(os.path.abspath(os.path.expanduser(os.fsdecode(path))))
+    except TypeError as error:
+        raise InputError(f"the path is a {type(path).__name__}: give the name of a folder.") from error
+
+
+def _new_folder() -> Path:
+    """One that nobody else has; where none can be made, opening it says why."""
+    now = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+    base = os.path.abspath(os.path.join("runs", f"{now}_{socket.gethostname()}"))
+    for number in range(1000):
+        folder = f"{base}.{number}" if number else base
+        try:
+            os.makedirs(folder)
+        except FileExistsError:
+            continue
+        except OSError:
+            break
+        return Path(folder)
+    return Path(base)

@@ -1,0 +1,198 @@
+"""The writer: a thread that takes what was logged and puts it on disk, a batch at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from torcheer.run.batches import Batch, num_events_in
+from torcheer.run.columns import Call, columns_of
+from torcheer.run.disk import Disk
+from torcheer.run.encoder import Encoder
+from torcheer.run.endings import Ending
+from torcheer.run.observations import Observation
+from torcheer.run.queueing import Described, Mark, Queue
+from torcheer.run.telling import Teller
+
+_INTERVAL_SECONDS = 0.2
+
+
+class Writer:
+    """The queue of a run, and the thread that empties it."""
+
+    def __init__(self, disk: Disk, teller: Teller) -> None:
+        self.queue = Queue()
+        self.is_closed = False
+        self._disk = disk
+        self._teller = teller
+        self._begin()
+
+    def _begin(self) -> None:
+        """With no thread: at the beginning, and in a forked child."""
+        self.busy = threading.RLock()  # held while SQLite is at work
+        self._starting = threading.RLock()  # the handler of a signal may close the run
+        self._thread: threading.Thread | None = None
+        self._encoder = Encoder(self.queue, self._teller)
+        self._batch: Batch | None = None  # prepared, and not written yet
+        self._num_attempts = 0
+        self._failed_attempt = 0
+        self._ending: Ending | None = None
+
+    def open(self) -> None:
+        with self.busy:
+            self._disk.open()
+
+    def ensure_running(self) -> bool:
+        """Start the thread where there is none. False: nothing is taken any more."""
+        with self._starting:
+            if self.is_closed:
+                return False
+            if not self.queue.is_running:
+                name = f"torcheer {self._disk.folder.name}"
+                thread = threading.Thread(target=self._work, name=name, daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:  # the interpreter is ending, or there are too many threads
+                    self._teller.tell(
+                        f"the run {self._disk.folder} is not written: {error}", cause="no thread"
+                    )
+                    return False
+                self._thread = thread
+                self.queue.is_running = True
+        return True
+
+    def flush(self, timeout: float) -> bool:
+        """Whether all that was logged before is on disk. Where the disk refuses, it does not wait."""
+        if not self.queue.is_running or threading.current_thread() is self._thread:
+            return not self.queue.items and self._encoder.is_idle and self._batch is None
+        mark = Mark()
+        attempts = self._num_attempts
+        self.queue.items.append(mark)
+        self.queue.force()
+        with self.queue.news:
+            self.queue.news.wait_for(lambda: mark.is_settled or self._failed_attempt > attempts, timeout)
+        return mark.is_done
+
+    def close_with(self, ending: Ending, timeout: float) -> bool:
+        """Write what is there and say how it ended. False: it takes longer, and goes on without us."""
+        with self._starting:
+            if not self.is_closed:
+                self._ending = ending
+            self.is_closed = True
+            self.queue.is_running = False
+            thread = self._thread
+        if thread is None:
+            if not self.busy.acquire(timeout=timeout):
+                return False
+            try:
+                self._finish()
+            finally:
+                self.busy.release()
+            return True
+        self.queue.force()
+        if thread is not threading.current_thread():
+            thread.join(timeout)
+        return not thread.is_alive()
+
+    def renew_after_fork(self) -> None:
+        """In the child: all that was going on is the parent's. The next event begins anew."""
+        self._disk.renew_after_fork()
+        self._teller.renew()
+        self.queue.renew()
+        self._begin()
+
+    def _work(self) -> None:
+        while True:
+            self.queue.wake.wait(self._disk.seconds_to_retry() or _INTERVAL_SECONDS)
+            self.queue.wake.clear()
+            is_last = self._ending is not None  # asked first: all that was logged before it is taken below
+            if is_last:
+                self._encoder.hurry()
+            try:
+                self._drain()
+            except Exception as error:  # a fault of our own must not end the writing
+                self._teller.tell(
+                    f"the run {self._disk.folder}: {type(error).__name__}: {error}", cause="unexpected"
+                )
+                self._lose()
+            if is_last and (self._encoder.is_idle or self._batch is not None):
+                break
+        with self.busy:
+            self._finish()
+
+    def _drain(self) -> None:
+        is_forced, self.queue.is_forced = self.queue.is_forced, False
+        if self._disk.seconds_to_retry() and not is_forced:
+            return
+        while True:
+            with self.busy:  # let go between two batches: somebody may want to fork
+                if not self._write_next():
+                    return
+
+    def _write_next(self) -> bool:
+        """One batch. False: there is none, or it could not be written."""
+        if self._batch is None:
+            self._batch = self._next_batch()
+        if not self._batch.is_empty:
+            started = time.monotonic()
+            self._num_attempts += 1
+            if not self._disk.write(self._batch):
+                self._failed_attempt = self._num_attempts
+                self.queue.is_stuck = True
+                self.queue.tell_news()
+                return False
+            self.queue.note_pace(self._batch.num_taken, self._batch.num_bytes, time.monotonic() - started)
+        elif not self._batch.marks and not self._batch.num_taken:
+            self._batch = None
+            self._disk.tidy()
+            return False
+        self.queue.is_stuck = False
+        self._settle(is_done=not self._disk.is_gone)
+        return True
+
+    def _next_batch(self) -> Batch:
+        """The numbers that were logged, and what else is encoded by now."""
+        batch = Batch()
+        calls: list[Call] = []
+        for item in self.queue.take():
+            # By far the most are plain tuples, and nothing else is.
+            if type(item) is tuple:
+                calls.append(item)
+            elif isinstance(item, Described):
+                batch.descriptions.append(item)
+            elif isinstance(item, Observation | Mark):
+                self._encoder.add(item)
+        try:
+            batch.columns = columns_of(calls, self._teller)
+        except Exception as error:  # nothing that is logged should do this
+            num_dropped = sum(map(num_events_in, calls))
+            self._teller.tell(
+                f"log: {type(error).__name__}: {error}", cause="log, unexpected", num_dropped=num_dropped
+            )
+        self._encoder.fill(batch)
+        return batch
+
+    def _settle(self, *, is_done: bool) -> None:
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            for mark in batch.marks:
+                mark.settle(is_done=is_done)
+            self.queue.give_back(batch.num_taken, batch.num_bytes)
+
+    def _lose(self) -> None:
+        if self._batch is not None:
+            self._teller.drop(self._batch.num_events)
+        self._settle(is_done=False)
+
+    def _finish(self) -> None:
+        """What could not be written by now is lost."""
+        self._lose()
+        for item in (*self._encoder.stop(), *self.queue.take_all()):
+            if isinstance(item, Mark):
+                item.settle(is_done=False)
+            else:
+                self._teller.drop(num_events_in(item))
+        self.queue.tell_news()
+        if self._ending is not None:
+            self._disk.end(self._ending)
+            self._ending = None

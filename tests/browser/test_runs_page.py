@@ -1,0 +1,243 @@
+"""The start page: which runs there are, found and compared, and nothing of it lost on reload."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import torcheer as tl
+from tests.app.serving import SECRET
+from torcheer.app.server import Serving, serve_runs_in_background
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs")
+    for at, name in enumerate(["sweep/lr-2", "sweep/lr-10", "base"]):
+        with tl.Run(path / name, comment=f"number {at}", tags=["digits"], total_steps=40) as run:
+            for step in range(40):
+                run.log(step, {"train/loss": 2.0 / (step + 1 + at), "val/acc": 0.5 + 0.2 * at, "lr": 0.1})
+    with tl.Run(path / "hostile", comment=HOSTILE) as run:
+        run.log(0, {"train/loss": float("nan"), HOSTILE: 3.0})
+    return path
+
+
+@pytest.fixture(scope="module")
+def serving(folder: Path) -> Iterator[Serving]:
+    with serve_runs_in_background(folder, secret=SECRET) as running:
+        yield running
+
+
+class RunsPage:
+    """The table of runs as a person reads it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.table = page.get_by_role("grid", name="Runs")
+        self.filter = page.get_by_role("textbox", name="Filter runs")
+        self.compare = page.get_by_role("complementary", name="Compare")
+
+    def row(self, name: str) -> Locator:
+        return self.table.get_by_role("row").filter(
+            has=self.page.locator("b", has_text=re.compile(f"^{name}$"))
+        )
+
+    def names(self) -> list[str]:
+        found: list[str] = self.table.locator(".run-name b").all_inner_texts()
+        return found
+
+    def expect_names(self, *names: str) -> None:
+        expect(self.table.locator(".run-name b")).to_have_text(list(names))
+
+    def box(self, name: str) -> Locator:
+        return self.table.get_by_role("checkbox", name=f"Compare {name}", exact=True)
+
+
+def opened(page: Page, serving: Serving, hash_: str = "") -> RunsPage:
+    page.goto(serving.url)
+    runs = RunsPage(page)
+    expect(runs.table.locator(".run-name b")).to_have_count(4)
+    if hash_:
+        page.evaluate("(hash) => { location.hash = hash; }", hash_)
+    return runs
+
+
+def test_a_row_says_how_a_run_stands(page: Page, serving: Serving) -> None:
+    runs = opened(page, serving)
+    row = runs.row("base")
+    expect(row).to_contain_text("number 2")
+    expect(row).to_contain_text("finished")
+    expect(row).to_contain_text("of 40")
+    expect(row).to_contain_text("0.0476")  # 2 / 42
+    expect(row).to_contain_text("0.900")
+    expect(row.get_by_role("img", name=re.compile("^train.loss, from"))).to_be_visible()
+    expect(page.locator("footer")).to_contain_text("4 runs in")
+
+
+def test_a_value_that_is_no_number_is_said(page: Page, serving: Serving) -> None:
+    runs = opened(page, serving)
+    expect(runs.row("hostile").locator("td.bad")).to_have_text("NaN")
+    expect(runs.row("hostile")).to_contain_text("NaN in train/loss at step 0")
+
+
+def test_names_of_strangers_are_text(page: Page, serving: Serving) -> None:
+    runs = opened(page, serving)
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("dialog", name="Columns").get_by_text(HOSTILE, exact=True).click()
+    expect(runs.table.get_by_role("columnheader", name=HOSTILE)).to_be_visible()
+    expect(page.locator("img")).to_have_count(0)
+
+
+def test_runs_are_found_by_word_and_by_value(page: Page, serving: Serving) -> None:
+    runs = opened(page, serving)
+    page.keyboard.press("/")
+    page.keyboard.type("acc>0.6 sweep")
+    runs.expect_names("sweep/lr-10")
+    expect(page).to_have_url(re.compile("q=acc"))
+    runs.filter.fill("acc>much")
+    expect(page.get_by_role("status").filter(has_text="much is no number")).to_be_visible()
+    runs.filter.press("Escape")
+    assert len(runs.names()) == 4
+    runs.filter.fill("nothing like it")
+    page.get_by_role("button", name="Show all runs").click()
+    assert len(runs.names()) == 4
+
+
+def test_filter_order_and_choice_come_back_on_reload(page: Page, serving: Serving) -> None:
+    runs = opened(page, serving)
+    runs.filter.fill("digits")
+    runs.table.get_by_role("button", name="Name").click()
+    runs.expect_names("base", "sweep/lr-2", "sweep/lr-10")
+    runs.box("base").uncheck()
+    expect(page).to_have_url(re.compile("runs="))
+    page.reload()
+    runs.expect_names("base", "sweep/lr-2", "sweep/lr-10")
+    expect(runs.box("base")).not_to_be_checked()
+    expect(runs.box("sweep/lr-2")).to_be_checked()
+    expect(runs.table.get_by_role("columnheader", name="Name")).to_have_attribute("aria-sort", "ascending")
+
+
+def test_columns_that_were_chosen_are_there_on_the_next_visit(page: Page, serving: Serving) -> None:
+    runs = opened(page, serving)
+    page.get_by_role("button", name="Columns").click()
+    chooser = page.get_by_role("dialog", name="Columns")
+    chooser.get_by_label("lr", exact=True).check()
+    chooser.get_by_label("Host").uncheck()
+    page.keyboard.press("Escape")
+    expect(chooser).to_have_count(0)
+    page.reload()
+    expect(runs.table.get_by_role("columnheader", name="lr")).to_be_visible()
+    expect(runs.table.get_by_role("columnheader", name="Host")).to_have_count(0)
+
+
+def test_the_keyboard_chooses_and_opens_a_run_and_the_way_back_leads_here(
+    page: Page, serving: Serving
+) -> None:
+    runs = opened(page, serving, "runs?sort=name")
+    runs.expect_names("base", "hostile", "sweep/lr-2", "sweep/lr-10")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(runs.row("hostile")).to_be_focused()
+    page.keyboard.press("x")
+    expect(runs.box("hostile")).not_to_be_checked()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("navigation", name="Views of the runs")).to_be_visible()
+    expect(page.get_by_role("checkbox", name="Show sweep/lr-10")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="Show base")).not_to_be_checked()
+    page.go_back()
+    runs.expect_names("base", "hostile", "sweep/lr-2", "sweep/lr-10")
+    expect(runs.box("hostile")).not_to_be_checked()
+    expect(runs.box("base")).to_be_checked()
+
+
+def test_chosen_runs_are_drawn_together_and_go_to_training(page: Page, serving: Serving) -> None:
+    runs = opened(page, serving)
+    runs.box("hostile").uncheck()
+    chart = runs.compare.get_by_role("img", name=re.compile("^train.loss over steps"))
+    expect(chart).to_be_visible()
+    for name in ("base", "sweep/lr-2", "sweep/lr-10"):
+        expect(chart).to_have_attribute("aria-label", re.compile(f"{name} at 0.0"))
+    runs.compare.get_by_role("link", name="Open in Training").click()
+    expect(page.get_by_text("3 of 4 shown")).to_be_visible()
+
+
+def test_a_run_has_the_same_colour_in_every_view(page: Page, serving: Serving) -> None:
+    runs = opened(page, serving)
+    colour = "(element) => getComputedStyle(element).backgroundColor"
+    in_table = runs.row("base").locator("i.sw").evaluate(colour)
+    page.keyboard.press("g")
+    page.keyboard.press("t")
+    item = page.get_by_role("list", name="Runs", exact=True).get_by_role("listitem").filter(has_text="base")
+    assert item.locator("i.sw").evaluate(colour) == in_table
+
+
+def test_the_list_of_runs_shows_one_alone_or_all(page: Page, serving: Serving) -> None:
+    opened(page, serving, "training")
+    shown = page.get_by_role("complementary", name="Runs and options").get_by_role("checkbox", name="Show ")
+    page.get_by_text("sweep/lr-10", exact=True).click(modifiers=["Alt"])
+    expect(page.get_by_text("1 of 4 shown")).to_be_visible()
+    page.get_by_role("button", name="None").click()
+    expect(page.get_by_text("No run is chosen")).to_be_visible()
+    page.get_by_role("button", name="All", exact=True).click()
+    expect(page.get_by_text("4 of 4 shown")).to_be_visible()
+    assert shown.count() == 4
+
+
+@pytest.mark.parametrize("hash_", ["nowhere", "training?runs=gone", "runs?sort=-what&state=odd&q=%", "%%%"])
+def test_no_address_breaks_the_page(page: Page, serving: Serving, hash_: str) -> None:
+    page.goto(serving.url)
+    expect(page.get_by_role("navigation", name="Views", exact=True)).to_be_visible()
+    page.goto(page.url.partition("#")[0] + "#" + hash_)
+    page.reload()
+    expect(page.get_by_role("main")).to_contain_text(re.compile("sweep/lr-2"))
+
+
+def test_a_folder_without_runs_says_how_to_start_one(page: Page, tmp_path: Path) -> None:
+    with serve_runs_in_background(tmp_path, secret=SECRET) as running:
+        page.goto(running.url)
+        expect(page.get_by_text("No runs yet")).to_be_visible()
+        expect(page.get_by_role("main").locator("pre")).to_contain_text('torcheer.Run("runs/first")')
+        # A run that starts meanwhile shows up by itself.
+        with tl.Run(tmp_path / "first") as run:
+            run.log(0, loss=1.0)
+            run.flush()
+            expect(page.get_by_role("grid", name="Runs")).to_contain_text("first")
+
+
+@pytest.mark.parametrize("width", [1000, 640])
+def test_the_comparison_gives_way_on_a_narrow_page(browser: Browser, serving: Serving, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(serving.url)
+    runs = RunsPage(page)
+    expect(runs.row("base")).to_be_visible()
+    expect(runs.compare).to_have_count(0)
+    page.get_by_role("button", name=re.compile("^(Show compare|Compare)$")).click()
+    expect(runs.compare).to_be_visible()
+    page.get_by_role("button", name="Hide compare").click()
+    expect(runs.compare).to_have_count(0)
+    overflow = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+    assert overflow <= 0
+    page.close()
+
+
+def test_everything_on_the_page_that_can_be_used_has_a_name(page: Page, serving: Serving) -> None:
+    roles = (
+        "button|checkbox|grid|img|link|navigation|progressbar|radio|region|separator|textbox|complementary"
+    )
+    nameless = re.compile(rf"^\s*- (?:{roles})(?::| \[|$)", re.MULTILINE)
+    opened(page, serving)
+    page.get_by_role("button", name="Columns").click()
+    assert nameless.findall(page.locator("body").aria_snapshot()) == []
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("t")
+    expect(page.get_by_role("complementary", name="Runs and options")).to_be_visible()
+    runs_and_tabs = page.get_by_role("complementary", name="Runs and options").locator(".run-list")
+    assert nameless.findall(runs_and_tabs.aria_snapshot()) == []

@@ -1,0 +1,71 @@
+/** Embeddings in two and three dimensions. */
+import { useEffect } from "preact/hooks";
+import { param, setParams } from "../route";
+import { RunsFrame } from "../runs/RunsFrame";
+import * as runs from "../runs/store";
+import { Blank } from "../shell/Blank";
+import * as page from "../store";
+import { TimeBar } from "../tensors/TimeBar";
+import { startLoading } from "./loading";
+import { PointsPanel } from "./PointsPanel";
+import { PointsTable } from "./PointsTable";
+import "./projector.css";
+import { ProjectorOptions } from "./ProjectorOptions";
+import { startReducing } from "./reducing";
+import { Stage } from "./Stage";
+import * as store from "./store";
+
+export function ProjectorPage() {
+  const source = page.source.value;
+  useEffect(() => {
+    if (source === null) return undefined;
+    const stops = [startLoading(source), startReducing()];
+    return () => stops.forEach((stop) => stop());
+  }, [source]);
+  const hasSome = store.places.value.length > 0;
+  return (
+    <RunsFrame options={hasSome ? <ProjectorOptions /> : null}>{hasSome ? <Projector /> : <NoneYet />}</RunsFrame>
+  );
+}
+
+function Projector() {
+  const list = store.records.value;
+  return (
+    <div class="projector">
+      <div class="projector-stage">{store.isTable.value ? <PointsTable /> : <Stage />}</div>
+      <PointsPanel />
+      {list.length > 1 && (
+        <div class="projector-time">
+          <TimeBar
+            moments={list}
+            at={store.recordAt.value}
+            numAll={store.list.value?.numAll ?? list.length}
+            isFollowing={store.wantedStep.value === null}
+            onGo={(at) => setParams({ step: String(list[at]!.step) })}
+            onFollow={(isOn) => setParams({ step: isOn ? null : String(list[store.recordAt.peek()]!.step) })}
+          />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Nothing, or nothing yet. */
+function NoneYet() {
+  const isWaiting =
+    runs.listing.value.state === "waiting" || runs.chosen.value.some((run) => !runs.index.value.has(run.id));
+  if (isWaiting) return <div class="skeletons late" aria-busy="true" aria-label="Loading the runs" />;
+  if (runs.chosen.value.length === 0)
+    return (
+      <Blank icon="frame" title="No runs are chosen">
+        <span>Choose one in the list on the left.</span>
+      </Blank>
+    );
+  return (
+    <Blank icon="frame" title="No embeddings in these runs">
+      <span>A matrix with a row for each point, and what is known of each of them:</span>
+      <pre>run.log_embedding(step, "penultimate", features, metadata=labels)</pre>
+      {param("embedding") !== "" && <span>The address asks for “{param("embedding")}”.</span>}
+    </Blank>
+  );
+}

@@ -1,0 +1,96 @@
+/** Find points by their labels. */
+import { useMemo, useState } from "preact/hooks";
+import { formatCount, formatNumberOf } from "../format";
+import { Icon } from "../shell/Icon";
+import { look, select } from "./choosing";
+import { PointRow } from "./PointRow";
+import { findPoints } from "./searching";
+import * as store from "./store";
+
+const MOST_LISTED = 30;
+
+export function SearchSection() {
+  const [query, setQuery] = useState("");
+  const [column, setColumn] = useState<string | null>(null);
+  const embedding = store.loaded.value?.embedding;
+  const columns = embedding?.columns ?? [];
+  const found = useMemo(() => findPoints(columns, column, query), [columns, column, query]);
+  if (columns.length === 0) return null;
+  const points = "points" in found ? found.points : [];
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && points.length > 0) select(points);
+    else if (event.key === "Escape") setQuery("");
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <section class="section" aria-label="Search">
+      <div class="row search-row">
+        <div class="search grow" role="search">
+          <Icon name="search" />
+          <input
+            class="input"
+            type="text"
+            placeholder="Find, or /regex/"
+            aria-label="Find points"
+            autocomplete="off"
+            spellcheck={false}
+            value={query}
+            onInput={(event) => setQuery(event.currentTarget.value)}
+            onKeyDown={onKeyDown}
+          />
+        </div>
+        {columns.length > 1 && (
+          <select
+            class="input"
+            aria-label="Search in"
+            value={column ?? ""}
+            onChange={(event) => setColumn(event.currentTarget.value === "" ? null : event.currentTarget.value)}
+          >
+            <option value="">all</option>
+            {columns.map(({ name }) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </div>
+      {"fault" in found && (
+        <p class="hint" role="alert">
+          {found.fault}
+        </p>
+      )}
+      {query.trim() !== "" && "points" in found && <FoundPoints points={points} />}
+    </section>
+  );
+}
+
+function FoundPoints({ points }: { points: readonly number[] }) {
+  return (
+    <>
+      <div class="row found-row">
+        <span class="muted fs-1" role="status">
+          {points.length === 0 ? "none found" : `${formatNumberOf(points.length, "point")} found`}
+        </span>
+        <span class="grow" />
+        {points.length > 0 && (
+          <button class="btn sm" onClick={() => select(points)}>
+            Select
+          </button>
+        )}
+      </div>
+      <ul class="point-list" aria-label="Points found">
+        {points.slice(0, MOST_LISTED).map((point) => (
+          <li key={point}>
+            <PointRow point={point} onChoose={look} />
+          </li>
+        ))}
+      </ul>
+      {points.length > MOST_LISTED && (
+        <p class="muted fs-1">and {formatCount(points.length - MOST_LISTED)} more</p>
+      )}
+    </>
+  );
+}

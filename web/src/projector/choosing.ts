@@ -1,0 +1,103 @@
+/** What can be done with points: choose, add, isolate, save, take along. */
+import { batch } from "@preact/signals";
+import { setParams } from "../route";
+import { csvOf } from "../tensors/csv";
+import { download } from "../tensors/download";
+import { keepSelections } from "./selections";
+import * as store from "./store";
+
+export function select(points: readonly number[]): void {
+  store.selected.value = [...new Set(points)].sort((a, b) => a - b);
+}
+
+export function addToSelection(points: readonly number[]): void {
+  select([...store.selected.peek(), ...points]);
+}
+
+export function toggleSelected(point: number): void {
+  const now = store.selected.peek();
+  select(now.includes(point) ? now.filter((one) => one !== point) : [...now, point]);
+}
+
+export function look(point: number | null): void {
+  store.focus.value = point;
+}
+
+/** First the point, then the selection. False where nothing was chosen. */
+export function clearChoice(): boolean {
+  if (store.focus.peek() !== null) {
+    store.focus.value = null;
+    return true;
+  }
+  if (store.selected.peek().length === 0) return false;
+  batch(() => {
+    store.selected.value = [];
+    store.selectionNote.value = "";
+    setParams({ selection: null });
+  });
+  return true;
+}
+
+export function isolate(points: readonly number[] | null): void {
+  store.isolated.value = points;
+}
+
+/** Show only the points of one kind; together with others where it is added; all of them the second time. */
+export function isolateName(name: string, isAdded: boolean): void {
+  const now = store.isolatedNames.peek();
+  const next = new Set(isAdded ? now : []);
+  if (now.has(name) && (isAdded || now.size === 1)) next.delete(name);
+  else next.add(name);
+  store.isolatedNames.value = next;
+}
+
+export function showAll(): void {
+  batch(() => {
+    store.isolated.value = null;
+    store.isolatedNames.value = new Set();
+  });
+}
+
+/** A sentence where it could not be kept; empty where it was. */
+export function saveSelection(name: string): string {
+  const here = store.loaded.peek();
+  const title = name.trim();
+  if (here === null || title === "") return "A selection is saved under a name.";
+  const next = new Map(store.saved.peek()).set(title, store.selected.peek());
+  const fault = keepSelections(store.keyOf(here.place), next);
+  if (fault !== "") return fault;
+  store.saved.value = next;
+  setParams({ selection: title });
+  return "";
+}
+
+export function forgetSelection(name: string): void {
+  const here = store.loaded.peek();
+  if (here === null) return;
+  const next = new Map(store.saved.peek());
+  next.delete(name);
+  keepSelections(store.keyOf(here.place), next);
+  store.saved.value = next;
+  setParams({ selection: null });
+}
+
+/** As a file with index, labels and coordinates. */
+export function downloadPoints(points: readonly number[]): void {
+  const [here, found] = [store.loaded.peek(), store.coordinates.peek()];
+  if (here === null) return;
+  const { columns } = here.embedding;
+  const count = found?.record === here.record ? found.perPoint : 0;
+  const header = ["index", ...columns.map(({ name }) => name)];
+  for (let axis = 0; axis < count; axis++) header.push(`${found!.method}_${axis + 1}`);
+  const rows = points.map((point) => {
+    const row: (string | number)[] = [point, ...columns.map(({ values }) => values[point]!)];
+    for (let axis = 0; axis < count; axis++) row.push(found!.values[point * count + axis]!);
+    return row;
+  });
+  download(`${here.place.name}-step-${here.step}.csv`, csvOf(header, rows), "text/csv");
+}
+
+/** As Python writes a list. */
+export function indicesText(points: readonly number[]): string {
+  return `[${points.join(", ")}]`;
+}

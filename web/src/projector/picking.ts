@@ -1,0 +1,127 @@
+/** Which point is where on screen, found through a grid of cells. */
+
+export interface Place {
+  readonly x: number;
+  readonly y: number;
+}
+
+const CELL = 16;
+
+/** The points of a list, by where `projectAll` put them. */
+export class ScreenIndex {
+  /** Where all points are: three numbers each. */
+  readonly screen: Float32Array;
+  readonly #columns: number;
+  readonly #rows: number;
+  /** Where the points of each cell begin in `#points`. */
+  readonly #starts: Int32Array;
+  readonly #points: Int32Array;
+
+  constructor(screen: Float32Array, shown: Int32Array, width: number, height: number) {
+    this.screen = screen;
+    this.#columns = Math.max(1, Math.ceil(width / CELL));
+    this.#rows = Math.max(1, Math.ceil(height / CELL));
+    const counts = new Int32Array(this.#columns * this.#rows + 1);
+    for (const point of shown) {
+      const cell = this.#cellOf(point);
+      if (cell >= 0) counts[cell + 1]! += 1;
+    }
+    for (let cell = 1; cell < counts.length; cell++) counts[cell]! += counts[cell - 1]!;
+    this.#starts = counts;
+    this.#points = new Int32Array(counts[counts.length - 1]!);
+    const next = Int32Array.from(counts);
+    for (const point of shown) {
+      const cell = this.#cellOf(point);
+      if (cell >= 0) this.#points[next[cell]!++] = point;
+    }
+  }
+
+  /** How many points are in view. */
+  get numInView(): number {
+    return this.#points.length;
+  }
+
+  /** All points in view, cell by cell. */
+  get inView(): Int32Array {
+    return this.#points;
+  }
+
+  #cellOf(point: number): number {
+    const column = Math.floor(this.screen[point * 3]! / CELL);
+    const row = Math.floor(this.screen[point * 3 + 1]! / CELL);
+    const isInside = column >= 0 && column < this.#columns && row >= 0 && row < this.#rows;
+    return isInside ? row * this.#columns + column : -1;
+  }
+
+  /** The point nearest to a place within a radius; of those as near to a pixel, the one in front; -1 for none. */
+  nearest(x: number, y: number, radius: number): number {
+    let [best, bestDistance, bestDepth] = [-1, Infinity, Infinity];
+    this.#visit(x - radius, y - radius, x + radius, y + radius, (point) => {
+      const away = Math.hypot(this.screen[point * 3]! - x, this.screen[point * 3 + 1]! - y);
+      if (away > radius) return;
+      const [distance, depth] = [Math.floor(away), this.screen[point * 3 + 2]!];
+      if (distance > bestDistance || (distance === bestDistance && depth >= bestDepth)) return;
+      [best, bestDistance, bestDepth] = [point, distance, depth];
+    });
+    return best;
+  }
+
+  /** The points in a box, in rising order. */
+  inBox(from: Place, to: Place): number[] {
+    const [left, right] = [Math.min(from.x, to.x), Math.max(from.x, to.x)];
+    const [top, bottom] = [Math.min(from.y, to.y), Math.max(from.y, to.y)];
+    const found: number[] = [];
+    this.#visit(left, top, right, bottom, (point) => {
+      const [x, y] = [this.screen[point * 3]!, this.screen[point * 3 + 1]!];
+      if (x >= left && x <= right && y >= top && y <= bottom) found.push(point);
+    });
+    return found.sort((a, b) => a - b);
+  }
+
+  /** The points inside a line that was drawn around them, in rising order. */
+  inLasso(line: readonly Place[]): number[] {
+    if (line.length < 3) return [];
+    const [xs, ys] = [line.map(({ x }) => x), line.map(({ y }) => y)];
+    const corner = { x: Math.min(...xs), y: Math.min(...ys) };
+    return this.inBox(corner, { x: Math.max(...xs), y: Math.max(...ys) }).filter((point) =>
+      isInside(line, this.screen[point * 3]!, this.screen[point * 3 + 1]!),
+    );
+  }
+
+  /** The next point from one in a direction: near, and not far off to the side; -1 for none. */
+  towards(from: number, byX: number, byY: number): number {
+    const [x, y] = [this.screen[from * 3]!, this.screen[from * 3 + 1]!];
+    let [best, bestCost] = [-1, Infinity];
+    for (const point of this.#points) {
+      if (point === from) continue;
+      const [dx, dy] = [this.screen[point * 3]! - x, this.screen[point * 3 + 1]! - y];
+      const ahead = dx * byX + dy * byY;
+      const aside = Math.abs(dx * byY - dy * byX);
+      if (ahead <= 0 || aside > ahead) continue;
+      const cost = ahead + 2 * aside;
+      if (cost < bestCost) [best, bestCost] = [point, cost];
+    }
+    return best;
+  }
+
+  #visit(left: number, top: number, right: number, bottom: number, see: (point: number) => void): void {
+    const cell = (at: number, count: number): number => Math.max(0, Math.min(Math.floor(at / CELL), count - 1));
+    const [firstRow, lastRow] = [cell(top, this.#rows), cell(bottom, this.#rows)];
+    const [firstColumn, lastColumn] = [cell(left, this.#columns), cell(right, this.#columns)];
+    for (let row = firstRow; row <= lastRow; row++) {
+      const line = row * this.#columns;
+      const end = this.#starts[line + lastColumn + 1]!;
+      for (let at = this.#starts[line + firstColumn]!; at < end; at++) see(this.#points[at]!);
+    }
+  }
+}
+
+/** Does a ray to the right cross the line an odd number of times? */
+function isInside(line: readonly Place[], x: number, y: number): boolean {
+  let isIn = false;
+  for (let at = 0, before = line.length - 1; at < line.length; before = at++) {
+    const [a, b] = [line[at]!, line[before]!];
+    if (a.y > y !== b.y > y && x < ((b.x - a.x) * (y - a.y)) / (b.y - a.y) + a.x) isIn = !isIn;
+  }
+  return isIn;
+}

@@ -1,0 +1,166 @@
+/** Tie the drawing to the page: it draws whatever the store says, and keeps its camera when it is made anew. */
+import { effect } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import * as page from "../store";
+import { startCamera, type Camera } from "./camera";
+import { Cloud } from "./cloud";
+import { paintPoints } from "./colouring";
+import { decodeSprites } from "./sprites";
+import * as store from "./store";
+import { wordingOf } from "./wording";
+
+/** Outlines around more points than this would hide them: being fresh among faint ones tells them apart then. */
+const MOST_MARKED = 60;
+
+/** Where the last drawing looked from: the table, another view or a lost card do not change that. */
+let lastCamera: Camera | null = null;
+
+export interface CloudHandle {
+  readonly cloud: RefObject<Cloud | null>;
+  readonly canvas: RefObject<HTMLCanvasElement | null>;
+  readonly overlay: RefObject<HTMLCanvasElement | null>;
+  /** Counts how often the drawing was begun: a canvas has a key of its own each time. */
+  readonly generation: number;
+  readonly painterName: string;
+  readonly isLost: boolean;
+  readonly spriteNote: string;
+  readonly restart: () => void;
+}
+
+export function useCloud(): CloudHandle {
+  const cloud = useRef<Cloud>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const overlay = useRef<HTMLCanvasElement>(null);
+  const [generation, setGeneration] = useState(0);
+  const [painterName, setPainterName] = useState("");
+  const [isLost, setIsLost] = useState(false);
+  const [spriteNote, setSpriteNote] = useState("");
+  const restart = (): void => {
+    setIsLost(false);
+    setGeneration((now) => now + 1);
+  };
+  useEffect(() => {
+    const [element, above] = [canvas.current, overlay.current];
+    if (element === null || above === null) return undefined;
+    let made: Cloud;
+    try {
+      made = new Cloud(element, above);
+    } catch {
+      setPainterName("none");
+      return undefined;
+    }
+    cloud.current = made;
+    setPainterName(made.painterName);
+    made.camera = lastCamera ?? startCamera(store.dims.peek());
+    const stops = [
+      followSize(element, made),
+      ...followStore(made, setSpriteNote),
+      followLoss(element, () => setIsLost(true), restart),
+    ];
+    return () => {
+      lastCamera = made.camera;
+      for (const stop of stops) stop();
+      made.dispose();
+      cloud.current = null;
+    };
+  }, [generation]);
+  return { cloud, canvas, overlay, generation, painterName, isLost, spriteNote, restart };
+}
+
+function followSize(element: HTMLCanvasElement, cloud: Cloud): () => void {
+  const box = element.parentElement ?? element;
+  const measure = (): void => cloud.resize(box.clientWidth, box.clientHeight);
+  measure();
+  const observer = new ResizeObserver(measure);
+  observer.observe(box);
+  return () => observer.disconnect();
+}
+
+/** The browser may take the graphics card away; it says when it is back. */
+function followLoss(element: HTMLCanvasElement, onLost: () => void, onBack: () => void): () => void {
+  const lost = (event: Event): void => {
+    event.preventDefault();
+    onLost();
+  };
+  element.addEventListener("webglcontextlost", lost);
+  element.addEventListener("webglcontextrestored", onBack);
+  return () => {
+    element.removeEventListener("webglcontextlost", lost);
+    element.removeEventListener("webglcontextrestored", onBack);
+  };
+}
+
+function followStore(cloud: Cloud, onSpriteNote: (note: string) => void): (() => void)[] {
+  return [
+    effect(() => {
+      const dims = store.dims.value;
+      if (cloud.camera.dims !== dims) cloud.look(startCamera(dims));
+    }),
+    effect(() => {
+      cloud.readTheme(page.themeTick.value);
+      const here = store.loaded.value;
+      if (here === null) return;
+      cloud.setColours(paintPoints(store.colouring.value, cloud.inks, here.embedding.numPoints, highlighted()));
+    }),
+    effect(() => {
+      const places = store.drawn.value;
+      if (places !== null) cloud.setPlaces(places as Float32Array<ArrayBuffer>);
+    }),
+    effect(() => cloud.setShown(store.shown.value as Int32Array<ArrayBuffer>)),
+    effect(() => cloud.setMarked(markedPoints())),
+    effect(() => {
+      cloud.wording = wordingOf();
+      cloud.draw();
+    }),
+    effect(() => {
+      cloud.spriteMode = store.spriteMode.value;
+      cloud.draw();
+    }),
+    followSprites(cloud, onSpriteNote),
+  ];
+}
+
+/** 1 for each point that is to stand out; null where none is more than others. */
+function highlighted(): Uint8Array | null {
+  const here = store.loaded.value;
+  const [chosen, point] = [store.selected.value, store.focus.value];
+  if (here === null || (chosen.length === 0 && point === null)) return null;
+  const mask = new Uint8Array(here.embedding.numPoints);
+  for (const one of chosen) mask[one] = 1;
+  if (point !== null) mask[point] = 1;
+  for (const { point: one } of store.neighbours.value) mask[one] = 1;
+  return mask;
+}
+
+function markedPoints(): Int32Array {
+  const isShown = new Set(store.shown.value);
+  const chosen = store.selected.value;
+  const points = chosen.length <= MOST_MARKED ? [...chosen] : [];
+  points.push(...store.neighbours.value.map((one) => one.point));
+  for (const one of [store.focus.value, store.hovered.value]) if (one !== null) points.push(one);
+  return Int32Array.from(points.filter((one) => isShown.has(one)));
+}
+
+function followSprites(cloud: Cloud, onNote: (note: string) => void): () => void {
+  let latest = 0;
+  const stop = effect(() => {
+    const embedding = store.loaded.value?.embedding;
+    const turn = ++latest;
+    onNote("");
+    cloud.setSprites(null);
+    if (embedding?.sprites === undefined || embedding.sprites === null) return;
+    decodeSprites(embedding.sprites, embedding.numPoints).then(
+      (sprites) => {
+        if (turn === latest) onNote(cloud.setSprites(sprites));
+      },
+      (reason: unknown) => {
+        if (turn === latest) onNote(reason instanceof Error ? reason.message : String(reason));
+      },
+    );
+  });
+  return () => {
+    latest += 1;
+    stop();
+  };
+}

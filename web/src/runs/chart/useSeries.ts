@@ -1,0 +1,50 @@
+/** Follow scalars of runs for as long as a part of the page is there. */
+import { useEffect, useState } from "preact/hooks";
+import * as store from "../../store";
+import type { SeriesWanted } from "../../wire";
+import { withFrame, type Points } from "./seriesblocks";
+
+const NUM_BUCKETS = 200;
+const NOTHING: ReadonlyMap<string, Points> = new Map();
+
+export interface FollowedSeries {
+  /** By run and name: see `pointsKey`. */
+  readonly points: ReadonlyMap<string, Points>;
+  readonly isWaiting: boolean;
+  /** Why there is nothing; empty where there is. */
+  readonly refusal: string;
+}
+
+export function useSeries(wanted: readonly SeriesWanted[]): FollowedSeries {
+  const source = store.source.value;
+  // As text: a new list of the same series is no new question.
+  const asked = JSON.stringify(wanted);
+  const [found, setFound] = useState<FollowedSeries>({ points: NOTHING, isWaiting: true, refusal: "" });
+  useEffect(() => {
+    if (source === null || wanted.length === 0) {
+      setFound({ points: NOTHING, isWaiting: false, refusal: "" });
+      return undefined;
+    }
+    let points = NOTHING;
+    // What is known stays until the answer comes: most of it is what was asked for before.
+    setFound((before) => ({ ...before, isWaiting: true }));
+    return source.follow(
+      {
+        type: "series",
+        wanted: JSON.parse(asked) as SeriesWanted[],
+        axis: "step",
+        low: null,
+        high: null,
+        num_buckets: NUM_BUCKETS,
+      },
+      {
+        hear: (reply) => {
+          points = withFrame(points, reply);
+          setFound({ points, isWaiting: false, refusal: "" });
+        },
+        refuse: (reason) => setFound({ points, isWaiting: false, refusal: reason }),
+      },
+    );
+  }, [source, asked]);
+  return found;
+}

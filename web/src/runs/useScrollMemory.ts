@@ -1,0 +1,58 @@
+/** How far a box is scrolled, kept for as long as the tab is there: on reload, and when a view is left and comes back. */
+import type { RefObject } from "preact";
+import { useLayoutEffect } from "preact/hooks";
+
+const PREFIX = "torcheer.scroll.";
+/** What has not grown tall enough by then has changed. */
+const PATIENCE_MS = 3000;
+
+export function useScrollMemory(box: RefObject<HTMLElement | null>, name: string): void {
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null || name === "") return undefined;
+    const stopRestoring = restore(element, recalled(name));
+    const keep = (): void => remember(name, element.scrollTop);
+    addEventListener("pagehide", keep);
+    return () => {
+      stopRestoring();
+      keep();
+      removeEventListener("pagehide", keep);
+    };
+  }, [name]);
+}
+
+/** Scroll there, also when what is scrolled only comes bit by bit; whoever scrolls meanwhile knows better. */
+function restore(element: HTMLElement, top: number): () => void {
+  if (top <= 0) return () => undefined;
+  const grown = new MutationObserver(() => scroll());
+  const timer = setTimeout(() => stop(), PATIENCE_MS);
+  const stop = (): void => {
+    clearTimeout(timer);
+    grown.disconnect();
+    for (const event of ["wheel", "pointerdown", "keydown"]) element.removeEventListener(event, stop);
+  };
+  const scroll = (): void => {
+    element.scrollTop = top;
+    if (Math.abs(element.scrollTop - top) < 1) stop();
+  };
+  for (const event of ["wheel", "pointerdown", "keydown"]) element.addEventListener(event, stop);
+  grown.observe(element, { childList: true, subtree: true });
+  scroll();
+  return stop;
+}
+
+function recalled(name: string): number {
+  try {
+    return Number(sessionStorage.getItem(PREFIX + name) ?? 0) || 0;
+  } catch {
+    return 0;
+  }
+}
+
+function remember(name: string, top: number): void {
+  try {
+    sessionStorage.setItem(PREFIX + name, String(Math.round(top)));
+  } catch {
+    // Then it begins at the top the next time.
+  }
+}

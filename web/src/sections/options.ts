@@ -1,0 +1,52 @@
+/** What somebody chose to see of the sections, as it stands in the address. */
+import { paramSoon, setSoon } from "./soon";
+
+/** An option that is one of a few words; the first is what holds where the address says nothing. */
+export interface Choice<Word extends string> {
+  readonly value: Word;
+  readonly set: (word: Word) => void;
+}
+
+function choice<Word extends string>(name: string, words: readonly [Word, ...Word[]]): Choice<Word> {
+  return {
+    get value(): Word {
+      return words.find((word) => word === paramSoon(name)) ?? words[0];
+    },
+    set: (word) => setSoon({ [name]: word === words[0] ? null : word }),
+  };
+}
+
+/** How counts become colours and heights. */
+export const countScale = choice("counts", ["linear", "log"]);
+/** Are there distributions of tensors, too? */
+export const tensorsToo = choice("tensors", ["no", "yes"]);
+/** Numbers in the cells of a confusion matrix. */
+export const cellNumbers = choice("cells", ["counts", "share"]);
+/** Single pixels, or smooth between them. */
+export const pixels = choice("pixels", ["sharp", "smooth"]);
+export const textForm = choice("text", ["plain", "markdown"]);
+export const textLayout = choice("texts", ["one", "list"]);
+
+/** The run whose distributions are shown, where several have them; empty for the first. */
+export const distributionRun = {
+  get value(): string {
+    return paramSoon("of");
+  },
+  set(runId: string): void {
+    setSoon({ of: runId === "" ? null : runId });
+  },
+};
+
+const FIRST_THRESHOLD = 0.5;
+
+/** From 0 to 1, the same for all curves. */
+export const threshold = {
+  get value(): number {
+    const text = paramSoon("threshold");
+    const value = Number(text);
+    return text !== "" && value >= 0 && value <= 1 ? value : FIRST_THRESHOLD;
+  },
+  set(value: number): void {
+    setSoon({ threshold: value === FIRST_THRESHOLD ? null : String(Number(value.toFixed(4))) });
+  },
+};

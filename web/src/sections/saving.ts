@@ -1,0 +1,20 @@
+/** Put something into a file of the reader's. */
+
+export function save(name: string, content: BlobPart, type: string): void {
+  const address = URL.createObjectURL(new Blob([content], { type }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  // Not at once: the browser reads it after this.
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/** A name that every file system takes: `val/cat` at step 28000 → `val-cat-28000.csv`. */
+export function fileName(parts: readonly (string | number)[], extension: string): string {
+  const stem = parts
+    .join("-")
+    .replace(/[^\p{L}\p{N}._-]+/gu, "-")
+    .replace(/^[-.]+|[-.]+$/g, "");
+  return `${stem.slice(0, 120) || "torcheer"}.${extension}`;
+}

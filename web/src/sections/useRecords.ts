@@ -1,0 +1,92 @@
+/** The records of a series in all chosen runs, and the step at which they are looked at. */
+import type { RecordKind, RecordListing } from "../wire";
+import { askRecords, type Records } from "./asking";
+import { ByteCache } from "./bytecache";
+import { pinOf, setPin } from "./pins";
+import { versionOf, type Holder } from "./series";
+import { placeOf, recordAt, stepsOf, type RecordsByRun } from "./steps";
+import { useAsked } from "./useAsked";
+
+/** The index counts records that turn out not to be there. */
+export const UNREADABLE = "None of its records can be read: they are damaged, or were taken away meanwhile.";
+const BYTES_A_RECORD = 300; // about, of a head
+const cache = new ByteCache<Records>(16_000_000);
+
+export interface Stepped {
+  readonly state: "waiting" | "failed" | "shown";
+  readonly problem: string;
+  readonly steps: readonly number[];
+  readonly at: number;
+  readonly step: number;
+  readonly isFollowing: boolean;
+  /** How many records there are in the run that has most. */
+  readonly numAll: number;
+  /** The record of a run at this step; null where it begins later. */
+  readonly recordOf: (runId: string) => RecordListing | null;
+  /** All records of a run that have a place on the slider. */
+  readonly recordsOf: (runId: string) => readonly RecordListing[];
+  readonly moveTo: (at: number) => void;
+  readonly follow: () => void;
+  readonly retry: () => void;
+}
+
+export function useRecords(
+  kind: RecordKind,
+  name: string,
+  holders: readonly Holder[],
+  isNear: boolean,
+): Stepped {
+  const asked = useAsked<RecordsByRun>(
+    isNear && holders.length > 0
+      ? {
+          key: JSON.stringify([kind, name, holders.map(({ run }) => run.id)]),
+          version: holders.map(versionOf).join(" "),
+          ask: () => askAll(kind, name, holders),
+        }
+      : null,
+  );
+  const byRun: RecordsByRun = asked.value ?? new Map<string, Records>();
+  const steps = stepsOf(byRun);
+  const pinned = pinOf(kind, name);
+  const at = placeOf(steps, pinned);
+  const step = steps[at] ?? 0;
+  const problem =
+    asked.problem === "" && asked.value !== null && steps.length === 0 ? UNREADABLE : asked.problem;
+  const recordsOf = (runId: string): readonly RecordListing[] => byRun.get(runId)?.records ?? [];
+  return {
+    state: steps.length > 0 ? "shown" : problem === "" ? "waiting" : "failed",
+    problem,
+    steps,
+    at,
+    step,
+    isFollowing: pinned === null,
+    numAll: Math.max(0, ...[...byRun.values()].map((one) => one.numAll)),
+    recordsOf,
+    recordOf: (runId) => recordAt(recordsOf(runId), step),
+    moveTo: (place) => setPin(kind, name, steps[place] ?? null),
+    follow: () => setPin(kind, name, null),
+    retry: asked.retry,
+  };
+}
+
+/** What the runs have. One that cannot be read is left out, unless none can. */
+async function askAll(kind: RecordKind, name: string, holders: readonly Holder[]): Promise<RecordsByRun> {
+  const answers = await Promise.allSettled(holders.map((holder) => askCached(kind, name, holder)));
+  const byRun = new Map<string, Records>();
+  for (const [at, answer] of answers.entries()) {
+    if (answer.status === "fulfilled") byRun.set(holders[at]!.run.id, answer.value);
+  }
+  const failed = answers.find((answer) => answer.status === "rejected");
+  if (byRun.size === 0 && failed !== undefined) throw failed.reason;
+  return byRun;
+}
+
+async function askCached(kind: RecordKind, name: string, holder: Holder): Promise<Records> {
+  const key = JSON.stringify([holder.run.id, kind, name, versionOf(holder)]);
+  const known = cache.get(key);
+  if (known !== undefined) return known;
+  const found = await askRecords(holder.run.id, kind, name);
+  // Nothing is not remembered: who tries again asks again.
+  if (found.records.length > 0) cache.set(key, found, found.records.length * BYTES_A_RECORD);
+  return found;
+}

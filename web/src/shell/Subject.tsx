@@ -1,0 +1,17 @@
+/** In the top bar: what the view is about. A pass for Graph, the folder for the views of runs. */
+import { formatNumberOf } from "../format";
+import * as runs from "../runs/store";
+import { SubjectPicker } from "./SubjectPicker";
+import { shownArea } from "./views";
+
+export function Subject() {
+  if (shownArea.value === "graph") return <SubjectPicker />;
+  const { folder, runs: all } = runs;
+  if (folder.value === "") return null;
+  return (
+    <span class="subject" title={folder.value}>
+      <span class="clip">{folder.value}</span>
+      <span class="muted">{formatNumberOf(all.value.length, "run")}</span>
+    </span>
+  );
+}

@@ -1,0 +1,117 @@
+/** All keys, as the window that lists them shows them. */
+import { shownArea, type Area } from "./views";
+
+export interface KeyRow {
+  readonly keys: readonly string[];
+  readonly action: string;
+}
+
+export interface KeyGroup {
+  readonly title: string;
+  readonly rows: readonly KeyRow[];
+}
+
+const GO_TO: readonly KeyRow[] = [
+  { keys: ["g", "r"], action: "Go to Runs: one after the other" },
+  { keys: ["g", "g"], action: "Go to Graph" },
+  { keys: ["g", "t"], action: "Go to Training" },
+];
+
+const FIND: Record<Area, string> = {
+  runs: "Filter the runs",
+  graph: "Find a module or op",
+  training: "Filter the runs",
+};
+
+const ANYWHERE: readonly KeyRow[] = [
+  { keys: ["Esc"], action: "Clear the selection, close" },
+  { keys: ["?"], action: "Show all keys" },
+];
+
+const GRAPH: readonly KeyGroup[] = [
+  {
+    title: "Graph",
+    rows: [
+      { keys: ["↑", "↓"], action: "Along the edges, against and with the flow" },
+      { keys: ["←", "→"], action: "To a neighbour" },
+      { keys: ["Enter"], action: "Open the module, show the op" },
+      { keys: ["e"], action: "Open or close the selected module" },
+      { keys: ["Home", "End"], action: "First, last op" },
+      { keys: ["[", "]"], action: "Batch item before, after" },
+      { keys: ["0"], action: "Fit the graph" },
+      { keys: ["+", "−"], action: "Zoom" },
+    ],
+  },
+  {
+    title: "Lists",
+    rows: [
+      { keys: ["↑", "↓"], action: "Move" },
+      { keys: ["→", "←"], action: "Open, close" },
+      { keys: ["Enter"], action: "Show in the graph" },
+      { keys: ["Home", "End"], action: "First, last" },
+    ],
+  },
+];
+
+const RUNS: readonly KeyGroup[] = [
+  {
+    title: "Runs",
+    rows: [
+      { keys: ["↑", "↓"], action: "Move" },
+      { keys: ["Home", "End"], action: "First, last" },
+      { keys: ["x"], action: "Add to the comparison, or take out" },
+      { keys: ["Enter"], action: "Open the run in Training" },
+    ],
+  },
+];
+
+const TRAINING: readonly KeyGroup[] = [
+  {
+    title: "Charts, pictures and steps, where they have the focus",
+    rows: [
+      { keys: ["←", "→"], action: "One step, with Shift ten" },
+      { keys: ["Home", "End"], action: "First, last step" },
+      { keys: ["+", "−", "0"], action: "Zoom, fit" },
+      { keys: ["Enter"], action: "Enlarge a chart, open a point" },
+      { keys: ["Esc"], action: "Back to the whole" },
+    ],
+  },
+  {
+    title: "Tensors",
+    rows: [
+      { keys: ["←", "→"], action: "One step, with Shift ten" },
+      { keys: ["Home", "End"], action: "First, last step" },
+      { keys: ["Space"], action: "Play, pause" },
+      { keys: ["f"], action: "Follow the newest" },
+      { keys: ["x"], action: "Compare with another step" },
+      { keys: ["[", "]"], action: "Item before, after" },
+    ],
+  },
+  {
+    title: "Projector",
+    rows: [
+      { keys: ["2", "3"], action: "Two, three dimensions" },
+      { keys: ["0", "+", "−"], action: "Fit, zoom" },
+      { keys: ["↑", "↓", "←", "→"], action: "From point to point" },
+      { keys: ["Enter"], action: "Neighbours of the point; again: select them" },
+      { keys: ["Space"], action: "Add the point to the selection" },
+    ],
+  },
+  {
+    title: "Runs",
+    rows: [
+      { keys: ["Space"], action: "Show or hide the run" },
+      { keys: ["↑", "↓"], action: "Move in the list" },
+    ],
+  },
+];
+
+const BY_AREA: Record<Area, readonly KeyGroup[]> = { runs: RUNS, graph: GRAPH, training: TRAINING };
+
+/** The keys of what is shown; those of other views are listed there. */
+export function keyTable(hasRuns: boolean): readonly KeyGroup[] {
+  const area = shownArea.value;
+  const find: KeyRow = { keys: ["/"], action: FIND[area] };
+  const anywhere = { title: "Anywhere", rows: [...(hasRuns ? GO_TO : []), find, ...ANYWHERE] };
+  return [anywhere, ...BY_AREA[area]];
+}

@@ -1,0 +1,137 @@
+/** First, ten back, one back, play, one on, ten on, last, follow, and a track over all records of a series. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { formatClock, formatCount } from "../format";
+import { isTyping } from "../shell/keys";
+import { TimeIcon, type TimeIconName } from "./TimeIcon";
+import "./timebar.css";
+import { keyStep, moved, type Moment } from "./timing";
+
+interface Props {
+  moments: readonly Moment[];
+  at: number;
+  /** How many there are, where not all of them are listed. */
+  numAll: number;
+  isFollowing: boolean;
+  /** A step by hand: it switches following off. */
+  onGo: (at: number) => void;
+  onFollow: (isFollowing: boolean) => void;
+}
+
+const PLAY_MS = 250;
+
+export function TimeBar({ moments, at, numAll, isFollowing, onGo, onFollow }: Props) {
+  const [isPlaying, setIsPlaying] = useState(false);
+  const count = moments.length;
+  const go = (to: number): void => {
+    setIsPlaying(false);
+    onGo(to);
+  };
+  const play = (): void => {
+    if (!isPlaying && at >= count - 1) onGo(0);
+    setIsPlaying(!isPlaying);
+  };
+  usePlaying(isPlaying, () => (at < count - 1 ? onGo(at + 1) : setIsPlaying(false)));
+  useTimeKeys((event) => {
+    const to = keyStep(event, at, count);
+    if (to === null) return false;
+    if (to === "play") play();
+    else if (to === "follow") onFollow(!isFollowing);
+    else go(to);
+    return true;
+  });
+  const now = moments[at];
+  if (now === undefined) return null;
+  const button = (name: TimeIconName, label: string, keys: string, to: number) => (
+    <button
+      class="btn sm square"
+      aria-label={label}
+      title={`${label} (${keys})`}
+      disabled={to === at}
+      onClick={() => go(to)}
+    >
+      <TimeIcon name={name} />
+    </button>
+  );
+  return (
+    <div class="timebar" role="toolbar" aria-label="Steps">
+      <div class="group">
+        {button("first", "First step", "Home", 0)}
+        {button("tenBack", "Ten steps back", "Shift ←", moved(count, at, -10))}
+        {button("back", "One step back", "←", moved(count, at, -1))}
+        <button
+          class="btn sm square"
+          aria-label={isPlaying ? "Pause" : "Play"}
+          title={isPlaying ? "Pause (Space)" : "Play (Space)"}
+          disabled={count < 2}
+          onClick={play}
+        >
+          <TimeIcon name={isPlaying ? "pause" : "play"} />
+        </button>
+        {button("on", "One step on", "→", moved(count, at, 1))}
+        {button("tenOn", "Ten steps on", "Shift →", moved(count, at, 10))}
+        {button("last", "Last step", "End", count - 1)}
+      </div>
+      <button
+        class="btn sm"
+        aria-pressed={isFollowing}
+        title="Show the newest step as it comes (f)"
+        onClick={() => onFollow(!isFollowing)}
+      >
+        <TimeIcon name="follow" />
+        Follow
+      </button>
+      <input
+        class="grow"
+        type="range"
+        aria-label="Step"
+        aria-valuetext={`step ${now.step}`}
+        min={0}
+        max={Math.max(0, count - 1)}
+        value={at}
+        disabled={count < 2}
+        onInput={(event) => go(Number(event.currentTarget.value))}
+      />
+      <div class="counters">
+        <span>
+          Step <b>{formatCount(now.step)}</b>
+        </span>
+        <span>
+          Record <b>{formatCount(at + 1)}</b> of {formatCount(count)}
+          {numAll > count && ` (${formatCount(numAll)} in all)`}
+        </span>
+        <span class="clock">
+          Time <b>{formatClock(now.time * 1000)}</b>
+        </span>
+      </div>
+    </div>
+  );
+}
+
+/** One more step each quarter of a second; the next begins when the last was taken. */
+function usePlaying(isPlaying: boolean, step: () => void): void {
+  const latest = useRef(step);
+  latest.current = step;
+  useEffect(() => {
+    if (!isPlaying) return undefined;
+    const timer = setInterval(() => latest.current(), PLAY_MS);
+    return () => clearInterval(timer);
+  }, [isPlaying]);
+}
+
+/** Keys that no other part has taken. */
+function useTimeKeys(handle: (event: KeyboardEvent) => boolean): void {
+  const latest = useRef(handle);
+  latest.current = handle;
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
+      if (isOther || isTyping(event.target)) return;
+      // A button that has the focus is pressed by the space bar.
+      if (event.key === " " && event.target instanceof HTMLElement && event.target.closest("button, a, [role]"))
+        return;
+      if (latest.current(event)) event.preventDefault();
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, []);
+}

@@ -1,0 +1,111 @@
+/** What the page of tensors shows: which series, of which run, at which step, beside which other one. */
+import { computed, signal } from "@preact/signals";
+import { param, setParams } from "../route";
+import * as runs from "../runs/store";
+import type { RunListing } from "../wire";
+import { placeKey, type RecordList, type SeriesPlace } from "./recordlist";
+import { nearestAt } from "./timing";
+
+export type TensorSeriesKind = "tensor" | "histogram";
+
+/** A name in the list: of tensors, or of histograms. */
+export interface Listed {
+  readonly kind: TensorSeriesKind;
+  readonly name: string;
+  /** NaN or infinite values, in all chosen runs together. */
+  readonly numBad: number;
+}
+
+export const filter = signal("");
+export const closedGroups = signal<ReadonlySet<string>>(new Set());
+export const list = signal<RecordList | null>(null);
+export const failure = signal("");
+/** Is one colour one value at every step? */
+export const isScaleShared = signal(false);
+
+/** Every name of the chosen runs, tensors first. */
+export const listed = computed<readonly Listed[]>(() =>
+  (["tensor", "histogram"] as const).flatMap((kind) =>
+    runs.namesOf(kind).map((name) => ({
+      kind,
+      name,
+      numBad: runs.chosen.value.reduce(
+        (sum, run) => sum + (runs.seriesOf(run.id, kind, name)?.num_bad ?? 0),
+        0,
+      ),
+    })),
+  ),
+);
+
+/** Those that have every word of the filter. */
+export const filtered = computed<readonly Listed[]>(() => {
+  const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+  return listed.value.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+});
+
+export function listedKey({ kind, name }: Pick<Listed, "kind" | "name">): string {
+  return `${kind} ${name}`;
+}
+
+/** The name that the address has, or the first. */
+export const chosen = computed<Listed | null>(() => {
+  const kind: TensorSeriesKind = param("kind") === "histogram" ? "histogram" : "tensor";
+  const name = param("tensor");
+  const found = listed.value.filter((one) => one.name === name);
+  return found.find((one) => one.kind === kind) ?? found[0] ?? (name === "" ? listed.value[0] : undefined) ?? null;
+});
+
+/** The chosen runs that have it. */
+export const itsRuns = computed<readonly RunListing[]>(() => {
+  const now = chosen.value;
+  if (now === null) return [];
+  return runs.chosen.value.filter((run) => runs.seriesOf(run.id, now.kind, now.name) !== undefined);
+});
+
+export const place = computed<SeriesPlace | null>(() => {
+  const now = chosen.value;
+  const run = itsRuns.value.find((one) => one.id === param("run")) ?? itsRuns.value[0];
+  return now === null || run === undefined ? null : { runId: run.id, kind: now.kind, name: now.name };
+});
+
+/** The records of the place; none while those of another one are here. */
+export const records = computed(() => {
+  const [here, now] = [list.value, place.value];
+  return here !== null && now !== null && placeKey(here.place) === placeKey(now) ? here.records : [];
+});
+
+function stepOf(name: string): number | null {
+  const text = param(name);
+  return /^-?\d+$/.test(text) ? Number(text) : null;
+}
+
+/** Null follows the last one. */
+export const wantedStep = computed(() => stepOf("step"));
+export const at = computed<number>(() =>
+  wantedStep.value === null ? records.value.length - 1 : nearestAt(records.value, wantedStep.value),
+);
+
+/** Null while nothing is compared. */
+export const otherStep = computed(() => stepOf("with"));
+export const otherAt = computed<number | null>(() =>
+  otherStep.value === null || records.value.length === 0 ? null : nearestAt(records.value, otherStep.value),
+);
+
+export function choose(next: Pick<Listed, "kind" | "name">): void {
+  setParams({ tensor: next.name, kind: next.kind === "histogram" ? next.kind : null });
+}
+
+export function goTo(index: number): void {
+  const record = records.peek()[index];
+  if (record !== undefined) setParams({ step: String(record.step) });
+}
+
+export function follow(isOn: boolean): void {
+  if (isOn) setParams({ step: null });
+  else goTo(at.peek());
+}
+
+export function compareWith(index: number | null): void {
+  const record = index === null ? undefined : records.peek()[index];
+  setParams({ with: record === undefined ? null : String(record.step) });
+}

@@ -1,0 +1,95 @@
+/** The numbers of a chart in rows, of which only those in view are in the page. */
+import type { ReadonlySignal } from "@preact/signals";
+import { useMemo, useState } from "preact/hooks";
+import { formatCount, formatExact, formatNumberOf, formatValue, groupDigits } from "../format";
+import { colourOf } from "../runs/store";
+import { rowsInView } from "../windowing";
+import type { Line, Model } from "./model";
+import { describePlace } from "./readings";
+import { tableRows } from "./tablerows";
+
+const ROW_HEIGHT = 24;
+const AXIS_TITLES = { step: "step", relative: "after", time: "time" };
+
+export function ChartTable({ model }: { model: ReadonlySignal<Model | null> }) {
+  const [view, setView] = useState({ top: 0, height: 200 });
+  const now = model.value;
+  const rows = useMemo(() => (now === null ? [] : rowsOf(now)), [now]);
+  if (now === null) return null;
+  const { first, end } = rowsInView(rows.length, ROW_HEIGHT, view.top, view.height);
+  const isCoarse = now.lines.some(({ curve }) => curve.hasBuckets);
+  return (
+    <div
+      class="chart-table"
+      tabIndex={0}
+      role="region"
+      aria-label={`Numbers of ${now.chart.fullTitle}`}
+      onScroll={({ currentTarget: { scrollTop, clientHeight } }) => setView({ top: scrollTop, height: clientHeight })}
+    >
+      <table class="table" aria-rowcount={rows.length + 1}>
+        <caption class="fs-1 muted">
+          {formatNumberOf(rows.length, "row")}
+          {isCoarse && ", means of many points"}
+        </caption>
+        <thead>
+          <tr>
+            <th class="num">{AXIS_TITLES[now.axis]}</th>
+            {now.lines.map((line) => (
+              <th key={line.key} class="num" title={line.label}>
+                <i class="sw" style={{ background: colourOf(line.run.id) }} /> <span>{line.label}</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          <Spacer rows={first} />
+          {rows.slice(first, end).map(({ x, items }, at) => (
+            <tr key={first + at} aria-rowindex={first + at + 2}>
+              <td class="num">{now.axis === "step" ? formatStep(x) : describePlace(x, now.axis)}</td>
+              {now.lines.map((line, column) => (
+                <Cell key={line.key} line={line} at={items[column]!} />
+              ))}
+            </tr>
+          ))}
+          <Spacer rows={rows.length - end} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** As far as the axis is seen. */
+function rowsOf({ lines, x }: Model) {
+  const rows = tableRows(lines.map(({ curve }) => curve));
+  return x === null || x.isLog ? rows : rows.filter((row) => row.x >= x.low && row.x <= x.high);
+}
+
+/** Of a bucket it is a mean. */
+function formatStep(step: number): string {
+  const [whole, tenth] = (Math.round(step * 10) / 10).toFixed(1).split(".") as [string, string];
+  return tenth === "0" ? formatCount(Number(whole)) : `${groupDigits(whole)}.${tenth}`;
+}
+
+function Spacer({ rows }: { rows: number }) {
+  if (rows <= 0) return null;
+  return (
+    <tr aria-hidden="true" style={{ height: `${rows * ROW_HEIGHT}px` }}>
+      <td />
+    </tr>
+  );
+}
+
+function Cell({ line: { curve }, at }: { line: Line; at: number }) {
+  if (at < 0) return <td />;
+  const [value, count, bad] = [curve.mean[at]!, curve.count[at]!, curve.bad[at]!];
+  const title =
+    count > 1
+      ? `${formatCount(count)} points from ${formatValue(curve.low[at]!)} to ${formatValue(curve.high[at]!)}` +
+        (bad > 0 ? `, ${formatCount(bad)} NaN or infinite` : "")
+      : formatExact(value, "f8");
+  return (
+    <td class={bad > 0 ? "num bad" : "num"} title={title}>
+      {formatValue(value, 5)}
+    </td>
+  );
+}

@@ -1,0 +1,43 @@
+/** Charts of the chosen runs: alarms, scalars in groups, then all else that the runs hold. */
+import { useEffect } from "preact/hooks";
+import { RunsFrame } from "../runs/RunsFrame";
+import { Sections } from "../sections/Sections";
+import { AlarmNotes } from "./AlarmNotes";
+import { AlarmStrip } from "./AlarmStrip";
+import { AtCursor } from "./AtCursor";
+import { followOptions } from "./feeds";
+import { followLayouts } from "./layouts";
+import { settleOptions } from "./options";
+import { ScalarOptions } from "./ScalarOptions";
+import { Scalars } from "./Scalars";
+import { cursor, spoken } from "./state";
+import { startEscape } from "./plotkeys";
+import "./training.css";
+
+export function TrainingPage() {
+  useEffect(() => {
+    const stops = [followOptions(), followLayouts(), startEscape()];
+    return () => {
+      settleOptions();
+      cursor.value = null;
+      for (const stop of stops) stop();
+    };
+  }, []);
+  const options = (
+    <>
+      <ScalarOptions />
+      <AtCursor />
+      <AlarmNotes />
+    </>
+  );
+  return (
+    <RunsFrame options={options}>
+      <AlarmStrip />
+      <Scalars />
+      <Sections />
+      <div class="sr" role="status" aria-label="At the cursor">
+        {spoken}
+      </div>
+    </RunsFrame>
+  );
+}

@@ -1,0 +1,138 @@
+/** Which charts there are: one for each name, those that were logged together in one, in groups by their prefix. */
+import type { LayoutGroup } from "../wire";
+
+/** A scalar as the index lists it. */
+export interface Scalar {
+  readonly name: string;
+  /** `of main` for those that were logged together. */
+  readonly description: string;
+}
+
+export interface Member {
+  readonly name: string;
+  /** What tells it from the others in its chart. */
+  readonly label: string;
+}
+
+export interface Chart {
+  /** The same as long as there is this chart. */
+  readonly key: string;
+  readonly title: string;
+  /** With its group, for where it stands alone. */
+  readonly fullTitle: string;
+  /** A margin has three members: value, lower and upper end. */
+  readonly form: "lines" | "margin";
+  readonly members: readonly Member[];
+  /** Does a run itself ask for it, besides those that there are anyway? */
+  readonly isAsked: boolean;
+}
+
+export interface Group {
+  readonly key: string;
+  readonly title: string;
+  readonly charts: readonly Chart[];
+}
+
+/** The group of names without a prefix. */
+const NO_PREFIX = "scalars";
+const TOGETHER = /^of (.+)$/s;
+/** A repeated group around something repeated can take for ever on a name that was made for it. */
+const ENDLESS = /[+*}][^()]*\)\s*[+*{]/;
+const MAX_PATTERN = 500;
+
+/** Scalars of several runs, each name once, in the order in which they were first seen. */
+export function groupsOf(scalars: Iterable<Scalar>, layouts: readonly LayoutGroup[] = []): Group[] {
+  const charts = new Map<string, { title: string; group: string; members: Map<string, Member> }>();
+  const names = new Set<string>();
+  for (const { name, description } of scalars) {
+    names.add(name);
+    const main = mainOf(name, description);
+    const key = main ?? name;
+    const [group, title] = split(key);
+    const chart = charts.get(key) ?? { title, group, members: new Map<string, Member>() };
+    charts.set(key, chart);
+    const label = main === null ? name : name.slice(main.length + 1);
+    chart.members.set(name, { name, label });
+  }
+  const groups = new Map<string, Chart[]>();
+  for (const [key, { title, group, members }] of charts) {
+    const chart: Chart = { key, title, fullTitle: key, form: "lines", members: [...members.values()], isAsked: false };
+    groups.set(group, [...(groups.get(group) ?? []), chart]);
+  }
+  return [
+    ...layoutGroups(layouts, [...names]),
+    ...[...groups].map(([title, found]) => ({ key: title, title, charts: found })),
+  ];
+}
+
+/** The name under which it was logged together with others; null where it was logged alone. */
+function mainOf(name: string, description: string): string | null {
+  const main = TOGETHER.exec(description)?.[1] ?? null;
+  // Anybody may begin a description with these words.
+  return main !== null && name.startsWith(`${main}/`) ? main : null;
+}
+
+function split(name: string): [group: string, title: string] {
+  const at = name.indexOf("/");
+  return at <= 0 || at === name.length - 1 ? [NO_PREFIX, name] : [name.slice(0, at), name.slice(at + 1)];
+}
+
+function layoutGroups(layouts: readonly LayoutGroup[], names: readonly string[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const { title, charts } of layouts) {
+    const key = `layout ${title}`;
+    if (groups.has(key)) continue;
+    const made = charts.map(({ title: name, form, names: patterns }): Chart => {
+      const found = form === "margin" ? patterns.slice(0, 3) : matching(patterns, names);
+      const members = found.map((one) => ({ name: one, label: one }));
+      return { key: `${key}/${name}`, title: name, fullTitle: `${title}/${name}`, form, members, isAsked: true };
+    });
+    const shown = made.filter(({ form, members }) => members.length > 0 && (form === "lines" || members.length === 3));
+    if (shown.length > 0) groups.set(key, { key, title, charts: shown });
+  }
+  return [...groups.values()];
+}
+
+/** The names that one of the patterns matches from its beginning, as those who wrote them expect. */
+function matching(patterns: readonly string[], names: readonly string[]): string[] {
+  const found = new Set<string>();
+  for (const pattern of patterns) {
+    const expression = compiled(`^(?:${pattern})`, pattern);
+    for (const name of names) if (name === pattern || expression?.test(name)) found.add(name);
+  }
+  return [...found];
+}
+
+/** These patterns come with the data: one that is wrong, or made to take for ever, is only a name. */
+function compiled(source: string, pattern: string): RegExp | null {
+  if (pattern.length > MAX_PATTERN || ENDLESS.test(pattern)) return null;
+  try {
+    return new RegExp(source, "u");
+  } catch {
+    return null;
+  }
+}
+
+export type Filter = { readonly test: (name: string) => boolean } | { readonly error: string };
+
+/** What somebody typed to find charts: a regular expression, large and small letters alike. */
+export function filterOf(text: string): Filter {
+  try {
+    const expression = new RegExp(text, "iu");
+    return { test: (name) => expression.test(name) };
+  } catch (reason) {
+    const detail = reason instanceof Error ? reason.message.replace(/^.*: /s, "") : String(reason);
+    return { error: `This is no regular expression (${detail}).` };
+  }
+}
+
+/** The charts whose names pass, in groups that have some left. */
+export function filtered(groups: readonly Group[], test: (name: string) => boolean): Group[] {
+  const kept = groups.map((group) => {
+    const charts = group.charts.filter(
+      ({ fullTitle, members }) => test(fullTitle) || members.some(({ name }) => test(name)),
+    );
+    return { ...group, charts };
+  });
+  return kept.filter(({ charts }) => charts.length > 0);
+}

@@ -1,0 +1,173 @@
+/** All that a chart draws, from its data and the options, before there is any picture. */
+import { curveOf, type Curve } from "./curve";
+import type { Chart, Member } from "./grouping";
+import { axisExtent, valueScale, type Drawn } from "./limits";
+import type { Axis, Options, Span } from "./options";
+import type { Scale } from "./scale";
+import type { SeriesData } from "./seriesdata";
+import { smooth } from "./smoothing";
+import { ticksOfAxis, ticksOfValues, type Tick } from "./ticks";
+
+/** How a line ends: as it is, in the death of its run, or where the connection was lost. */
+export type End = "plain" | "died" | "lost";
+
+/** A run as a chart needs it. */
+export interface ChartRun {
+  readonly id: string;
+  readonly name: string;
+  /** The number of its colour. */
+  readonly slot: number;
+  readonly end: End;
+}
+
+/** What is known of a series; null where the run has none of this name. */
+export type Lookup = (runId: string, name: string) => Sources | null;
+
+/** What is known of a series: all of it, and a part in finer grain. */
+export interface Sources {
+  readonly whole: SeriesData | null;
+  readonly finer: SeriesData | null;
+  readonly isAnswered: boolean;
+  readonly refusal: string;
+  /** The very last value, which a bucket hides; null where it is not finite or not known. */
+  readonly lastValue: number | null;
+}
+
+export interface Line extends Drawn {
+  readonly key: string;
+  readonly run: ChartRun;
+  readonly member: Member;
+  /** What a legend says. */
+  readonly label: string;
+  readonly dash: readonly number[];
+  /** When its run began. */
+  readonly started: number;
+  readonly lastValue: number | null;
+  /** The ends of a margin, each along its own axis. */
+  readonly margin: readonly [lower: Curve, upper: Curve] | null;
+}
+
+export interface Model {
+  readonly chart: Chart;
+  readonly axis: Axis;
+  readonly lines: readonly Line[];
+  /** All that there is along the axis, whatever the zoom. */
+  readonly extent: Span | null;
+  /** Null where there is nothing to draw. */
+  readonly x: Scale | null;
+  readonly y: Scale | null;
+  readonly xTicks: readonly Tick[];
+  readonly yTicks: readonly Tick[];
+  readonly isSmoothed: boolean;
+  /** Of how many lines nothing has come yet. */
+  readonly numAwaited: number;
+  /** Why a line is missing; empty where none is. */
+  readonly refusal: string;
+  /** Why nothing is drawn; empty where something is. */
+  readonly note: string;
+}
+
+type Wish = Pick<
+  Options,
+  "smoothing" | "axis" | "isLogX" | "isLogY" | "ignoresOutliers" | "zoom" | "limits"
+>;
+
+/** As many lines can be told apart by their colours alone. */
+const NUM_PLAIN = 4;
+const DASHES: readonly (readonly number[])[] = [[], [6, 3], [2, 2.5], [8, 3, 2, 3]];
+
+export function buildModel(chart: Chart, runs: readonly ChartRun[], lookup: Lookup, wish: Wish): Model {
+  const found = runs.flatMap((run) => sourcesOf(chart, run, lookup));
+  const lines = found.map(({ run, member, sources }, at) => lineOf(chart, run, member, sources, at, wish, lookup));
+  const extent = axisExtent(lines.map(({ curve }) => curve), wish.isLogX);
+  const x = extent === null ? null : { ...shown(extent, wish.zoom, wish.isLogX), isLog: wish.isLogX };
+  const y = x === null ? null : valueScale(allDrawn(lines), x, wish.isLogY, wish.ignoresOutliers, wish.limits.get(chart.key));
+  return {
+    chart,
+    axis: wish.axis,
+    lines,
+    extent,
+    x,
+    y,
+    xTicks: x === null ? [] : ticksOfAxis(x, wish.axis),
+    yTicks: y === null ? [] : ticksOfValues(y),
+    isSmoothed: wish.smoothing > 0,
+    numAwaited: found.filter(({ sources }) => !sources.isAnswered && sources.refusal === "").length,
+    refusal: found.find(({ sources }) => sources.refusal !== "")?.sources.refusal ?? "",
+    note: noteOf(lines, x, y, wish),
+  };
+}
+
+interface Found {
+  readonly run: ChartRun;
+  readonly member: Member;
+  readonly sources: Sources;
+}
+
+function sourcesOf(chart: Chart, run: ChartRun, lookup: Lookup): Found[] {
+  const members = chart.form === "margin" ? chart.members.slice(0, 1) : chart.members;
+  return members.flatMap((member) => {
+    const sources = lookup(run.id, member.name);
+    return sources === null ? [] : [{ run, member, sources }];
+  });
+}
+
+function lineOf(
+  chart: Chart,
+  run: ChartRun,
+  member: Member,
+  sources: Sources,
+  at: number,
+  { axis, smoothing }: Wish,
+  lookup: Lookup,
+): Line {
+  const curve = curveOf(sources.whole, sources.finer, axis);
+  const smoothed = smoothing > 0 ? smooth(curve.mean, curve.count, curve.bad, smoothing) : curve.mean;
+  const end = (index: number): Curve => {
+    const known = lookup(run.id, chart.members[index]?.name ?? "");
+    return curveOf(known?.whole ?? null, known?.finer ?? null, axis);
+  };
+  const isAlone = chart.form === "margin" || chart.members.length === 1;
+  return {
+    key: `${run.id}\n${member.name}`,
+    run,
+    member,
+    curve,
+    smoothed,
+    lastValue: sources.lastValue,
+    started: sources.whole?.started ?? 0,
+    label: isAlone ? run.name : `${member.label} · ${run.name}`,
+    dash: DASHES[dashOf(chart, member, at) % DASHES.length]!,
+    margin: chart.form === "margin" ? [end(1), end(2)] : null,
+  };
+}
+
+/** Lines of one run have one colour: then each has dashes of its own. */
+function dashOf(chart: Chart, member: Member, at: number): number {
+  if (chart.form === "lines" && chart.members.length > 1) return chart.members.indexOf(member);
+  return Math.floor(at / NUM_PLAIN);
+}
+
+/** The ends of margins count for the vertical axis like lines. */
+function allDrawn(lines: readonly Line[]): Drawn[] {
+  return lines.flatMap((line) => [
+    line,
+    ...(line.margin ?? []).map((curve) => ({ curve, smoothed: curve.mean })),
+  ]);
+}
+
+function shown(extent: Span, zoom: Span | null, isLogX: boolean): Span {
+  if (zoom === null) return extent;
+  const low = isLogX && zoom.low <= 0 ? extent.low : zoom.low;
+  return low < zoom.high ? { low, high: zoom.high } : extent;
+}
+
+function noteOf(lines: readonly Line[], x: Scale | null, y: Scale | null, { isLogX, isLogY, zoom }: Wish): string {
+  if (x !== null && y !== null) return "";
+  if (lines.every(({ curve }) => curve.size === 0)) return "";
+  if (x === null) return isLogX ? "No place above 0: nothing for a logarithmic axis." : "";
+  const isFinite = lines.some(({ curve }) => curve.mean.some(Number.isFinite));
+  if (!isFinite) return "All values are NaN or infinite.";
+  if (zoom !== null) return "Nothing in this range.";
+  return isLogY ? "No value above 0: nothing for a logarithmic axis." : "";
+}

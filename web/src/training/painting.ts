@@ -1,0 +1,195 @@
+/** Draw a chart on a canvas. */
+import { axisLabels, endOf } from "./geometry";
+import { labelPlaces } from "./labels";
+import type { Line, Model } from "./model";
+import { runColour, type Palette } from "./palette";
+import { badPlaces, bandColumns, densityOf, placeY, traceBand, traceLine, traceMargin, type Frame } from "./tracing";
+
+export const LINE_WIDTH = 1.5;
+export const RAW_OPACITY = 0.28;
+const BAND_OPACITY = 0.16;
+/** From the fifth line on, bands cover each other more than they say. */
+const CROWDED = 5;
+const AXIS_TEXT = 11;
+/** With so many items in a pixel, corners are not seen. */
+const DENSE = 1;
+export const BAD_APART = 5;
+
+export function paintChart(context: CanvasRenderingContext2D, model: Model, frame: Frame, palette: Palette): void {
+  paintAxes(context, model, frame, palette);
+  const { box } = frame;
+  context.save();
+  context.beginPath();
+  context.rect(box.left - 1, box.top - 3, box.width + 2, box.height + 6);
+  context.clip();
+  context.lineJoin = "round";
+  context.lineCap = "round";
+  for (const line of model.lines) paintBehind(context, line, frame, runColour(palette, line.run.slot), model);
+  for (const line of model.lines) paintLine(context, line, frame, runColour(palette, line.run.slot));
+  context.restore();
+  for (const line of model.lines) paintMarks(context, line, frame, palette);
+  paintLabels(context, model, frame, palette);
+}
+
+export function bandOpacity(numLines: number): number {
+  return numLines < CROWDED ? BAND_OPACITY : BAND_OPACITY / 2;
+}
+
+export function axisFont(palette: Palette): string {
+  return `${AXIS_TEXT}px ${palette.font}`;
+}
+
+function paintAxes(context: CanvasRenderingContext2D, model: Model, frame: Frame, palette: Palette): void {
+  const { box } = frame;
+  context.font = axisFont(palette);
+  context.fillStyle = palette.text3;
+  context.lineWidth = 1;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  context.strokeStyle = palette.line;
+  context.beginPath();
+  for (const { value, label } of model.yTicks) {
+    const y = placeY(frame, value);
+    context.moveTo(box.left, Math.round(y) + 0.5);
+    context.lineTo(box.left + box.width, Math.round(y) + 0.5);
+    context.fillText(label, box.left - 6, y + 0.5);
+  }
+  context.stroke();
+  context.strokeStyle = palette.line2;
+  context.beginPath();
+  context.moveTo(box.left, box.top + box.height + 0.5);
+  context.lineTo(box.left + box.width, box.top + box.height + 0.5);
+  context.stroke();
+  context.textBaseline = "alphabetic";
+  for (const { label, place } of axisLabels(model, frame, (text) => context.measureText(text).width)) {
+    context.textAlign = "left";
+    context.fillText(label, place, box.top + box.height + 15);
+  }
+}
+
+function paintBehind(
+  context: CanvasRenderingContext2D,
+  line: Line,
+  frame: Frame,
+  colour: string,
+  { isSmoothed, lines }: Model,
+): void {
+  context.fillStyle = colour;
+  context.strokeStyle = colour;
+  context.globalAlpha = bandOpacity(lines.length);
+  // On a logarithmic axis items are dense at one end only.
+  const isDense = !frame.x.isLog && densityOf(frame, line.curve) > DENSE;
+  if (line.margin === null && line.curve.hasBuckets && isDense) {
+    // A shape with so many corners takes a browser without a graphics card as long as all else together.
+    for (const { x, width, top, bottom } of bandColumns(frame, line.curve)) {
+      context.fillRect(x, top, width, Math.max(1, bottom - top));
+    }
+  } else {
+    context.beginPath();
+    if (line.margin !== null) traceMargin(frame, ...line.margin, context);
+    else if (line.curve.hasBuckets) traceBand(frame, line.curve, context);
+    context.fill();
+  }
+  if (isSmoothed) {
+    context.globalAlpha = RAW_OPACITY;
+    context.lineWidth = 1;
+    context.setLineDash([]);
+    context.beginPath();
+    traceLine(frame, line.curve, line.curve.mean, context);
+    context.stroke();
+  }
+  context.globalAlpha = 1;
+}
+
+function paintLine(context: CanvasRenderingContext2D, line: Line, frame: Frame, colour: string): void {
+  context.strokeStyle = colour;
+  context.lineWidth = LINE_WIDTH;
+  context.setLineDash([...line.dash]);
+  context.lineJoin = densityOf(frame, line.curve) > DENSE ? "bevel" : "round";
+  context.beginPath();
+  traceLine(frame, line.curve, line.smoothed, context);
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function paintMarks(context: CanvasRenderingContext2D, line: Line, frame: Frame, palette: Palette): void {
+  const bottom = frame.box.top + frame.box.height;
+  context.fillStyle = palette.danger;
+  context.beginPath();
+  for (const x of badPlaces(frame, line.curve, BAD_APART)) {
+    context.moveTo(x - 3, bottom + 1);
+    context.lineTo(x, bottom - 5);
+    context.lineTo(x + 3, bottom + 1);
+  }
+  context.fill();
+  const end = line.run.end === "plain" ? null : endOf(line, frame);
+  if (end === null) return;
+  const [x, y] = end;
+  context.strokeStyle = runColour(palette, line.run.slot);
+  context.fillStyle = palette.surface;
+  context.lineWidth = line.run.end === "died" ? 2 : LINE_WIDTH;
+  context.beginPath();
+  if (line.run.end === "died") {
+    context.moveTo(x - 3.5, y - 3.5);
+    context.lineTo(x + 3.5, y + 3.5);
+    context.moveTo(x + 3.5, y - 3.5);
+    context.lineTo(x - 3.5, y + 3.5);
+  } else {
+    context.arc(x, y, 3.5, 0, 2 * Math.PI);
+    context.fill();
+  }
+  context.stroke();
+}
+
+/** Where several lines have one colour, each says at its end what it is. */
+function paintLabels(context: CanvasRenderingContext2D, model: Model, frame: Frame, palette: Palette): void {
+  context.font = axisFont(palette);
+  context.textAlign = "right";
+  context.textBaseline = "alphabetic";
+  context.lineWidth = 3;
+  context.strokeStyle = palette.surface;
+  context.fillStyle = palette.text2;
+  for (const { text, x, y } of labelPlaces(model, frame)) {
+    context.strokeText(text, x, y);
+    context.fillText(text, x, y);
+  }
+}
+
+/** What moves over a chart: the cursor with a dot on each line, or the range that is being drawn. */
+export interface Overlay {
+  /** In pixels from the left; null where there is none. */
+  readonly cursor: number | null;
+  readonly dots: readonly { readonly x: number; readonly y: number; readonly slot: number }[];
+  readonly range: readonly [from: number, to: number] | null;
+}
+
+export function paintOverlay(context: CanvasRenderingContext2D, overlay: Overlay, { box }: Frame, palette: Palette): void {
+  const { cursor, dots, range } = overlay;
+  if (range !== null) {
+    const [from, to] = [Math.min(...range), Math.max(...range)];
+    context.fillStyle = palette.accent;
+    context.globalAlpha = 0.14;
+    context.fillRect(from, box.top, to - from, box.height);
+    context.globalAlpha = 1;
+    context.fillRect(from, box.top, 1, box.height);
+    context.fillRect(to - 1, box.top, 1, box.height);
+  }
+  if (cursor === null) return;
+  context.strokeStyle = palette.text3;
+  context.lineWidth = 1;
+  context.setLineDash([2, 2]);
+  context.beginPath();
+  context.moveTo(Math.round(cursor) + 0.5, box.top);
+  context.lineTo(Math.round(cursor) + 0.5, box.top + box.height);
+  context.stroke();
+  context.setLineDash([]);
+  context.lineWidth = 1.5;
+  context.strokeStyle = palette.surface;
+  for (const { x, y, slot } of dots) {
+    context.fillStyle = runColour(palette, slot);
+    context.beginPath();
+    context.arc(x, y, 3.5, 0, 2 * Math.PI);
+    context.fill();
+    context.stroke();
+  }
+}

@@ -1,0 +1,139 @@
+/** What the charts of the page share: which there are, the cursor, which groups are open. */
+import { computed, signal, type ReadonlySignal } from "@preact/signals";
+import { recall, remember } from "../remembered";
+import * as runs from "../runs/store";
+import * as store from "../store";
+import type { RunListing } from "../wire";
+import { filtered, filterOf, groupsOf, type Chart, type Group, type Scalar } from "./grouping";
+import { layouts } from "./layouts";
+import type { ChartRun, End, Model } from "./model";
+import { options } from "./options";
+
+export interface Cursor {
+  /** Along the axis, in its unit. */
+  readonly x: number;
+  /** The key of the chart or picture that it stands on. */
+  readonly chart: string;
+}
+
+export const cursor = signal<Cursor | null>(null);
+
+/** Where the cursor stands on a chart; null where it does not. */
+export function placeOfCursor(chartKey: string): number | null {
+  const now = cursor.value;
+  if (now === null) return null;
+  return options.value.hasSharedCursor || now.chart === chartKey ? now.x : null;
+}
+
+type ModelSignal = ReadonlySignal<Model | null>;
+
+/** What the charts on the screen show, by their keys. */
+export const models = signal<ReadonlyMap<string, ModelSignal>>(new Map());
+
+/** A chart came onto the screen; call what it returns when it leaves. */
+export function showModel(key: string, model: ModelSignal): () => void {
+  models.value = new Map(models.peek()).set(key, model);
+  return () => {
+    if (models.peek().get(key) !== model) return;
+    models.value = new Map([...models.peek()].filter(([other]) => other !== key));
+  };
+}
+
+/** What the keyboard cursor stands on, for those who hear it. */
+export const spoken = signal("");
+
+function* scalarsOfChosen(): Iterable<Scalar> {
+  for (const run of runs.chosen.value) {
+    for (const series of runs.index.value.get(run.id)?.values() ?? []) if (series.kind === "scalar") yield series;
+  }
+}
+
+/** Changes only with the names: the index itself changes with every point. */
+const scalarNames = computed(() => {
+  const seen = new Map<string, string>();
+  for (const { name, description } of scalarsOfChosen()) {
+    // A run of older days may have none.
+    if ((seen.get(name) ?? "") === "") seen.set(name, description);
+  }
+  return JSON.stringify([...seen]);
+});
+
+export const groups = computed<readonly Group[]>(() => {
+  const pairs = JSON.parse(scalarNames.value) as [string, string][];
+  return groupsOf(
+    pairs.map(([name, description]) => ({ name, description })),
+    layouts.value,
+  );
+});
+
+const filterText = computed(() => options.value.filter);
+export const filter = computed(() => filterOf(filterText.value));
+
+export const shownGroups = computed<readonly Group[]>(() => {
+  const chosen = filter.value;
+  return "error" in chosen || filterText.value === "" ? groups.value : filtered(groups.value, chosen.test);
+});
+
+/** The charts by their keys. */
+export const charts = computed<ReadonlyMap<string, Chart>>(
+  () => new Map(groups.value.flatMap((group) => group.charts.map((chart) => [chart.key, chart]))),
+);
+
+/** The chosen runs as the charts need them; the same object as long as nothing of it has changed. */
+const runsText = computed(() => {
+  const isLost = store.source.value?.connection.value.state === "lost";
+  const found = runs.chosen.value.map(
+    (run): ChartRun => ({ id: run.id, name: run.name, slot: runs.colourSlot(run.id), end: endOfRun(run, isLost) }),
+  );
+  return JSON.stringify(found);
+});
+
+function endOfRun({ state }: RunListing, isLost: boolean): End {
+  if (state === "died") return "died";
+  return isLost && state !== "finished" ? "lost" : "plain";
+}
+
+export const chartRuns = computed(() => JSON.parse(runsText.value) as readonly ChartRun[]);
+
+const MEMORY = "closed-chart-groups";
+const MAX_REMEMBERED = 500;
+
+const closedGroups = signal<ReadonlySet<string>>(new Set(recalledGroups()));
+
+function recalledGroups(): string[] {
+  try {
+    const keys = JSON.parse(recall(MEMORY) ?? "[]") as unknown;
+    return Array.isArray(keys) ? keys.filter((key): key is string => typeof key === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+export function isOpen(group: string): boolean {
+  return !closedGroups.value.has(group);
+}
+
+export function setGroupOpen(group: string, isWanted: boolean): void {
+  const next = new Set(closedGroups.value);
+  if (isWanted) next.delete(group);
+  else next.add(group);
+  closedGroups.value = next;
+  remember(MEMORY, JSON.stringify([...next].slice(-MAX_REMEMBERED)));
+}
+
+/** A chart to bring into view, by its key. A new object each time, so that asking twice works. */
+export const reveal = signal<{ readonly chart: string } | null>(null);
+
+/** Put the cursor at a step of a scalar, open its group and bring its chart into view. */
+export function goToScalar(name: string, step: number): void {
+  const group = groups.value.find(({ charts: all }) => all.some((chart) => hasMember(chart, name)));
+  const chart = group?.charts.find((one) => hasMember(one, name));
+  if (group === undefined || chart === undefined) return;
+  setGroupOpen(group.key, true);
+  if (options.peek().axis === "step") cursor.value = { x: step, chart: chart.key };
+  reveal.value = { chart: chart.key };
+}
+
+function hasMember(chart: Chart, name: string): boolean {
+  return chart.members.some((member) => member.name === name);
+}

@@ -1,0 +1,164 @@
+/** The shapes of a chart, drawn with any pen: a canvas, or the text of an SVG path. */
+import type { Curve } from "./curve";
+import { shareOf, type Scale } from "./scale";
+
+export interface Pen {
+  moveTo(x: number, y: number): void;
+  lineTo(x: number, y: number): void;
+  closePath(): void;
+}
+
+/** The part of a picture in which values stand. */
+export interface Box {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Frame {
+  readonly box: Box;
+  readonly x: Scale;
+  readonly y: Scale;
+}
+
+export function placeX({ box, x }: Frame, value: number): number {
+  return box.left + box.width * shareOf(x, value);
+}
+
+export function placeY({ box, y }: Frame, value: number): number {
+  return box.top + box.height * (1 - shareOf(y, value));
+}
+
+/** Far outside, numbers become too large for a canvas; nothing is seen there anyway. */
+const FAR = 1e5;
+
+function kept(place: number): number {
+  return Math.max(-FAR, Math.min(FAR, place));
+}
+
+/** A line through all finite values, with gaps where there is none. A value alone becomes a dot. */
+export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen: Pen): void {
+  const [first, end] = seen(frame, curve);
+  let numJoined = 0;
+  let last: readonly [number, number] = [0, 0];
+  const lift = (): void => {
+    // A round end makes a dot of the shortest line.
+    if (numJoined === 1) pen.lineTo(last[0] + 0.01, last[1]);
+    numJoined = 0;
+  };
+  for (let at = first; at < end; at++) {
+    const [x, y] = [placeX(frame, curve.x[at]!), placeY(frame, values[at]!)];
+    if (!Number.isFinite(x) || !Number.isFinite(y)) {
+      lift();
+      continue;
+    }
+    last = [kept(x), kept(y)];
+    if (numJoined === 0) pen.moveTo(...last);
+    else pen.lineTo(...last);
+    numJoined += 1;
+  }
+  lift();
+}
+
+/** From the lowest to the highest of each bucket, in pieces where there are gaps. */
+export function traceBand(frame: Frame, curve: Curve, pen: Pen): void {
+  const [first, end] = seen(frame, curve);
+  const lowest = frame.y.isLog ? frame.y.low : -Infinity;
+  let piece: [x: number, low: number, high: number][] = [];
+  const close = (): void => {
+    if (piece.length > 1) traceRing(piece, pen);
+    piece = [];
+  };
+  for (let at = first; at < end; at++) {
+    const x = placeX(frame, curve.x[at]!);
+    // On a logarithmic axis what goes down to nought goes down to the edge.
+    const low = placeY(frame, Math.max(curve.low[at]!, lowest));
+    const high = placeY(frame, curve.high[at]!);
+    if (Number.isFinite(x) && Number.isFinite(low) && Number.isFinite(high)) piece.push([kept(x), kept(low), kept(high)]);
+    else close();
+  }
+  close();
+}
+
+export interface BandColumn {
+  readonly x: number;
+  width: number;
+  top: number;
+  bottom: number;
+}
+
+/** The same where buckets are narrower than pixels: a rectangle for each column of pixels, up to the next. */
+export function bandColumns(frame: Frame, curve: Curve): BandColumn[] {
+  const [first, end] = seen(frame, curve);
+  const lowest = frame.y.isLog ? frame.y.low : -Infinity;
+  const columns: BandColumn[] = [];
+  let isBroken = false;
+  for (let at = first; at < end; at++) {
+    const x = Math.floor(placeX(frame, curve.x[at]!));
+    const bottom = kept(placeY(frame, Math.max(curve.low[at]!, lowest)));
+    const top = kept(placeY(frame, curve.high[at]!));
+    if (!Number.isFinite(x + top + bottom)) {
+      isBroken = true;
+      continue;
+    }
+    const last = columns.at(-1);
+    if (last?.x === x) {
+      last.top = Math.min(last.top, top);
+      last.bottom = Math.max(last.bottom, bottom);
+      continue;
+    }
+    if (last !== undefined && !isBroken) last.width = x - last.x;
+    columns.push({ x, width: 1, top, bottom });
+    isBroken = false;
+  }
+  return columns;
+}
+
+/** How many items a line has for each pixel of its width. */
+export function densityOf(frame: Frame, curve: Curve): number {
+  const [first, end] = seen(frame, curve);
+  return (end - first) / frame.box.width;
+}
+
+function traceRing(piece: readonly (readonly [number, number, number])[], pen: Pen): void {
+  piece.forEach(([x, , high], at) => (at === 0 ? pen.moveTo(x, high) : pen.lineTo(x, high)));
+  for (const [x, low] of [...piece].reverse()) pen.lineTo(x, low);
+  pen.closePath();
+}
+
+/** Between two curves, each with places of its own. */
+export function traceMargin(frame: Frame, lower: Curve, upper: Curve, pen: Pen): void {
+  const points = (curve: Curve): [number, number][] => {
+    const found: [number, number][] = [];
+    for (let at = 0; at < curve.size; at++) {
+      const [x, y] = [placeX(frame, curve.x[at]!), placeY(frame, curve.mean[at]!)];
+      if (Number.isFinite(x) && Number.isFinite(y)) found.push([kept(x), kept(y)]);
+    }
+    return found;
+  };
+  const ring = [...points(upper), ...points(lower).reverse()];
+  ring.forEach(([x, y], at) => (at === 0 ? pen.moveTo(x, y) : pen.lineTo(x, y)));
+  if (ring.length > 0) pen.closePath();
+}
+
+/** Where values are NaN or infinite, in pixels, not more than one mark in each few of them. */
+export function badPlaces(frame: Frame, curve: Curve, apart: number): number[] {
+  const [first, end] = seen(frame, curve);
+  const places: number[] = [];
+  for (let at = first; at < end; at++) {
+    if (curve.bad[at] === 0) continue;
+    const x = placeX(frame, curve.x[at]!);
+    const isSeen = x >= frame.box.left - 1 && x <= frame.box.left + frame.box.width + 1;
+    if (isSeen && x - (places.at(-1) ?? -Infinity) >= apart) places.push(x);
+  }
+  return places;
+}
+
+/** The items between the ends of the axis and one beyond each, to which the line runs on. */
+function seen({ x: scale }: Frame, { x }: Curve): [first: number, end: number] {
+  let [first, end] = [0, x.length];
+  while (first + 1 < end && x[first + 1]! < scale.low) first++;
+  while (end - 2 >= first && x[end - 2]! > scale.high) end--;
+  return [first, end];
+}

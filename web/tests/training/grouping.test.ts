@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { columnsFor } from "../../src/training/cursorcolumns";
+import { filtered, filterOf, groupsOf, type Group } from "../../src/training/grouping";
+import type { LayoutGroup } from "../../src/wire";
+
+function named(...names: string[]): Group[] {
+  return groupsOf(names.map((name) => ({ name, description: "" })));
+}
+
+function outline(groups: readonly Group[]): Record<string, string[]> {
+  return Object.fromEntries(groups.map(({ title, charts }) => [title, charts.map((chart) => chart.title)]));
+}
+
+describe("groups of charts", () => {
+  it("are by the first part of a name, in the order in which they come", () => {
+    const groups = named("train/loss", "lr", "val/loss", "train/acc/top-1", "epoch");
+    expect(outline(groups)).toEqual({
+      train: ["loss", "acc/top-1"],
+      scalars: ["lr", "epoch"],
+      val: ["loss"],
+    });
+    expect(groups.map(({ title }) => title)).toEqual(["train", "scalars", "val"]);
+  });
+
+  it("take a name apart only where both parts are there", () => {
+    expect(outline(named("/loss", "loss/", "/"))).toEqual({ scalars: ["/loss", "loss/", "/"] });
+  });
+
+  it("have one chart for what several runs logged under one name", () => {
+    expect(outline(named("a/x", "a/y", "a/x"))).toEqual({ a: ["x", "y"] });
+  });
+
+  it("have one chart for what was logged together", () => {
+    const groups = groupsOf([
+      { name: "curves/waves/sin", description: "of curves/waves" },
+      { name: "curves/waves/cos", description: "of curves/waves" },
+      { name: "curves/other", description: "of interest" },
+    ]);
+    const [waves, other] = groups[0]!.charts;
+    expect(waves).toMatchObject({
+      key: "curves/waves",
+      title: "waves",
+      members: [
+        { name: "curves/waves/sin", label: "sin" },
+        { name: "curves/waves/cos", label: "cos" },
+      ],
+    });
+    expect(other?.members).toEqual([{ name: "curves/other", label: "curves/other" }]);
+  });
+});
+
+describe("charts that a run asks for", () => {
+  const scalars = ["train/loss", "val/loss", "low", "mid", "high"].map((name) => ({ name, description: "" }));
+  const layout = (charts: LayoutGroup["charts"]): Group[] => groupsOf(scalars, [{ title: "Mine", charts }]);
+  const members = (groups: Group[]): string[] => groups[0]!.charts[0]!.members.map(({ name }) => name);
+
+  it("come first, with the lines that their patterns name", () => {
+    const groups = layout([{ title: "losses", form: "lines", names: [".*/loss"] }]);
+    expect(groups[0]).toMatchObject({ title: "Mine", charts: [{ title: "losses", isAsked: true }] });
+    expect(members(groups)).toEqual(["train/loss", "val/loss"]);
+    expect(groups.slice(1).map(({ title }) => title)).toEqual(["train", "val", "scalars"]);
+  });
+
+  it("match from the beginning of a name", () => {
+    expect(layout([{ title: "x", form: "lines", names: ["loss"] }]).map(({ title }) => title)).not.toContain("Mine");
+  });
+
+  it("are margins of three", () => {
+    expect(members(layout([{ title: "m", form: "margin", names: ["mid", "low", "high"] }]))).toEqual([
+      "mid",
+      "low",
+      "high",
+    ]);
+    expect(layout([{ title: "m", form: "margin", names: ["mid", "low"] }])[0]?.title).toBe("train");
+  });
+
+  it("take a pattern that is wrong or would never end for a name", () => {
+    expect(layout([{ title: "x", form: "lines", names: ["(", "low"] }])[0]?.title).toBe("Mine");
+    const hostile = [{ name: `${"a".repeat(40)}!`, description: "" }];
+    const groups = groupsOf(hostile, [{ title: "Mine", charts: [{ title: "x", form: "lines", names: ["(a+)+$"] }] }]);
+    expect(groups.map(({ title }) => title)).toEqual(["scalars"]);
+  });
+});
+
+describe("the filter of charts", () => {
+  const groups = named("train/loss", "train/acc", "val/loss");
+  const found = (text: string): Record<string, string[]> => {
+    const filter = filterOf(text);
+    if ("error" in filter) throw new Error(filter.error);
+    return outline(filtered(groups, filter.test));
+  };
+
+  it("is a regular expression over the whole name", () => {
+    expect(found("^train/l|val")).toEqual({ train: ["loss"], val: ["loss"] });
+    expect(found("ACC$")).toEqual({ train: ["acc"] });
+    expect(found("nothing")).toEqual({});
+  });
+
+  it("says what is wrong with it", () => {
+    expect(filterOf("(loss")).toMatchObject({ error: expect.stringContaining("no regular expression") as string });
+  });
+});
+
+describe("the table at the cursor", () => {
+  const groups = named("train/loss", "train/acc", "val/loss", "val/acc", "lr");
+  const titles = (cursor: string, isShown: (key: string) => boolean = () => true): string[] =>
+    columnsFor(groups, isShown, cursor).map(({ title }) => title);
+
+  it("has the chart under the cursor, its like in other groups, then others", () => {
+    expect(titles("val/acc")).toEqual(["val", "train", "loss"]);
+    expect(titles("")).toEqual(["train", "val", "acc"]);
+  });
+
+  it("has only charts that are on the screen", () => {
+    expect(titles("", (key) => key === "lr" || key === "val/acc")).toEqual(["acc", "lr"]);
+  });
+});

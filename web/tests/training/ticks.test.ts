@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { formatTicks, linearTicks, logTicks, niceSpan } from "../../src/training/numberticks";
+import { ticksOfAxis } from "../../src/training/ticks";
+import { clockTicks, durationTicks, formatDuration } from "../../src/training/timeticks";
+import { randoms } from "./samples";
+
+describe("ticks of numbers", () => {
+  it("are three to five, inside, evenly apart, for any range", () => {
+    const random = randoms(3);
+    for (let at = 0; at < 300; at++) {
+      const size = 10 ** (20 * random() - 10);
+      const low = (random() - 0.5) * 10 * size;
+      const high = low + size;
+      const ticks = linearTicks({ low, high });
+      expect(ticks.length, `${low} to ${high}`).toBeGreaterThanOrEqual(3);
+      expect(ticks.length, `${low} to ${high}`).toBeLessThanOrEqual(5);
+      const gap = ticks[1]! - ticks[0]!;
+      ticks.forEach((tick, index) => {
+        expect(tick).toBeGreaterThanOrEqual(low - 1e-6 * size);
+        expect(tick).toBeLessThanOrEqual(high + 1e-6 * size);
+        if (index > 0) expect(tick - ticks[index - 1]!).toBeCloseTo(gap, 5 - Math.log10(size));
+      });
+      expect(new Set(formatTicks(ticks)).size, formatTicks(ticks).join(" ")).toBe(ticks.length);
+    }
+  });
+
+  it("are written short", () => {
+    const written = (low: number, high: number): string[] => formatTicks(linearTicks({ low, high }));
+    expect(written(0, 64_000)).toEqual(["0", "20k", "40k", "60k"]);
+    expect(written(0, 0.12)).toEqual(["0", "0.04", "0.08", "0.12"]);
+    expect(written(0, 100)).toEqual(["0", "25", "50", "75", "100"]);
+    expect(written(-2e-5, 2e-5)).toEqual(["−2e−5", "−1e−5", "0", "1e−5", "2e−5"]);
+    expect(written(0, 3_000_000)).toEqual(["0", "1M", "2M", "3M"]);
+  });
+
+  it("widen a range a little, to where ticks are", () => {
+    expect(niceSpan({ low: 0.05, high: 2.3 })).toEqual({ low: 0, high: 2.4 });
+    const random = randoms(4);
+    for (let at = 0; at < 200; at++) {
+      const low = 10 * random() - 5;
+      const high = low + 10 ** (6 * random() - 3);
+      const wide = niceSpan({ low, high });
+      expect(wide.low).toBeLessThanOrEqual(low + 1e-9);
+      expect(wide.high).toBeGreaterThanOrEqual(high - 1e-9);
+      expect((high - low) / (wide.high - wide.low)).toBeGreaterThan(0.8);
+    }
+  });
+
+  it("do not show losses below nought where there are none", () => {
+    expect(niceSpan({ low: 0.001, high: 0.53 }).low).toBe(0);
+  });
+
+  it("of a logarithm are powers of ten, or steps between them", () => {
+    expect(logTicks({ low: 1e-4, high: 1 })).toEqual([1e-4, 1e-3, 1e-2, 0.1, 1]);
+    expect(logTicks({ low: 1e-12, high: 1e12 }).length).toBeLessThanOrEqual(5);
+    expect(logTicks({ low: 1, high: 20 })).toEqual([1, 3, 10]);
+    expect(formatTicks(logTicks({ low: 1e-6, high: 1e4 }))).toEqual(["1e−6", "0.001", "1", "1000"]);
+    const random = randoms(5);
+    for (let at = 0; at < 300; at++) {
+      const low = 10 ** (12 * random() - 6);
+      const high = low * (1.001 + 10 ** (8 * random() - 1));
+      const ticks = logTicks({ low, high });
+      expect(ticks.length, `${low} to ${high}`).toBeGreaterThanOrEqual(2);
+      expect(ticks.length, `${low} to ${high}`).toBeLessThanOrEqual(5);
+    }
+  });
+
+  it("stand at whole steps only", () => {
+    const values = (low: number, high: number): number[] =>
+      ticksOfAxis({ low, high, isLog: false }, "step").map(({ value }) => value);
+    expect(values(0.3, 2.9)).toEqual([1, 2]);
+    expect(values(0, 4)).toEqual([0, 1, 2, 3, 4]);
+    for (let high = 5; high < 100; high++) {
+      expect(values(0, high).every(Number.isInteger)).toBe(true);
+      expect(values(0, high).length).toBeGreaterThan(1);
+    }
+  });
+});
+
+describe("ticks of time", () => {
+  it("are round lengths", () => {
+    const labels = (high: number): string[] => durationTicks({ low: 0, high }).map(({ label }) => label);
+    expect(labels(100)).toEqual(["0", "30\u202fs", "60\u202fs", "90\u202fs"]);
+    expect(labels(3600)).toEqual(["0", "15\u202fmin", "30\u202fmin", "45\u202fmin", "60\u202fmin"]);
+    expect(labels(50_000)).toEqual(["0", "3\u202fh", "6\u202fh", "9\u202fh", "12\u202fh"]);
+    expect(labels(0.004).at(-1)).toBe("0.004\u202fs");
+  });
+
+  it("are round times of day, a day by its date", () => {
+    const noon = new Date(2026, 10, 16, 12).getTime() / 1000;
+    const ticks = clockTicks({ low: noon, high: noon + 3600 });
+    expect(ticks.map(({ label }) => label)).toEqual(["12:00", "12:15", "12:30", "12:45", "13:00"]);
+    const days = clockTicks({ low: noon, high: noon + 3 * 86_400 });
+    expect(days.map(({ label }) => label)).toEqual(["Nov 17", "Nov 18", "Nov 19"]);
+  });
+
+  it("are at most five for any range", () => {
+    const random = randoms(6);
+    for (let at = 0; at < 200; at++) {
+      const low = 2e9 * random();
+      const high = low + 10 ** (10 * random() - 2);
+      for (const ticks of [durationTicks({ low, high }), clockTicks({ low, high })]) {
+        expect(ticks.length, `${low} to ${high}`).toBeLessThanOrEqual(5);
+        expect(ticks.length, `${low} to ${high}`).toBeGreaterThanOrEqual(1);
+      }
+    }
+  });
+
+  it("are read out in two units", () => {
+    expect([12.34, 312, 12_000, 190_000].map(formatDuration)).toEqual([
+      "12.3\u202fs",
+      "5\u202fmin 12\u202fs",
+      "3\u202fh 20\u202fmin",
+      "2\u202fd 4\u202fh",
+    ]);
+  });
+});

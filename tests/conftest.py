@@ -10,11 +10,16 @@ import random
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
 from tests.browser.chromium import MISSING, find_chromium
 
 # The tests run in several processes, so one thread each is the fastest; it is also the most repeatable.
 torch.set_num_threads(1)
+
+# No test may fail because the machine is busy.
+settings.register_profile("torcheer", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("torcheer")
 
 
 @pytest.fixture(autouse=True)

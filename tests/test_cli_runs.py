@@ -125,13 +125,13 @@ def test_a_run_is_exported_for_tensorboard_and_read_again(runs: Path, tmp_path: 
 
 def test_names_from_a_file_cannot_steer_the_terminal(tmp_path: Path) -> None:
     part = HandmadePart(tmp_path)
-    part.add_block("[red]x[/red]\x1b]0;title\x07\u202e", [(0, 1.0, 1.0)])
+    part.add_block("[red]loss[/red]\x1b]0;title\x07\u202e", [(0, 1.0, 1.0)])
     part.run("INSERT INTO meta VALUES ('tags', ?)", '["\\u001b[31m"]')
     part.finish("died", "\x1b[2J")
 
     for command in (("list", tmp_path), ("show", tmp_path), ("compare", tmp_path, tmp_path)):
         output = torcheer(*command).output
-        assert "[red]x[/red]·]0;title··" in output
+        assert "[red]loss[/red]·]0;title··" in output
         assert "\x1b" not in output
         assert "\u202e" not in output
 

@@ -29,7 +29,7 @@ from torcheer.run.reading.finding import find_runs
         (["lr", "bceloss"], "bceloss"),
         (["lr", "validation loss"], "validation loss"),
         (["lr", "train/nll"], "train/nll"),
-        (["lr", "throughput"], "lr"),
+        (["lr", "throughput"], ""),
         ([], ""),
     ],
 )

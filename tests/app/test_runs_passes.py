@@ -64,6 +64,21 @@ def test_passes_of_runs_are_on_the_shelf_and_open_as_any_other(tmp_path: Path, m
         assert "'zeros' is there" in page.refused("figures", pass_id=of_run[0]["id"], name="nonfinite")
 
 
+def test_each_pass_shows_its_own_seed(tmp_path: Path, model: nn.Module) -> None:
+    with tl.Run(tmp_path / "runs" / "first") as run:
+        for seed in (7, 8):
+            run.log_pass(seed, "model", tl.log_forward_pass(model, torch.randn(5, 3), random_seed=seed))
+    with page_on(tmp_path / "runs") as page:
+        page.all_runs(1)
+        listed = page.once("passes").answer["passes"]
+        seeds = {
+            one["step"]: page.once("open", pass_id=one["id"]).answer["document"]["random_seed"]
+            for one in listed
+        }
+
+    assert seeds == {7: 7, 8: 8}
+
+
 def test_an_op_is_followed_through_all_passes_of_its_run(tmp_path: Path, model: nn.Module) -> None:
     histories = log_passes(tmp_path / "runs" / "first", model)
     with page_on(tmp_path / "runs") as page:

@@ -113,6 +113,10 @@ class Training:
     def values(self, name: str) -> list[str]:
         return self.figure(name).locator(".chart-values > span").all_inner_texts()
 
+    def cells(self) -> Locator:
+        """The table of values at the cursor."""
+        return self.page.get_by_role("region", name="Values at the cursor").get_by_role("table")
+
     def act(self, name: str, action: str) -> None:
         self.figure(name).get_by_role("button", name=f"Actions of {name}").click()
         self.page.get_by_role("menuitem", name=action).click()
@@ -275,6 +279,46 @@ def test_the_cursor_reads_all_charts_at_one_step(training: Training) -> None:
     expect(training.figure("train/acc").locator(".chart-values > span")).to_have_text("0.983")
 
 
+def test_the_table_of_values_keeps_its_charts_wherever_one_scrolls(training: Training) -> None:
+    training.show("first", "second", sm="0")
+    training.plot("train/loss", "2 lines")
+    heads = training.cells().get_by_role("columnheader")
+    expect(heads).to_have_text(["run", "train/loss", "val/loss", "train/acc"])
+    before = training.cells().inner_text()
+    # What was logged last, finite or not.
+    expect(training.cells().locator(".bad")).to_have_text("NaN")
+    training.plot("many/points")
+    training.plot(HOSTILE)
+    assert training.cells().inner_text() == before
+
+
+def test_a_line_of_few_points_is_drawn_as_it_was_logged_until_somebody_smooths_it(training: Training) -> None:
+    training.show("second")
+    training.plot("train/acc")
+    assert "smoothed" not in training.page.get_by_role("region", name="Values at the cursor").inner_text()
+    training.page.get_by_role("slider", name="Smoothing").press("ArrowRight")
+    expect(training.page.get_by_role("region", name="Values at the cursor")).to_contain_text("smoothed")
+
+
+def test_a_chart_of_one_point_shows_it(training: Training) -> None:
+    training.show("first")
+    plot = training.plot(HOSTILE)
+    assert pixels_of(plot, "--cat-1") > 15
+
+
+def test_only_the_charts_scroll(training: Training) -> None:
+    training.show("first", "second")
+    training.plot("train/loss", "2 lines")
+    body = "document.querySelector('.frame-view .panel-body')"
+    assert training.page.evaluate(f"{body}.scrollHeight > {body}.clientHeight")
+    assert training.page.evaluate("document.documentElement.scrollHeight === innerHeight")
+
+
+def test_buckets_end_where_their_points_do(training: Training) -> None:
+    training.show("first")
+    training.plot("many/points", f"over step 0 to step {NUM_MANY - 1};")
+
+
 def test_a_drag_zooms_all_charts_and_brings_single_points(training: Training) -> None:
     training.show("first", sm="0")
     plot = training.plot("many/points")
@@ -336,6 +380,11 @@ def test_a_chart_works_by_keyboard(training: Training) -> None:
     expect(training.figure("train/loss")).to_have_class(re.compile("large"))
     keys.press("Escape")
     no_param(training.page, "big")
+    # Also where it was asked for with the mouse.
+    training.act("train/loss", "Enlarge")
+    has_param(training.page, "big", "train/loss")
+    keys.press("Escape")
+    no_param(training.page, "big")
 
 
 # --- options ---------------------------------------------------------------------------------------
@@ -349,7 +398,19 @@ def test_smoothing_is_the_average_that_it_says(training: Training) -> None:
     field.press("Enter")
     has_param(training.page, "sm", "0.9")
     wanted = smoothed([loss(step) for step in range(60)], 0.9)
-    expect(training.figure("train/loss").locator(".chart-values > span")).to_have_text(f"{wanted:.3f}")
+    assert f"{wanted:.3f}" != f"{loss(59):.3f}"
+    # The number is the one that was logged; where the line is drawn stands beside it.
+    expect(training.figure("train/loss").locator(".chart-values > span")).to_have_text(f"{loss(59):.3f}")
+    cell = training.cells().get_by_role("cell").nth(1)
+    expect(cell).to_have_text(f"{loss(59):.3f}{wanted:.3f}")
+    said = training.page.get_by_role("status", name="At the cursor")
+    training.plot("train/loss").focus()
+    training.page.keyboard.press("End")
+    expect(said).to_have_text(re.compile(rf"^step 59: first {loss(59):.4}\d*, smoothed {wanted:.3}\d*$"))
+    expect(training.figure("train/loss").locator(".chart-values > span")).to_have_text(
+        f"{loss(59):.3f}{wanted:.3f}"
+    )
+    training.page.keyboard.press("Escape")
     field.fill("1.5")
     field.press("Enter")
     expect(training.page.get_by_role("alert")).to_have_text("From 0 to below 1.")

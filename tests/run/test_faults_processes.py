@@ -79,6 +79,51 @@ def test_the_session_says_how_the_program_ended(
     assert bool(part.session("ended")) == bool(outcome)
 
 
+WITH_RECORDS = """
+from torcheer.run import endings
+from torcheer.run.observations import Encoded, Observation
+from torcheer.run.records import TextHead
+def put(run, step, wait):
+    def encode():
+        threading.Event().wait(wait)
+        return Encoded(TextHead(num_characters=1), b"x")
+    run._put(Observation(kind="text", name="note", step=step, time=0.0, num_bytes=1, encode=encode))
+"""
+
+
+def test_a_program_that_ends_waits_as_long_as_the_writing_makes_progress(tmp_path: Path) -> None:
+    script = """
+endings._EXIT_WAIT_SECONDS = 1.5
+run = Run(sys.argv[1])
+for step in range(20): put(run, step, 0.12)
+run.log(0, loss=1.0)
+"""
+    error = run_script(WITH_RECORDS + script, tmp_path)
+
+    part = RawPart(tmp_path / "run")
+    assert [step for step, _ in part.records("text", "note")] == list(range(20))
+    assert part.session("outcome") == "finished"
+    assert "RunWarning" not in error
+
+
+def test_a_program_that_ends_before_all_is_written_says_what_is_lost(tmp_path: Path) -> None:
+    script = """
+endings._EXIT_WAIT_SECONDS = 0.1
+run = Run(sys.argv[1])
+put(run, 0, 0)
+run.flush()
+for step in range(1, 4): put(run, step, 1e6)
+run.log(0, loss=1.0)
+"""
+    error = run_script(WITH_RECORDS + script, tmp_path)
+
+    part = RawPart(tmp_path / "run")
+    assert part.records("text", "note") == [(0, b"x")]
+    assert part.points("loss").steps.tolist() == [0]
+    assert (part.session("outcome"), part.session("num_dropped")) == ("finished", 3)
+    assert "3 events are lost" in error
+
+
 def test_a_with_block_that_is_left_by_an_exception_has_died(tmp_path: Path) -> None:
     run = Run(tmp_path)
 

@@ -170,3 +170,20 @@ def test_a_kind_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="there is no kind 'scalars'"):
         tl.open_run(tmp_path).follow("scalars")  # type: ignore[arg-type]
+
+
+def test_what_is_logged_after_a_purge_is_seen_whatever_the_clock_says(tmp_path: Path) -> None:
+    with tl.SummaryWriter(str(tmp_path)) as writer:
+        for step in range(10):
+            writer.add_scalar("x", step, step, walltime=1000.0 + step)
+        writer.flush()
+        events = tl.open_run(tmp_path).follow(from_start=True, timeout=3)
+        assert [next(events).step for _ in range(10)] == list(range(10))
+    with tl.SummaryWriter(str(tmp_path), purge_step=5) as writer:
+        for step in range(5, 10):
+            writer.add_scalar("x", 100 + step, step, walltime=500.0 + step)
+        writer.flush()
+        assert [(seen.step, seen.value) for seen in itertools.islice(events, 5)] == [
+            (step, 100.0 + step) for step in range(5, 10)
+        ]
+    assert list(events) == []

@@ -95,6 +95,17 @@ def test_passes_of_one_model_share_a_document_though_they_took_other_times() -> 
     assert digests[0] == digests[1] == digests[2] != digests[3]
 
 
+def test_passes_that_share_a_document_have_a_seed_each() -> None:
+    net, run = model(), FakeRun()
+    for seed in (7, 2**64 - 1):
+        run.log_pass(seed % 10, "model", tl.log_forward_pass(net, torch.randn(5, 4), random_seed=seed))
+
+    heads = [encoded(observation).head for observation in run.observations]
+
+    assert heads[0].document == heads[1].document
+    assert [head.random_seed for head in heads] == [7, 2**64 - 1]
+
+
 def test_a_pass_is_seen_as_it_was_when_it_was_logged() -> None:
     net = nn.ReLU()
     history = tl.log_forward_pass(net, torch.ones(3))

@@ -1,6 +1,7 @@
 """Which state a run of several parts is in."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ def status(state: State, resumed: float, updated: float, reason: str = "") -> Pa
     return PartStatus(
         state=state,
         reason=reason,
+        died_of_an_error=bool(reason),
         started=0.0,
         resumed=resumed,
         updated=updated,
@@ -38,6 +40,7 @@ def status(state: State, resumed: float, updated: float, reason: str = "") -> Pa
         ({"rank-0": status("running", 1, 2), "rank-1": status("died", 1, 2)}, "running"),
         ({"rank-0": status("finished", 1, 9), "rank-1": status("died", 1, 5, "killed")}, "died"),
         ({"rank-0": status("finished", 6, 9), "rank-1": status("died", 1, 5)}, "finished"),
+        ({"rank-0": status("died", 1, 1), "rank-1": status("finished", 2, 5)}, "died"),
         ({"rank-0": status("finished", 1, 9), "rank-0.1": status("died", 2, 8)}, "finished"),
         ({"rank-0": status("died", 1, 9), "rank-0.1": status("finished", 2, 8)}, "died"),
         ({"rank-0.1": status("died", 1, 9)}, "died"),
@@ -63,12 +66,32 @@ run.close()
 """
 
 
+LEAVING = """
+import os, sys
+import torcheer as tl
+run = tl.Run(sys.argv[1], rank=int(sys.argv[2]))
+run.log(0, x=1.0)
+run.flush()
+os._exit(1)
+"""
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_a_child_that_was_simply_stopped_does_not_make_the_run_a_dead_one(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", FORKING, str(tmp_path / "run")], check=True)
     run = tl.open_run(tmp_path / "run")
     assert run.state == "finished"
     assert len(run.scalars("child")) == len(run.scalars("loss")) == 1
+
+
+def test_a_copy_of_a_run_is_in_the_same_state(tmp_path: Path) -> None:
+    for rank in ("0", "1"):
+        subprocess.run([sys.executable, "-c", LEAVING, str(tmp_path / "run"), rank], check=False)
+    assert tl.open_run(tmp_path / "run").state == "died"
+    with tl.Run(tmp_path / "run", rank=0) as run:
+        run.log(1, x=2.0)
+    shutil.copytree(tmp_path / "run", tmp_path / "copy", copy_function=shutil.copy)
+    assert tl.open_run(tmp_path / "run").state == tl.open_run(tmp_path / "copy").state == "finished"
 
 
 # --- what is written from a run never takes the run's place ------------------------------------------

@@ -388,7 +388,8 @@ def test_a_change_of_folder_does_not_move_the_run(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"path": 3}, {"max_bytes": "much"}, {"max_bytes": -1}, {"purge_step": 1.5}, {"rank": -1}]
+    "wrong",
+    [{"path": 3}, {"max_bytes": "much"}, {"max_bytes": -1}, {"purge_step": 1.5}, {"rank": -1}, {"tags": 5}],
 )
 def test_arguments_that_mean_nothing_are_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):

@@ -2,10 +2,10 @@
 
     python -m tests.run.torture --kills 200
 
-A child logs numbers, tensors and text as fast as it can and says what it has logged, with the time. It is
-killed without warning. Then the run must open and be intact; all that was logged more than half a second
-before the kill must be there, once, in order and whole; and what earlier children left must be untouched.
-Half of the children go on with the run of the one before.
+A child logs numbers, tensors, text and small pictures as fast as it can and says what it has logged, with the
+time. It is killed without warning. Then the run must open and be intact; all that was logged more than half a
+second before the kill must be there, once, in order and whole; and what earlier children left must be
+untouched. Half of the children go on with the run of the one before.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from rich.console import Console
 from rich.progress import track
 
 from tests.run.rawtables import RawPart, parts_in
+from torcheer.run.observing.png import encode_png
 from torcheer.run.reading.reader import RunReader
 
 PROMISED_SECONDS = 0.5  # what may be missing
-KINDS = ("scalar", "tensor", "text")
+KINDS = ("scalar", "tensor", "text", "image")
 ORDINARY_WAIT_SECONDS = 0.03  # for the interpreter, which the threads of the child share
 SESSION = 10_000_000  # steps of a child begin at a multiple of it
 
@@ -74,6 +75,11 @@ def tensor_of(step: int) -> numpy.ndarray[tuple[int], numpy.dtype[numpy.float32]
     return numpy.full(step % 997 * (100 if step % 50 == 0 else 1), step % 1000, dtype="<f4")
 
 
+def picture_of(step: int) -> numpy.ndarray[tuple[int, int], numpy.dtype[numpy.uint8]]:
+    size = 200 if step % 20 == 0 else 40
+    return numpy.outer(numpy.arange(size), numpy.arange(size) + step).astype(numpy.uint8)
+
+
 def witness() -> None:
     """Says how late the machine lets a thread run that wants to: for that the writer is not to blame."""
     while True:
@@ -99,6 +105,8 @@ def log_for_ever(folder: str, number: int, seed: int) -> None:
             run.log(step, {"loss": float(step), "shadow": -float(step)})
         elif kind == "tensor":
             run.log_tensor(step, "weight", tensor_of(step))
+        elif kind == "image":
+            run.log_image(step, "picture", picture_of(step), dataformats="HW")
         else:
             run.log_text(step, "note", str(step))
         counts[kind] += 1
@@ -177,6 +185,11 @@ def found_in(part: RawPart) -> Iterator[numpy.ndarray[tuple[int], numpy.dtype[nu
     texts = part.records("text", "note")
     assert all(data == str(step).encode() for step, data in texts), "a text is not its own"
     yield numpy.array([step for step, _ in texts], numpy.int64)
+    pictures = part.records("image", "picture")
+    assert all(data == encode_png(picture_of(step)[:, :, None]) for step, data in pictures), (
+        "a picture is not its own"
+    )
+    yield numpy.array([step for step, _ in pictures], numpy.int64)
 
 
 def check_child(
@@ -205,7 +218,7 @@ def check_reader(folder: Path, found: dict[str, numpy.ndarray[tuple[int], numpy.
     try:
         status = reader.status()
         assert status.num_points == 2 * len(found["scalar"])
-        assert status.num_records == len(found["tensor"]) + len(found["text"])
+        assert status.num_records == sum(len(found[kind]) for kind in KINDS[1:])
         assert status.state == "died" or not status.started
     finally:
         reader.close()

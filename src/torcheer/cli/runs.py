@@ -125,7 +125,8 @@ def remove(
     """Remove runs from the disk. Nothing but their own files is ever removed."""
     from torcheer.cli.removing import check_removal, plan_removal, remove_run
 
-    plans = [plan_removal(_folder_of(run)) for run in runs]
+    folders = dict.fromkeys(_folder_of(run).resolve() for run in runs)
+    plans = [plan_removal(folder) for folder in folders]
     for plan in plans:
         check_removal(plan, force=force, files_only=files_only)
     if not yes:
@@ -135,6 +136,8 @@ def remove(
             "Remove for good?" if len(plans) == 1 else f"Remove these {len(plans)} for good?", abort=True
         )
     for plan in plans:
+        # Once more: somebody may have resumed it while the question stood there.
+        check_removal(plan, force=force, files_only=files_only)
         typer.echo(f"torcheer: {remove_run(plan)}", err=True)
 
 

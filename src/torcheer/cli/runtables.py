@@ -133,7 +133,7 @@ def _remarks(row: RunRow) -> list[str]:
     remarks = [plain(row.reason)] if row.reason else []
     if row.num_dropped:
         remarks.append(
-            f"{row.num_dropped:,} dropped: it could not be kept, or came faster than it was written"
+            f"{row.num_dropped:,} dropped: what could not be kept was told when it happened"
         )
     if row.num_thinned:
         remarks.append(f"{row.num_thinned:,} old records thinned, to keep within max_bytes")

@@ -19,6 +19,14 @@ class Record(NamedTuple):
     observation: Observation
     encoded: Encoded
 
+    @property
+    def series(self) -> tuple[str, str]:
+        return self.observation.kind, self.observation.name
+
+    @property
+    def num_bytes(self) -> int:
+        return len(self.encoded.data)
+
 
 @dataclass(slots=True, kw_only=True)
 class Batch:
@@ -47,9 +55,12 @@ class Batch:
             *(Batch(descriptions=[described]) for described in self.descriptions),
         ]
 
+    def numbers(self) -> Batch:
+        """What takes little room."""
+        return Batch(columns=self.columns, descriptions=self.descriptions)
+
     def remove(self, piece: Batch) -> None:
-        for name in piece.columns:
-            del self.columns[name]
+        self.columns = {name: found for name, found in self.columns.items() if name not in piece.columns}
         written = {id(thing) for thing in (*piece.records, *piece.descriptions)}
         self.records = [record for record in self.records if id(record) not in written]
         self.descriptions = [described for described in self.descriptions if id(described) not in written]

@@ -21,8 +21,8 @@ class LogCall(NamedTuple):
 def log_call(step: Any, values: Any, others: tuple[Any, ...], named: dict[str, Any]) -> LogCall:
     """Raises InputError where it cannot be understood.
 
-    Also `log(step=3, loss=0.1)` and `log({"loss": 0.1}, step=3)`. Where a step stands first, "step" is a name as
-    any other.
+    `log(step=3, loss=0.1)` and `log({"loss": 0.1}, step=3)` are good, too. Where a step stands first, "step"
+    is a name as any other.
     """
     if others:
         raise InputError(f"{2 + len(others)} values were given without a name: {_HOW}")

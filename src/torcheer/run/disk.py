@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import math
+import os
 import sqlite3
-import time
 from contextlib import suppress
 from pathlib import Path
 
 from torcheer.run.batches import Batch
 from torcheer.run.endings import Ending
-from torcheer.run.faults import Fault, fault_of, needs_new_connection, words_for
+from torcheer.run.faults import Fault, fault_of, is_full, needs_new_connection, words_for
 from torcheer.run.locking import PartLock
 from torcheer.run.partfile import PartFile, Settings
+from torcheer.run.pausing import Pause
 from torcheer.run.placing import take_part
+from torcheer.run.purging import take_back_elsewhere
 from torcheer.run.telling import Teller
 
-_FIRST_PAUSE_SECONDS = 0.25
-_LONGEST_PAUSE_SECONDS = 30.0
 _MOST_LEFT = 3  # parts; if the same happens to all of them, it is not they that are damaged
 
 
@@ -39,10 +41,11 @@ class Disk:
 
     def _begin(self) -> None:
         """With nothing open: at the beginning, and in a forked child."""
-        self._retry_at: float | None = None  # by time.monotonic(); None while all is well
+        self._pause = Pause()  # nothing can be written
+        self._room_pause = Pause()  # some record has no room; numbers may have
         self._part: PartFile | None = None
         self._lock: PartLock | None = None
-        self._pause_seconds = 0.0
+        self._has_complained = False  # of something that may pass
         self._needs_connection = False
         self._num_thinned_before = 0  # in parts that were left
 
@@ -51,25 +54,36 @@ class Disk:
         return self._num_thinned_before + (0 if self._part is None else self._part.num_thinned)
 
     def seconds_to_retry(self) -> float:
-        """0 while all is well, or when it is time to try again."""
-        return 0.0 if self._retry_at is None else max(0.0, self._retry_at - time.monotonic())
+        """0 while something can be written, or when it is time to try again."""
+        return self._pause.seconds_left
+
+    def hurry(self) -> None:
+        """Somebody waits: try what had no room, too."""
+        self._room_pause.cut_short()
 
     def open(self) -> None:
         """At once, so that the run is there from the beginning. Where it fails, it is tried again later."""
         self.write(Batch())
 
     def write(self, batch: Batch) -> bool:
-        """False: not now. True: it is on disk; what never can be is told and counted."""
+        """True: it is on disk; what never can be is told and counted. False: not now what is left in it."""
+        if batch.records and self._room_pause.is_on:
+            return self._write_by_size(batch)
         try:
             self._write(batch)
         except Exception as error:
+            if batch.records and self._part is not None and is_full(error):
+                self._needs_connection = needs_new_connection(error)
+                self._room_pause.begin()
+                self._room_pause.cut_short()
+                return self._write_by_size(batch)
             return self._handle(error, batch)
-        self._recover()
+        self._recover(self._pause)
         return True
 
     def tidy(self) -> None:
         """When there is nothing to write: see whether it works again, or do a little housekeeping."""
-        if self._retry_at is not None:
+        if self._pause.is_on:
             self.write(Batch())
             return
         if self._part is None or self.is_gone:
@@ -116,7 +130,9 @@ class Disk:
         if self._purge_step is not None:
             self._purge(self._part, self._purge_step)
             self._purge_step = None
-        if not batch.is_empty or self._retry_at is not None:
+        if batch.records and not self._part.has_room_for(sum(record.num_bytes for record in batch.records)):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if not batch.is_empty or self._pause.is_on:
             self._part.write(batch, self._teller.num_dropped)
 
     def _purge(self, part: PartFile, purge_step: int) -> None:
@@ -128,6 +144,12 @@ class Disk:
             self._teller.tell(
                 f"the run {self.folder}: what was logged from step {purge_step} on cannot be taken back: "
                 f"{error}"
+            )
+        others = take_back_elsewhere(self.folder, self.rank, purge_step, {part.name, *self._damaged})
+        for name, reason in others:
+            self._teller.tell(
+                f"the run {self.folder}: what was logged from step {purge_step} on is not taken back in "
+                f"{name}: {reason}."
             )
 
     def _is_in_place(self) -> bool:
@@ -159,22 +181,70 @@ class Disk:
 
     def _fail(self, error: Exception) -> None:
         self._needs_connection = self._part is not None and needs_new_connection(error)
-        self._pause_seconds = min(max(_FIRST_PAUSE_SECONDS, 2 * self._pause_seconds), _LONGEST_PAUSE_SECONDS)
-        self._retry_at = time.monotonic() + self._pause_seconds
-        self._teller.tell(
+        if self._part is not None and is_full(error):
+            self._part.empty_log()
+        self._pause.begin()
+        self._complain(
             f"the run {self.folder} cannot be written: {words_for(error)}. The training goes on; what is "
             "logged is kept in memory for a while, and written as soon as it works again.",
             cause=f"disk: {words_for(error)}",
         )
 
-    def _recover(self) -> None:
-        if self._retry_at is not None and not self.is_gone:
+    def _write_by_size(self, batch: Batch) -> bool:
+        """There is little room: all numbers first, then record by record."""
+        numbers = batch.numbers()
+        if not numbers.is_empty:
+            if not self.write(numbers):
+                return False
+            batch.remove(numbers)
+        if self._room_pause.seconds_left:
+            return False
+        # After one that has no room only smaller ones are tried; but a series keeps its order.
+        most_bytes, waiting = math.inf, set[tuple[str, str]]()
+        for record in list(batch.records):
+            series, piece = record.series, Batch(records=[record])
+            if series not in waiting and record.num_bytes < most_bytes and self._write_small(piece):
+                batch.remove(piece)
+            elif self._pause.is_on:
+                return False
+            elif series not in waiting:
+                waiting.add(series)
+                most_bytes = min(most_bytes, record.num_bytes)
+        if batch.records:
+            self._room_pause.begin()
+            return False
+        self._recover(self._room_pause)
+        return True
+
+    def _write_small(self, piece: Batch) -> bool:
+        try:
+            self._write(piece)
+        except Exception as error:
+            if self._part is None or not is_full(error):
+                return self._handle(error, piece)
+            self._needs_connection = needs_new_connection(error)
+            self._complain(
+                f"the run {self.folder} cannot be written as a whole: {words_for(error)}, and there is no "
+                f"room for {piece.named()}. The training goes on; what has no room is kept in memory for a "
+                "while, and written as soon as there is some.",
+                cause=f"disk: {words_for(error)}",
+            )
+            return False
+        self._recover(self._pause)
+        return True
+
+    def _complain(self, message: str, cause: str) -> None:
+        self._has_complained = True
+        self._teller.tell(message, cause=cause)
+
+    def _recover(self, pause: Pause) -> None:
+        pause.end()
+        if self._has_complained and not (self._pause.is_on or self._room_pause.is_on or self.is_gone):
+            self._has_complained = False
             self._teller.tell(
                 f"the run {self.folder} is written again; events lost so far: {self._teller.num_dropped}.",
                 cause="written again",
             )
-        self._retry_at = None
-        self._pause_seconds = 0.0
 
     def _give_up(self) -> None:
         self.is_gone = True

@@ -43,6 +43,7 @@ class Encoder:
         self._num_bytes_out = 0
         self._is_wanted = threading.Event()
         self._is_working = False  # at something that is in neither of the two
+        self._item: Observation | Mark | None = None  # at which it works
         self._is_urgent = False
         self._is_stopped = False
         self._thread: threading.Thread | None = None
@@ -85,7 +86,8 @@ class Encoder:
         self._is_wanted.set()
         if self._thread is not None:
             self._thread.join(_STOP_SECONDS)
-        left: list[Observation | Mark] = [item for item in self._ready if isinstance(item, Mark)]
+        left: list[Observation | Mark] = [item for item in (self._item,) if item is not None]
+        left += [item for item in self._ready if isinstance(item, Mark)]
         left += [item.observation for item in self._ready if not isinstance(item, Mark) and item.record]
         left += self._waiting
         self._ready.clear()
@@ -122,7 +124,7 @@ class Encoder:
         """How many bytes it held before."""
         self._is_working = True
         try:
-            item = self._waiting.popleft()
+            item = self._item = self._waiting.popleft()
             if isinstance(item, Mark):
                 self._ready.append(item)
                 self._queue.force()
@@ -134,6 +136,7 @@ class Encoder:
             return 0
         finally:
             self._is_working = False
+            self._item = None
         is_much = self._num_bytes_in - self._num_bytes_out > _WAKING_BYTES
         if is_much or len(self._ready) > _WAKING_RECORDS:
             self._queue.wake.set()

@@ -6,14 +6,13 @@ import atexit
 import os
 import sys
 import threading
-import time
 import weakref
 from typing import Literal, NamedTuple, Protocol
 
 from torcheer.run.locking import forget_locks_after_fork
 
 _FORK_WAIT_SECONDS = 2.0
-_EXIT_WAIT_SECONDS = 5.0
+_EXIT_WAIT_SECONDS = 10.0  # for a writer that stands still
 
 
 class Ending(NamedTuple):
@@ -29,7 +28,9 @@ class Openable(Protocol):
     @property
     def busy(self) -> threading.RLock: ...
 
-    def close_with(self, ending: Ending, timeout: float) -> bool: ...
+    def close_with(self, ending: Ending, patience: float) -> bool: ...
+
+    def cut_off(self) -> None: ...
 
     def renew_after_fork(self) -> None: ...
 
@@ -78,9 +79,12 @@ def _text_of(error: BaseException) -> str:
 @atexit.register
 def _close_all() -> None:
     ending = ending_of(sys.exc_info()[1] or _uncaught())
-    deadline = time.monotonic() + _EXIT_WAIT_SECONDS
-    for opened in list(_open):
-        opened.close_with(ending, max(0.0, deadline - time.monotonic()))
+    all_open = list(_open)
+    for opened in all_open:
+        opened.close_with(ending, 0.0)  # so that they all end at the same time
+    for opened in all_open:
+        if not opened.close_with(ending, _EXIT_WAIT_SECONDS):
+            opened.cut_off()
 
 
 def _uncaught() -> BaseException | None:

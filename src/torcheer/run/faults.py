@@ -50,7 +50,18 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def needs_new_connection(error: BaseException) -> bool:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return False
     return _code(error) not in _KEEPS_CONNECTION
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether there was no room, so that something smaller may still have some."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    # A quota that is used up, or the largest file allowed, is to SQLite an error in writing.
+    code = getattr(error, "sqlite_errorcode", None)
+    return _code(error) == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_WRITE
 
 
 def words_for(error: BaseException) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from torcheer.run.records import AnyHead, Kind
 
@@ -35,11 +35,3 @@ class Observation:
     num_bytes: int  # that it holds until it is written
     encode: Callable[[], Encoded]
     description: str = ""
-
-
-class Sink(Protocol):
-    """Takes what was observed. Neither method raises, or waits for long."""
-
-    def put_scalars(self, step: int, time: float, values: Mapping[str, float]) -> None: ...
-
-    def put(self, observation: Observation) -> None: ...

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torcheer.run.batches import Batch
-from torcheer.run.blocks import BlockWriter, purge_points
+from torcheer.run.blocks import BlockWriter
 from torcheer.run.names import Names
 from torcheer.run.observing.plaintext import plain_text
 from torcheer.run.opening import make_tables, open_database
+from torcheer.run.purging import take_back
 from torcheer.run.recordrows import RecordWriter
+from torcheer.run.room import has_room, is_low
 from torcheer.run.schema import FORMAT
 
 _VACUUM_PAGES = 4096  # given back to the system when the part is closed: as many as take no time
@@ -51,8 +53,9 @@ class PartFile:
                 self._write_meta(settings)
                 self._session = self._begin_session()
                 self._load()
+            self._is_local = not is_remote
             # A network file system may number its files anew at any time.
-            self._identity = None if is_remote else _identity_of(path)
+            self._identity = _identity_of(path) if self._is_local else None
         except BaseException:
             self._connection.close()
             raise
@@ -79,6 +82,21 @@ class PartFile:
             num_thinned = self._records.add(batch.records)
             self._update_session(num_dropped, self.num_thinned + num_thinned, is_forced=batch.is_empty)
         self.num_thinned += num_thinned
+        if self._is_local and is_low(self._path):
+            self.empty_log()
+
+    def has_room_for(self, num_bytes: int) -> bool:
+        """Whether records of so many bytes leave enough for numbers."""
+        if has_room(self._path, num_bytes, log_is_empty=not self._is_local):
+            return True
+        if self._is_local:
+            self.empty_log()
+        return has_room(self._path, num_bytes, log_is_empty=True)
+
+    def empty_log(self) -> None:
+        """Put what is in the write-ahead log where it belongs, so that the log need not grow."""
+        with suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def tidy(self) -> bool:
         """A little housekeeping. False: there was nothing to do."""
@@ -91,12 +109,7 @@ class PartFile:
     def purge(self, purge_step: int) -> None:
         """Take back what was logged from that step on, as if it had never been."""
         with self._transaction():
-            found_points = purge_points(self._connection, purge_step)
-            found_records = self._records.purge(purge_step)
-            if found_points or found_records:
-                self._connection.execute(
-                    "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'"
-                )
+            take_back(self._connection, purge_step)
         self._is_stale = True
 
     def end(self, outcome: str, reason: str, num_dropped: int) -> None:

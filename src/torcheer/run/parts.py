@@ -66,6 +66,7 @@ class PartStatus:
 
     state: State
     reason: str  # what it died of
+    died_of_an_error: bool  # and not of a kill
     started: float  # seconds since 1970; 0 where nothing was written yet
     resumed: float  # when the last session began
     updated: float  # when something was last written

@@ -14,7 +14,8 @@ class Pause:
     __slots__ = ("_retry_at", "_seconds")
 
     def __init__(self) -> None:
-        self.end()
+        self._retry_at: float | None = None  # by time.monotonic()
+        self._seconds = 0.0
 
     @property
     def is_on(self) -> bool:
@@ -37,5 +38,5 @@ class Pause:
             self._retry_at = time.monotonic()
 
     def end(self) -> None:
-        self._retry_at: float | None = None  # by time.monotonic()
+        self._retry_at = None
         self._seconds = 0.0

@@ -47,7 +47,7 @@ def _take_back_in(path: Path, purge_step: int) -> str:
     try:
         lock = take_lock(path.with_suffix(LOCK_ENDING))
         if lock is None:
-            return "somebody writes it"
+            return "somebody writes it. If that process should be gone, end it and resume again"
         try:
             _purge_file(path, purge_step)
         finally:

@@ -36,7 +36,8 @@ _SOFT = Limits(65_536, 1_024, 64 << 20)  # the caller waits a moment
 _HARD = Limits(1_000_000, 65_536, 256 << 20)  # there is no room
 _SOFT_SECONDS = 0.15  # that the writer may need for the records that wait, where that is less than the above
 _TELLING_SECONDS = 0.04  # a shorter batch says nothing of how fast the writer is
-_LEAST_RECORDS = 16
+_LEAST_RECORDS = 4  # may wait, however long each of them takes
+_FIRST_PACE = 0.25  # while nothing is known yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,7 @@ class Queue:
         "_waited_at",
         "is_forced",
         "is_running",
+        "is_short_of_room",
         "is_stuck",
         "items",
         "last_described",
@@ -97,11 +99,12 @@ class Queue:
         self.is_running = False  # whether there is a thread that takes
         self.is_forced = False  # somebody waits for it: try now, also where it failed a moment ago
         self.is_stuck = False  # the disk refuses, and waking the writer does not help
+        self.is_short_of_room = False  # the same for what is to be a record; numbers are still written
         self.wake = threading.Event()
         self.news = threading.Condition()  # something was taken, written, or could not be
         self._progress = 0  # of the writer: rises with all that it takes or writes
         self._waited_at = -1
-        self._pace = 1.0  # how much of the soft limits the writer can do in time
+        self._pace = _FIRST_PACE  # how much of the soft limits the writer can do in time
 
     def press(self, num_bytes: int | None = None) -> bool:
         """Wake the writer where there is much, wait a moment where there is more. False: there is no room.
@@ -110,10 +113,13 @@ class Queue:
         """
         if self._is_within(_SHORT, num_bytes):
             return True
-        if not self.is_stuck and not self.wake.is_set():
-            self.wake.set()
-        if not self._is_within(_SOFT, num_bytes) and self._waited_at != self._progress:
-            self._wait(num_bytes)
+        if not (
+            self.is_short_of_room and num_bytes is not None
+        ):  # room on the disk takes longer than a moment
+            if not self.is_stuck and not self.wake.is_set():
+                self.wake.set()
+            if not self._is_within(_SOFT, num_bytes) and self._waited_at != self._progress:
+                self._wait(num_bytes)
         return self._is_within(_HARD, num_bytes)
 
     def _wait(self, num_bytes: int | None) -> None:
@@ -145,6 +151,11 @@ class Queue:
         """Those who wait for a mark, or for room, look again."""
         with self.news:
             self.news.notify_all()
+
+    @property
+    def progress(self) -> int:
+        """Rises as long as somebody is at work."""
+        return self._progress
 
     def note_progress(self) -> None:
         """Somebody is at work: to wait is worth while."""

@@ -47,12 +47,6 @@ class RecordWriter:
         insert(self._connection, "data", "record, bytes", data)
         return self._thin() if self._num_bytes > self._thin_above else 0
 
-    def purge(self, purge_step: int) -> bool:
-        """Take back the records from that step on. Says whether there were any."""
-        found = self._connection.execute("SELECT id FROM records WHERE step >= ?", (purge_step,)).fetchall()
-        self._delete([id for (id,) in found])
-        return bool(found)
-
     def _add_document(self, digest: str, text: bytes) -> None:
         packed = zlib.compress(text)
         insert(self._connection, "documents", "hash, num_bytes, json", [(digest, len(text), packed)])
@@ -68,12 +62,20 @@ class RecordWriter:
         series = [[Candidate(*row[1:]) for row in rows] for _, rows in groupby(found, key=itemgetter(0))]
         target = int(self._max_bytes * (1 - _FREED_SHARE))
         chosen = choose(series, self._num_bytes - target)
-        self._delete(chosen.ids)
+        _delete(self._connection, chosen.ids)
         self._num_bytes -= chosen.num_bytes
         # Where what must stay is above the budget, looking again at every batch would be in vain.
         self._thin_above = max(self._max_bytes, self._num_bytes + int(self._max_bytes * _FREED_SHARE))
         return len(chosen.ids)
 
-    def _delete(self, ids: Sequence[int]) -> None:
-        delete(self._connection, "data", "record", ids)
-        delete(self._connection, "records", "id", ids)
+
+def purge_records(connection: sqlite3.Connection, purge_step: int) -> bool:
+    """Take back the records from that step on. Says whether there were any."""
+    found = connection.execute("SELECT id FROM records WHERE step >= ?", (purge_step,)).fetchall()
+    _delete(connection, [id for (id,) in found])
+    return bool(found)
+
+
+def _delete(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
+    delete(connection, "data", "record", ids)
+    delete(connection, "records", "id", ids)

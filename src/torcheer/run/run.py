@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import os
-import socket
 import time
 import weakref
 from collections.abc import Mapping
@@ -17,6 +15,7 @@ from torcheer.run.batches import MOST_RECORD_BYTES, tell_too_large
 from torcheer.run.calls import NOT_GIVEN, log_call
 from torcheer.run.disk import Disk
 from torcheer.run.endings import Ending, ending_of, watch, watch_end_of_child
+from torcheer.run.folders import folder_of
 from torcheer.run.observations import Observation
 from torcheer.run.observing.guarding import reason_of
 from torcheer.run.observing.methods import Observing
@@ -31,7 +30,7 @@ from torcheer.run.scalarvalues import NOT_A_NUMBER, number_of
 from torcheer.run.telling import Teller
 from torcheer.run.writing import Writer
 
-_CLOSE_SECONDS = 30.0
+_CLOSE_SECONDS = 30.0  # for a writer that stands still
 _PLAIN = frozenset((float, int, bool))
 _Path = str | os.PathLike[str]
 
@@ -46,9 +45,9 @@ class Run(Observing, Reading):
     - `max_bytes`: what tensors, pictures and the like may take; above it old ones are thinned.
     - `rank`: of this process, where several write one run; `RANK` of the environment where it is left out.
 
-    Leave it with `close()` or use it in a `with`. A program that ends without is watched: an exception that ends
-    it is kept as what the run died of. An exit by `sys.exit(1)` leaves no trace that could be seen, and counts
-    as finished; within a `with` it is seen.
+    End it with `close()`, or use it in a `with`. Where a program ends without either, an exception that ended
+    it is kept as what the run died of; but `sys.exit(1)` leaves nothing that could be seen, and counts as
+    finished. In a `with` that is seen, too.
     """
 
     def __init__(
@@ -63,14 +62,14 @@ class Run(Observing, Reading):
         rank: int | None = None,
     ) -> None:
         settings = Settings(
-            comment=str(comment),
-            tags=(tags,) if isinstance(tags, str) else tuple(map(str, tags)),
+            comment=str(comment or ""),
+            tags=_tags(tags),
             total_steps=None if total_steps is None else _whole("total_steps", total_steps),
             max_bytes=_whole("max_bytes", max_bytes, least=0),
         )
         rank = rank_of_process() if rank is None else _whole("rank", rank, least=0)
         purge_step = None if purge_step is None else _whole("purge_step", purge_step)
-        self._begin(_folder_of(path), rank, settings, purge_step)
+        self._begin(folder_of(path), rank, settings, purge_step)
         if "://" in str(path):
             self._teller.tell(f"a run is kept in a folder of this machine: {path} is taken as {self.path}.")
         self._writer.open()
@@ -100,7 +99,7 @@ class Run(Observing, Reading):
     ) -> None:
         """Keep values by name: numbers as points of a curve, text, tensors and passes as what they are.
 
-        `run.log(step, loss=0.1)`, or `run.log(step, {"train/loss": 0.1})`. A tensor or an array of one element
+        `run.log(step, loss=0.1)`, or `run.log(step, {"train/loss": 0.1})`. A tensor or array of one element
         is a number; `run.log_tensor` keeps it as a tensor.
         """
         now = time.time()
@@ -231,7 +230,12 @@ class Run(Observing, Reading):
     def _close(self, ending: Ending) -> None:
         if self._outcome == "running":
             self._outcome = ending.outcome
-            self._writer.close_with(ending, _CLOSE_SECONDS)
+            if not self._writer.close_with(ending, _CLOSE_SECONDS):
+                self._teller.tell(
+                    f"the run {self.path} is closed, but the disk or a large record takes long: what is left "
+                    "is written while the program runs on.",
+                    cause="slow end",
+                )
         if self._saved is not None:
             self._saved.close()
             self._saved = None
@@ -267,6 +271,13 @@ def _reopened(kind: type[Run], folder: Path, rank: int, settings: Settings) -> R
     return run
 
 
+def _tags(tags: Any) -> tuple[str, ...]:
+    try:
+        return (tags,) if isinstance(tags, str) else tuple(map(str, tags or ()))
+    except TypeError as error:
+        raise InputError(f"tags is {tags!r}: give words, as a list.") from error
+
+
 def _whole(name: str, value: Any, least: int | None = None) -> int:
     try:
         number = step_of(value)
@@ -277,29 +288,3 @@ def _whole(name: str, value: Any, least: int | None = None) -> int:
             f"{name} is {value!r}: give a whole number{'' if least is None else f' from {least} on'}."
         )
     return number
-
-
-def _folder_of(path: _Path | None) -> Path:
-    if path is None:
-        return _new_folder()
-    try:
-        # Absolute: the program may change its folder later.
-        return Path(os.path.abspath(os.path.expanduser(os.fsdecode(path))))
-    except TypeError as error:
-        raise InputError(f"the path is a {type(path).__name__}: give the name of a folder.") from error
-
-
-def _new_folder() -> Path:
-    """One that nobody else has; where none can be made, opening it says why."""
-    now = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-    base = os.path.abspath(os.path.join("runs", f"{now}_{socket.gethostname()}"))
-    for number in range(1000):
-        folder = f"{base}.{number}" if number else base
-        try:
-            os.makedirs(folder)
-        except FileExistsError:
-            continue
-        except OSError:
-            break
-        return Path(folder)
-    return Path(base)

@@ -55,7 +55,7 @@ class SummaryWriter(Adding):
         self.filename_suffix = filename_suffix
         self._comment = comment
         self._layout: dict[str, dict[str, Any]] = {}
-        self._opening = threading.Lock()
+        self._opening = threading.RLock()  # the handler of a signal may log, too
         self._run: Run | None = None
         self._open_run()
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import warnings
+from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 _MOST_SERIES = 5  # of one cause; whoever has read so many knows
+_COMPILER = os.path.join("torch", "_dynamo", "")
 _LOG = logging.getLogger("torcheer")
 
 
@@ -33,8 +37,8 @@ class Teller:
     ) -> None:
         """Warn, the first time that there is this cause.
 
-        What concerns one `series` is told once for each of the first few series of that cause. So the mistakes
-        of many series never hide what happens to the run itself.
+        What concerns one `series` is told once for each of the first few series of that cause. So mistakes
+        with many series never hide what happens to the run itself.
         """
         with self._guard:
             self.num_dropped += num_dropped
@@ -46,8 +50,8 @@ class Teller:
             told.add(key)
             if series is not None and len(told) > _MOST_SERIES:
                 message = (
-                    f"{cause}: there are more series of which something cannot be kept; from here on it is only "
-                    "counted (run.num_dropped)."
+                    f"{cause}: there are more series of which something cannot be kept; from here on it is "
+                    "only counted (run.num_dropped)."
                 )
         _warn(message)
 
@@ -63,19 +67,27 @@ class Teller:
 
 def _warn(message: str) -> None:
     try:
-        warnings.warn(message, RunWarning, stacklevel=_outside())
-    except RunWarning:
-        # Warnings are errors in this process; ours must not end a training.
-        _LOG.warning("%s", message)
+        level = _outside()
+        if level is None:
+            warnings.warn_explicit(message, RunWarning, threading.current_thread().name, 1)
+        else:
+            warnings.warn(message, RunWarning, stacklevel=level)
+    except Exception:
+        # Warnings are errors in this process, or what shows them is broken; ours must not end a training.
+        with suppress(Exception):
+            _LOG.warning("%s", message)
 
 
-def _outside() -> int:
-    """How far up the first caller is that is not torcheer itself: there something can be done about it."""
-    level = 1
-    frame = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+def _outside() -> int | None:
+    """How far up the first caller is who can do something about it; None in a thread of ours."""
+    level = 2
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and _is_inner(frame.f_code.co_filename):
         level += 1
-        if frame.f_back is None:
-            break
         frame = frame.f_back
-    return level + 1
+    return None if frame is None else level
+
+
+def _is_inner(file: str) -> bool:
+    """Ours, or what stands between the user's line and ours: torch.compile, and the start of a thread."""
+    return file.startswith(_PACKAGE) or file == threading.__file__ or _COMPILER in file

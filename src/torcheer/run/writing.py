@@ -15,6 +15,7 @@ from torcheer.run.queueing import Described, Mark, Queue
 from torcheer.run.telling import Teller
 
 _INTERVAL_SECONDS = 0.2
+_LOOK_SECONDS = 0.5
 
 
 class Writer:
@@ -37,6 +38,7 @@ class Writer:
         self._num_attempts = 0
         self._failed_attempt = 0
         self._ending: Ending | None = None
+        self._is_over = False  # nothing more is written
 
     def open(self) -> None:
         with self.busy:
@@ -73,8 +75,11 @@ class Writer:
             self.queue.news.wait_for(lambda: mark.is_settled or self._failed_attempt > attempts, timeout)
         return mark.is_done
 
-    def close_with(self, ending: Ending, timeout: float) -> bool:
-        """Write what is there and say how it ended. False: it takes longer, and goes on without us."""
+    def close_with(self, ending: Ending, patience: float) -> bool:
+        """Write what is there and say how it ended.
+
+        It waits while that makes progress, and `patience` seconds longer. False: it goes on without us.
+        """
         with self._starting:
             if not self.is_closed:
                 self._ending = ending
@@ -82,7 +87,7 @@ class Writer:
             self.queue.is_running = False
             thread = self._thread
         if thread is None:
-            if not self.busy.acquire(timeout=timeout):
+            if not self.busy.acquire(timeout=patience):
                 return False
             try:
                 self._finish()
@@ -91,8 +96,32 @@ class Writer:
             return True
         self.queue.force()
         if thread is not threading.current_thread():
-            thread.join(timeout)
+            self._join(thread, patience)
         return not thread.is_alive()
+
+    def _join(self, thread: threading.Thread, patience: float) -> None:
+        progress, waited_from = self.queue.progress, time.monotonic()
+        while thread.is_alive() and time.monotonic() - waited_from < patience:
+            thread.join(_LOOK_SECONDS)
+            if self.queue.progress != progress:
+                progress, waited_from = self.queue.progress, time.monotonic()
+
+    def cut_off(self) -> None:
+        """The program ends and the writing does not: what is left is lost, and the run says so."""
+        is_free = self.busy.acquire(timeout=_LOOK_SECONDS)
+        num_dropped = self._teller.num_dropped
+        if is_free:
+            try:
+                self._finish()
+            finally:
+                self.busy.release()
+        num_lost = self._teller.num_dropped - num_dropped
+        self._teller.tell(
+            f"the run {self._disk.folder}: the program ends before all is written, "
+            + (f"and {num_lost} events are lost." if is_free else "and the disk does not answer.")
+            + " run.close() waits longer.",
+            cause="cut off",
+        )
 
     def renew_after_fork(self) -> None:
         """In the child: all that was going on is the parent's. The next event begins anew."""
@@ -115,30 +144,38 @@ class Writer:
                     f"the run {self._disk.folder}: {type(error).__name__}: {error}", cause="unexpected"
                 )
                 self._lose()
-            if is_last and (self._encoder.is_idle or self._batch is not None):
+            if self._is_over or (is_last and (self._encoder.is_idle or self._batch is not None)):
                 break
         with self.busy:
             self._finish()
 
     def _drain(self) -> None:
         is_forced, self.queue.is_forced = self.queue.is_forced, False
-        if self._disk.seconds_to_retry() and not is_forced:
+        if is_forced:
+            self._disk.hurry()
+        elif self._disk.seconds_to_retry():
             return
         while True:
             with self.busy:  # let go between two batches: somebody may want to fork
-                if not self._write_next():
+                if self._is_over or not self._write_next():
                     return
 
     def _write_next(self) -> bool:
         """One batch. False: there is none, or it could not be written."""
         if self._batch is None:
-            self._batch = self._next_batch()
+            self._batch = Batch()
+        # Where records of an earlier one wait for room on the disk, the numbers since then do not.
+        if not self._batch.columns:
+            self._take_into(self._batch)
         if not self._batch.is_empty:
             started = time.monotonic()
             self._num_attempts += 1
             if not self._disk.write(self._batch):
+                self.queue.is_short_of_room = not self._batch.columns
+                self.queue.is_stuck = not self.queue.is_short_of_room
+                if self.queue.is_short_of_room and self.queue.items:
+                    return True  # numbers have room
                 self._failed_attempt = self._num_attempts
-                self.queue.is_stuck = True
                 self.queue.tell_news()
                 return False
             self.queue.note_pace(self._batch.num_taken, self._batch.num_bytes, time.monotonic() - started)
@@ -146,13 +183,12 @@ class Writer:
             self._batch = None
             self._disk.tidy()
             return False
-        self.queue.is_stuck = False
+        self.queue.is_stuck = self.queue.is_short_of_room = False
         self._settle(is_done=not self._disk.is_gone)
         return True
 
-    def _next_batch(self) -> Batch:
+    def _take_into(self, batch: Batch) -> None:
         """The numbers that were logged, and what else is encoded by now."""
-        batch = Batch()
         calls: list[Call] = []
         for item in self.queue.take():
             # By far the most are plain tuples, and nothing else is.
@@ -170,7 +206,6 @@ class Writer:
                 f"log: {type(error).__name__}: {error}", cause="log, unexpected", num_dropped=num_dropped
             )
         self._encoder.fill(batch)
-        return batch
 
     def _settle(self, *, is_done: bool) -> None:
         batch, self._batch = self._batch, None
@@ -186,6 +221,7 @@ class Writer:
 
     def _finish(self) -> None:
         """What could not be written by now is lost."""
+        self._is_over = True
         self._lose()
         for item in (*self._encoder.stop(), *self.queue.take_all()):
             if isinstance(item, Mark):

@@ -23,7 +23,7 @@ import { Section } from "./Section";
 import type { AnyTensor } from "./subjects";
 import { textWidth } from "./textWidth";
 import { useWindow } from "./useTensor";
-import { useWidth } from "./useWidth";
+import { useWidth } from "../measuring/useWidth";
 
 interface Props {
   subject: AnyTensor;

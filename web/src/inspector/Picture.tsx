@@ -14,7 +14,7 @@ import { ColourScale } from "./ColourScale";
 import { Section } from "./Section";
 import type { AnyTensor } from "./subjects";
 import { useWindow } from "./useTensor";
-import { useWidth } from "./useWidth";
+import { useWidth } from "../measuring/useWidth";
 
 interface Props {
   subject: AnyTensor;

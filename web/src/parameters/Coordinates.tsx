@@ -1,6 +1,6 @@
 /** Parallel coordinates: an axis for each column, a line for each run. */
 import { formatCount, formatNumberOf } from "../format";
-import { useWidth } from "../inspector/useWidth";
+import { useWidth } from "../measuring/useWidth";
 import { Group } from "../sections/Group";
 import { AxisHead } from "./AxisHead";
 import { AxisView } from "./AxisView";

@@ -1,6 +1,6 @@
 /** One column against another: a point for each run. */
 import { formatNumberOf } from "../format";
-import { useWidth } from "../inspector/useWidth";
+import { useWidth } from "../measuring/useWidth";
 import { Group } from "../sections/Group";
 import type { Column } from "./columns";
 import { allRuns, axisFor, colouring, columns, keptIds } from "./sheet";

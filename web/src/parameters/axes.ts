@@ -1,5 +1,6 @@
 /** An axis of the parallel coordinates: where a value stands on it, and what stands at a place. */
-import { niceTicks, shortNumber } from "../sections/ticks";
+import { linearTicks, logTicks } from "../charting/numberticks";
+import { formatTicks } from "../charting/tickwords";
 import type { Column, Value } from "./columns";
 
 export type ScaleName = "linear" | "log" | "words";
@@ -23,7 +24,6 @@ export interface Axis {
   placeOfUnit(unit: number): number;
 }
 
-const NUM_TICKS = 5;
 /** Values that spread over so many times the least of them are better seen on a logarithmic axis. */
 const LOG_FROM = { hparam: 8, metric: 50 };
 
@@ -52,11 +52,12 @@ function share(value: number, low: number, high: number): number {
   return high > low ? (value - low) / (high - low) : 0.5;
 }
 
+function named(ticks: readonly number[], place: (tick: number) => number): Tick[] {
+  return formatTicks(ticks).map((text, at) => ({ place: place(ticks[at]!), text }));
+}
+
 function linearAxis(column: Column, low: number, high: number, canBeLog: boolean): Axis {
-  const ticks = niceTicks(low, high, NUM_TICKS).map((tick) => ({
-    place: share(tick, low, high),
-    text: shortNumber(tick),
-  }));
+  const ticks = named(linearTicks({ low, high }), (tick) => share(tick, low, high));
   const place = (value: Value | undefined): number | null =>
     typeof value === "number" && Number.isFinite(value) ? share(value, low, high) : null;
   const unitAt = (at: number): number => low + at * (high - low);
@@ -73,12 +74,11 @@ function linearAxis(column: Column, low: number, high: number, canBeLog: boolean
 
 function logAxis(column: Column, low: number, high: number): Axis {
   const [from, to] = [Math.log10(low), Math.log10(high)];
-  const values = logTicks(low, high);
   const place = (value: Value | undefined): number | null =>
     typeof value === "number" && value > 0 && Number.isFinite(value)
       ? share(Math.log10(value), from, to)
       : null;
-  const ticks = values.map((value) => ({ place: place(value) ?? 0, text: shortNumber(value) }));
+  const ticks = named(low < high ? logTicks({ low, high }) : [low], (tick) => place(tick) ?? 0);
   return {
     column,
     scale: "log",
@@ -88,23 +88,6 @@ function logAxis(column: Column, low: number, high: number): Axis {
     unitAt: (at) => 10 ** (from + at * (to - from)),
     placeOfUnit: (unit) => (unit > 0 ? share(Math.log10(unit), from, to) : -1),
   };
-}
-
-/** Powers of ten where there are enough of them, otherwise 1, 2 and 5 between them, too. */
-function logTicks(low: number, high: number): number[] {
-  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
-  const every = Math.max(1, Math.ceil((last - first) / NUM_TICKS));
-  const between = (mantissas: readonly number[], step: number): number[] => {
-    const found: number[] = [];
-    for (let power = first; power <= last; power++) {
-      if (power % step === 0)
-        found.push(...mantissas.map((mantissa) => Number((mantissa * 10 ** power).toPrecision(3))));
-    }
-    return found.filter((value) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
-  };
-  const [powers, finer] = [between([1], every), between([1, 2, 5], 1)];
-  if (powers.length >= 3) return powers;
-  return finer.length >= 2 ? finer : niceTicks(low, high, NUM_TICKS);
 }
 
 const byName = new Intl.Collator("en", { numeric: true, sensitivity: "base" });

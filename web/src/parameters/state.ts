@@ -1,7 +1,7 @@
 /** What somebody chose to see of the parameters, as it stands in the address, and what the pointer is on. */
 import { computed, signal } from "@preact/signals";
 import { escaped, unescaped } from "../sections/escaping";
-import { paramSoon, setSoon } from "../sections/soon";
+import { param, setParams } from "../route";
 import { readBrushes, writeBrushes, type Brush, type Brushes } from "./brushing";
 import { readOrder, writeOrder, type Order } from "./ordering";
 
@@ -12,26 +12,26 @@ const list = (text: string): string[] => (text === "" ? [] : text.split(",").map
 const listText = (keys: readonly string[]): string | null =>
   keys.length === 0 ? null : keys.map(escaped).join(",");
 
-export const filterText = computed(() => paramSoon("q"));
-export const brushes = computed<Brushes>(() => readBrushes(paramSoon("brush")));
-export const order = computed<Order>(() => readOrder(paramSoon("sort")));
+export const filterText = computed(() => param("q"));
+export const brushes = computed<Brushes>(() => readBrushes(param("brush")));
+export const order = computed<Order>(() => readOrder(param("sort")));
 /** All runs that have parameters, or only those that are chosen. */
-export const isChosenOnly = computed(() => paramSoon("which") === "chosen");
+export const isChosenOnly = computed(() => param("which") === "chosen");
 /** Columns that have one value for all runs say nothing about them. */
-export const hidesSame = computed(() => paramSoon("same") !== "shown");
+export const hidesSame = computed(() => param("same") !== "shown");
 /** The column whose values colour the lines; empty where nobody chose. */
-export const colourKey = computed(() => paramSoon("colour"));
-export const scatterKeys = computed(() => ({ x: paramSoon("x"), y: paramSoon("y") }));
+export const colourKey = computed(() => param("colour"));
+export const scatterKeys = computed(() => ({ x: param("x"), y: param("y") }));
 
-const axisOrder = computed(() => list(paramSoon("axes")));
+const axisOrder = computed(() => list(param("axes")));
 /** Columns against what is shown by itself: `+` shown, `-` hidden. */
 const changes = computed(
-  () => new Map(list(paramSoon("cols")).map((text) => [text.slice(1), text.startsWith("+")])),
+  () => new Map(list(param("cols")).map((text) => [text.slice(1), text.startsWith("+")])),
 );
 const scales = computed(
   () =>
     new Map(
-      list(paramSoon("scale")).map(
+      list(param("scale")).map(
         (text) => [text.slice(1), text.startsWith("+") ? "log" : "linear"] as const,
       ),
     ),
@@ -51,51 +51,51 @@ export function isColumnShown(key: string, isByItself: boolean): boolean {
 }
 
 export function setFilter(text: string): void {
-  setSoon({ q: text === "" ? null : text });
+  setParams({ q: text === "" ? null : text });
 }
 
 export function setBrush(key: string, brush: Brush | null): void {
   const next = new Map(brushes.peek());
   next.delete(key);
   if (brush !== null) next.set(key, brush);
-  setSoon({ brush: next.size === 0 ? null : writeBrushes(next) });
+  setParams({ brush: next.size === 0 ? null : writeBrushes(next) });
 }
 
 export function clearBrushes(): void {
-  setSoon({ brush: null });
+  setParams({ brush: null });
 }
 
 /** By this column; pressed again, the other way. Numbers begin with the largest, words with A. */
 export function sortBy(key: string, isNumeric: boolean): void {
   const now = order.peek();
-  setSoon({ sort: writeOrder({ key, isDown: now.key === key ? !now.isDown : isNumeric }) });
+  setParams({ sort: writeOrder({ key, isDown: now.key === key ? !now.isDown : isNumeric }) });
 }
 
 export function setChosenOnly(isWanted: boolean): void {
-  setSoon({ which: isWanted ? "chosen" : null });
+  setParams({ which: isWanted ? "chosen" : null });
 }
 
 export function setHidesSame(isWanted: boolean): void {
-  setSoon({ same: isWanted ? null : "shown" });
+  setParams({ same: isWanted ? null : "shown" });
 }
 
 export function setColour(key: string): void {
-  setSoon({ colour: key === "" ? null : key });
+  setParams({ colour: key === "" ? null : key });
 }
 
 export function setScatter(side: "x" | "y", key: string): void {
-  setSoon({ [side]: key });
+  setParams({ [side]: key });
 }
 
 export function setAxisOrder(keys: readonly string[]): void {
-  setSoon({ axes: listText(keys) });
+  setParams({ axes: listText(keys) });
 }
 
 export function setColumnShown(key: string, isShown: boolean, isByItself: boolean): void {
   const next = new Map(changes.peek());
   next.delete(key);
   if (isShown !== isByItself) next.set(key, isShown);
-  setSoon({ cols: listText([...next].map(([one, isPlus]) => `${isPlus ? "+" : "-"}${one}`)) });
+  setParams({ cols: listText([...next].map(([one, isPlus]) => `${isPlus ? "+" : "-"}${one}`)) });
 }
 
 export function setScale(key: string, scale: "linear" | "log"): void {
@@ -103,5 +103,5 @@ export function setScale(key: string, scale: "linear" | "log"): void {
   // A brush is a part of the axis as it was.
   setBrush(key, null);
   next.set(key, scale);
-  setSoon({ scale: listText([...next].map(([one, name]) => `${name === "log" ? "+" : "-"}${one}`)) });
+  setParams({ scale: listText([...next].map(([one, name]) => `${name === "log" ? "+" : "-"}${one}`)) });
 }

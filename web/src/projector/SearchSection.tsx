@@ -1,8 +1,10 @@
 /** Find points by their labels. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../format";
+import { setParams } from "../route";
 import { Icon } from "../shell/Icon";
 import { look, select } from "./choosing";
+import type { Column } from "./embedding";
 import { PointRow } from "./PointRow";
 import { findPoints } from "./searching";
 import * as store from "./store";
@@ -10,16 +12,16 @@ import * as store from "./store";
 const MOST_LISTED = 30;
 
 export function SearchSection() {
-  const [query, setQuery] = useState("");
-  const [column, setColumn] = useState<string | null>(null);
+  const query = store.query.value;
   const embedding = store.loaded.value?.embedding;
   const columns = embedding?.columns ?? [];
+  const column = columnIn(columns, store.queryColumn.value);
   const found = useMemo(() => findPoints(columns, column, query), [columns, column, query]);
   if (columns.length === 0) return null;
   const points = "points" in found ? found.points : [];
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && points.length > 0) select(points);
-    else if (event.key === "Escape") setQuery("");
+    else if (event.key === "Escape") setParams({ find: null });
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -37,7 +39,7 @@ export function SearchSection() {
             autocomplete="off"
             spellcheck={false}
             value={query}
-            onInput={(event) => setQuery(event.currentTarget.value)}
+            onInput={(event) => setParams({ find: orNull(event.currentTarget.value) })}
             onKeyDown={onKeyDown}
           />
         </div>
@@ -46,7 +48,7 @@ export function SearchSection() {
             class="input"
             aria-label="Search in"
             value={column ?? ""}
-            onChange={(event) => setColumn(event.currentTarget.value === "" ? null : event.currentTarget.value)}
+            onChange={(event) => setParams({ in: orNull(event.currentTarget.value) })}
           >
             <option value="">all</option>
             {columns.map(({ name }) => (
@@ -65,6 +67,15 @@ export function SearchSection() {
       {query.trim() !== "" && "points" in found && <FoundPoints points={points} />}
     </section>
   );
+}
+
+/** A column that another embedding had is no column here. */
+function columnIn(columns: readonly Column[], wanted: string): string | null {
+  return columns.find(({ name }) => name === wanted)?.name ?? null;
+}
+
+function orNull(text: string): string | null {
+  return text === "" ? null : text;
 }
 
 function FoundPoints({ points }: { points: readonly number[] }) {

@@ -27,6 +27,36 @@ export function startCamera(dims: 2 | 3): Camera {
   return { dims, yaw: 0.6, pitch: 0.35, zoom: 1, target: [0, 0, 0] };
 }
 
+/** A camera as the address says it: angles in three dimensions, zoom and target; empty as it starts. */
+export function writeCamera(camera: Camera): string {
+  const text = numbersOf(camera).map(short).join(",");
+  return text === numbersOf(startCamera(camera.dims)).map(short).join(",") ? "" : text;
+}
+
+/** As it starts, for a text that is none of a camera of so many dimensions. */
+export function readCamera(text: string, dims: 2 | 3): Camera {
+  const start = startCamera(dims);
+  const numbers = text.split(",").map((part) => (part === "" ? NaN : Number(part)));
+  if (numbers.length !== numbersOf(start).length || !numbers.every(Number.isFinite)) return start;
+  const [zoom = 1, x = 0, y = 0, z = 0, yaw = start.yaw, pitch = start.pitch] = numbers;
+  return {
+    dims,
+    yaw,
+    pitch: Math.max(-STEEPEST, Math.min(STEEPEST, pitch)),
+    zoom: Math.max(ZOOMS.least, Math.min(ZOOMS.most, zoom)),
+    target: [x, y, z],
+  };
+}
+
+function numbersOf({ dims, yaw, pitch, zoom, target }: Camera): number[] {
+  return dims === 2 ? [zoom, target[0], target[1]] : [zoom, ...target, yaw, pitch];
+}
+
+/** A link needs no more digits than can be seen. */
+function short(value: number): string {
+  return String(Number(value.toFixed(4)));
+}
+
 /** How far the eye is from the target, in three dimensions. */
 export function distanceOf(camera: Camera): number {
   return 1 / (FILL * Math.sin(HALF_ANGLE) * camera.zoom);

@@ -1,8 +1,8 @@
 /** What can be done with points: choose, add, isolate, save, take along. */
 import { batch } from "@preact/signals";
 import { setParams } from "../route";
-import { csvOf } from "../tensors/csv";
-import { download } from "../tensors/download";
+import { toCsv } from "../files/csv";
+import { fileName, save } from "../files/saving";
 import { keepSelections } from "./selections";
 import * as store from "./store";
 
@@ -19,14 +19,17 @@ export function toggleSelected(point: number): void {
   select(now.includes(point) ? now.filter((one) => one !== point) : [...now, point]);
 }
 
+/** With its embedding: another one has other points. */
 export function look(point: number | null): void {
-  store.focus.value = point;
+  const here = store.loaded.peek();
+  if (point === null || here === null) setParams({ point: null });
+  else setParams({ embedding: here.place.name, run: here.place.runId, point: String(point) });
 }
 
 /** First the point, then the selection. False where nothing was chosen. */
 export function clearChoice(): boolean {
   if (store.focus.peek() !== null) {
-    store.focus.value = null;
+    look(null);
     return true;
   }
   if (store.selected.peek().length === 0) return false;
@@ -94,7 +97,7 @@ export function downloadPoints(points: readonly number[]): void {
     for (let axis = 0; axis < count; axis++) row.push(found!.values[point * count + axis]!);
     return row;
   });
-  download(`${here.place.name}-step-${here.step}.csv`, csvOf(header, rows), "text/csv");
+  save(fileName([here.place.name, "step", here.step], "csv"), toCsv([header, ...rows]), "text/csv");
 }
 
 /** As Python writes a list. */

@@ -32,6 +32,8 @@ export class Cloud {
   /** A box or line that is being drawn. */
   outline: readonly Place[] | null = null;
   spriteMode: SpriteMode = "auto";
+  /** Told when the camera has come to rest. */
+  onRest: (camera: Camera) => void = () => undefined;
   readonly #overlay: HTMLCanvasElement;
   readonly #canvas: HTMLCanvasElement;
   #painter: Painter;
@@ -123,7 +125,10 @@ export class Cloud {
     this.#lastMove = performance.now();
     this.#changed();
     clearTimeout(this.#rest);
-    this.#rest = setTimeout(() => this.draw(), REST_MS);
+    this.#rest = setTimeout(() => {
+      this.draw();
+      this.onRest(this.camera);
+    }, REST_MS);
   }
 
   #changed(): void {

@@ -94,7 +94,6 @@ function show(place: store.EmbeddingPlace, record: string, step: number, embeddi
     // Points of another embedding are other points; those of another step are the same ones later.
     if (isSame) return;
     store.selected.value = [];
-    store.focus.value = null;
     store.isolated.value = null;
     store.isolatedNames.value = new Set();
   });

@@ -155,12 +155,25 @@ export function labelOf(point: number): string {
   return valuesOfColumn(labelColumn.value)?.[point] ?? `point ${point}`;
 }
 
+/** What is searched for, and in which column; an empty text is all of them. */
+export const query = computed<string>(() => param("find"));
+export const queryColumn = computed<string>(() => param("in"));
+
+/** Where from it is looked at, as the address says it. */
+export const cameraText = computed<string>(() => param("cam"));
+
 // --- what is chosen ---
 
 /** In rising order. */
 export const selected = signal<readonly number[]>([]);
-/** The point whose neighbours are looked at. */
-export const focus = signal<number | null>(null);
+/** The point whose neighbours are looked at: the address names it, for the embedding of one run. */
+export const focus = computed<number | null>(() => {
+  const [text, run, name] = [param("point"), param("run"), param("embedding")];
+  const here = loaded.value;
+  if (here === null || !/^\d+$/.test(text)) return null;
+  const isHere = (run === "" || run === here.place.runId) && (name === "" || name === here.place.name);
+  return isHere && Number(text) < here.embedding.numPoints ? Number(text) : null;
+});
 export const hovered = signal<number | null>(null);
 /** Only these are shown; null shows all. */
 export const isolated = signal<readonly number[] | null>(null);
@@ -203,5 +216,5 @@ export const saved = signal<Selections>(new Map());
 export const selectionNote = signal("");
 
 export function choosePlace(next: EmbeddingPlace): void {
-  setParams({ embedding: next.name, run: next.runId, step: null, selection: null });
+  setParams({ embedding: next.name, run: next.runId, step: null, selection: null, point: null });
 }

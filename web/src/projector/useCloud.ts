@@ -1,9 +1,10 @@
-/** Tie the drawing to the page: it draws whatever the store says, and keeps its camera when it is made anew. */
+/** Tie the drawing to the page: it draws whatever the store says, from where the address says. */
 import { effect } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { setParams } from "../route";
 import * as page from "../store";
-import { startCamera, type Camera } from "./camera";
+import { readCamera, writeCamera } from "./camera";
 import { Cloud } from "./cloud";
 import { paintPoints } from "./colouring";
 import { decodeSprites } from "./sprites";
@@ -12,9 +13,6 @@ import { wordingOf } from "./wording";
 
 /** Outlines around more points than this would hide them: being fresh among faint ones tells them apart then. */
 const MOST_MARKED = 60;
-
-/** Where the last drawing looked from: the table, another view or a lost card do not change that. */
-let lastCamera: Camera | null = null;
 
 export interface CloudHandle {
   readonly cloud: RefObject<Cloud | null>;
@@ -52,14 +50,17 @@ export function useCloud(): CloudHandle {
     }
     cloud.current = made;
     setPainterName(made.painterName);
-    made.camera = lastCamera ?? startCamera(store.dims.peek());
+    made.camera = readCamera(store.cameraText.peek(), store.dims.peek());
+    made.onRest = (camera) => {
+      const text = writeCamera(camera);
+      setParams({ cam: text === "" ? null : text });
+    };
     const stops = [
       followSize(element, made),
       ...followStore(made, setSpriteNote),
       followLoss(element, () => setIsLost(true), restart),
     ];
     return () => {
-      lastCamera = made.camera;
       for (const stop of stops) stop();
       made.dispose();
       cloud.current = null;
@@ -94,8 +95,9 @@ function followLoss(element: HTMLCanvasElement, onLost: () => void, onBack: () =
 function followStore(cloud: Cloud, onSpriteNote: (note: string) => void): (() => void)[] {
   return [
     effect(() => {
-      const dims = store.dims.value;
-      if (cloud.camera.dims !== dims) cloud.look(startCamera(dims));
+      const wanted = readCamera(store.cameraText.value, store.dims.value);
+      const isOther = wanted.dims !== cloud.camera.dims || writeCamera(wanted) !== writeCamera(cloud.camera);
+      if (isOther) cloud.look(wanted);
     }),
     effect(() => {
       cloud.readTheme(page.themeTick.value);

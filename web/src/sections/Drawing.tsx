@@ -1,7 +1,7 @@
 /** A canvas that fills its width and is drawn anew when its data, its size or the theme changes. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { useWidth } from "../inspector/useWidth";
+import { useWidth } from "../measuring/useWidth";
 import { themeTick } from "../store";
 import { prepare, readInk, type Ink } from "./drawn";
 

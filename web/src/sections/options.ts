@@ -1,5 +1,5 @@
 /** What somebody chose to see of the sections, as it stands in the address. */
-import { paramSoon, setSoon } from "./soon";
+import { param, setParams } from "../route";
 
 /** An option that is one of a few words; the first is what holds where the address says nothing. */
 export interface Choice<Word extends string> {
@@ -10,9 +10,9 @@ export interface Choice<Word extends string> {
 function choice<Word extends string>(name: string, words: readonly [Word, ...Word[]]): Choice<Word> {
   return {
     get value(): Word {
-      return words.find((word) => word === paramSoon(name)) ?? words[0];
+      return words.find((word) => word === param(name)) ?? words[0];
     },
-    set: (word) => setSoon({ [name]: word === words[0] ? null : word }),
+    set: (word) => setParams({ [name]: word === words[0] ? null : word }),
   };
 }
 
@@ -30,10 +30,10 @@ export const textLayout = choice("texts", ["one", "list"]);
 /** The run whose distributions are shown, where several have them; empty for the first. */
 export const distributionRun = {
   get value(): string {
-    return paramSoon("of");
+    return param("of");
   },
   set(runId: string): void {
-    setSoon({ of: runId === "" ? null : runId });
+    setParams({ of: runId === "" ? null : runId });
   },
 };
 
@@ -42,11 +42,11 @@ const FIRST_THRESHOLD = 0.5;
 /** From 0 to 1, the same for all curves. */
 export const threshold = {
   get value(): number {
-    const text = paramSoon("threshold");
+    const text = param("threshold");
     const value = Number(text);
     return text !== "" && value >= 0 && value <= 1 ? value : FIRST_THRESHOLD;
   },
   set(value: number): void {
-    setSoon({ threshold: value === FIRST_THRESHOLD ? null : String(Number(value.toFixed(4))) });
+    setParams({ threshold: value === FIRST_THRESHOLD ? null : String(Number(value.toFixed(4))) });
   },
 };

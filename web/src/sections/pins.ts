@@ -1,6 +1,6 @@
 /** The steps at which somebody stopped to look, by series, as they stand in the address. */
 import { escaped, unescaped } from "./escaping";
-import { paramSoon, setSoon } from "./soon";
+import { param, setParams } from "../route";
 import type { RecordKind } from "../wire";
 
 const NAME = "at";
@@ -33,13 +33,13 @@ export function writePins(pins: Pins): string {
 
 /** The step that a series is held at; null where it follows the newest. */
 export function pinOf(kind: RecordKind, name: string): number | null {
-  return readPins(paramSoon(NAME)).get(pinKey(kind, name)) ?? null;
+  return readPins(param(NAME)).get(pinKey(kind, name)) ?? null;
 }
 
 /** Hold a series at a step, or let it follow the newest again. */
 export function setPin(kind: RecordKind, name: string, step: number | null): void {
-  const pins = new Map(readPins(paramSoon(NAME)));
+  const pins = new Map(readPins(param(NAME)));
   pins.delete(pinKey(kind, name));
   if (step !== null) pins.set(pinKey(kind, name), step);
-  setSoon({ [NAME]: pins.size === 0 ? null : writePins(pins) });
+  setParams({ [NAME]: pins.size === 0 ? null : writePins(pins) });
 }

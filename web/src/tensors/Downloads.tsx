@@ -1,10 +1,10 @@
 /** Take the values along: as a table, or as an array for NumPy. */
 import { useState } from "preact/hooks";
+import { fileName, save } from "../files/saving";
 import { formatNumberOf } from "../format";
 import type { AskableTensor } from "../inspector/subjects";
 import type { TensorValues } from "../source/source";
 import { windowText } from "../tensor/window";
-import { download } from "./download";
 import { npyOf } from "./npy";
 import * as store from "./store";
 import { largestWindow, windowCsv, windowShape } from "./windows";
@@ -23,16 +23,17 @@ export function Downloads({ subject, base, suffix = "" }: Props) {
   const wanted = subject === null ? window : largestWindow(shape, window.item, window);
   const count = wanted.num_tiles * wanted.num_rows * wanted.num_columns;
   const step = store.records.value[store.at.value]?.step ?? 0;
-  const name = `${store.chosen.value?.name ?? "tensor"}-step-${step}${suffix}`;
+  const nameOf = (extension: string): string =>
+    fileName([store.chosen.value?.name ?? "tensor", "step", `${step}${suffix}`], extension);
   const take = async (write: (values: TensorValues) => void): Promise<void> => {
     const answer = subject === null ? base : await subject.ask(wanted);
     setFault("missing" in answer ? answer.missing : "");
     if ("values" in answer) write(answer);
   };
-  const asCsv = (values: TensorValues): void => download(`${name}.csv`, windowCsv(values), "text/csv");
+  const asCsv = (values: TensorValues): void => save(nameOf("csv"), windowCsv(values), "text/csv");
   const asNpy = (values: TensorValues): void =>
-    download(
-      `${name}.npy`,
+    save(
+      nameOf("npy"),
       npyOf(values.values, windowShape(values.view.shape, values.view.window)),
       "application/octet-stream",
     );

@@ -1,14 +1,14 @@
 /** A histogram that was logged as such, at one step or at two: its bins may have any width. */
 import { useEffect, useState } from "preact/hooks";
+import { toCsv } from "../files/csv";
+import { fileName, save } from "../files/saving";
 import { formatCount, formatNumberOf, formatValue } from "../format";
 import { Section } from "../inspector/Section";
 import { TensorSkeleton } from "../inspector/TensorSkeleton";
-import { useWidth } from "../inspector/useWidth";
+import { useWidth } from "../measuring/useWidth";
 import * as page from "../store";
 import { autoScale, stepClass } from "../tensor/colour";
 import type { RecordListing } from "../wire";
-import { csvOf } from "./csv";
-import { download } from "./download";
 import { barsOf, drawnIn, filledSpan, readBins, shareAt, type Bar, type Bins, type Span } from "./bins";
 import { figureOf, type Figure } from "./overtime";
 import * as store from "./store";
@@ -84,12 +84,12 @@ function Step({ name, record, bins: { logged, drawn }, span }: StepProps) {
   const { bars, isEven } = barsOf(drawn, span);
   const figure = figureOf(record);
   const take = (): void =>
-    download(
-      `${store.chosen.value?.name ?? "histogram"}-step-${record.step}.csv`,
-      csvOf(
+    save(
+      fileName([store.chosen.value?.name ?? "histogram", "step", record.step], "csv"),
+      toCsv([
         ["from", "to", "count"],
-        Array.from(logged.counts, (count, at) => [logged.edges[at]!, logged.edges[at + 1]!, count]),
-      ),
+        ...Array.from(logged.counts, (count, at) => [logged.edges[at]!, logged.edges[at + 1]!, count]),
+      ]),
       "text/csv",
     );
   return (

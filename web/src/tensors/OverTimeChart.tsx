@@ -1,7 +1,9 @@
 /** The chart of figures over steps. */
-import { formatCount, formatValue } from "../format";
-import { useWidth } from "../inspector/useWidth";
-import { areaOf, extentOf, nearestX, pathOf, ticksOf, type Figure } from "./overtime";
+import { linearTicks } from "../charting/numberticks";
+import { formatTicks } from "../charting/tickwords";
+import { formatCount } from "../format";
+import { useWidth } from "../measuring/useWidth";
+import { areaOf, extentOf, nearestX, pathOf, type Figure } from "./overtime";
 
 interface Props {
   figures: readonly Figure[];
@@ -52,7 +54,7 @@ export function OverTimeChart({ figures, at, other, hover, onHover, onGo }: Prop
         onMouseLeave={() => onHover(null)}
         onClick={(event) => onGo(nearest(event))}
       >
-        <Grid ticks={ticksOf(low, high)} space={space} />
+        <Grid ticks={linearTicks({ low, high })} space={space} />
         <Lines figures={figures} space={space} />
         {hasZeros && <Zeros figures={figures} space={space} />}
         <BadSteps figures={figures} space={space} />
@@ -74,21 +76,16 @@ export function OverTimeChart({ figures, at, other, hover, onHover, onGo }: Prop
 function Grid({ ticks, space }: { ticks: readonly number[]; space: Space }) {
   return (
     <>
-      {ticks.map((tick) => (
-        <g key={tick}>
-          <path class="grid" d={`M${LEFT} ${space.y(tick)}H${space.width - RIGHT}`} />
-          <text class="e" x={LEFT - 6} y={space.y(tick) + 4}>
-            {tickText(tick)}
+      {formatTicks(ticks).map((name, at) => (
+        <g key={at}>
+          <path class="grid" d={`M${LEFT} ${space.y(ticks[at]!)}H${space.width - RIGHT}`} />
+          <text class="e" x={LEFT - 6} y={space.y(ticks[at]!) + 4}>
+            {name}
           </text>
         </g>
       ))}
     </>
   );
-}
-
-/** Without the noughts that say nothing: 2.50 is 2.5. */
-function tickText(tick: number): string {
-  return formatValue(tick, 3).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 }
 
 interface PartProps {

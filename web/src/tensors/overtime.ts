@@ -92,17 +92,6 @@ export function areaOf(points: readonly (readonly [x: number, low: number, high:
   return path;
 }
 
-/** Three to five round numbers between two. */
-export function ticksOf(low: number, high: number): number[] {
-  const rough = (high - low) / 4;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.99) ?? rough;
-  const ticks: number[] = [];
-  for (let nth = Math.ceil(low / step - 1e-9); nth * step <= high + step * 1e-9 && ticks.length < 9; nth++)
-    ticks.push(Number((nth * step).toPrecision(12)));
-  return ticks;
-}
-
 /** Which of the places is nearest; the first of equals. */
 export function nearestX(places: readonly number[], x: number): number {
   return places.reduce((best, one, at) => (Math.abs(one - x) < Math.abs(places[best]! - x) ? at : best), 0);

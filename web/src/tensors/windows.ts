@@ -1,8 +1,8 @@
 /** Which values are fetched to be compared or taken along: all of an item, as long as they are not too many. */
+import { toCsv } from "../files/csv";
 import type { TensorValues } from "../source/source";
 import { fullReach, gridOf, indexOf, windowOf } from "../tensor/window";
 import type { Window } from "../wire";
-import { csvOf } from "./csv";
 
 /** As torcheer.graph.tensorview: four megabytes at most. */
 const MOST_VALUES = 1 << 19;
@@ -23,8 +23,5 @@ export function windowShape(shape: readonly number[], window: Window): number[] 
 /** A line for each value: its index, dimension by dimension, and itself. */
 export function windowCsv({ view, values }: TensorValues): string {
   const header = [...view.shape.map((_, dim) => `index_${dim}`), "value"];
-  return csvOf(
-    header,
-    Array.from(values, (value, nth) => [...indexOf(view.shape, view.window, nth), value]),
-  );
+  return toCsv([header, ...Array.from(values, (value, nth) => [...indexOf(view.shape, view.window, nth), value])]);
 }

@@ -1,10 +1,11 @@
 /** When scalars of the runs first became NaN or infinite, run by run along the steps. */
 import { useState } from "preact/hooks";
 import { formatCount } from "../format";
-import { useWidth } from "../inspector/useWidth";
+import { useWidth } from "../measuring/useWidth";
 import * as runs from "../runs/store";
 import { alarmsOf, describeMark, marksOf, type AlarmMark, type AlarmRow } from "./alarms";
-import { formatTicks, linearTicks } from "./numberticks";
+import { linearTicks } from "../charting/numberticks";
+import { formatTicks } from "../charting/tickwords";
 import { options } from "./options";
 import { cursor, goToScalar } from "./state";
 

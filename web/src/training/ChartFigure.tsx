@@ -1,7 +1,7 @@
 /** A chart with its title, its values and what can be done with it. Away from the screen it is only its title. */
 import { useComputed, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useWidth } from "../inspector/useWidth";
+import { useWidth } from "../measuring/useWidth";
 import { ChartMenu, type MenuItem } from "./ChartMenu";
 import { ChartTable } from "./ChartTable";
 import { ChartValues } from "./ChartValues";
@@ -13,14 +13,11 @@ import type { Model } from "./model";
 import { options, setOptions } from "./options";
 import { readPalette } from "./palette";
 import { Plot } from "./Plot";
+import { leaveView } from "./plotkeys";
 import { reveal } from "./state";
 import { useChartModel } from "./useChartModel";
-import { useNear } from "./useNear";
+import { useNear } from "../measuring/useNear";
 import { toggleEnlarged } from "./zooming";
-
-/** Of a value with its swatch, and of the title and the button beside them. */
-const VALUE_WIDTH = 54;
-const TITLE_WIDTH = 110;
 
 export function ChartFigure({ chart }: { chart: Chart }) {
   const box = useRef<HTMLElement>(null);
@@ -34,7 +31,7 @@ export function ChartFigure({ chart }: { chart: Chart }) {
     if (isRevealed) reveal.value = null;
   }, [isEnlarged, isRevealed]);
   return (
-    <figure ref={box} class={classes(isEnlarged, isTable)} aria-label={chart.fullTitle}>
+    <figure ref={box} class={classes(isEnlarged, isTable)} aria-label={chart.fullTitle} onKeyDown={onEscape}>
       {isNear ? (
         <LiveChart chart={chart} isEnlarged={isEnlarged} isTable={isTable} />
       ) : (
@@ -44,6 +41,13 @@ export function ChartFigure({ chart }: { chart: Chart }) {
       )}
     </figure>
   );
+}
+
+/** Also where a button of it has the focus, or its table. */
+function onEscape(event: KeyboardEvent): void {
+  if (event.key !== "Escape" || event.defaultPrevented || !leaveView()) return;
+  event.preventDefault();
+  event.stopPropagation();
 }
 
 function classes(isEnlarged: boolean, isTable: boolean): string {
@@ -91,7 +95,8 @@ function LiveChart({ chart, isEnlarged, isTable }: LiveProps) {
           model={model}
           chartKey={chart.key}
           isNamed={isEnlarged}
-          most={isEnlarged ? Infinity : Math.max(1, Math.floor((width - TITLE_WIDTH) / VALUE_WIDTH))}
+          title={chart.title}
+          width={width}
         />
         <ChartMenu name={chart.fullTitle} items={items} />
       </figcaption>

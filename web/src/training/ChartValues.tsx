@@ -1,7 +1,9 @@
-/** The values of a chart at the cursor, beside its title: a swatch and a number for each line. */
+/** The values of a chart at the cursor, or the last ones, beside its title: a swatch and a number for each line. */
 import type { ReadonlySignal } from "@preact/signals";
 import { formatValue } from "../format";
+import { textWidth } from "../inspector/textWidth";
 import { colourOf } from "../runs/store";
+import { fitting, type Shown } from "./headroom";
 import type { Line, Model } from "./model";
 import { describeReading, readingsAt } from "./readings";
 import { placeOfCursor } from "./state";
@@ -9,29 +11,41 @@ import { placeOfCursor } from "./state";
 interface Props {
   model: ReadonlySignal<Model | null>;
   chartKey: string;
-  /** As many as there is room for. */
-  most: number;
-  /** Is there room for the names of the lines? */
+  title: string;
+  /** Of the whole head, in pixels. */
+  width: number;
+  /** Is there room for all, and for the names of the lines? */
   isNamed: boolean;
 }
 
-export function ChartValues({ model, chartKey, most, isNamed }: Props) {
+/** The title is larger than the numbers, and bolder. */
+const TITLE_FACTOR = 1.15;
+
+export function ChartValues({ model, chartKey, title, width, isNamed }: Props) {
   const now = model.value;
   if (now === null) return null;
-  const readings = readingsAt(now, placeOfCursor(chartKey));
-  const shown = readings.length > most ? readings.slice(0, Math.max(1, most - 1)) : readings;
-  const hidden = readings.slice(shown.length);
+  const place = placeOfCursor(chartKey);
+  const readings = readingsAt(now, place).map((reading) => ({
+    reading,
+    value: formatValue(reading.value, 3),
+    // The last value is what was reached; the line shows how it got there.
+    smoothed: place === null || reading.smoothed === null ? "" : formatValue(reading.smoothed, 3),
+  }));
+  const all: Shown = { count: readings.length, withSmoothed: true };
+  const { count, withSmoothed } = isNamed ? all : fitting(width, TITLE_FACTOR * textWidth(title), readings, textWidth);
+  const hidden = readings.slice(count);
   return (
     <span class={isNamed ? "chart-values named" : "chart-values"}>
-      {shown.map((reading) => (
-        <span key={reading.line.key} title={describeReading(reading, now.isSmoothed)}>
+      {readings.slice(0, count).map(({ reading, value, smoothed }) => (
+        <span key={reading.line.key} title={describeReading(reading)}>
           <Sample line={reading.line} isWide={isNamed} />
           {isNamed && <span class="clip">{reading.line.label}</span>}
-          {formatValue(reading.value, 3)}
+          <span class={Number.isFinite(reading.value) ? "logged" : "logged bad"}>{value}</span>
+          {withSmoothed && smoothed !== "" && <span class="muted">{smoothed}</span>}
         </span>
       ))}
       {hidden.length > 0 && (
-        <span class="muted" title={hidden.map((one) => describeReading(one, now.isSmoothed)).join("\n")}>
+        <span class="muted" title={hidden.map(({ reading }) => describeReading(reading)).join("\n")}>
           +{hidden.length}
         </span>
       )}

@@ -163,8 +163,8 @@ function overlayOf(
   const share = frame === null || place === null ? NaN : shareOf(frame.x, place);
   const isSeen = share >= 0 && share <= 1;
   if (model === null || frame === null || place === null || !isSeen) return { cursor: null, dots: [], range };
-  const dots = readingsAt(model, place).flatMap(({ line, at, value }) => {
-    const [x, y] = [placeX(frame, line.curve.x[at]!), placeY(frame, value)];
+  const dots = readingsAt(model, place).flatMap(({ line, at, value, smoothed }) => {
+    const [x, y] = [placeX(frame, line.curve.x[at]!), placeY(frame, smoothed ?? value)];
     const isInside = y >= frame.box.top - 1 && y <= frame.box.top + frame.box.height + 1;
     return isInside ? [{ x, y, slot: line.run.slot }] : [];
   });

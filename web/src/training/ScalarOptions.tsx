@@ -1,6 +1,7 @@
 /** How all charts are drawn: smoothing, axes, cursor, outliers, and which of them. */
 import { useState } from "preact/hooks";
 import { Segments } from "../sections/Segments";
+import { FEW_POINTS } from "./model";
 import { filter, groups, shownGroups } from "./state";
 import { clampSmoothing, options, setOptions, setSoon, settleOptions, type Axis } from "./options";
 import { resetZoom } from "./zooming";
@@ -85,7 +86,7 @@ function Check({ label, isOn, isDisabled = false, set }: CheckProps) {
 }
 
 function Smoothing() {
-  const { smoothing } = options.value;
+  const { smoothing, isSmoothingChosen } = options.value;
   const [error, setError] = useState("");
   const type = (text: string): void => {
     const value = Number(text);
@@ -125,6 +126,7 @@ function Smoothing() {
           {error}
         </p>
       )}
+      {!isSmoothingChosen && <p class="muted fs-1">For lines of {FEW_POINTS} points or more.</p>}
     </>
   );
 }

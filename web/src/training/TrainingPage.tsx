@@ -32,6 +32,7 @@ export function TrainingPage() {
   );
   return (
     <RunsFrame options={options}>
+      <h1 class="sr">Training</h1>
       <AlarmStrip />
       <Scalars />
       <Sections />

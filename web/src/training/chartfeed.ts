@@ -4,7 +4,7 @@ import type { Feeds } from "./feeds";
 import type { Sources } from "./model";
 
 /** What the feeds know of a series. */
-export type Fed = Omit<Sources, "lastValue">;
+export type Fed = Omit<Sources, "last">;
 
 /** Which feed has the finer grain, if any is needed. */
 export type Finer = "part" | "large" | null;

@@ -1,5 +1,5 @@
 /** The numbers of a chart as a table for other programs: one row for each point, or for each bucket of them. */
-import { toCsv, type Cell } from "../sections/csv";
+import { toCsv, type Cell } from "../files/csv";
 import type { Curve } from "./curve";
 
 export interface CsvSeries {

@@ -1,29 +1,23 @@
 /** Which charts stand in the table of values at the cursor. */
 import type { Chart, Group } from "./grouping";
 
-export interface CursorColumn {
-  readonly chart: Chart;
-  readonly title: string;
-}
-
 const MAX_COLUMNS = 3;
 
-/** The chart under the cursor, those of the same name in other groups, then others in the order of the page. */
-export function columnsFor(
-  groups: readonly Group[],
-  isShown: (key: string) => boolean,
-  cursorChart: string,
-): CursorColumn[] {
-  const all = groups.flatMap((group) => group.charts.map((chart) => ({ chart, group: group.title })));
+/**
+ * The first chart of the page, those of the same name in other groups, then others in their order: the same ones
+ * wherever somebody has scrolled to. A chart under the cursor that is not among them takes the last place.
+ */
+export function columnsFor(groups: readonly Group[], cursorChart: string): Chart[] {
   // A chart of several lines has no single value for a run.
-  const usable = all.filter(({ chart }) => isShown(chart.key) && (chart.members.length === 1 || chart.form === "margin"));
-  const first = usable.find(({ chart }) => chart.key === cursorChart) ?? usable.find(({ chart }) => !chart.isAsked) ?? usable[0];
+  const usable = groups
+    .flatMap(({ charts }) => charts)
+    .filter((chart) => chart.members.length === 1 || chart.form === "margin");
+  const first = usable.find((chart) => !chart.isAsked) ?? usable[0];
   if (first === undefined) return [];
-  const rank = (one: (typeof usable)[number]): number =>
-    one === first ? 0 : one.chart.isAsked ? 3 : one.chart.title === first.chart.title ? 1 : 2;
+  const rank = (chart: Chart): number =>
+    chart === first ? 0 : chart.isAsked ? 3 : chart.title === first.title ? 1 : 2;
   const chosen = [...usable].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_COLUMNS);
-  return chosen.map(({ chart, group }) => {
-    const isAmbiguous = chosen.some((other) => other.chart !== chart && other.chart.title === chart.title);
-    return { chart, title: isAmbiguous ? group : chart.title };
-  });
+  const pointed = usable.find(({ key }) => key === cursorChart);
+  if (pointed === undefined || chosen.includes(pointed)) return chosen;
+  return [...chosen.slice(0, MAX_COLUMNS - 1), pointed];
 }

@@ -1,5 +1,5 @@
 /** A chart as a file: its numbers as CSV, its picture as SVG. */
-import { fileName, save } from "../sections/saving";
+import { fileName, save } from "../files/saving";
 import * as store from "../store";
 import { csvOf, type CsvSeries } from "./csv";
 import { curveOf } from "./curve";

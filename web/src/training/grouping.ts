@@ -35,6 +35,8 @@ export interface Group {
 
 /** The group of names without a prefix. */
 const NO_PREFIX = "scalars";
+/** A chart without a key could not stand in the address. */
+const NO_NAME = "(no name)";
 const TOGETHER = /^of (.+)$/s;
 /** A repeated group around something repeated can take for ever on a name that was made for it. */
 const ENDLESS = /[+*}][^()]*\)\s*[+*{]/;
@@ -47,7 +49,7 @@ export function groupsOf(scalars: Iterable<Scalar>, layouts: readonly LayoutGrou
   for (const { name, description } of scalars) {
     names.add(name);
     const main = mainOf(name, description);
-    const key = main ?? name;
+    const key = main ?? (name === "" ? NO_NAME : name);
     const [group, title] = split(key);
     const chart = charts.get(key) ?? { title, group, members: new Map<string, Member>() };
     charts.set(key, chart);

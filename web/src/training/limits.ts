@@ -2,7 +2,7 @@
 import type { Curve } from "./curve";
 import type { Limits, Span } from "./options";
 import type { Scale } from "./scale";
-import { niceSpan } from "./numberticks";
+import { niceSpan } from "../charting/numberticks";
 
 /** What an axis has to hold: the values, and how much each of them weighs where some are left out. */
 export interface Drawn {
@@ -14,11 +14,11 @@ const OUTLIERS = 0.05;
 const LOG_PADDING = 0.04;
 const NEAR_NOUGHT = 0.02;
 
-/** All that the curves have along the axis; null where they have nothing. */
-export function axisExtent(curves: readonly Curve[], isLog: boolean): Span | null {
+/** From the first to the last of all places; null where there are none. */
+export function axisExtent(lines: readonly Float64Array[], isLog: boolean): Span | null {
   let [low, high] = [Infinity, -Infinity];
-  for (const { x } of curves) {
-    for (const place of x) {
+  for (const places of lines) {
+    for (const place of places) {
       if (isLog && place <= 0) continue;
       if (place < low) low = place;
       if (place > high) high = place;

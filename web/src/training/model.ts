@@ -29,8 +29,15 @@ export interface Sources {
   readonly finer: SeriesData | null;
   readonly isAnswered: boolean;
   readonly refusal: string;
-  /** The very last value, which a bucket hides; null where it is not finite or not known. */
-  readonly lastValue: number | null;
+  readonly last: Last | null;
+}
+
+/** The very last point of a series, which a bucket hides. */
+export interface Last {
+  readonly step: number;
+  readonly time: number;
+  /** NaN also where it is infinite. */
+  readonly value: number;
 }
 
 export interface Line extends Drawn {
@@ -42,7 +49,7 @@ export interface Line extends Drawn {
   readonly dash: readonly number[];
   /** When its run began. */
   readonly started: number;
-  readonly lastValue: number | null;
+  readonly last: Last | null;
   /** The ends of a margin, each along its own axis. */
   readonly margin: readonly [lower: Curve, upper: Curve] | null;
 }
@@ -69,17 +76,20 @@ export interface Model {
 
 type Wish = Pick<
   Options,
-  "smoothing" | "axis" | "isLogX" | "isLogY" | "ignoresOutliers" | "zoom" | "limits"
+  "smoothing" | "isSmoothingChosen" | "axis" | "isLogX" | "isLogY" | "ignoresOutliers" | "zoom" | "limits"
 >;
 
 /** As many lines can be told apart by their colours alone. */
 const NUM_PLAIN = 4;
+/** An average over fewer points says another thing than they do. */
+export const FEW_POINTS = 50;
 const DASHES: readonly (readonly number[])[] = [[], [6, 3], [2, 2.5], [8, 3, 2, 3]];
 
 export function buildModel(chart: Chart, runs: readonly ChartRun[], lookup: Lookup, wish: Wish): Model {
   const found = runs.flatMap((run) => sourcesOf(chart, run, lookup));
-  const lines = found.map(({ run, member, sources }, at) => lineOf(chart, run, member, sources, at, wish, lookup));
-  const extent = axisExtent(lines.map(({ curve }) => curve), wish.isLogX);
+  const smoothing = smoothingOf(found, wish);
+  const lines = found.map((one, at) => lineOf(chart, one, at, { ...wish, smoothing }, lookup));
+  const extent = axisExtent(lines.map((line) => reachOf(line, wish.axis)), wish.isLogX);
   const x = extent === null ? null : { ...shown(extent, wish.zoom, wish.isLogX), isLog: wish.isLogX };
   const y = x === null ? null : valueScale(allDrawn(lines), x, wish.isLogY, wish.ignoresOutliers, wish.limits.get(chart.key));
   return {
@@ -91,7 +101,7 @@ export function buildModel(chart: Chart, runs: readonly ChartRun[], lookup: Look
     y,
     xTicks: x === null ? [] : ticksOfAxis(x, wish.axis),
     yTicks: y === null ? [] : ticksOfValues(y),
-    isSmoothed: wish.smoothing > 0,
+    isSmoothed: smoothing > 0,
     numAwaited: found.filter(({ sources }) => !sources.isAnswered && sources.refusal === "").length,
     refusal: found.find(({ sources }) => sources.refusal !== "")?.sources.refusal ?? "",
     note: noteOf(lines, x, y, wish),
@@ -112,11 +122,30 @@ function sourcesOf(chart: Chart, run: ChartRun, lookup: Lookup): Found[] {
   });
 }
 
+/** One for all lines of a chart, since they are compared. What somebody asked for is done whatever it is. */
+function smoothingOf(found: readonly Found[], { smoothing, isSmoothingChosen }: Wish): number {
+  const isLong = found.some(({ sources }) => (sources.whole?.numPoints ?? 0) >= FEW_POINTS);
+  return isLong || isSmoothingChosen ? smoothing : 0;
+}
+
+/** From where to where a line goes along the axis. Of a bucket only its middle is known, of the last one its end. */
+function reachOf({ curve, last, started }: Line, axis: Axis): Float64Array {
+  if (!curve.hasBuckets || curve.size === 0) return curve.x;
+  const end = last === null ? -Infinity : { step: last.step, relative: last.time - started, time: last.time }[axis];
+  return Float64Array.of(startOf(curve, axis), ...curve.x, Math.max(end, curve.x.at(-1)!));
+}
+
+/** Where the first bucket begins, if its points are as far apart as they are on average. */
+function startOf({ x, count, size }: Curve, axis: Axis): number {
+  if (size < 2) return x[0]!;
+  const width = Math.min(x[1]! - x[0]!, (x[size - 1]! - x[0]!) / (size - 1));
+  const start = x[0]! - (width / 2) * (1 - 1 / count[0]!);
+  return axis === "step" ? Math.round(start) : start;
+}
+
 function lineOf(
   chart: Chart,
-  run: ChartRun,
-  member: Member,
-  sources: Sources,
+  { run, member, sources }: Found,
   at: number,
   { axis, smoothing }: Wish,
   lookup: Lookup,
@@ -134,7 +163,7 @@ function lineOf(
     member,
     curve,
     smoothed,
-    lastValue: sources.lastValue,
+    last: sources.last,
     started: sources.whole?.started ?? 0,
     label: isAlone ? run.name : `${member.label} · ${run.name}`,
     dash: DASHES[dashOf(chart, member, at) % DASHES.length]!,

@@ -19,6 +19,8 @@ export interface Limits {
 export interface Options {
   /** From 0 for none to just below 1. */
   readonly smoothing: number;
+  /** Has somebody asked for it? Otherwise lines of few points are left as they are. */
+  readonly isSmoothingChosen: boolean;
   readonly axis: Axis;
   readonly isLogX: boolean;
   readonly isLogY: boolean;
@@ -46,6 +48,7 @@ export function readOptions(params: Params): Options {
   const axis = text("x");
   return {
     smoothing: clampSmoothing(text("sm") === "" ? DEFAULT_SMOOTHING : Number(text("sm"))),
+    isSmoothingChosen: text("sm") !== "",
     axis: axis === "relative" || axis === "time" ? axis : "step",
     isLogX: text("lx") === "1" && axis !== "time",
     isLogY: text("ly") === "1",
@@ -75,12 +78,11 @@ export function writeOptions(changes: Partial<Options>): Texts {
   return { ...texts, ...writeRest(changes) };
 }
 
-function writeRest({ smoothing, filter, zoom, enlarged, tables, limits }: Partial<Options>): Texts {
+function writeRest(changes: Partial<Options>): Texts {
+  const { smoothing, isSmoothingChosen = true, filter, zoom, enlarged, tables, limits } = changes;
   const texts: Texts = {};
-  if (smoothing !== undefined) {
-    const value = clampSmoothing(smoothing);
-    texts.sm = value === DEFAULT_SMOOTHING ? null : String(value);
-  }
+  // What is chosen is written also where it is as by default.
+  if (smoothing !== undefined) texts.sm = isSmoothingChosen ? String(clampSmoothing(smoothing)) : null;
   if (filter !== undefined) texts.q = orNull(filter);
   if (zoom !== undefined) {
     texts.lo = zoom === null ? null : String(zoom.low);
@@ -160,7 +162,11 @@ export function setOptions(changes: Partial<Options>): void {
 
 /** Change options at once, and the address when nothing has changed for a while. */
 export function setSoon(changes: Partial<Options>): void {
-  draft.value = { ...draft.peek(), ...changes, ...(changes.axis === undefined ? {} : { zoom: null }) };
+  const implied = {
+    ...(changes.axis === undefined ? {} : { zoom: null }),
+    ...(changes.smoothing === undefined ? {} : { isSmoothingChosen: true }),
+  };
+  draft.value = { ...draft.peek(), ...changes, ...implied };
   if (timer !== null) clearTimeout(timer);
   timer = setTimeout(settleOptions, CALM_MS);
 }

@@ -3,7 +3,18 @@ import { axisLabels, endOf } from "./geometry";
 import { labelPlaces } from "./labels";
 import type { Line, Model } from "./model";
 import { runColour, type Palette } from "./palette";
-import { badPlaces, bandColumns, densityOf, placeY, traceBand, traceLine, traceMargin, type Frame } from "./tracing";
+import {
+  badPlaces,
+  bandColumns,
+  densityOf,
+  dotRadius,
+  lonePlaces,
+  placeY,
+  traceBand,
+  traceLine,
+  traceMargin,
+  type Frame,
+} from "./tracing";
 
 export const LINE_WIDTH = 1.5;
 export const RAW_OPACITY = 0.28;
@@ -27,6 +38,7 @@ export function paintChart(context: CanvasRenderingContext2D, model: Model, fram
   for (const line of model.lines) paintBehind(context, line, frame, runColour(palette, line.run.slot), model);
   for (const line of model.lines) paintLine(context, line, frame, runColour(palette, line.run.slot));
   context.restore();
+  for (const line of model.lines) paintDots(context, line, frame, runColour(palette, line.run.slot));
   for (const line of model.lines) paintMarks(context, line, frame, palette);
   paintLabels(context, model, frame, palette);
 }
@@ -110,6 +122,18 @@ function paintLine(context: CanvasRenderingContext2D, line: Line, frame: Frame, 
   traceLine(frame, line.curve, line.smoothed, context);
   context.stroke();
   context.setLineDash([]);
+}
+
+/** Whole ones, also at the edges. */
+function paintDots(context: CanvasRenderingContext2D, line: Line, frame: Frame, colour: string): void {
+  const places = lonePlaces(frame, line.curve, line.smoothed);
+  const radius = dotRadius(places.length, frame);
+  context.fillStyle = colour;
+  for (const [x, y] of places) {
+    context.beginPath();
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+    context.fill();
+  }
 }
 
 function paintMarks(context: CanvasRenderingContext2D, line: Line, frame: Frame, palette: Palette): void {

@@ -45,28 +45,33 @@ export function handlePlotKey(event: KeyboardEvent, model: Model): boolean {
   return action?.(model, event.shiftKey ? FAR : 1) ?? false;
 }
 
-/** Esc shows the whole axis again, wherever the focus is; call what it returns to stop. */
+/** Esc shows the whole axis and all charts again where nothing has the focus; call what it returns to stop. */
 export function startEscape(): () => void {
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Escape" || event.defaultPrevented || isTyping(event.target)) return;
     // Only where nothing else waits for it.
-    if (options.peek().zoom === null || keysShown.peek() || event.target !== document.body) return;
+    if (keysShown.peek() || event.target !== document.body || !leaveView()) return;
     event.preventDefault();
     event.stopPropagation();
-    resetZoom();
   };
   addEventListener("keydown", onKeyDown, true);
   return () => removeEventListener("keydown", onKeyDown, true);
 }
 
-/** One thing after the other: the zoom, the size, the cursor. */
-function leave(model: Model): boolean {
+/** One thing after the other: the zoom, the size. False where there is neither. */
+export function leaveView(): boolean {
   const { zoom, enlarged } = options.peek();
   if (zoom !== null) resetZoom();
-  else if (enlarged === model.chart.key) toggleEnlarged(enlarged);
-  else if (cursor.peek() !== null) cursor.value = null;
+  else if (enlarged !== "") toggleEnlarged(enlarged);
   else return false;
   return true;
+}
+
+function leave(): boolean {
+  if (leaveView()) return true;
+  const hadCursor = cursor.peek() !== null;
+  cursor.value = null;
+  return hadCursor;
 }
 
 /** The places of the line with the most items, as far as they are seen. */
@@ -85,7 +90,10 @@ function moveCursor(model: Model, move: (at: number) => number): boolean {
   const next = Math.max(0, Math.min(all.length - 1, move(at)));
   const x = all[next]!;
   cursor.value = { x, chart: model.chart.key };
-  const values = readingsAt(model, x).map(({ line, value }) => `${line.label} ${formatValue(value)}`);
-  spoken.value = `${describePlace(x, model.axis)}: ${values.join(", ")}`;
+  const values = readingsAt(model, x).map(({ line, value, smoothed }) => {
+    const drawn = smoothed === null ? "" : `, smoothed ${formatValue(smoothed)}`;
+    return `${line.label} ${formatValue(value)}${drawn}`;
+  });
+  spoken.value = `${describePlace(x, model.axis)}: ${values.join("; ")}`;
   return true;
 }

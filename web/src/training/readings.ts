@@ -1,17 +1,17 @@
 /** The values of a chart at the cursor, or its last ones where there is no cursor. */
 import { formatCount, formatNumberOf, formatValue } from "../format";
-import { lastFinite, nearest } from "./curve";
+import { nearest } from "./curve";
 import type { End, Line, Model } from "./model";
-import type { Axis } from "./options";
-import { formatDuration, formatMoment } from "./timeticks";
+import type { Axis, Span } from "./options";
+import { formatDuration, formatMoment } from "../charting/timeticks";
 
 export interface Reading {
   readonly line: Line;
   readonly at: number;
-  /** As it is drawn. */
+  /** As it was logged: of a bucket the mean, but at the end the last value itself. */
   readonly value: number;
-  /** As it was logged: the mean of a bucket. */
-  readonly logged: number;
+  /** Where the line is drawn; null where it is not smoothed. */
+  readonly smoothed: number | null;
 }
 
 /** So much of the axis beyond its end a line still has its last value. */
@@ -23,12 +23,15 @@ export function readingsAt({ lines, x, isSmoothed }: Model, place: number | null
   for (const line of lines) {
     const { curve, smoothed } = line;
     const tolerance = x === null || x.isLog ? Infinity : TOLERANCE * (x.high - x.low);
-    const at = place === null ? lastFinite(smoothed) : nearest(curve, place, tolerance);
+    const at = place === null ? curve.size - 1 : nearest(curve, place, tolerance);
     if (at < 0) continue;
-    // The last of a bucket is more than its mean.
-    const last = place === null && curve.hasBuckets ? line.lastValue : null;
-    const logged = last ?? curve.mean[at]!;
-    readings.push({ line, at, value: isSmoothed ? smoothed[at]! : logged, logged });
+    const last = place === null && curve.hasBuckets ? line.last : null;
+    readings.push({
+      line,
+      at,
+      value: last?.value ?? curve.mean[at]!,
+      smoothed: isSmoothed ? smoothed[at]! : null,
+    });
   }
   return readings;
 }
@@ -39,11 +42,11 @@ export function describePlace(place: number, axis: Axis): string {
   return axis === "relative" ? formatDuration(place) : formatMoment(place);
 }
 
-/** A value and, where it is another, what was logged. */
-export function describeReading({ line, value, logged, at }: Reading, isSmoothed: boolean): string {
+/** A value, where its line is drawn, and what it stands for. */
+export function describeReading({ line, value, smoothed, at }: Reading): string {
   const { curve } = line;
   const parts = [`${line.label}: ${formatValue(value)}`];
-  if (isSmoothed) parts.push(`smoothed; logged ${formatValue(logged)}`);
+  if (smoothed !== null) parts.push(`smoothed ${formatValue(smoothed)}`);
   const count = curve.count[at]!;
   if (count > 1) {
     parts.push(`${formatCount(count)} points from ${formatValue(curve.low[at]!)} to ${formatValue(curve.high[at]!)}`);
@@ -66,8 +69,14 @@ export function summarize(model: Model): string {
   const numBad = drawn.reduce((sum, { curve }) => sum + curve.bad.reduce((all, one) => all + one, 0), 0);
   const bad = numBad > 0 ? `; ${formatNumberOf(numBad, "value is", "values are")} NaN or infinite` : "";
   const count = `${drawn.length} ${drawn.length === 1 ? "line" : "lines"}`;
-  const range = `${describePlace(x.low, model.axis)} to ${describePlace(x.high, model.axis)}`;
-  return `${chart.fullTitle}, ${count} over ${range}; last values: ${named}${more}${bad}${endsOf(drawn)}.`;
+  return `${chart.fullTitle}, ${count} ${rangeOf(drawn, x, model.axis)}; last values: ${named}${more}${bad}${endsOf(drawn)}.`;
+}
+
+/** A single point stands in the middle of an axis that is wider than it. */
+function rangeOf(lines: readonly Line[], { low, high }: Span, axis: Axis): string {
+  const place = lines[0]!.curve.x[0]!;
+  const isOne = lines.every(({ curve }) => curve.numPoints === 1 && curve.x[0] === place);
+  return isOne ? `at ${describePlace(place, axis)}` : `over ${describePlace(low, axis)} to ${describePlace(high, axis)}`;
 }
 
 /** What the marks at the ends of lines say. */

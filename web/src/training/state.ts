@@ -1,12 +1,12 @@
 /** What the charts of the page share: which there are, the cursor, which groups are open. */
-import { computed, signal, type ReadonlySignal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { recall, remember } from "../remembered";
 import * as runs from "../runs/store";
 import * as store from "../store";
 import type { RunListing } from "../wire";
 import { filtered, filterOf, groupsOf, type Chart, type Group, type Scalar } from "./grouping";
 import { layouts } from "./layouts";
-import type { ChartRun, End, Model } from "./model";
+import type { ChartRun, End } from "./model";
 import { options } from "./options";
 
 export interface Cursor {
@@ -23,20 +23,6 @@ export function placeOfCursor(chartKey: string): number | null {
   const now = cursor.value;
   if (now === null) return null;
   return options.value.hasSharedCursor || now.chart === chartKey ? now.x : null;
-}
-
-type ModelSignal = ReadonlySignal<Model | null>;
-
-/** What the charts on the screen show, by their keys. */
-export const models = signal<ReadonlyMap<string, ModelSignal>>(new Map());
-
-/** A chart came onto the screen; call what it returns when it leaves. */
-export function showModel(key: string, model: ModelSignal): () => void {
-  models.value = new Map(models.peek()).set(key, model);
-  return () => {
-    if (models.peek().get(key) !== model) return;
-    models.value = new Map([...models.peek()].filter(([other]) => other !== key));
-  };
 }
 
 /** What the keyboard cursor stands on, for those who hear it. */

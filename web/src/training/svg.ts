@@ -4,7 +4,7 @@ import { labelPlaces } from "./labels";
 import type { Line, Model } from "./model";
 import { BAD_APART, bandOpacity, LINE_WIDTH, RAW_OPACITY } from "./painting";
 import { runColour, type Palette } from "./palette";
-import { badPlaces, placeY, traceBand, traceLine, traceMargin, type Frame, type Pen } from "./tracing";
+import { badPlaces, dotRadius, lonePlaces, placeY, traceBand, traceLine, traceMargin, type Frame, type Pen } from "./tracing";
 
 const TITLE_HEIGHT = 28;
 const LEGEND_ROW = 18;
@@ -92,6 +92,7 @@ function drawing(model: Model, frame: Frame, palette: Palette): string[] {
     ...model.lines.flatMap((line) => behind(line, frame, runColour(palette, line.run.slot), model)),
     ...model.lines.map((line) => lineElement(line, frame, runColour(palette, line.run.slot))),
     `</g>`,
+    ...model.lines.flatMap((line) => dots(line, frame, runColour(palette, line.run.slot))),
     ...model.lines.flatMap((line) => marks(line, frame, palette)),
     ...labelPlaces(model, frame).map(
       ({ text, x, y }) =>
@@ -137,6 +138,12 @@ function dashes({ dash }: Line): string {
 function lineElement(line: Line, frame: Frame, colour: string): string {
   const d = path((pen) => traceLine(frame, line.curve, line.smoothed, pen));
   return `<path d="${d}" stroke="${colour}" stroke-width="${LINE_WIDTH}"${dashes(line)}/>`;
+}
+
+function dots({ curve, smoothed }: Line, frame: Frame, colour: string): string[] {
+  const places = lonePlaces(frame, curve, smoothed);
+  const radius = dotRadius(places.length, frame);
+  return places.map(([x, y]) => `<circle cx="${short(x)}" cy="${short(y)}" r="${radius}" fill="${colour}"/>`);
 }
 
 function marks(line: Line, frame: Frame, palette: Palette): string[] {

@@ -1,8 +1,9 @@
 /** The ticks of both axes of a chart. */
 import type { Axis, Span } from "./options";
-import { formatTicks, linearTicks, logTicks } from "./numberticks";
+import { linearTicks, logTicks } from "../charting/numberticks";
+import { formatTicks } from "../charting/tickwords";
 import type { Scale } from "./scale";
-import { clockTicks, durationTicks, type Tick } from "./timeticks";
+import { clockTicks, durationTicks, type Tick } from "../charting/timeticks";
 
 export type { Tick };
 

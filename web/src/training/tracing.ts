@@ -61,6 +61,30 @@ export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen:
   lift();
 }
 
+/** The values that have no finite neighbour, in pixels, as far as they are seen. */
+export function lonePlaces(frame: Frame, curve: Curve, values: Float64Array): [x: number, y: number][] {
+  const [first, end] = seen(frame, curve);
+  const { left, top, width, height } = frame.box;
+  const isDrawn = (at: number): boolean =>
+    at >= 0 && at < curve.size && Number.isFinite(placeX(frame, curve.x[at]!) + placeY(frame, values[at]!));
+  const places: [number, number][] = [];
+  for (let at = first; at < end; at++) {
+    if (!isDrawn(at) || isDrawn(at - 1) || isDrawn(at + 1)) continue;
+    const [x, y] = [placeX(frame, curve.x[at]!), placeY(frame, values[at]!)];
+    const isInside = x >= left - 1 && x <= left + width + 1 && y >= top - 1 && y <= top + height + 1;
+    if (isInside) places.push([x, y]);
+  }
+  return places;
+}
+
+const DOT_RADIUS = 3;
+const DOT_ROOM = 8;
+
+/** Smaller where they would grow together. */
+export function dotRadius(numDots: number, { box }: Frame): number {
+  return numDots <= box.width / DOT_ROOM ? DOT_RADIUS : DOT_RADIUS / 2;
+}
+
 /** From the lowest to the highest of each bucket, in pieces where there are gaps. */
 export function traceBand(frame: Frame, curve: Curve, pen: Pen): void {
   const [first, end] = seen(frame, curve);

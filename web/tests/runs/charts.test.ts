@@ -8,49 +8,12 @@ import {
   yLimits,
   type Line,
 } from "../../src/runs/chart/lines";
-import { formatTicks, niceTicks } from "../../src/runs/chart/ticks";
 
 const same = (value: number): number => value;
 
 function lineOf(y: number[], parts: Partial<Line> = {}): Line {
   return { name: "l", colour: "red", x: y.map((_, at) => at), y, end: "dot", ...parts };
 }
-
-test.each([
-  [0, 1],
-  [0, 64_000],
-  [-3, 3],
-  [0.0001, 0.00013],
-  [1e-12, 5e-12],
-  [-1e9, 7e9],
-  [41, 42],
-  [0, 1e300],
-])("ticks from %d to %d are round, within, rising, and a few", (low, high) => {
-  const ticks = niceTicks(low, high);
-  expect(ticks.length).toBeGreaterThanOrEqual(2);
-  expect(ticks.length).toBeLessThanOrEqual(6);
-  for (const tick of ticks) {
-    expect(tick).toBeGreaterThanOrEqual(low - 1e-9 * (high - low));
-    expect(tick).toBeLessThanOrEqual(high + 1e-9 * (high - low));
-  }
-  expect(ticks).toEqual([...ticks].sort((a, b) => a - b));
-  expect(new Set(formatTicks(ticks)).size).toBe(ticks.length);
-});
-
-test("an axis without room has at most its one value", () => {
-  expect(niceTicks(3, 3)).toEqual([3]);
-  expect(niceTicks(NaN, 1)).toEqual([]);
-  expect(niceTicks(0, Infinity)).toEqual([0]);
-});
-
-test("ticks are written short, and all alike", () => {
-  expect(formatTicks([0, 16_000, 32_000])).toEqual(["0", "16k", "32k"]);
-  expect(formatTicks([0, 0.04, 0.08])).toEqual(["0", "0.04", "0.08"]);
-  expect(formatTicks([0, 2.5, 5])).toEqual(["0", "2.5", "5.0"]);
-  expect(formatTicks([-1, 0, 1])).toEqual(["−1", "0", "1"]);
-  expect(formatTicks([0, 2000, 4000])).toEqual(["0", "2000", "4000"]);
-  expect(formatTicks([0, 2e-5])).toEqual(["0", "2e−5"]);
-});
 
 test("a line begins anew after a gap, and a point between gaps can be seen", () => {
   expect(linePath(lineOf([1, 2, NaN, 4, 5]), same, same)).toBe("M0 1L1 2M3 4L4 5");

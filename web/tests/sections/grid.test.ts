@@ -6,6 +6,7 @@ import {
   describeCell,
   gridRows,
   heightScale,
+  labelledRows,
   pickEvenly,
   rowSpans,
   rowUnder,
@@ -77,4 +78,15 @@ test("the CSV has a row for each bin of each step", () => {
   const rows = gridRows(grid);
   expect(rows).toHaveLength(1 + 3 * 4);
   expect(rows[7]).toEqual([100, 0, 0.5, 10]);
+});
+
+test("rows with room have a label each, and of many every second", () => {
+  const rows = (count: number, gap: number) => Array.from({ length: count }, (_, at) => [at, at * gap] as const);
+  const labelled = (count: number, gap: number) => labelledRows(rows(count, gap)).map(([step]) => step);
+  expect(labelled(6, 20)).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(labelled(7, 8)).toEqual([0, 2, 4, 6]);
+  expect(labelled(6, 8)).toEqual([1, 3, 5]);
+  expect(labelled(17, 0)).toEqual([16]);
+  expect(labelled(1, 0)).toEqual([0]);
+  expect(labelled(0, 0)).toEqual([]);
 });

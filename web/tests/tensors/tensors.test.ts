@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { TensorValues } from "../../src/source/source";
-import { csvOf } from "../../src/tensors/csv";
 import { differenceOf } from "../../src/tensors/difference";
-import { safeName } from "../../src/tensors/download";
 import { nameRows } from "../../src/tensors/nametree";
 import { npyOf } from "../../src/tensors/npy";
-import { areaOf, extentOf, figureOf, nearestX, pathOf, ticksOf } from "../../src/tensors/overtime";
+import { areaOf, extentOf, figureOf, nearestX, pathOf } from "../../src/tensors/overtime";
 import { keyStep, moved, nearestAt } from "../../src/tensors/timing";
 import { fitting } from "../../src/tensors/useItem";
 import { largestWindow, windowCsv, windowShape } from "../../src/tensors/windows";
@@ -46,13 +44,6 @@ function tensor(shape: readonly [number, number], values: readonly number[]): Te
   };
   return { view, values: Float32Array.from(values) };
 }
-
-describe("csvOf", () => {
-  it("quotes what would end a field, and writes numbers in full", () => {
-    const text = csvOf(["a,b", "c"], [['say "hi"', 0.1 + 0.2], ["two\nlines", NaN], ["=1+1", -Infinity]]);
-    expect(text).toBe('"a,b",c\r\n"say ""hi""",0.30000000000000004\r\n"two\nlines",nan\r\n=1+1,-inf\r\n');
-  });
-});
 
 describe("npyOf", () => {
   it("writes what numpy.load reads: magic, header at a multiple of 64, numbers", () => {
@@ -167,18 +158,6 @@ describe("figures over time", () => {
     expect(areaOf([[0, 1, 2], null, [3, 4, 5]])).toBe("M0.0 2.0L0.0 1.0ZM3.0 5.0L3.0 4.0Z");
   });
 
-  it.each([
-    [0, 1],
-    [-3.7, 12.2],
-    [1e-9, 3e-9],
-    [999_999, 1_000_001],
-  ])("have three to nine round ticks between %d and %d", (low, high) => {
-    const ticks = ticksOf(low, high);
-    expect(ticks.length).toBeGreaterThanOrEqual(3);
-    expect(ticks.length).toBeLessThanOrEqual(9);
-    expect(ticks.every((tick) => tick >= low - 1e-12 && tick <= high + 1e-12)).toBe(true);
-  });
-
   it("are found by the place of the pointer", () => {
     expect(nearestX([0, 10, 20], 14)).toBe(1);
     expect(nearestX([0, 10, 20], 999)).toBe(2);
@@ -236,13 +215,5 @@ describe("windows", () => {
     expect(fitting([4], batch)).toEqual([0]);
     expect(fitting([1, 1], batch)).toEqual([0]);
     expect(fitting(null, batch)).toEqual([0]);
-  });
-});
-
-describe("safeName", () => {
-  it("makes a name that any disk takes", () => {
-    expect(safeName("layer1/0.weight <b>-step-3.csv")).toBe("layer1_0.weight_b_-step-3.csv");
-    expect(safeName("../..")).toBe("data");
-    expect(safeName("größe.npy")).toBe("größe.npy");
   });
 });

@@ -5,7 +5,7 @@ import { labelPlaces } from "../../src/training/labels";
 import { buildModel, type Model } from "../../src/training/model";
 import type { Palette } from "../../src/training/palette";
 import { chartSvg } from "../../src/training/svg";
-import { badPlaces, bandColumns, traceBand, traceLine, type Frame, type Pen } from "../../src/training/tracing";
+import { badPlaces, bandColumns, dotRadius, lonePlaces, traceBand, traceLine, type Frame, type Pen } from "../../src/training/tracing";
 import type { SeriesData } from "../../src/training/seriesdata";
 import { bucketData, chartOf, dataOf, runOf, sourcesOf, wish } from "./samples";
 
@@ -59,6 +59,21 @@ describe("a line", () => {
     const drawn = drawnLine(modelOf(dataOf([0, 1, 2, 3, 4, 5, 6], [1, 2, NaN, 3, Infinity, 4, 5])));
     expect(drawn).toHaveLength(3);
     expect(drawn.map((piece) => piece.split("L").length - 1)).toEqual([1, 1, 1]);
+  });
+
+  it("has dots where values stand alone, whole ones also at the edge", () => {
+    const where = (model: Model) => lonePlaces(frame(model), model.lines[0]!.curve, model.lines[0]!.smoothed);
+    const single = modelOf(dataOf([0], [0.7]));
+    const { left, width } = frame(single).box;
+    expect(where(single).map(([x]) => x)).toEqual([left + width / 2]);
+    const broken = modelOf(dataOf([0, 1, 2, 3, 4, 5, 6], [5, NaN, 1, 2, NaN, 3, NaN]));
+    expect(where(broken)).toHaveLength(2);
+    expect(where(broken)[0]![0]).toBe(frame(broken).box.left);
+    expect(where(modelOf(dataOf([0, 1, 2], [1, 2, 3])))).toEqual([]);
+    expect(dotRadius(1, frame(single))).toBe(3);
+    expect(dotRadius(1000, frame(single))).toBeLessThan(3);
+    const picture = new DOMParser().parseFromString(chartSvg(single, SIZE, PALETTE), "image/svg+xml");
+    expect(picture.querySelectorAll("circle")).toHaveLength(1);
   });
 
   it("has a gap below nought on a logarithmic axis", () => {
@@ -130,7 +145,7 @@ describe("names at the ends of lines", () => {
 
 describe("a chart as SVG", () => {
   const hostile = runOf("a", { name: `<script>&"'\u0000]]>`, slot: 3, end: "died" });
-  const svg = chartSvg(modelOf(dataOf([0, 1, 2], [1, NaN, 2]), { smoothing: 0.5 }, hostile), SIZE, PALETTE);
+  const svg = chartSvg(modelOf(dataOf([0, 1, 2], [1, NaN, 2]), { smoothing: 0.5, isSmoothingChosen: true }, hostile), SIZE, PALETTE);
 
   it("is well formed whatever a run is called", () => {
     const parsed = new DOMParser().parseFromString(svg, "image/svg+xml");

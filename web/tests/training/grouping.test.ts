@@ -82,6 +82,14 @@ describe("charts that a run asks for", () => {
   });
 });
 
+describe("a scalar without a name", () => {
+  it("has a chart whose key can stand in the address", () => {
+    const [group] = named("");
+    expect(group!.charts[0]).toMatchObject({ title: "(no name)", members: [{ name: "" }] });
+    expect(group!.charts[0]!.key).not.toBe("");
+  });
+});
+
 describe("the filter of charts", () => {
   const groups = named("train/loss", "train/acc", "val/loss");
   const found = (text: string): Record<string, string[]> => {
@@ -103,15 +111,20 @@ describe("the filter of charts", () => {
 
 describe("the table at the cursor", () => {
   const groups = named("train/loss", "train/acc", "val/loss", "val/acc", "lr");
-  const titles = (cursor: string, isShown: (key: string) => boolean = () => true): string[] =>
-    columnsFor(groups, isShown, cursor).map(({ title }) => title);
+  const titles = (cursor: string): string[] => columnsFor(groups, cursor).map(({ fullTitle }) => fullTitle);
 
-  it("has the chart under the cursor, its like in other groups, then others", () => {
-    expect(titles("val/acc")).toEqual(["val", "train", "loss"]);
-    expect(titles("")).toEqual(["train", "val", "acc"]);
+  it("has the first chart, its like in other groups, then others", () => {
+    expect(titles("")).toEqual(["train/loss", "val/loss", "train/acc"]);
   });
 
-  it("has only charts that are on the screen", () => {
-    expect(titles("", (key) => key === "lr" || key === "val/acc")).toEqual(["acc", "lr"]);
+  it("keeps its columns, but for the last, where the cursor is on another chart", () => {
+    expect(titles("val/loss")).toEqual(titles(""));
+    expect(titles("val/acc")).toEqual(["train/loss", "val/loss", "val/acc"]);
+  });
+
+  it("has no chart of several lines, where a run has several values", () => {
+    const together = ["sin", "cos"].map((name) => ({ name: `waves/${name}`, description: "of waves" }));
+    const all = groupsOf([...together, { name: "lr", description: "" }]);
+    expect(columnsFor(all, "waves").map(({ key }) => key)).toEqual(["lr"]);
   });
 });

@@ -12,25 +12,25 @@ const ALL = { low: -1e9, high: 1e9 };
 
 describe("the horizontal axis", () => {
   it("goes from the first to the last item of all lines", () => {
-    const curves = [dataOf([5, 9], [0, 0]), dataOf([7, 20], [0, 0])].map((data) => curveOf(data, null, "step"));
+    const curves = [dataOf([5, 9], [0, 0]), dataOf([7, 20], [0, 0])].map((data) => curveOf(data, null, "step").x);
     expect(axisExtent(curves, false)).toEqual({ low: 5, high: 20 });
     expect(axisExtent([], false)).toBeNull();
   });
 
   it("begins at nought where the first bucket does", () => {
     const data = bucketData([10, 30, 990].map((step) => ({ step, mean: 1, low: 1, high: 1, count: 20 })));
-    expect(axisExtent([curveOf(data, null, "step")], false)?.low).toBe(0);
+    expect(axisExtent([curveOf(data, null, "step").x], false)?.low).toBe(0);
   });
 
   it("has room around a single point", () => {
-    const { low, high } = axisExtent([curveOf(dataOf([7], [1]), null, "step")], false)!;
+    const { low, high } = axisExtent([curveOf(dataOf([7], [1]), null, "step").x], false)!;
     expect(low).toBeLessThan(7);
     expect(high).toBeGreaterThan(7);
   });
 
   it("of a logarithm begins above nought", () => {
-    expect(axisExtent([curveOf(dataOf([0, 2, 8], [1, 1, 1]), null, "step")], true)).toEqual({ low: 2, high: 8 });
-    expect(axisExtent([curveOf(dataOf([0], [1]), null, "step")], true)).toBeNull();
+    expect(axisExtent([curveOf(dataOf([0, 2, 8], [1, 1, 1]), null, "step").x], true)).toEqual({ low: 2, high: 8 });
+    expect(axisExtent([curveOf(dataOf([0], [1]), null, "step").x], true)).toBeNull();
   });
 });
 

@@ -27,6 +27,7 @@ describe("options in the address", () => {
   it("come back as they were written", () => {
     const changes: Options = {
       smoothing: 0.87,
+      isSmoothingChosen: true,
       axis: "relative",
       isLogX: true,
       isLogY: true,
@@ -47,6 +48,14 @@ describe("options in the address", () => {
   it("leave out what is as by default", () => {
     const written = writeOptions(readOptions(new Map()));
     expect(Object.values(written).every((text) => text === null)).toBe(true);
+  });
+
+  it("tell a smoothing that was chosen from the one that is there by default", () => {
+    expect(readOptions(new Map()).isSmoothingChosen).toBe(false);
+    expect(carried({ smoothing: DEFAULT_SMOOTHING })).toMatchObject({
+      smoothing: DEFAULT_SMOOTHING,
+      isSmoothingChosen: true,
+    });
   });
 
   it("forget the zoom with the axis, whose unit it has", () => {

@@ -95,7 +95,7 @@ export function runOf(id: string, changes: Partial<ChartRun> = {}): ChartRun {
 }
 
 export function sourcesOf(whole: SeriesData | null, finer: SeriesData | null = null): Sources {
-  return { whole, finer, isAnswered: whole !== null, refusal: "", lastValue: null };
+  return { whole, finer, isAnswered: whole !== null, refusal: "", last: null };
 }
 
 export function wish(changes: Partial<Options> = {}): Options {

@@ -146,7 +146,7 @@ def _losses_note(status: RunStatus) -> str:
     if status.num_dropped:
         values = "1 value was" if status.num_dropped == 1 else f"{status.num_dropped:,} values were"
         notes.append(
-            f"{values} dropped: they came faster than they could be written, or could not be written."
+            f"{values} dropped: what could not be kept was told when it happened."
         )
     if status.num_thinned:
         records = (

@@ -17,8 +17,8 @@ _FINE = frozenset(("step", "batch", "iter", "iteration", "epoch", "total", "all"
 
 
 def loss_of(names: Iterable[str]) -> str:
-    """The scalar that looks most like the loss of a training, else the first; empty where there is none."""
-    ranked = sorted((_loss_rank(name), index, name) for index, name in enumerate(names))
+    """The scalar that looks most like the loss of a training; empty where none looks like a loss."""
+    ranked = sorted((_loss_rank(name), index, name) for index, name in enumerate(names) if is_loss(name))
     return ranked[0][2] if ranked else ""
 
 
@@ -48,7 +48,7 @@ def _loss_rank(name: str) -> tuple[int, int]:
     """The lower the better: is it a loss, of training rather than of a test, and of nothing in particular."""
     words = _words(name)
     if "loss" not in words:
-        return (3 if _LOSS.isdisjoint(words) else 2), 0
+        return 2, 0
     others = [word for word in words if word not in _TRAINING | _FINE and word != "loss"]
     if not _ASIDE.isdisjoint(words):
         return 1, len(others)

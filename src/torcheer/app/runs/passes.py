@@ -107,7 +107,7 @@ class RunPass:
         return self._document
 
     def _with_own_facts(self, document: PassDocument) -> PassDocument:
-        """Passes that differ in nothing but their times and seeds share a document: it has those of the first."""
+        """Passes that differ in nothing but times and seed share a document: it has those of the first."""
         if self.head.random_seed is not None:
             document = msgspec.structs.replace(document, random_seed=self.head.random_seed)
         columns = figures_of(self.run, self._entry) if "seconds" in self.head.figures else None

@@ -20,6 +20,7 @@ class Event:
     step: int = 0
     values: list[bytes] = field(default_factory=list)
     restarts: bool = False
+    has_graph: bool = False
 
 
 # An event with nothing but one simple value: most are, and reading them this way takes a third of the time.
@@ -64,6 +65,8 @@ def read_event(data: bytes) -> Event:
             event.time = pb.double(value)
         elif number == 2:
             event.step = pb.signed(value)
+        elif number == 4:
+            event.has_graph = True
         elif number == 5:
             event.values += [pb.inner(one) for key, _, one in pb.fields(pb.inner(value)) if key == 1]
         elif number == 7:

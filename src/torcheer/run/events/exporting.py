@@ -58,7 +58,10 @@ def export_tensorboard(run: Readable, folder: str | Path) -> Path:
         raise InputError(
             f"{target} has event files already: name a folder that has none, or is not there yet."
         )
-    target.mkdir(parents=True, exist_ok=True)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{target} cannot be made ({error.strerror}): name another folder.") from error
     series = run.series()
     name = f"events.out.{EVENT_FILES}.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.0"
     path = target / name

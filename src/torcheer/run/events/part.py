@@ -88,6 +88,7 @@ class EventsPart:
         self._next_id = 1
         self._generation = 0
         self._num_unread = 0  # events that are no events
+        self._num_graphs = 0  # in a form of TensorBoard's own
         self._series: Mapping[SeriesKey, SeriesEntry] | None = None  # as of the last refresh
         self._first_time = math.inf
         self._projector = ProjectorFolder(folder, self.name)
@@ -115,6 +116,8 @@ class EventsPart:
     def _begin_again(self) -> None:
         self._generation += 1
         self._series = None
+        self._num_unread = self._num_graphs = 0
+        self._first_time = math.inf
         self._files.clear()
         self._columns.clear()
         self._records.clear()
@@ -136,6 +139,7 @@ class EventsPart:
 
     def _take_event(self, path: Path, frame: Frame) -> None:
         event = read_event(frame.data)
+        self._num_graphs += event.has_graph
         if event.restarts:
             self._take_back(event.step)
         for at, message in enumerate(event.values):
@@ -200,6 +204,7 @@ class EventsPart:
         return PartStatus(
             state="unknown",
             reason="",
+            died_of_an_error=False,
             started=started,
             resumed=started,
             updated=max(times),
@@ -219,9 +224,18 @@ class EventsPart:
         num_damaged = self._num_unread + sum(file.num_damaged for file in self._files.values())
         if num_damaged:
             notes.append(f"{num_damaged:,} events could not be read")
+        if self._num_graphs:
+            notes.append("its graph is in a form of TensorBoard's own, and is not shown")
+        if "mesh" in self._plugins.values():
+            notes.append("meshes are not shown")
         return "; ".join(filter(None, (*notes, self._projector.note)))
 
     def series(self) -> Mapping[SeriesKey, SeriesEntry]:
+        if self._series is None:
+            self._series = self._all_series()
+        return self._series
+
+    def _all_series(self) -> Mapping[SeriesKey, SeriesEntry]:
         found = {
             SeriesKey("scalar", name): _point_entry(name, column)
             for name, column in self._columns.items()

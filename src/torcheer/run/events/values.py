@@ -266,6 +266,10 @@ def _layout_chart(message: bytes) -> LayoutChart:
     return LayoutChart(title=title, form="lines", names=names)
 
 
+def _nothing(_: str, tensor: ReadTensor) -> Iterator[FoundPoint | FoundRecord]:
+    return iter(())
+
+
 def _hparams(content: bytes) -> Iterator[FoundRecord]:
     start = next((value for number, _, value in pb.fields(content) if number == 3), None)
     if start is None:
@@ -301,4 +305,5 @@ _OF_PLUGINS: Final[dict[str, Callable[[str, ReadTensor], Iterator[FoundPoint | F
     "histograms": _bins,
     "pr_curves": _pr_curve,
     "custom_scalars": _layout,
+    "mesh": _nothing,
 }

@@ -13,14 +13,16 @@ Pixels = NDArray[numpy.uint8]  # rows, columns, channels
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _COLOR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}  # grey, grey and alpha, RGB, RGB and alpha
+_LARGE_BYTES = 1 << 20  # above it speed counts for more than the last few percent of size
 _BAND_BYTES = 1 << 20  # rows are filtered a few at a time: a large picture takes no second one
 
 
 def encode_png(pixels: Pixels) -> bytes:
     height, width, channels = pixels.shape
     header = struct.pack(">IIBBBBB", width, height, 8, _COLOR_TYPES[channels], 0, 0, 0)
-    compressor = zlib.compressobj(6)
-    packed = [compressor.compress(band) for band in _filtered_bands(pixels)]
+    is_large = pixels.size > _LARGE_BYTES
+    compressor = zlib.compressobj(1 if is_large else 6)
+    packed = [compressor.compress(band) for band in _filtered_bands(pixels, is_fast=is_large)]
     packed.append(compressor.flush())
     return b"".join(
         [_SIGNATURE, _chunk(b"IHDR", header), _chunk(b"IDAT", b"".join(packed)), _chunk(b"IEND", b"")]
@@ -34,7 +36,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 # --- filters -------------------------------------------------------------------------------------------
 
 
-def _filtered_bands(pixels: Pixels) -> Iterator[bytes]:
+def _filtered_bands(pixels: Pixels, *, is_fast: bool) -> Iterator[bytes]:
     """Each row as its difference from what is near it, whichever leaves the smallest numbers."""
     height, width, channels = pixels.shape
     rows = numpy.ascontiguousarray(pixels).reshape(height, width * channels)
@@ -42,14 +44,16 @@ def _filtered_bands(pixels: Pixels) -> Iterator[bytes]:
     above = numpy.zeros((1, rows.shape[1]), dtype=numpy.uint8)
     for start in range(0, height, num_rows):
         band = rows[start : start + num_rows]
-        yield _filtered(band, numpy.concatenate([above, band[:-1]]), channels)
+        yield _filtered(band, numpy.concatenate([above, band[:-1]]), channels, is_fast=is_fast)
         above = band[-1:]
 
 
-def _filtered(band: Pixels, above: Pixels, channels: int) -> bytes:
-    left, corner = _shifted(band, channels), _shifted(above, channels)
+def _filtered(band: Pixels, above: Pixels, channels: int, *, is_fast: bool) -> bytes:
+    left = _shifted(band, channels)
     # By their numbers in the format: none, left, above, Paeth.
-    candidates = [(0, band), (1, band - left), (2, band - above), (4, band - _paeth(left, above, corner))]
+    candidates = [(0, band), (1, band - left), (2, band - above)]
+    if not is_fast:
+        candidates.append((4, band - _paeth(left, above, _shifted(above, channels))))
     # Differences are small numbers of either sign: this is the rule of thumb that the format itself names.
     costs = [numpy.abs(rows.view(numpy.int8).astype(numpy.int16)).sum(axis=1) for _, rows in candidates]
     best = numpy.argmin(numpy.stack(costs), axis=0)

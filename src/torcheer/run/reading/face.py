@@ -200,8 +200,12 @@ class SavedRun(Reading):
 
 def open_run(path: str | os.PathLike[str]) -> SavedRun:
     """Open a folder that `tl.Run` wrote, or a folder of TensorBoard's event files. Needs no torch."""
-    folder = Path(path)
-    if not folder.exists():
+    try:
+        folder = Path(path)
+        is_there = folder.exists()
+    except (TypeError, OSError, ValueError) as error:
+        raise InputError(f"{path!r} cannot be a folder ({error}): name that of a run.") from None
+    if not is_there:
         raise InputError(
             f"there is no folder {str(path)!r}: runs are folders, and `torcheer runs list` lists them."
         )

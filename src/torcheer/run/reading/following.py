@@ -19,6 +19,7 @@ from torcheer.run.records import Kind
 
 _PAUSE_SECONDS: Final = 0.1
 _CHUNK: Final = 10_000
+_MIXER: Final = numpy.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +54,9 @@ class Follower(Iterator[Seen]):
         self._timeout = timeout
         self._marks: dict[str, _Mark] = {}
         if not from_start:
-            began = time.time()
             for name, part in self._reader.parts().items():
-                self._marks[name] = _Mark.at_the_end(part, self._reader.restarts(name), began)
+                mark = self._marks[name] = _Mark(restarts=self._reader.restarts(name))
+                self._new_in(part, mark)
         self._events = self._follow()
 
     def __next__(self) -> Seen:
@@ -92,7 +93,7 @@ class Follower(Iterator[Seen]):
             restarts = self._reader.restarts(name)
             mark = self._marks.setdefault(name, _Mark(restarts=restarts))
             if mark.restarts != restarts:
-                mark = self._marks[name] = _Mark(restarts=restarts, since=mark.last_time)
+                mark = self._marks[name] = _Mark(restarts=restarts, before=mark.all_prints())
             with self._reader.holding():
                 new = self._new_in(part, mark)
             yield from _in_order(new)
@@ -108,9 +109,8 @@ class Follower(Iterator[Seen]):
                 found.append(_Stretch.of_points(key, part.points(key.name, mark.counts.get(key, 0))))
             else:
                 found.append(self._stretch_of_records(part, key, mark.last_records.get(key, 0)))
-            mark.move(key, entry, found[-1])
-        # After points were taken back, what is left of them was seen before.
-        return found if mark.since is None else [stretch.after(mark.since) for stretch in found]
+            found[-1] = mark.move(key, entry, found[-1])
+        return found
 
     def _stretch_of_records(self, part: Part, key: SeriesKey, after: int) -> _Stretch:
         entries = part.records(key.kind, key.name, after)
@@ -120,37 +120,44 @@ class Follower(Iterator[Seen]):
 
 @dataclass(slots=True, kw_only=True)
 class _Mark:
-    """How far a part was seen. `since` is when, where it had to be begun again."""
+    """How far a part was seen. `before` is what was seen of it until it had to be begun again."""
 
     restarts: int
-    since: float | None = None
-    last_time: float = 0.0
+    before: dict[SeriesKey, NDArray[numpy.uint64]] = field(default_factory=dict)
+    prints: dict[SeriesKey, list[NDArray[numpy.uint64]]] = field(default_factory=dict)
     counts: dict[SeriesKey, int] = field(default_factory=dict)
     last_records: dict[SeriesKey, int] = field(default_factory=dict)
     entries: dict[SeriesKey, SeriesEntry] = field(default_factory=dict)
 
-    @classmethod
-    def at_the_end(cls, part: Part, restarts: int, began: float) -> _Mark:
-        mark = cls(restarts=restarts, last_time=began)
-        for key, entry in part.series().items():
-            mark.entries[key] = entry
-            mark.counts[key] = entry.count
-            if key.kind != "scalar":
-                records = part.records(key.kind, key.name)
-                mark.last_records[key] = records[-1].id if records else 0
-        return mark
-
     def has_new(self, key: SeriesKey, entry: SeriesEntry) -> bool:
         return self.entries.get(key) != entry
 
-    def move(self, key: SeriesKey, entry: SeriesEntry, stretch: _Stretch) -> None:
+    def move(self, key: SeriesKey, entry: SeriesEntry, stretch: _Stretch) -> _Stretch:
+        """Note what comes, and give what of it was not seen before."""
         self.entries[key] = entry
         if key.kind == "scalar":
             self.counts[key] = self.counts.get(key, 0) + len(stretch.times)
         elif stretch.records:
             self.last_records[key] = stretch.last_id
-        if len(stretch.times):
-            self.last_time = max(self.last_time, float(numpy.nanmax(stretch.times)))
+        prints = stretch.prints()
+        self.prints.setdefault(key, []).append(prints)
+        before = self.before.pop(key, None)
+        return stretch if before is None else stretch.from_place(_num_seen(prints, before))
+
+    def all_prints(self) -> dict[SeriesKey, NDArray[numpy.uint64]]:
+        seen = {key: numpy.concatenate(prints) for key, prints in self.prints.items()}
+        return {**self.before, **seen}
+
+
+def _num_seen(now: NDArray[numpy.uint64], before: NDArray[numpy.uint64]) -> int:
+    """How many of them, from the first on, are what is left of those that were seen, in the same order."""
+    place = 0
+    left = iter(before.tolist())
+    for one in now.tolist():
+        if one not in left:  # which also takes all up to it from those that are left
+            break
+        place += 1
+    return place
 
 
 class _Stretch(NamedTuple):
@@ -175,13 +182,20 @@ class _Stretch(NamedTuple):
         times = numpy.array([entry.time for entry in entries], dtype=numpy.float64)
         return cls(key, steps, times, None, records, entries[-1].id if entries else 0)
 
-    def after(self, since: float) -> _Stretch:
-        kept = numpy.flatnonzero(self.times > since)
+    def prints(self) -> NDArray[numpy.uint64]:
+        """A number for each, by which it is known again."""
+        prints: NDArray[numpy.uint64]
+        prints = self.steps.astype("<i8").view("<u8") * _MIXER ^ self.times.astype("<f8").view("<u8")
+        if self.values is not None:
+            prints = prints * _MIXER ^ self.values.astype("<f8").view("<u8")
+        return prints
+
+    def from_place(self, place: int) -> _Stretch:
         return self._replace(
-            steps=self.steps[kept],
-            times=self.times[kept],
-            values=None if self.values is None else self.values[kept],
-            records=[self.records[place] for place in kept.tolist()] if self.records else (),
+            steps=self.steps[place:],
+            times=self.times[place:],
+            values=None if self.values is None else self.values[place:],
+            records=self.records[place:],
         )
 
     def seen(self, place: int) -> Seen:

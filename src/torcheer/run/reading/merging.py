@@ -56,21 +56,8 @@ def _merged(entries: Sequence[SeriesEntry]) -> SeriesEntry:
 
 
 def merged_state(statuses: Mapping[str, PartStatus]) -> tuple[State, str]:
-    """Running while any part is written; died, and of what, if one did that still counts; else finished.
-
-    A part that was cut off no longer counts when another one finished that was opened after it: the training
-    was resumed, by fewer processes perhaps. Nor does one beside a part that finished (`rank-0.1` beside
-    `rank-0`): a helper that was simply stopped.
-    """
-    finished = {name: status for name, status in statuses.items() if status.state == "finished"}
-    counted = [
-        status
-        for name, status in statuses.items()
-        if status.state != "died"
-        or not (
-            _beside(name) in finished or any(other.resumed >= status.updated for other in finished.values())
-        )
-    ]
+    """Running while any part is written; died, and of what, if one did that still counts; else finished."""
+    counted = [status for name, status in statuses.items() if not is_superseded(name, statuses)]
     order: tuple[State, ...] = ("running", "died", "finished")
     for state in order:
         of_state = [status for status in counted if status.state == state]
@@ -79,6 +66,26 @@ def merged_state(statuses: Mapping[str, PartStatus]) -> tuple[State, str]:
     return "unknown", ""
 
 
-def _beside(name: str) -> str:
+def is_superseded(name: str, statuses: Mapping[str, PartStatus]) -> bool:
+    """Whether a part that died no longer counts.
+
+    So it is when the same rank, or a lower one, was opened after it and finished: the training was resumed,
+    by fewer processes perhaps. And so it is beside a part that finished (`rank-0.1` beside `rank-0`): a helper.
+    """
+    status = statuses[name]
+    if status.state != "died":
+        return False
+    finished = {other: one for other, one in statuses.items() if one.state == "finished"}
+    return _first_of_rank(name) in finished or any(
+        _rank(other) <= _rank(name) and one.resumed >= status.updated for other, one in finished.items()
+    )
+
+
+def _first_of_rank(name: str) -> str:
     """The part whose place was taken already when this one was opened; its own name for a first one."""
     return name.partition(".")[0]
+
+
+def _rank(name: str) -> int:
+    number = _first_of_rank(name).rpartition("-")[2]
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0

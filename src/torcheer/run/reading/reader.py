@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from torcheer.run.parts import Part, PartStatus, Points, RecordEntry, SeriesEntry, SeriesKey, State
 from torcheer.run.reading.finding import part_files
-from torcheer.run.reading.merging import merged_points, merged_series, merged_state
+from torcheer.run.reading.merging import is_superseded, merged_points, merged_series, merged_state
 from torcheer.run.reading.snapshots import FileState, now
 from torcheer.run.reading.sqlitepart import SqlitePart
 from torcheer.run.records import Kind
@@ -106,7 +106,8 @@ class RunReader:
         statuses = [part.status() for part in self._parts.values()]
         entries = self.series().values()
         scalars = [entry for entry in entries if entry.kind == "scalar"]
-        state, reason = merged_state({part.name: part.status() for part in self._parts.values()})
+        by_name = {part.name: part.status() for part in self._parts.values()}
+        state, reason = merged_state(by_name)
         return RunStatus(
             source="torcheer" if any(file != _EVENTS for file in self._files) else "tensorboard",
             state=state,
@@ -125,7 +126,7 @@ class RunReader:
             num_dropped=sum(status.num_dropped for status in statuses),
             num_thinned=sum(status.num_thinned for status in statuses),
             num_bytes=sum(status.num_bytes for status in statuses),
-            note="; ".join(self._notes(statuses)),
+            note="; ".join([*self._notes(statuses), *_helpers_that_died(by_name)]),
         )
 
     def series(self) -> Mapping[SeriesKey, SeriesEntry]:
@@ -258,3 +259,12 @@ def _state_of_folder(path: Path) -> FileState | None:
     except OSError:
         return None
     return FileState(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _helpers_that_died(statuses: Mapping[str, PartStatus]) -> list[str]:
+    """Those of an error of their own, in a run that went on without them."""
+    return [
+        f"{name} died of {status.reason}"
+        for name, status in statuses.items()
+        if status.died_of_an_error and is_superseded(name, statuses)
+    ]

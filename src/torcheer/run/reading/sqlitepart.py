@@ -63,10 +63,10 @@ class SqlitePart:
         return PartStatus(
             state=state,
             reason=reason,
+            died_of_an_error=state == "died" and last is not None and last.ended is not None,
             started=sessions[0].started if sessions else 0.0,
             resumed=sessions[-1].started if sessions else 0.0,
-            # The folder may be a copy, with times of its own.
-            updated=self._look.modified if last is None or last.ended is None else last.ended,
+            updated=self._updated(),
             host=last.host if last is not None else "",
             pid=last.pid if last is not None else 0,
             comment=meta.get("comment", ""),
@@ -179,6 +179,14 @@ class SqlitePart:
         reason = error.strerror if isinstance(error, OSError) else error
         self._damage.add(f"it cannot be read ({reason})")
         return True
+
+    def _updated(self) -> float:
+        """The file's own time only while it is written: the folder may be a copy, with times of its own."""
+        last = self._index.sessions[-1] if self._index.sessions else None
+        if last is None or self._is_written:
+            return self._look.modified
+        logged = max((entry.last_time for entry in self._index.entries.values()), default=0.0)
+        return max(last.started, logged) if last.ended is None else last.ended
 
     def _state(self) -> tuple[State, str]:
         sessions = self._index.sessions

@@ -1,9 +1,10 @@
 /** A small chart of lines: axes with round numbers, a mark at each line's end, the values under the pointer. */
 import { useId, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../../format";
-import { useWidth } from "../../inspector/useWidth";
+import { useWidth } from "../../measuring/useWidth";
 import { bandPath, lastPoint, linePath, valueNear, xLimits, yLimits, type Limits, type Line } from "./lines";
-import { formatTicks, niceTicks } from "./ticks";
+import { linearTicks } from "../../charting/numberticks";
+import { formatTicks } from "../../charting/tickwords";
 
 interface Props {
   lines: readonly Line[];
@@ -29,14 +30,10 @@ export function LineChart({ lines, summary, height, mark = null, isCut = false, 
   if (across === null || up === null)
     return <div ref={box} class="line-chart" style={{ height: `${height}px` }} />;
 
-  const yTicks = niceTicks(up.low, up.high, height < 100 ? 3 : 4);
+  const yTicks = linearTicks(up, height < 100 ? 3 : 4);
   const yNames = formatTicks(yTicks);
   const left = 8 + DIGIT * Math.max(1, ...yNames.map((name) => name.length));
-  const xTicks = niceTicks(
-    across.low,
-    across.high,
-    Math.max(2, Math.min(5, Math.floor((width - left) / 72))),
-  );
+  const xTicks = linearTicks(across, Math.max(2, Math.min(5, Math.floor((width - left) / 72))));
   const toX = scaleTo(across, left, width - RIGHT);
   const toY = scaleTo(up, height - BOTTOM, TOP);
   const point = (at: number | null): void => {

@@ -1,16 +1,16 @@
 /** How the values of one series are spread, over time: as ridges and as a map. */
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../format";
 import type { HistogramGrid } from "../asking";
-import { toCsv } from "../csv";
+import { toCsv } from "../../files/csv";
 import { cursorStep, pointAt } from "../cursor";
 import { Figure } from "../Figure";
 import { countScale } from "../options";
 import { RunTag } from "../RunTag";
-import { fileName, save } from "../saving";
+import { fileName, save } from "../../files/saving";
 import type { Holder } from "../series";
 import { ToolButton } from "../ToolButton";
-import { useNear } from "../useNear";
+import { useNear } from "../../measuring/useNear";
 import { Waiting } from "../Waiting";
 import { describeCell, gridRows, rowUnder } from "./grid";
 import { Heat } from "./Heat";
@@ -26,7 +26,8 @@ interface Props {
 }
 
 export function Distribution({ kind, name, holder, isNamed }: Props) {
-  const [place, isNear] = useNear<HTMLDivElement>();
+  const place = useRef<HTMLDivElement>(null);
+  const isNear = useNear(place);
   const [under, setUnder] = useState<Under | null>(null);
   const { grid, problem, retry } = useGrid(kind, name, holder, isNear);
   const isLog = countScale.value === "log";

@@ -5,7 +5,8 @@ import { parseHex, rampBytes } from "../../tensor/colour";
 import type { HistogramGrid } from "../asking";
 import type { Ink } from "../drawn";
 import { Drawing, type Spot } from "../Drawing";
-import { niceTicks, shortNumber } from "../ticks";
+import { linearTicks } from "../../charting/numberticks";
+import { formatTicks } from "../../charting/tickwords";
 import { binUnder, heightScale, rowSpans, rowUnder } from "./grid";
 import { HEIGHT, type Under } from "./Ridges";
 
@@ -102,6 +103,8 @@ function paintCells(
   }
 }
 
+const NUM_TICKS = 5;
+
 function paintAxes(
   context: CanvasRenderingContext2D,
   { width, height }: Size,
@@ -113,10 +116,11 @@ function paintAxes(
   context.textAlign = "right";
   context.textBaseline = "middle";
   const extent = grid.high - grid.low;
-  for (const tick of niceTicks(grid.low, grid.high, 4)) {
-    const up = extent > 0 ? (tick - grid.low) / extent : 0.5;
+  const values = linearTicks(grid, NUM_TICKS);
+  for (const [at, name] of formatTicks(values).entries()) {
+    const up = extent > 0 ? (values[at]! - grid.low) / extent : 0.5;
     context.fillText(
-      shortNumber(tick),
+      name,
       LEFT - 6,
       Math.min(TOP + height - 4, Math.max(TOP + 5, TOP + height * (1 - up))),
     );
@@ -124,9 +128,10 @@ function paintAxes(
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
   const [first, last] = [grid.steps[0] ?? 0, grid.steps.at(-1) ?? 0];
-  for (const tick of niceTicks(first, last, 4)) {
-    const across = last > first ? (tick - first) / (last - first) : 0.5;
-    context.fillText(shortNumber(tick), LEFT + across * width, TOP + height + 15);
+  const steps = linearTicks({ low: first, high: last }, NUM_TICKS);
+  for (const [at, name] of formatTicks(steps).entries()) {
+    const across = last > first ? (steps[at]! - first) / (last - first) : 0.5;
+    context.fillText(name, LEFT + across * width, TOP + height + 15);
   }
   context.textAlign = "left";
 }

@@ -4,15 +4,15 @@ import { formatCount, formatValue } from "../../format";
 import type { HistogramGrid } from "../asking";
 import type { Ink } from "../drawn";
 import { Drawing, type Spot } from "../Drawing";
-import { niceTicks, shortNumber } from "../ticks";
-import { binUnder, countAt, heightScale, pickEvenly } from "./grid";
+import { linearTicks } from "../../charting/numberticks";
+import { formatTicks, shortNumber } from "../../charting/tickwords";
+import { binUnder, countAt, heightScale, labelledRows, pickEvenly } from "./grid";
 
 export const HEIGHT = 224;
 const NUM_RIDGES = 17;
 const RIGHT = 40;
 const LEFT = 4;
 const BOTTOM = 20;
-const NUM_LABELS = 5;
 
 /** A row of the grid and a bin. */
 export interface Under {
@@ -134,16 +134,16 @@ function paintAxes(
   context.font = ink.font;
   context.fillStyle = ink.caption;
   context.textBaseline = "middle";
-  for (const at of pickEvenly(rows.length, NUM_LABELS)) {
-    const [step, y] = rows[at]!;
+  for (const [step, y] of labelledRows(rows)) {
     context.fillText(shortNumber(step), width - RIGHT + 8, Math.min(y - 4, height - BOTTOM - 5));
   }
   context.textBaseline = "alphabetic";
   context.textAlign = "center";
   const extent = grid.high - grid.low;
-  for (const tick of niceTicks(grid.low, grid.high, 4)) {
-    const x = LEFT + (extent > 0 ? (tick - grid.low) / extent : 0.5) * across;
-    if (x > 8 && x < width - RIGHT + 12) context.fillText(shortNumber(tick), x, height - 5);
+  const ticks = linearTicks(grid);
+  for (const [at, name] of formatTicks(ticks).entries()) {
+    const x = LEFT + (extent > 0 ? (ticks[at]! - grid.low) / extent : 0.5) * across;
+    if (x > 8 && x < width - RIGHT + 12) context.fillText(name, x, height - 5);
   }
   context.textAlign = "left";
 }

@@ -1,10 +1,11 @@
 /** The confusion matrices of one series: a step slider, and the runs side by side. */
+import { useRef } from "preact/hooks";
 import { formatCount } from "../../format";
 import { Figure } from "../Figure";
 import { holdersOf } from "../series";
 import { StepSlider } from "../StepSlider";
 import { useFullRecords } from "../useFullRecords";
-import { useNear } from "../useNear";
+import { useNear } from "../../measuring/useNear";
 import { useRecords } from "../useRecords";
 import { Waiting } from "../Waiting";
 import { wantedOf } from "../wanting";
@@ -14,7 +15,8 @@ const HEIGHT = 252;
 const WIDE_FROM = 14; // classes: then a matrix takes two columns
 
 export function Confusion({ name }: { name: string }) {
-  const [place, isNear] = useNear<HTMLElement>();
+  const place = useRef<HTMLElement>(null);
+  const isNear = useNear(place);
   const holders = holdersOf("confusion", name);
   const stepped = useRecords("confusion", name, holders, isNear);
   const { value, problem, retry } = useFullRecords(wantedOf(holders, stepped), isNear);

@@ -1,7 +1,7 @@
 /** Curves of several runs from 0 to 1 on both axes, with a point on each at the threshold. */
-import { useWidth } from "../../inspector/useWidth";
+import { useWidth } from "../../measuring/useWidth";
 import { colourSlot } from "../../runs/store";
-import { shortNumber } from "../ticks";
+import { shortNumber } from "../../charting/tickwords";
 import type { Point } from "./curves";
 
 const TICKS = [0, 0.25, 0.5, 0.75, 1];

@@ -3,7 +3,7 @@ import { useCallback } from "preact/hooks";
 import { formatShare } from "../../format";
 import type { Ink } from "../drawn";
 import { Drawing, type Spot } from "../Drawing";
-import { shortNumber } from "../ticks";
+import { shortNumber } from "../../charting/tickwords";
 import { accuracyOf, colourStep, isInverse, moved, shownNumbers, type Matrix, type Place } from "./matrix";
 
 const LABEL_WIDTH = 64;

@@ -1,15 +1,16 @@
 /** One series of PR curves: all runs in one chart, ROC beside it, and what the threshold makes of them. */
+import { useRef } from "preact/hooks";
 import { formatCount } from "../../format";
 import type { FullRecord } from "../asking";
-import { toCsv } from "../csv";
+import { toCsv } from "../../files/csv";
 import { Figure } from "../Figure";
 import { threshold } from "../options";
-import { fileName, save } from "../saving";
+import { fileName, save } from "../../files/saving";
 import { holdersOf, type Holder } from "../series";
 import { StepSlider, stepByKey } from "../StepSlider";
 import { ToolButton } from "../ToolButton";
 import { useFullRecords } from "../useFullRecords";
-import { useNear } from "../useNear";
+import { useNear } from "../../measuring/useNear";
 import { useRecords } from "../useRecords";
 import { Waiting } from "../Waiting";
 import { wantedOf } from "../wanting";
@@ -31,7 +32,8 @@ const HEIGHT = 200;
 const NOTHING: ReadonlyMap<string, FullRecord> = new Map();
 
 export function PrCurves({ name }: { name: string }) {
-  const [place, isNear] = useNear<HTMLDivElement>();
+  const place = useRef<HTMLDivElement>(null);
+  const isNear = useNear(place);
   const holders = holdersOf("pr_curve", name);
   const stepped = useRecords("pr_curve", name, holders, isNear);
   const { value, problem, retry } = useFullRecords(wantedOf(holders, stepped), isNear);

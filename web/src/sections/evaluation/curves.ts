@@ -1,7 +1,7 @@
 /** Precision, recall and the rest at every threshold, from counts; and the areas under the curves. */
 import type { FullRecord } from "../asking";
 import { floatsOf } from "../asking";
-import type { Cell } from "../csv";
+import type { Cell } from "../../files/csv";
 import { Refusal } from "../../source/source";
 
 const NUM_ROWS = 6;

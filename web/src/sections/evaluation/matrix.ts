@@ -3,7 +3,7 @@ import { formatCount, formatValue } from "../../format";
 import { Refusal } from "../../source/source";
 import type { FullRecord } from "../asking";
 import { floatsOf } from "../asking";
-import type { Cell } from "../csv";
+import type { Cell } from "../../files/csv";
 
 export const MAX_CLASSES = 100;
 const NUM_COLOURS = 10;

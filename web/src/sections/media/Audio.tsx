@@ -3,7 +3,7 @@ import { formatCount, formatNumberOf, formatSeconds } from "../../format";
 import { colourSlot } from "../../runs/store";
 import type { FullRecord } from "../asking";
 import { Group } from "../Group";
-import { fileName, save } from "../saving";
+import { fileName, save } from "../../files/saving";
 import { shownNames } from "../series";
 import { ToolButton } from "../ToolButton";
 import { Listener } from "./Listener";

@@ -1,16 +1,16 @@
 /** Pictures of one series: a step slider, and the runs side by side. */
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../format";
 import type { ImageHead } from "../../wire";
 import type { FullRecord } from "../asking";
 import { Figure } from "../Figure";
 import { RunTag } from "../RunTag";
-import { fileName, save } from "../saving";
+import { fileName, save } from "../../files/saving";
 import { holdersOf, type Holder } from "../series";
 import { StepSlider, stepByKey } from "../StepSlider";
 import { ToolButton } from "../ToolButton";
 import { useFullRecords } from "../useFullRecords";
-import { useNear } from "../useNear";
+import { useNear } from "../../measuring/useNear";
 import { useRecords } from "../useRecords";
 import { Waiting } from "../Waiting";
 import { wantedOf } from "../wanting";
@@ -22,7 +22,8 @@ import { zoomed, type Zoom } from "./zoom";
 const HEIGHT = 180;
 
 export function ImageSeries({ name }: { name: string }) {
-  const [place, isNear] = useNear<HTMLElement>();
+  const place = useRef<HTMLElement>(null);
+  const isNear = useNear(place);
   const [zoom, setZoom] = useState<Zoom>("fit");
   const [factor, setFactor] = useState(1);
   const holders = holdersOf("image", name);

@@ -1,6 +1,6 @@
 /** A picture on a canvas, pixel by pixel, with what was marked in it on top. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useWidth } from "../../inspector/useWidth";
+import { useWidth } from "../../measuring/useWidth";
 import type { ImageHead } from "../../wire";
 import type { FullRecord } from "../asking";
 import { pixels } from "../options";

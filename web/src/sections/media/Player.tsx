@@ -1,6 +1,6 @@
 /** Frames of a video on a canvas: play, pause, speed, any frame. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useWidth } from "../../inspector/useWidth";
+import { useWidth } from "../../measuring/useWidth";
 import { pixels } from "../options";
 import { ToolButton } from "../ToolButton";
 import type { Reel } from "./reel";

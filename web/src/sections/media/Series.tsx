@@ -1,4 +1,5 @@
 /** A series of videos or sounds: a step slider, and a player for each run. */
+import { useRef } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { formatCount } from "../../format";
 import type { RecordKind } from "../../wire";
@@ -8,7 +9,7 @@ import { RunTag } from "../RunTag";
 import { holdersOf, type Holder } from "../series";
 import { StepSlider, stepByKey } from "../StepSlider";
 import { useFullRecords } from "../useFullRecords";
-import { useNear } from "../useNear";
+import { useNear } from "../../measuring/useNear";
 import { useRecords } from "../useRecords";
 import { Waiting } from "../Waiting";
 import { wantedOf } from "../wanting";
@@ -23,7 +24,8 @@ interface Props {
 }
 
 export function Series({ kind, name, height, remark, tools, show }: Props) {
-  const [place, isNear] = useNear<HTMLElement>();
+  const place = useRef<HTMLElement>(null);
+  const isNear = useNear(place);
   const holders = holdersOf(kind, name);
   const stepped = useRecords(kind, name, holders, isNear);
   const { value, problem, retry } = useFullRecords(wantedOf(holders, stepped), isNear);

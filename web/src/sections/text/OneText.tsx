@@ -2,7 +2,7 @@
 import { formatCount } from "../../format";
 import type { RecordListing, RunListing } from "../../wire";
 import { textForm } from "../options";
-import { fileName, save } from "../saving";
+import { fileName, save } from "../../files/saving";
 import { ToolButton } from "../ToolButton";
 import { useFullRecords } from "../useFullRecords";
 import { Waiting } from "../Waiting";

@@ -1,12 +1,12 @@
 /** Texts of one series: one step at a time or the last ones below each other, the runs side by side. */
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { formatCount } from "../../format";
 import { Figure } from "../Figure";
 import { textLayout } from "../options";
 import { RunTag } from "../RunTag";
 import { holdersOf } from "../series";
 import { StepSlider, stepByKey } from "../StepSlider";
-import { useNear } from "../useNear";
+import { useNear } from "../../measuring/useNear";
 import { useRecords } from "../useRecords";
 import { Waiting } from "../Waiting";
 import { OneText } from "./OneText";
@@ -14,7 +14,8 @@ import { OneText } from "./OneText";
 const PAGE = 10;
 
 export function TextSeries({ name }: { name: string }) {
-  const [place, isNear] = useNear<HTMLElement>();
+  const place = useRef<HTMLElement>(null);
+  const isNear = useNear(place);
   const [numShown, setNumShown] = useState(PAGE);
   const holders = holdersOf("text", name);
   const stepped = useRecords("text", name, holders, isNear);

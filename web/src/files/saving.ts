@@ -1,11 +1,16 @@
 /** Put something into a file of the reader's. */
 
+const MOST_CHARACTERS = 120;
+
 export function save(name: string, content: BlobPart, type: string): void {
   const address = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement("a");
   link.href = address;
   link.download = name;
+  // Some browsers only follow a link that is on the page.
+  document.body.append(link);
   link.click();
+  link.remove();
   // Not at once: the browser reads it after this.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
@@ -15,6 +20,8 @@ export function fileName(parts: readonly (string | number)[], extension: string)
   const stem = parts
     .join("-")
     .replace(/[^\p{L}\p{N}._-]+/gu, "-")
+    // Of a long name the end tells more: what of it, and at which step.
+    .slice(-MOST_CHARACTERS)
     .replace(/^[-.]+|[-.]+$/g, "");
-  return `${stem.slice(0, 120) || "torcheer"}.${extension}`;
+  return `${stem || "torcheer"}.${extension}`;
 }

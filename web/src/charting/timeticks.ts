@@ -1,6 +1,6 @@
 /** Ticks of time: seconds since the beginning, and the clock on the wall. */
-import type { Span } from "./options";
-import { formatTicks, linearTicks } from "./numberticks";
+import { linearTicks, type Span } from "./numberticks";
+import { formatTicks } from "./tickwords";
 
 export interface Tick {
   readonly value: number;

@@ -1,8 +1,8 @@
-/** Is an element on the screen, or near it? Only then it is worth drawing. */
+/** Is an element on the screen, or near it? Nothing is fetched or drawn for one that is not. */
 import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 
-const MARGIN = "300px 0px";
+const MARGIN = "400px 0px";
 
 type Tell = (isNear: boolean) => void;
 
@@ -11,7 +11,7 @@ interface Watch {
   readonly told: Map<Element, Tell>;
 }
 
-/** One observer for each part of the page that scrolls. */
+/** One observer for each part of the page that scrolls: a margin counts only for a root that is named. */
 const watches = new WeakMap<Element, Watch>();
 
 function watchOf(root: Element): Watch {
@@ -29,7 +29,7 @@ function watchOf(root: Element): Watch {
   return made;
 }
 
-export function useNear(box: RefObject<HTMLElement | null>): boolean {
+export function useNear(box: RefObject<Element | null>): boolean {
   const [isNear, setIsNear] = useState(false);
   useLayoutEffect(() => {
     const element = box.current;

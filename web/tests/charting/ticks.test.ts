@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { formatTicks, linearTicks, logTicks, niceSpan } from "../../src/training/numberticks";
+import { linearTicks, logTicks, niceSpan } from "../../src/charting/numberticks";
+import { formatTicks, shortNumber } from "../../src/charting/tickwords";
 import { ticksOfAxis } from "../../src/training/ticks";
-import { clockTicks, durationTicks, formatDuration } from "../../src/training/timeticks";
-import { randoms } from "./samples";
+import { clockTicks, durationTicks, formatDuration } from "../../src/charting/timeticks";
+import { randoms } from "../training/samples";
 
 describe("ticks of numbers", () => {
   it("are three to five, inside, evenly apart, for any range", () => {
@@ -31,6 +32,47 @@ describe("ticks of numbers", () => {
     expect(written(0, 100)).toEqual(["0", "25", "50", "75", "100"]);
     expect(written(-2e-5, 2e-5)).toEqual(["−2e−5", "−1e−5", "0", "1e−5", "2e−5"]);
     expect(written(0, 3_000_000)).toEqual(["0", "1M", "2M", "3M"]);
+  });
+
+  it("are no more than there is room for, and few where there is little", () => {
+    const random = randoms(7);
+    for (let at = 0; at < 300; at++) {
+      const size = 10 ** (20 * random() - 10);
+      const low = (random() - 0.5) * 10 * size;
+      for (const most of [2, 3, 4]) {
+        const ticks = linearTicks({ low, high: low + size }, most);
+        expect(ticks.length, `${low}, ${size}`).toBeLessThanOrEqual(most);
+        expect(ticks.length, `${low}, ${size}`).toBeGreaterThanOrEqual(Math.min(2, most - 1));
+      }
+    }
+  });
+
+  it("are the one value of an axis without extent, and none where there is no number", () => {
+    expect(linearTicks({ low: 3, high: 3 })).toEqual([3]);
+    expect(linearTicks({ low: NaN, high: 1 })).toEqual([]);
+    expect(linearTicks({ low: 0, high: Infinity })).toEqual([]);
+  });
+
+  it("have the same decimals on one axis, and a unit only where they are round", () => {
+    expect(formatTicks([0, 2.5, 5])).toEqual(["0", "2.5", "5.0"]);
+    expect(formatTicks([0.5, 1, 1.5])).toEqual(["0.5", "1.0", "1.5"]);
+    expect(formatTicks([11_584, 11_592, 11_600, 11_608])).toEqual(
+      ["11 584", "11 592", "11 600", "11 608"].map((text) => text.replace(" ", "\u202f")),
+    );
+    expect(formatTicks([12_079.37, 12_079.4])).toEqual(["12\u202f079.37", "12\u202f079.40"]);
+    expect(formatTicks([10_000, 12_500, 15_000])).toEqual(["10.0k", "12.5k", "15.0k"]);
+    expect(formatTicks([-10_500, 0, 10_500])).toEqual(["−10.5k", "0", "10.5k"]);
+    expect(formatTicks([2e-5, 2.5e-5])).toEqual(["2.0e−5", "2.5e−5"]);
+    expect(formatTicks([0, 2000, 4000])).toEqual(["0", "2000", "4000"]);
+    expect(formatTicks([2e15, 4e15])).toEqual(["2e15", "4e15"]);
+    expect(formatTicks([])).toEqual([]);
+    expect(formatTicks([0.001, 0.01, 0.1])).toEqual(["0.001", "0.01", "0.1"]);
+  });
+
+  it("are one short number by itself", () => {
+    expect([0, 0.25, 999, 16_000, 1_500_000, -2500, 1e-7].map(shortNumber)).toEqual(
+      ["0", "0.25", "999", "16k", "1.5M", "−2.5k", "1e−7"],
+    );
   });
 
   it("widen a range a little, to where ticks are", () => {

@@ -1,7 +1,11 @@
-/** Numbers that are easy to read on an axis, three to five of them, and how they are written. */
-import type { Span } from "./options";
+/** Numbers that are easy to read on an axis, three to five of them. */
 
-const MINUS = "\u2212";
+/** A part of an axis, in its own unit. */
+export interface Span {
+  readonly low: number;
+  readonly high: number;
+}
+
 const LEAST = 3;
 const MOST = 5;
 /** Steps of a decade, and how much less welcome each is than the plain ones. */
@@ -13,12 +17,6 @@ const STEPS: readonly (readonly [number, number])[] = [
   [4, 0.04],
   [5, 0],
   [8, 0.06],
-];
-const UNITS: readonly (readonly [number, string])[] = [
-  [1e12, "T"],
-  [1e9, "G"],
-  [1e6, "M"],
-  [1e4, "k"],
 ];
 const ROUNDING = 1e-9;
 /** More room than this share, only to end at ticks, is too much. */
@@ -66,18 +64,24 @@ export function niceSpan({ low, high }: Span): Span {
   return { low: low >= 0 ? Math.max(0, low - room) : low - room, high: high <= 0 ? Math.min(0, high + room) : high + room };
 }
 
-export function linearTicks({ low, high }: Span): number[] {
+/** No more than so many; an axis without extent has its one value. */
+export function linearTicks({ low, high }: Span, most = MOST): number[] {
+  if (low === high && Number.isFinite(low)) return [low];
   if (!(high > low) || !Number.isFinite(high - low)) return [];
+  const least = Math.min(LEAST, most - 1);
   let best: { values: number[]; cost: number } | null = null;
   for (const [step, penalty] of stepsFor(high - low)) {
     const values = multiples(low, high, step);
-    if (values.length < LEAST || values.length > MOST) continue;
+    if (values.length < least || values.length > most) continue;
     // More ticks are better than few, and best where they stand at the ends.
-    const atEnds = [values[0]! - low, high - values.at(-1)!].filter((gap) => gap < ROUNDING * (high - low)).length;
-    const cost = penalty + 0.05 * (MOST - values.length) - 0.1 * atEnds;
+    const cost = penalty + 0.05 * (most - values.length) - 0.1 * numAtEnds(values, low, high);
     if (best === null || cost < best.cost) best = { values, cost };
   }
   return best?.values ?? [low, high];
+}
+
+function numAtEnds(values: readonly number[], low: number, high: number): number {
+  return [values[0]! - low, high - values.at(-1)!].filter((gap) => gap < ROUNDING * (high - low)).length;
 }
 
 /** Powers of ten, or steps between them where there are too few. */
@@ -103,32 +107,4 @@ function powers(first: number, last: number, every: number): number[] {
   const values: number[] = [];
   for (let power = first; power <= last; power += every) values.push(Number(`1e${power}`));
   return values;
-}
-
-/** Numbers of one axis: `0`, `16k`, `0.04`, `2e−5`. As many decimals as it takes to tell them apart. */
-export function formatTicks(values: readonly number[]): string[] {
-  const sizes = values.filter((value) => value !== 0).map(Math.abs);
-  const [most, least] = [Math.max(0, ...sizes), Math.min(...sizes)];
-  // On a logarithmic axis each number may need a unit of its own.
-  const isWide = sizes.length > 0 && most / least > 2000;
-  return values.map((value) => {
-    if (value === 0) return "0";
-    return formatTick(value, isWide ? Math.abs(value) : most);
-  });
-}
-
-function formatTick(value: number, size: number): string {
-  const [scale, unit] = UNITS.find(([from]) => size >= from && size < 1e15) ?? [1, ""];
-  const divisor = unit === "k" ? 1000 : scale;
-  if (unit === "" && (size >= 1e15 || size < 1e-3)) return formatPower(value);
-  return `${trimmed(value / divisor)}${unit}`;
-}
-
-function formatPower(value: number): string {
-  const [digits = "", power = ""] = value.toExponential(6).split("e");
-  return `${trimmed(Number(digits))}e${String(Number(power))}`.replaceAll("-", MINUS);
-}
-
-function trimmed(value: number): string {
-  return String(Number(value.toPrecision(10))).replace("-", MINUS);
 }

@@ -17,9 +17,13 @@ from tests.browser.chromium import MISSING, find_chromium
 # The tests run in several processes, so one thread each is the fastest; it is also the most repeatable.
 torch.set_num_threads(1)
 
-# No test may fail because the machine is busy.
-settings.register_profile("torcheer", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("torcheer")
+# No test may fail because the machine is busy, and each run tries the same examples: what passed here passes
+# elsewhere. HYPOTHESIS_PROFILE=explore looks for others.
+for name, derandomize in (("steady", True), ("explore", False)):
+    settings.register_profile(
+        name, deadline=None, derandomize=derandomize, suppress_health_check=[HealthCheck.too_slow]
+    )
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 @pytest.fixture(autouse=True)

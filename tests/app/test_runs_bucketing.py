@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import torcheer as tl
 from torcheer.app.runs.arrays import ArrayStore, SeriesArrays
 from torcheer.app.runs.bucketing import Columns, is_rising, order_along, show
 from torcheer.run.parts import Points
+from torcheer.run.reading.reader import RunReader
 
 VALUES = st.floats(width=64) | st.sampled_from([np.nan, np.inf, -np.inf, 0.0, 1.7e308, -1.7e308, 5e-324])
 PLACES = st.floats(-1e6, 1e6) | st.integers(-5, 5).map(float)
@@ -70,7 +74,7 @@ def check_buckets(buckets: tuple[np.ndarray, ...], points: Columns) -> None:
         assert highest == good.max()
         assert lowest <= mean <= highest
         expected = (good / len(good)).sum()
-        assert mean == pytest.approx(expected, rel=1e-9, abs=1e-9 * np.abs(good).max())
+        assert mean == pytest.approx(expected, rel=1e-9, abs=max(1e-300, 1e-9 * np.abs(good).max()))
 
 
 def test_buckets_are_equally_wide_and_empty_ones_are_left_out() -> None:
@@ -153,3 +157,19 @@ def test_arrays_that_were_used_longest_ago_are_let_go() -> None:
     assert [store.has(run, name) for name in ("b", "c", "d")] == [False, False, True]
     store.drop(run)
     assert not store.has(run, "d")
+
+
+def test_what_a_resumed_training_logs_anew_takes_the_place_of_what_it_logged_before(tmp_path: Path) -> None:
+    for first, height in ((0, 1.0), (50, 3.0), (40, 5.0)):
+        with tl.Run(tmp_path) as run:
+            for step in range(first, 100):
+                run.log(step, loss=height)
+    arrays = SeriesArrays()
+    arrays.read_on(RunReader(tmp_path), "loss")
+
+    by_step = arrays.show("step", (None, None), 1000)
+    by_time = arrays.show("time", (None, None), 1000)
+
+    assert by_step.columns[0].tolist() == list(range(100))
+    assert by_step.columns[2].tolist() == [1.0] * 40 + [5.0] * 60
+    assert by_time.columns[2].tolist() == [1.0] * 100 + [3.0] * 50 + [5.0] * 60

@@ -284,9 +284,10 @@ def test_the_table_of_values_keeps_its_charts_wherever_one_scrolls(training: Tra
     training.plot("train/loss", "2 lines")
     heads = training.cells().get_by_role("columnheader")
     expect(heads).to_have_text(["run", "train/loss", "val/loss", "train/acc"])
-    before = training.cells().inner_text()
     # What was logged last, finite or not.
     expect(training.cells().locator(".bad")).to_have_text("NaN")
+    expect(training.cells()).to_contain_text(f"{loss(59) + 1:.2f}")
+    before = training.cells().inner_text()
     training.plot("many/points")
     training.plot(HOSTILE)
     assert training.cells().inner_text() == before

@@ -31,10 +31,19 @@ export function startSession(source: Source): void {
       return;
     }
     if (store.passId.peek() !== null) return;
-    const first = passes[0];
+    const first = firstOf(passes);
     if (first !== undefined) void openPass(first);
     else if (isUp) store.opening.value = { state: "empty" };
   });
+}
+
+/** The last pass of the first chosen run that has one; of any run where none is chosen, or none has one. */
+export function firstOf(passes: readonly PassListing[]): PassListing | undefined {
+  for (const runId of param("runs").split(",")) {
+    const its = passes.filter((pass) => runId !== "" && pass.run_id === runId);
+    if (its.length > 0) return its.reduce((one, other) => ((other.step ?? -1) > (one.step ?? -1) ? other : one));
+  }
+  return passes[0];
 }
 
 /** Also where it is not on the list: a server that reads many runs may not have come to it yet. */

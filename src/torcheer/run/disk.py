@@ -43,6 +43,9 @@ class Disk:
         """With nothing open: at the beginning, and in a forked child."""
         self._pause = Pause()  # nothing can be written
         self._room_pause = Pause()  # some record has no room; numbers may have
+        # After a record that has no room, only smaller ones are tried; but a series keeps its order.
+        self._most_bytes = math.inf
+        self._waiting: set[tuple[str, str]] = set()
         self._part: PartFile | None = None
         self._lock: PartLock | None = None
         self._has_complained = False  # of something that may pass
@@ -197,24 +200,24 @@ class Disk:
             if not self.write(numbers):
                 return False
             batch.remove(numbers)
-        if self._room_pause.seconds_left:
-            return False
-        # After one that has no room only smaller ones are tried; but a series keeps its order.
-        most_bytes, waiting = math.inf, set[tuple[str, str]]()
+        is_time = not self._room_pause.seconds_left
+        if is_time:
+            self._most_bytes, self._waiting = math.inf, set()
         for record in list(batch.records):
             series, piece = record.series, Batch(records=[record])
-            if series not in waiting and record.num_bytes < most_bytes and self._write_small(piece):
+            may_fit = series not in self._waiting and record.num_bytes < self._most_bytes
+            if may_fit and self._write_small(piece):
                 batch.remove(piece)
             elif self._pause.is_on:
                 return False
-            elif series not in waiting:
-                waiting.add(series)
-                most_bytes = min(most_bytes, record.num_bytes)
-        if batch.records:
+            elif series not in self._waiting:
+                self._waiting.add(series)
+                self._most_bytes = min(self._most_bytes, record.num_bytes)
+        if not batch.records:
+            self._recover(self._room_pause)
+        elif is_time:
             self._room_pause.begin()
-            return False
-        self._recover(self._room_pause)
-        return True
+        return not batch.records
 
     def _write_small(self, piece: Batch) -> bool:
         try:

@@ -53,6 +53,10 @@ class Encoder:
         # In the order in which things move, so that none is missed on its way.
         return not self._waiting and not self._is_working and not self._ready
 
+    @property
+    def is_encoding(self) -> bool:
+        return bool(self._waiting) or self._is_working
+
     def add(self, item: Observation | Mark) -> None:
         if isinstance(item, Mark) and not self._waiting and not self._is_working:
             self._ready.append(item)
@@ -67,9 +71,12 @@ class Encoder:
         self._is_urgent = True
         self._is_wanted.set()
 
+    def can_fill(self, batch: Batch) -> bool:
+        return bool(self._ready) and batch.num_bytes < _BATCH_BYTES
+
     def fill(self, batch: Batch) -> None:
         """As many records as go into one batch."""
-        while self._ready and batch.num_bytes < _BATCH_BYTES:
+        while self.can_fill(batch):
             item = self._ready.popleft()
             if isinstance(item, Mark):
                 batch.marks.append(item)

@@ -68,7 +68,7 @@ class PartStatus:
     reason: str  # what it died of
     died_of_an_error: bool  # and not of a kill
     started: float  # seconds since 1970; 0 where nothing was written yet
-    resumed: float  # when the last session began
+    sessions: tuple[float, ...]  # when each began
     updated: float  # when something was last written
     host: str
     pid: int

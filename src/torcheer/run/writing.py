@@ -144,10 +144,16 @@ class Writer:
                     f"the run {self._disk.folder}: {type(error).__name__}: {error}", cause="unexpected"
                 )
                 self._lose()
-            if self._is_over or (is_last and (self._encoder.is_idle or self._batch is not None)):
+            if self._is_over or (is_last and self._is_done()):
                 break
         with self.busy:
             self._finish()
+
+    def _is_done(self) -> bool:
+        """Whether all is written that can be."""
+        if self._batch is None:
+            return self._encoder.is_idle
+        return self.queue.is_stuck or not self._encoder.is_encoding
 
     def _drain(self) -> None:
         is_forced, self.queue.is_forced = self.queue.is_forced, False
@@ -173,11 +179,7 @@ class Writer:
             if not self._disk.write(self._batch):
                 self.queue.is_short_of_room = not self._batch.columns
                 self.queue.is_stuck = not self.queue.is_short_of_room
-                if self.queue.is_short_of_room and self.queue.items:
-                    return True  # numbers have room
-                self._failed_attempt = self._num_attempts
-                self.queue.tell_news()
-                return False
+                return self._go_on(self._batch)
             self.queue.note_pace(self._batch.num_taken, self._batch.num_bytes, time.monotonic() - started)
         elif not self._batch.marks and not self._batch.num_taken:
             self._batch = None
@@ -186,6 +188,20 @@ class Writer:
         self.queue.is_stuck = self.queue.is_short_of_room = False
         self._settle(is_done=not self._disk.is_gone)
         return True
+
+    def _go_on(self, batch: Batch) -> bool:
+        """After a failure: whether there is something else that may have room."""
+        if self.queue.is_short_of_room:
+            if self.queue.items:
+                return True
+            # In the order in which things move. What is being encoded is waited for until it was tried.
+            if self._encoder.is_encoding:
+                return False
+            if self._encoder.can_fill(batch):
+                return True
+        self._failed_attempt = self._num_attempts
+        self.queue.tell_news()
+        return False
 
     def _take_into(self, batch: Batch) -> None:
         """The numbers that were logged, and what else is encoded by now."""

@@ -65,19 +65,23 @@ export function niceSpan({ low, high }: Span): Span {
 }
 
 /** No more than so many; an axis without extent has its one value. */
-export function linearTicks({ low, high }: Span, most = MOST): number[] {
+export function linearTicks(span: Span, most = MOST): number[] {
+  const { low, high } = span;
   if (low === high && Number.isFinite(low)) return [low];
   if (!(high > low) || !Number.isFinite(high - low)) return [];
-  const least = Math.min(LEAST, most - 1);
+  return bestTicks(span, most) ?? [low, high];
+}
+
+function bestTicks({ low, high }: Span, most: number): number[] | null {
   let best: { values: number[]; cost: number } | null = null;
   for (const [step, penalty] of stepsFor(high - low)) {
     const values = multiples(low, high, step);
-    if (values.length < least || values.length > most) continue;
+    if (values.length < Math.min(LEAST, most - 1) || values.length > most) continue;
     // More ticks are better than few, and best where they stand at the ends.
     const cost = penalty + 0.05 * (most - values.length) - 0.1 * numAtEnds(values, low, high);
     if (best === null || cost < best.cost) best = { values, cost };
   }
-  return best?.values ?? [low, high];
+  return best?.values ?? null;
 }
 
 function numAtEnds(values: readonly number[], low: number, high: number): number {

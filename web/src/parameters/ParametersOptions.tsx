@@ -1,5 +1,5 @@
 /** Which runs and which columns are looked at. */
-import { Segments } from "../sections/Segments";
+import { Segments } from "../shell/Segments";
 import type { Column } from "./columns";
 import { byItself, columns } from "./sheet";
 import { hidesSame, isChosenOnly, isColumnShown, setChosenOnly, setColumnShown, setHidesSame } from "./state";

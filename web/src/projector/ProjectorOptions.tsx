@@ -2,6 +2,7 @@
 import { formatCount, formatShare } from "../format";
 import { param, setParams } from "../route";
 import { isReduced } from "./reducing";
+import { Segments } from "../shell/Segments";
 import * as store from "./store";
 
 export function ProjectorOptions() {
@@ -70,23 +71,11 @@ function Facts() {
 }
 
 function MethodSwitch() {
-  return (
-    <div class="seg wide" role="radiogroup" aria-label="Method">
-      {store.METHODS.map(([name, title]) => (
-        <button
-          key={name}
-          role="radio"
-          aria-checked={store.method.value === name}
-          onClick={() => {
-            store.reducing.value = store.reducing.peek().state === "failed" ? { state: "idle" } : store.reducing.peek();
-            setParams({ method: name === "pca" ? null : name, near: null });
-          }}
-        >
-          {title}
-        </button>
-      ))}
-    </div>
-  );
+  const choose = (method: store.Method): void => {
+    if (store.reducing.peek().state === "failed") store.reducing.value = { state: "idle" };
+    setParams({ method: method === "pca" ? null : method, near: null });
+  };
+  return <Segments label="Method" words={store.METHODS} chosen={store.method.value} choose={choose} isWide />;
 }
 
 const AXIS_NAMES = ["X", "Y", "Z"];
@@ -171,22 +160,22 @@ function Neighbourhood() {
   );
 }
 
+const METRICS = [
+  ["euclidean", "Euclid"],
+  ["cosine", "Cosine"],
+] as const;
+
 export function MetricField() {
   return (
     <div class="projector-field">
       <span>Distance</span>
-      <div class="seg wide" role="radiogroup" aria-label="Distance">
-        {(["euclidean", "cosine"] as const).map((metric) => (
-          <button
-            key={metric}
-            role="radio"
-            aria-checked={store.metric.value === metric}
-            onClick={() => setParams({ metric: metric === "cosine" ? metric : null })}
-          >
-            {metric === "cosine" ? "Cosine" : "Euclid"}
-          </button>
-        ))}
-      </div>
+      <Segments
+        label="Distance"
+        words={METRICS}
+        chosen={store.metric.value}
+        choose={(metric) => setParams({ metric: metric === "cosine" ? metric : null })}
+        isWide
+      />
     </div>
   );
 }
@@ -214,29 +203,23 @@ function LabelSelect() {
   );
 }
 
+const SPRITE_MODES = [
+  ["auto", "Auto", "When there is room for them"],
+  ["on", "On"],
+  ["off", "Off"],
+] as const;
+
 function SpriteSwitch() {
   return (
     <div class="projector-field">
       <span>Pictures</span>
-      <div class="seg wide" role="radiogroup" aria-label="Pictures">
-        {(
-          [
-            ["auto", "Auto"],
-            ["on", "On"],
-            ["off", "Off"],
-          ] as const
-        ).map(([mode, title]) => (
-          <button
-            key={mode}
-            role="radio"
-            aria-checked={store.spriteMode.value === mode}
-            title={mode === "auto" ? "When there is room for them" : undefined}
-            onClick={() => (store.spriteMode.value = mode)}
-          >
-            {title}
-          </button>
-        ))}
-      </div>
+      <Segments
+        label="Pictures"
+        words={SPRITE_MODES}
+        chosen={store.spriteMode.value}
+        choose={(mode) => (store.spriteMode.value = mode)}
+        isWide
+      />
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { Icon } from "../shell/Icon";
 import type { Cloud } from "./cloud";
 import type { Shape } from "./pointing";
 import { fit, zoomBy } from "./stagekeys";
+import { Segments } from "../shell/Segments";
 import * as store from "./store";
 
 interface Props {
@@ -66,21 +67,19 @@ export function StageBar({ cloud, shape, onShape, isTurning, onTurning }: Props)
   );
 }
 
+const DIMS = [
+  ["2", "2D", "2 dimensions (2)"],
+  ["3", "3D", "3 dimensions (3)"],
+] as const;
+
 export function DimsSwitch() {
   return (
-    <div class="seg" role="radiogroup" aria-label="Dimensions">
-      {([2, 3] as const).map((dims) => (
-        <button
-          key={dims}
-          role="radio"
-          aria-checked={store.dims.value === dims}
-          title={`${dims} dimensions (${dims})`}
-          onClick={() => setParams({ dims: dims === 3 ? null : "2" })}
-        >
-          {dims}D
-        </button>
-      ))}
-    </div>
+    <Segments
+      label="Dimensions"
+      words={DIMS}
+      chosen={store.dims.value === 2 ? "2" : "3"}
+      choose={(dims) => setParams({ dims: dims === "3" ? null : dims })}
+    />
   );
 }
 

@@ -10,19 +10,22 @@ interface Props {
   /** What is wrong with the text, for the reader. */
   problem: string;
   onChange: (text: string) => void;
+  /** Go on to what was found. */
+  onLeave: () => void;
 }
 
-export function FilterField({ label, placeholder, value, problem, onChange }: Props) {
+export function FilterField({ label, placeholder, value, problem, onChange, onLeave }: Props) {
   const field = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => {
     placeSearch(field.current);
     return () => placeSearch(null);
   }, []);
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape") return;
+    if (!["ArrowDown", "Enter", "Escape"].includes(event.key)) return;
     event.preventDefault();
     event.stopPropagation();
-    if (value === "") field.current?.blur();
+    if (event.key !== "Escape") onLeave();
+    else if (value === "") field.current?.blur();
     else onChange("");
   };
   return (

@@ -1,7 +1,7 @@
 /** The view of chosen runs, or what stands there while there are none. */
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import { route } from "../route";
+import { param, route } from "../route";
 import { Blank } from "../shell/Blank";
 import { Snippet } from "./Snippet";
 import * as runs from "./store";
@@ -23,8 +23,10 @@ function standIn(isForAll: boolean): ComponentChildren {
   // What was known stays: a folder that cannot be read any more has charts to show.
   if (runs.runs.value.length > 0) {
     if (isForAll || runs.chosen.value.length > 0) return null;
+    const isGone = param("runs") !== "";
     return (
-      <Blank icon="tree" title="No run is chosen">
+      <Blank icon="tree" title={isGone ? "The run of this address is not in the folder" : "No run is chosen"}>
+        {isGone && <span>It was removed or renamed, or the address is of another folder.</span>}
         <span>Choose one in the list of runs to see it here.</span>
         <button class="btn" onClick={() => runs.chooseAll(runs.runs.value.map((run) => run.id))}>
           Show all

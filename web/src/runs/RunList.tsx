@@ -37,6 +37,7 @@ export function RunList() {
           value={param("rf")}
           problem={filter.problem}
           onChange={(text) => setParams({ rf: text === "" ? null : text })}
+          onLeave={() => box.current?.querySelector("input")?.focus()}
         />
       </div>
       <div class="run-rows" ref={box}>

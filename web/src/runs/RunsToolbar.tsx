@@ -1,7 +1,9 @@
 /** Over the table of runs: the filter, the states, the columns. */
+import type { ComponentChildren } from "preact";
 import { formatCount } from "../format";
 import type { RunState } from "../wire";
 import { ColumnChooser } from "./ColumnChooser";
+import { Segments } from "../shell/Segments";
 import { FilterField } from "./FilterField";
 import {
   filter,
@@ -29,14 +31,15 @@ export function RunsToolbar() {
           value={filterText.value}
           problem={filter.value.problem}
           onChange={setFilter}
+          onLeave={() => document.querySelector<HTMLElement>(".runs-table tr[aria-rowindex='2']")?.focus()}
         />
       </div>
-      <div class="seg" role="radiogroup" aria-label="State">
-        <StateButton state={null} title="All" count={numFiltered.value} />
-        {states.map(([state, title]) => (
-          <StateButton key={state} state={state} title={title} count={counts.get(state) ?? 0} />
-        ))}
-      </div>
+      <Segments
+        label="State"
+        words={[["all", counted("All", numFiltered.value)], ...states.map(([state, title]) => [state, counted(title, counts.get(state) ?? 0)] as const)]}
+        chosen={stateShown.value ?? "all"}
+        choose={(state) => showState(state === "all" ? null : state)}
+      />
       <span class="grow" />
       <ColumnChooser />
     </div>
@@ -47,10 +50,10 @@ function hasUnknown(): boolean {
   return stateShown.value === "unknown" || runs.runs.value.some((run) => run.state === "unknown");
 }
 
-function StateButton({ state, title, count }: { state: RunState | null; title: string; count: number }) {
+function counted(title: string, count: number): ComponentChildren {
   return (
-    <button role="radio" aria-checked={stateShown.value === state} onClick={() => showState(state)}>
+    <>
       {title} <span class="count">{formatCount(count)}</span>
-    </button>
+    </>
   );
 }

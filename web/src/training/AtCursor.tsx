@@ -28,7 +28,7 @@ export function AtCursor() {
   const isSmoothed = columns.some(({ readings }) => [...readings.values()].some(({ smoothed }) => smoothed !== null));
   return (
     <section class="section" aria-label="Values at the cursor">
-      <div class="row nowrap">
+      <div class="row at-cursor-head">
         <h3>{place === null ? "Last values" : "At cursor"}</h3>
         <span class="grow" />
         {place !== null && <b class="fs-2">{describePlace(place, options.value.axis)}</b>}

@@ -1,6 +1,6 @@
 /** How all charts are drawn: smoothing, axes, cursor, outliers, and which of them. */
 import { useState } from "preact/hooks";
-import { Segments } from "../sections/Segments";
+import { Segments } from "../shell/Segments";
 import { FEW_POINTS } from "./model";
 import { filter, groups, shownGroups } from "./state";
 import { clampSmoothing, options, setOptions, setSoon, settleOptions, type Axis } from "./options";

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from typing import Final, Literal
 
 import numpy
+from numpy.typing import NDArray
 
 from torcheer.app.runmessages import Axis
 from torcheer.app.runs.bucketing import (
@@ -36,6 +37,7 @@ class SeriesArrays:
         self._columns = NOTHING  # with room for more
         self._orders = {"steps": _Order(), "times": _Order()}
         self._cursor: Cursor | None = None
+        self._resumptions: tuple[float, ...] = ()
         self.count = 0
         self.generation = 0  # rises when what was there became void
 
@@ -48,6 +50,7 @@ class SeriesArrays:
         """Take what was written since."""
         tail = reader.tail(name, self._cursor)
         self._cursor = tail.cursor
+        self._resumptions = reader.resumptions()
         if tail.is_fresh and self.count:
             self.generation += 1
             self.count = 0
@@ -82,6 +85,8 @@ class SeriesArrays:
         points = self.points()
         order = self._orders[key].of(getattr(points, key))
         if order is not None:
+            if key == "steps" and self._resumptions:
+                order = order[_holding(points, self._resumptions)[order]]
             points = points.taken(order)
         return show(points, getattr(points, key), window[0], window[1], num_buckets)
 
@@ -90,6 +95,20 @@ class SeriesArrays:
         points = self.points()
         places = points.steps if axis == "step" else points.times
         return float(numpy.max(places, where=numpy.isfinite(places), initial=-numpy.inf))
+
+
+def _holding(points: Columns, resumptions: tuple[float, ...]) -> NDArray[numpy.bool_]:
+    """Which points still hold by their step.
+
+    A training that goes back to a checkpoint logs some steps anew; those of the session before are then left
+    out. Along time all of them are shown.
+    """
+    holds = numpy.ones(len(points.times), dtype=numpy.bool_)
+    for moment in resumptions:
+        first = int(numpy.argmax(points.times >= moment))
+        if points.times[first] >= moment:
+            holds[:first] &= points.steps[:first] < points.steps[first]
+    return holds
 
 
 class _Order:

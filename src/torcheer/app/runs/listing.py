@@ -145,9 +145,7 @@ def _losses_note(status: RunStatus) -> str:
     notes = []
     if status.num_dropped:
         values = "1 value was" if status.num_dropped == 1 else f"{status.num_dropped:,} values were"
-        notes.append(
-            f"{values} dropped: what could not be kept was told when it happened."
-        )
+        notes.append(f"{values} dropped: what could not be kept was told when it happened.")
     if status.num_thinned:
         records = (
             "1 old record was" if status.num_thinned == 1 else f"{status.num_thinned:,} old records were"

@@ -206,7 +206,7 @@ class EventsPart:
             reason="",
             died_of_an_error=False,
             started=started,
-            resumed=started,
+            sessions=(started,),
             updated=max(times),
             host=host,
             pid=pid,

@@ -70,14 +70,15 @@ def is_superseded(name: str, statuses: Mapping[str, PartStatus]) -> bool:
     """Whether a part that died no longer counts.
 
     So it is when the same rank, or a lower one, was opened after it and finished: the training was resumed,
-    by fewer processes perhaps. And so it is beside a part that finished (`rank-0.1` beside `rank-0`): a helper.
+    by fewer processes perhaps. And so it is beside a part that finished, as `rank-0.1` beside `rank-0`: a
+    helper.
     """
     status = statuses[name]
     if status.state != "died":
         return False
     finished = {other: one for other, one in statuses.items() if one.state == "finished"}
     return _first_of_rank(name) in finished or any(
-        _rank(other) <= _rank(name) and one.resumed >= status.updated for other, one in finished.items()
+        _rank(other) <= _rank(name) and one.sessions[-1] >= status.updated for other, one in finished.items()
     )
 
 

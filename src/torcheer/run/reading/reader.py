@@ -129,6 +129,11 @@ class RunReader:
             note="; ".join([*self._notes(statuses), *_helpers_that_died(by_name)]),
         )
 
+    def resumptions(self) -> tuple[float, ...]:
+        """When the run was opened again; of a run of several parts, which overlap anyway, nothing is said."""
+        statuses = [part.status() for part in self._parts.values()]
+        return statuses[0].sessions[1:] if len(statuses) == 1 else ()
+
     def series(self) -> Mapping[SeriesKey, SeriesEntry]:
         """All series that hold something. Until the next refresh, this is the same object."""
         if self._series is None:

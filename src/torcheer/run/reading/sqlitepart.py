@@ -65,7 +65,7 @@ class SqlitePart:
             reason=reason,
             died_of_an_error=state == "died" and last is not None and last.ended is not None,
             started=sessions[0].started if sessions else 0.0,
-            resumed=sessions[-1].started if sessions else 0.0,
+            sessions=tuple(session.started for session in sessions),
             updated=self._updated(),
             host=last.host if last is not None else "",
             pid=last.pid if last is not None else 0,

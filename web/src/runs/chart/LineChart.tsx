@@ -33,7 +33,8 @@ export function LineChart({ lines, summary, height, mark = null, isCut = false, 
   const yTicks = linearTicks(up, height < 100 ? 3 : 4);
   const yNames = formatTicks(yTicks);
   const left = 8 + DIGIT * Math.max(1, ...yNames.map((name) => name.length));
-  const xTicks = linearTicks(across, Math.max(2, Math.min(5, Math.floor((width - left) / 72))));
+  // There is nothing between two steps.
+  const xTicks = linearTicks(across, Math.max(2, Math.min(5, Math.floor((width - left) / 72)))).filter(Number.isInteger);
   const toX = scaleTo(across, left, width - RIGHT);
   const toY = scaleTo(up, height - BOTTOM, TOP);
   const point = (at: number | null): void => {

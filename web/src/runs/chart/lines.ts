@@ -59,8 +59,10 @@ export function yLimits(lines: readonly Line[], isCut: boolean): Limits | null {
 
 /** Never empty, and down to zero where that is not far. */
 function roomy({ low, high }: Limits): Limits {
+  // Nought all along is the lower end: it may be a share or a count.
+  if (low === 0 && high === 0) return { low: 0, high: 1 };
   if (low === high) {
-    const around = low === 0 ? 1 : Math.abs(low) * 0.1;
+    const around = Math.abs(low) * 0.1;
     return { low: low - around, high: high + around };
   }
   if (low > 0 && low < 0.5 * high) return { low: 0, high };

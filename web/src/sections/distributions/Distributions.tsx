@@ -3,7 +3,7 @@ import { chosen } from "../../runs/store";
 import type { RunListing } from "../../wire";
 import { Group } from "../Group";
 import { countScale, distributionRun, tensorsToo } from "../options";
-import { Segments } from "../Segments";
+import { Segments } from "../../shell/Segments";
 import { holdersOf, shownNames, type Holder } from "../series";
 import { Distribution } from "./Distribution";
 

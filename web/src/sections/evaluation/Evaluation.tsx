@@ -1,7 +1,7 @@
 /** How good the chosen runs are: PR and ROC curves, confusion matrices. */
 import { Group } from "../Group";
 import { cellNumbers } from "../options";
-import { Segments } from "../Segments";
+import { Segments } from "../../shell/Segments";
 import { shownNames } from "../series";
 import { Confusion } from "./Confusion";
 import { PrCurves } from "./PrCurves";

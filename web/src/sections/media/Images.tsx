@@ -1,7 +1,7 @@
 /** The pictures of the chosen runs. */
 import { Group } from "../Group";
 import { pixels } from "../options";
-import { Segments } from "../Segments";
+import { Segments } from "../../shell/Segments";
 import { shownNames } from "../series";
 import { ImageSeries } from "./ImageSeries";
 

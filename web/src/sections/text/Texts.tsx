@@ -1,7 +1,7 @@
 /** The texts of the chosen runs. */
 import { Group } from "../Group";
 import { textForm, textLayout } from "../options";
-import { Segments } from "../Segments";
+import { Segments } from "../../shell/Segments";
 import { shownNames } from "../series";
 import { TextSeries } from "./TextSeries";
 

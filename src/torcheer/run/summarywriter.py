@@ -23,6 +23,7 @@ from torcheer.run.observing.singlenumber import single_number
 from torcheer.run.observing.steps import step_of, time_of
 from torcheer.run.run import Run
 from torcheer.run.seam import pass_of
+from torcheer.run.summaries import FileWriter
 
 GRAPH = "graph"  # the name under which add_graph keeps a pass
 
@@ -58,6 +59,11 @@ class SummaryWriter(Adding):
         self._opening = threading.RLock()  # the handler of a signal may log, too
         self._run: Run | None = None
         self._open_run()
+        self.file_writer = FileWriter(log_dir, self._open_run)
+        self.all_writers = {log_dir: self.file_writer}
+
+    def _get_file_writer(self) -> FileWriter:
+        return self.file_writer
 
     def _open_run(self) -> Run:
         """The run; opened again after `close`."""

@@ -23,7 +23,7 @@ interface Props {
 
 export function TensorPanel({ document, subject }: Props) {
   const first = useTensor(subject, subject.isThere ? null : undefined);
-  if (!subject.isThere) return <NotThere title="Not saved" reason={whyNotSaved(document, subject)} />;
+  if (!subject.isThere) return <NotThere title="Not saved" reason={whyNotSaved(document, subject, isOfRun())} />;
   if (first === null) return <TensorSkeleton />;
   if ("missing" in first) return <NotThere title="No values to show" reason={first.missing} />;
   return <TensorParts subject={subject} first={first} />;
@@ -134,4 +134,10 @@ function NoValues({ view }: { view: TensorView }) {
       reason="Its byte budget was used up; the figures below are of the whole tensor."
     />
   );
+}
+
+/** Is the pass that is shown one that a run was given? */
+function isOfRun(): boolean {
+  const passes = store.source.value?.passes.value ?? [];
+  return passes.some((pass) => pass.id === store.passId.value && pass.run_id !== "");
 }

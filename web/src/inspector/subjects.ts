@@ -85,9 +85,12 @@ function gradientsOf(document: PassDocument, index: number): Subject[] {
 export function whyNotSaved(
   document: PassDocument,
   { kind, index }: Pick<Subject, "kind" | "index">,
+  isOfRun: boolean,
 ): string {
   if (document.is_shape_only)
     return "Shapes only: the pass ran on meta or fake tensors, which have no values.";
+  if (isOfRun)
+    return "A run keeps the figures of each op, not its values: run.log_tensor keeps one, history.save the whole pass.";
   if (kind === "param")
     return "A saved pass has the shapes of parameters, not their values: history.to_html keeps both.";
   if (kind !== "output")

@@ -32,6 +32,7 @@ function Projector() {
   const list = store.records.value;
   return (
     <div class="projector">
+      <h1 class="sr">Projector</h1>
       <div class="projector-stage">{store.isTable.value ? <PointsTable /> : <Stage />}</div>
       <PointsPanel />
       {list.length > 1 && (

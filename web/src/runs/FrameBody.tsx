@@ -23,7 +23,7 @@ function standIn(isForAll: boolean): ComponentChildren {
   // What was known stays: a folder that cannot be read any more has charts to show.
   if (runs.runs.value.length > 0) {
     if (isForAll || runs.chosen.value.length > 0) return null;
-    const isGone = param("runs") !== "";
+    const isGone = !["", runs.NONE].includes(param("runs"));
     return (
       <Blank icon="tree" title={isGone ? "The run of this address is not in the folder" : "No run is chosen"}>
         {isGone && <span>It was removed or renamed, or the address is of another folder.</span>}

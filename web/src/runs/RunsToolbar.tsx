@@ -1,7 +1,6 @@
 /** Over the table of runs: the filter, the states, the columns. */
 import type { ComponentChildren } from "preact";
 import { formatCount } from "../format";
-import type { RunState } from "../wire";
 import { ColumnChooser } from "./ColumnChooser";
 import { Segments } from "../shell/Segments";
 import { FilterField } from "./FilterField";

@@ -10,7 +10,7 @@ const FIRST_CHOICE = 6;
 /** More lines than anybody can tell apart; and the server answers for no more at a time. */
 export const MAX_CHOSEN = 256;
 /** In the place of ids in the address: none, which is not the same as nobody having chosen. */
-const NONE = "-";
+export const NONE = "-";
 
 export type Listing =
   /** For the server to say what there is. */

@@ -31,11 +31,12 @@ test("inputs are the outputs of parents, told apart by their argument", () => {
 });
 
 test("what was not saved is told with the way to save it", () => {
-  expect(whyNotSaved(smallDocument(), { kind: "output", index: 2 })).toContain(
+  expect(whyNotSaved(smallDocument(), { kind: "output", index: 2 }, false)).toContain(
     '"add_1_2" among layers_to_save',
   );
-  expect(whyNotSaved(smallDocument(), { kind: "grad", index: 2 })).toContain("save_gradients");
-  expect(whyNotSaved(documentWith({ is_shape_only: true }), { kind: "output", index: 0 })).toContain(
+  expect(whyNotSaved(smallDocument(), { kind: "output", index: 2 }, true)).toContain("run.log_tensor");
+  expect(whyNotSaved(smallDocument(), { kind: "grad", index: 2 }, false)).toContain("save_gradients");
+  expect(whyNotSaved(documentWith({ is_shape_only: true }), { kind: "output", index: 0 }, false)).toContain(
     "Shapes only",
   );
 });

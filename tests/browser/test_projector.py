@@ -334,3 +334,36 @@ def test_tsne_is_made_by_the_server_on_wish(page: Page, serving: Serving) -> Non
     page.get_by_role("button", name="Run t-SNE").click()
 
     expect(projector.drawing).to_have_accessible_name(re.compile("t-SNE in 2 dimensions"), timeout=60_000)
+
+
+def test_the_point_the_search_and_the_camera_are_there_again_after_a_reload(projector: Projector) -> None:
+    page = projector.page
+    page.get_by_role("combobox", name="Search in").select_option("name")
+    projector.look_at(17)
+    expect(projector.nearest).to_have_count(10)
+    projector.drawing.hover()
+    page.mouse.wheel(0, -300)
+    page.wait_for_url(re.compile("cam="))
+    page.wait_for_url(re.compile("point=17"))
+    wanted = nearest(points_at(10), 17, 10, "euclidean")
+    before = page.evaluate("location.hash")
+
+    page.reload()
+    projector.wait()
+
+    expect(page.get_by_role("heading", name="Point 17")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Find points")).to_have_value("/^point 17$/")
+    expect(page.get_by_role("combobox", name="Search in")).to_have_value("name")
+    assert projector.neighbours() == wanted
+    assert page.evaluate("location.hash") == before
+
+
+def test_arrows_choose_in_a_switch_and_leave_the_step_alone(projector: Projector) -> None:
+    switch = projector.page.get_by_role("radiogroup", name="Pictures")
+    switch.get_by_role("radio", name="Auto").focus()
+
+    projector.page.keyboard.press("ArrowRight")
+
+    expect(switch.get_by_role("radio", name="On")).to_be_checked()
+    expect(switch.get_by_role("radio", name="On")).to_be_focused()
+    assert "step=" not in projector.page.url

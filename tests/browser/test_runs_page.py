@@ -241,3 +241,26 @@ def test_everything_on_the_page_that_can_be_used_has_a_name(page: Page, serving:
     expect(page.get_by_role("complementary", name="Runs and options")).to_be_visible()
     runs_and_tabs = page.get_by_role("complementary", name="Runs and options").locator(".run-list")
     assert nameless.findall(runs_and_tabs.aria_snapshot()) == []
+
+
+def test_the_arrow_leads_from_the_filter_to_the_first_run(page: Page, serving: Serving) -> None:
+    page.goto(f"{serving.url}#runs")
+    row = page.locator(".runs-table tr[aria-rowindex='2']")
+    expect(row).to_be_visible()
+    field = page.locator(".runs-filter").get_by_role("textbox", name="Filter runs")
+
+    field.press("ArrowDown")
+
+    expect(row).to_be_focused()
+
+
+def test_arrows_choose_among_the_states_which_are_one_stop(page: Page, serving: Serving) -> None:
+    page.goto(f"{serving.url}#runs")
+    radios = page.get_by_role("radiogroup", name="State").get_by_role("radio")
+    radios.first.focus()
+
+    page.keyboard.press("ArrowRight")
+
+    expect(radios.nth(1)).to_be_checked()
+    expect(radios.nth(1)).to_be_focused()
+    expect(page.locator("[role=radiogroup][aria-label=State] [tabindex='0']")).to_have_count(1)

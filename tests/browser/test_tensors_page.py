@@ -115,6 +115,8 @@ def number_text(value: np.float32) -> str:
 
 def test_two_steps_are_compared_as_numpy_does_also_after_a_reload(page: Page, serving: Serving) -> None:
     tensors = open_tensors(page, serving, "tensor=block.0.weight&step=30")
+    expect(tensors.steps).to_contain_text("Step 30")
+    expect(tensors.exact).to_be_visible()
     page.keyboard.press("x")
 
     a, b = weight(30).astype(np.float64), weight(0).astype(np.float64)

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { signal } from "@preact/signals";
 import { route } from "../src/route";
-import { choosePass, dismissFailure, keepSelection, openPass, startSession } from "../src/session";
+import { choosePass, dismissFailure, firstOf, keepSelection, openPass, startSession } from "../src/session";
 import {
   Refusal,
   type Connection,
@@ -183,4 +183,16 @@ test("no pass is read before somebody looks at the graph", async () => {
   route.value = { view: "graph", params: new Map() };
   await settle();
   expect(store.document.value?.model_name).toBe("A");
+});
+
+test("the first pass is the last one of the first chosen run that has some", () => {
+  const pass = (id: string, runId: string, step: number): PassListing => ({ id, name: id, detail: "", run_id: runId, step });
+  const passes = [pass("a", "one", 9), pass("b", "two", 3), pass("c", "two", 5), pass("d", "two", 4)];
+  const firstOfChosen = (runs: string): string | undefined => {
+    route.value = { view: "graph", params: new Map(runs === "" ? [] : [["runs", runs]]) };
+    return firstOf(passes)?.id;
+  };
+  expect(firstOfChosen("none,two,one")).toBe("c");
+  expect(firstOfChosen("none")).toBe("a");
+  expect(firstOfChosen("")).toBe("a");
 });

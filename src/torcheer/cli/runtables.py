@@ -132,9 +132,7 @@ def _differing(of_runs: Sequence[Mapping[str, Plain]]) -> dict[str, list[str]]:
 def _remarks(row: RunRow) -> list[str]:
     remarks = [plain(row.reason)] if row.reason else []
     if row.num_dropped:
-        remarks.append(
-            f"{row.num_dropped:,} dropped: what could not be kept was told when it happened"
-        )
+        remarks.append(f"{row.num_dropped:,} dropped: what could not be kept was told when it happened")
     if row.num_thinned:
         remarks.append(f"{row.num_thinned:,} old records thinned, to keep within max_bytes")
     return [*remarks, plain(row.note)] if row.note else remarks

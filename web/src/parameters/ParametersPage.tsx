@@ -28,6 +28,7 @@ export function ParametersPage() {
     <RunsFrame isForAll options={answered.value.length > 0 && <ParametersOptions />}>
       {answered.value.length > 0 ? (
         <div class="sections parameters">
+          <h1 class="sr">Parameters</h1>
           <Coordinates />
           <div class="par-halves">
             <HparamsTable />

@@ -55,8 +55,8 @@ const chosenSet = computed<ReadonlySet<string>>(
   () => new Set(chosenIds.value.split(",").filter((id) => id !== "")),
 );
 
-// A colour hangs on which runs there are, and on nothing else of them.
-const slots = computed(() => colourSlots(allIds.value === "" ? [] : runs.peek()));
+// A colour hangs on which runs there are and which are chosen, and on nothing else of them.
+const slots = computed(() => colourSlots(allIds.value === "" ? [] : runs.peek(), chosenSet.value));
 
 /** The colour of a run as a custom property: the same in every view. */
 export function colourOf(runId: string): string {

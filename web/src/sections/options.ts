@@ -24,7 +24,7 @@ export const tensorsToo = choice("tensors", ["no", "yes"]);
 export const cellNumbers = choice("cells", ["counts", "share"]);
 /** Single pixels, or smooth between them. */
 export const pixels = choice("pixels", ["sharp", "smooth"]);
-export const textForm = choice("text", ["plain", "markdown"]);
+export const textForm = choice("text", ["markdown", "plain"]);
 export const textLayout = choice("texts", ["one", "list"]);
 
 /** The run whose distributions are shown, where several have them; empty for the first. */

@@ -42,7 +42,7 @@ test("a run that exploded does not flatten the others, but is seen where it is a
 
 test("limits are never empty, hold zero where it is near, and there are none without values", () => {
   expect(yLimits([lineOf([3, 3])], false)).toEqual({ low: 2.7, high: 3.3 });
-  expect(yLimits([lineOf([0])], false)).toEqual({ low: -1, high: 1 });
+  expect(yLimits([lineOf([0])], false)).toEqual({ low: 0, high: 1 });
   expect(yLimits([lineOf([0.1, 1])], false)).toEqual({ low: 0, high: 1 });
   expect(yLimits([lineOf([90, 100])], false)).toEqual({ low: 90, high: 100 });
   expect(yLimits([lineOf([NaN])], false)).toBeNull();

@@ -39,3 +39,15 @@ test("what is remembered has an end", () => {
   expect(known.length).toBe(2000);
   expect(known.at(-1)).toEqual(["m2499", expect.any(Number)]);
 });
+
+test("chosen runs are told apart as long as there are colours for them, and keep what they were given", () => {
+  const all = runs.slice(0, 12);
+  const before = colourSlots(all);
+  expect(before.get("r0")).toBe(before.get("r8"));
+
+  const chosen = colourSlots(all, new Set(["r0", "r8", "r3"]));
+
+  expect(new Set(["r0", "r8", "r3"].map((id) => chosen.get(id))).size).toBe(3);
+  expect(chosen.get("r0")).toBe(before.get("r0"));
+  expect(colourSlots(all).get("r8")).toBe(chosen.get("r8"));
+});

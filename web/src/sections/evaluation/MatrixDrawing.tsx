@@ -12,7 +12,6 @@ const MAX_CELL = 34;
 const NUMBERS_FROM = 17; // pixels of a cell
 const LABELS_FROM = 9;
 const SQUEEZED = 6; // pixels that a number may be wider than its cell: it is then set narrower
-const SHOWN_FROM = 0.08; // of the highest number: what is less is a colour only, where the cells are small
 
 interface Props {
   name: string;
@@ -84,7 +83,7 @@ function paintMatrix(
     context.beginPath();
     context.roundRect(x, y, cell - gap, cell - gap, cell >= 12 ? 1.5 : 0);
     context.fill();
-    const text = cell >= NUMBERS_FROM && number >= most * SHOWN_FROM && number > 0 ? cellText(number) : "";
+    const text = cell >= NUMBERS_FROM && number > 0 ? cellText(number) : "";
     if (text === "" || context.measureText(text).width > cell + SQUEEZED) continue;
     context.fillStyle = isInverse(step) ? ink.surface : ink.text;
     context.fillText(text, x + (cell - gap) / 2, y + (cell - gap) / 2 + 0.5, cell - 2);
@@ -113,6 +112,8 @@ function paintLabels(
   ink: Ink,
 ): void {
   context.fillStyle = ink.caption;
+  context.textAlign = "right";
+  context.fillText("true \\ said", left - 6, TOP - 10);
   // Where the rows are closer than a line is high, only some have room.
   const every = Math.max(1, Math.ceil(11 / cell));
   for (const [at, label] of labels.entries()) {

@@ -22,8 +22,8 @@ export function Texts() {
       <Segments
         label="Form of texts"
         words={[
-          ["plain", "Plain"],
           ["markdown", "Markdown"],
+          ["plain", "Plain"],
         ]}
         chosen={textForm.value}
         choose={textForm.set}

@@ -3,6 +3,7 @@
 The runs are those of examples/digits.py, trained anew, so numbers and times differ a little each time.
 """
 
+import os
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -64,6 +65,7 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         runs = Path(folder) / "digits"
+        os.environ["HOME"] = folder  # so that the pages say ~/digits, wherever that is
         digits.main(runs, num_epochs=30)
         browser = playwright.chromium.launch(
             executable_path=executable, headless=True, chromium_sandbox=False, args=ARGUMENTS

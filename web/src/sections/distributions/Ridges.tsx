@@ -10,7 +10,7 @@ import { binUnder, countAt, heightScale, labelledRows, pickEvenly } from "./grid
 
 export const HEIGHT = 224;
 const NUM_RIDGES = 17;
-const RIGHT = 40;
+const RIGHT = 52;
 const LEFT = 4;
 const BOTTOM = 20;
 

@@ -181,7 +181,7 @@ def test_a_run_has_the_same_colour_in_every_view(page: Page, serving: Serving) -
 def test_the_list_of_runs_shows_one_alone_or_all(page: Page, serving: Serving) -> None:
     opened(page, serving, "training")
     shown = page.get_by_role("complementary", name="Runs and options").get_by_role("checkbox", name="Show ")
-    page.get_by_text("sweep/lr-10", exact=True).click(modifiers=["Alt"])
+    page.get_by_role("list", name="Runs").get_by_text("sweep/lr-10", exact=True).click(modifiers=["Alt"])
     expect(page.get_by_text("1 of 4 shown")).to_be_visible()
     page.get_by_role("button", name="None").click()
     expect(page.get_by_text("No run is chosen")).to_be_visible()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.utils.tensorboard import SummaryWriter
 
 import torcheer as tl
 from tests.app.following import RunsPage, page_on
@@ -160,9 +161,8 @@ def names_of(runs: RunShelf | None) -> list[str]:
 
 
 def test_a_path_may_be_a_folder_of_runs_a_run_event_files_or_a_pass(tmp_path: Path, model: nn.Module) -> None:
-    tensorboard = pytest.importorskip("torch.utils.tensorboard")
     log_passes(tmp_path / "runs" / "ours", model, 1)
-    with tensorboard.SummaryWriter(str(tmp_path / "runs" / "theirs")) as writer:
+    with SummaryWriter(str(tmp_path / "runs" / "theirs")) as writer:
         writer.add_scalar("loss", 0.5, 3)
     tl.log_forward_pass(model, torch.randn(2, 3)).save(tmp_path / "one.safetensors")
     event_file = next((tmp_path / "runs" / "theirs").iterdir())

@@ -71,7 +71,6 @@ def test_principal_places_of_very_many_dimensions_are_found_too(monkeypatch: pyt
 
 @pytest.mark.parametrize("method", ["pca", "tsne", pytest.param("umap", marks=pytest.mark.slow)])
 def test_clouds_that_are_apart_stay_apart(method: str) -> None:
-    pytest.importorskip({"umap": "umap"}.get(method, "sklearn"))
     points = points_of(40, 60)
     said: list[tuple[float, str]] = []
     places, _ = reduce_points(points, order_for(points, method), lambda *words: said.append(words))
@@ -85,7 +84,6 @@ def test_clouds_that_are_apart_stay_apart(method: str) -> None:
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    pytest.importorskip("sklearn")
     points = points_of(20, 5)
     first, second = (
         reduce_points(points, order_for(points, "tsne"), lambda *_: None).places for _ in range(2)

@@ -13,7 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
+from sklearn import metrics
+from tensorboard.compat.proto import event_pb2, summary_pb2
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 import torcheer as tl
 from tests.app.serving import SECRET
@@ -296,7 +300,6 @@ def test_the_figures_at_a_threshold_are_those_of_the_data(training: Page) -> Non
 
 
 def test_the_areas_are_near_those_of_scikit_learn(training: Page) -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
     figure(training, "cat, precision over recall")
     row = training.get_by_role("table", name=re.compile("^cat at threshold")).locator("tbody tr")
 
@@ -450,18 +453,16 @@ def test_runs_stand_side_by_side_in_their_colours(page: Page, tmp_path: Path) ->
 
 
 def test_a_gif_of_an_event_file_plays(page: Page, tmp_path: Path) -> None:
-    writing = pytest.importorskip("tensorboard.summary.writer.event_file_writer")
-    image = pytest.importorskip("PIL.Image")
-    events = pytest.importorskip("tensorboard.compat.proto.event_pb2")
-    summaries = pytest.importorskip("tensorboard.compat.proto.summary_pb2")
     colours = [(255, 0, 0), (0, 255, 0), (0, 0, 255)]
-    first, *rest = [image.new("RGB", (8, 6), colour) for colour in colours]
+    first, *rest = [Image.new("RGB", (8, 6), colour) for colour in colours]
     gif = io.BytesIO()
     first.save(gif, "GIF", save_all=True, append_images=rest, duration=50, loop=0)
-    picture_of = summaries.Summary.Image(height=6, width=8, colorspace=3, encoded_image_string=gif.getvalue())
-    summary = summaries.Summary(value=[summaries.Summary.Value(tag="clip", image=picture_of)])
-    writer = writing.EventFileWriter(str(tmp_path))
-    writer.add_event(events.Event(wall_time=1.0, step=3, summary=summary))
+    picture_of = summary_pb2.Summary.Image(
+        height=6, width=8, colorspace=3, encoded_image_string=gif.getvalue()
+    )
+    summary = summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag="clip", image=picture_of)])
+    writer = EventFileWriter(str(tmp_path))
+    writer.add_event(event_pb2.Event(wall_time=1.0, step=3, summary=summary))
     writer.close()
     with serve_runs_in_background(tmp_path, secret=SECRET) as served:
         page.goto(f"{served.url}#training")

@@ -14,6 +14,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from PIL import Image
 
 from tests.run.observing_checks import FakeRun, logged, refused, written_by_tensorboard
@@ -327,8 +328,7 @@ def test_figures_are_a_grid(closed: list[object]) -> None:
 
 
 def test_a_figure_of_matplotlib_itself_is_kept() -> None:
-    matplotlib_figure = pytest.importorskip("matplotlib.figure")
-    figure = matplotlib_figure.Figure(figsize=(2, 1), dpi=50)
+    figure = Figure(figsize=(2, 1), dpi=50)
     figure.subplots().plot([1, 2])
 
     made = logged(lambda run: run.log_figure(0, "f", figure))

@@ -1,5 +1,6 @@
 /** Bring the points into two or three dimensions: PCA here, t-SNE and UMAP by the server. */
 import { batch, effect } from "@preact/signals";
+import { param, setParams } from "../route";
 import type { Source } from "../source/source";
 import { findAxes, placeOnAxes, type Axes } from "./pca";
 import { inSlices, type Work } from "./slices";
@@ -10,13 +11,22 @@ const kept = new Map<string, store.Coordinates>();
 /** The axes that stay while steps change, of the embedding that they were found for. */
 let held: { readonly place: string; readonly axes: Axes } | null = null;
 
+/** In the address: the method whose result was seen here. The server keeps it, so it comes back after a reload. */
+const SEEN = "made";
+
 /** Call what it returns to stop. */
-export function startReducing(): () => void {
+export function startReducing(source: Source): () => void {
   let work: Work | null = null;
+  let isFirst = true;
   let wanted = "";
   const stop = effect(() => {
     const here = store.loaded.value;
     if (here === null) return;
+    if (isFirst) {
+      isFirst = false;
+      const wasSeen = param(SEEN) === store.method.peek() && !kept.has(keyOf(here, store.method.peek()));
+      if (wasSeen) queueMicrotask(() => reduceThere(source));
+    }
     const known = kept.get(keyOf(here, store.method.value));
     const found = known ?? kept.get(keyOf(here, "pca"));
     const isHeld = store.holdAxes.value;
@@ -136,6 +146,7 @@ export function reduceThere(source: Source): void {
         const values = new Float32Array(buffer, offset, numPoints * perPoint);
         const found = { record: here.record, method, values, perPoint, shares: [], note };
         keep(key, found);
+        setParams({ [SEEN]: method });
         batch(() => {
           ended();
           const isWanted = store.loaded.peek()?.record === here.record && store.method.peek() === method;

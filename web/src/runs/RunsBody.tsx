@@ -31,12 +31,21 @@ function Nothing() {
       </div>
     );
   }
+  if (runs.folderNote.value !== "") {
+    return (
+      <div class="panel-body">
+        <Blank icon="warning" title="No run can be read here" isError>
+          <span>{runs.folderNote.value}</span>
+          <span>Runs that are started in this folder show up by themselves.</span>
+        </Blank>
+      </div>
+    );
+  }
   return (
     <div class="panel-body">
       <Blank icon="search" title="No runs yet">
         <span>Start one from Python; it shows up here by itself.</span>
         <Snippet />
-        {runs.folderNote.value !== "" && <span>{runs.folderNote.value}</span>}
       </Blank>
     </div>
   );

@@ -90,6 +90,14 @@ export function TimeBar({ moments, at, numAll, isFollowing, onGo, onFollow }: Pr
         value={at}
         disabled={count < 2}
         onInput={(event) => go(Number(event.currentTarget.value))}
+        onKeyDown={(event) => {
+          // The browser's own steps are those of one; with Shift they are ten, as on the rest of the page.
+          const to = event.shiftKey ? keyStep(event, at, count) : null;
+          if (typeof to !== "number") return;
+          event.preventDefault();
+          event.stopPropagation();
+          go(to);
+        }}
       />
       <div class="counters">
         <span>

@@ -30,10 +30,18 @@ if TYPE_CHECKING:
         CaptureError,
         FileFormatError,
         InputError,
+        InspectorError,
         LayerNotFoundError,
         TorcheerError,
     )
     from torcheer.graph.drawing.picture import Picture
+    from torcheer.inspector.choosing import trackable as trackable
+    from torcheer.inspector.handler import ParallelHandler, ParrallelHandler
+    from torcheer.inspector.recording import DataRecorder
+    from torcheer.inspector.telling import InspectorWarning
+    from torcheer.inspector.thresholds import Thresholds
+    from torcheer.inspector.watcher import Watcher
+    from torcheer.inspector.watching import watch as watch
     from torcheer.run.reading.face import SavedRun
     from torcheer.run.reading.face import open_run as open_run
     from torcheer.run.run import Run
@@ -47,14 +55,19 @@ __all__ = [
     "BackwardPass",
     "CaptureError",
     "Comparison",
+    "DataRecorder",
     "Edit",
     "Fault",
     "Field",
     "FileFormatError",
     "InputError",
+    "InspectorError",
+    "InspectorWarning",
     "LayerNotFoundError",
     "ModelHistory",
     "Op",
+    "ParallelHandler",
+    "ParrallelHandler",
     "Picture",
     "Run",
     "RunWarning",
@@ -62,8 +75,10 @@ __all__ = [
     "StatsTable",
     "Summary",
     "SummaryWriter",
+    "Thresholds",
     "TorcheerError",
     "ValidationReport",
+    "Watcher",
     "compare",
     "load_history",
     "log_forward_pass",
@@ -71,7 +86,9 @@ __all__ = [
     "patch_from",
     "show_model_graph",
     "summary",
+    "trackable",
     "validate_saved_activations",
+    "watch",
 ]
 
 # Loaded on first use: `import torcheer` does not import torch.
@@ -80,9 +97,13 @@ _HOMES = {
     "AtenCall": "torcheer.capture.aten",
     "BackwardPass": "torcheer.capture.backward.passes",
     "Comparison": "torcheer.capture.examining.comparison",
+    "DataRecorder": "torcheer.inspector.recording",
     "Edit": "torcheer.capture.editing.editor",
     "Fault": "torcheer.capture.examining.findings",
     "Field": "torcheer.capture.fields.fields",
+    "InspectorWarning": "torcheer.inspector.telling",
+    "ParallelHandler": "torcheer.inspector.handler",
+    "ParrallelHandler": "torcheer.inspector.handler",
     "Picture": "torcheer.graph.drawing.picture",
     "Run": "torcheer.run.run",
     "RunWarning": "torcheer.run.telling",
@@ -93,6 +114,10 @@ _HOMES = {
     "load_history": "torcheer.capture.keeping.loading",
     "open_run": "torcheer.run.reading.face",
     "show_model_graph": "torcheer.capture.drawing",
+    "Thresholds": "torcheer.inspector.thresholds",
+    "trackable": "torcheer.inspector.choosing",
+    "watch": "torcheer.inspector.watching",
+    "Watcher": "torcheer.inspector.watcher",
 }
 
 

@@ -4,6 +4,7 @@
     ├── InputError (ValueError)        an argument of ours cannot mean what was asked
     ├── CaptureError (RuntimeError)    a pass could not be recorded
     ├── FileFormatError (ValueError)   a file is no saved history, or is damaged
+    ├── InspectorError (RuntimeError)  a training cannot be watched: the other process does not start
     └── LayerNotFoundError (KeyError)  no layer, or more than one, answers to that name
 
 An exception that the model itself raises stays what it is; the pass so far is on it as `.history`.
@@ -24,6 +25,10 @@ class CaptureError(TorcheerError, RuntimeError):
 
 class FileFormatError(TorcheerError, ValueError):
     """A file is not what it should be; the message names the file and what is wrong with it."""
+
+
+class InspectorError(TorcheerError, RuntimeError):
+    """A training cannot be watched; the message names the fix."""
 
 
 class LayerNotFoundError(TorcheerError, KeyError):

@@ -13,8 +13,8 @@ import pytest
 import torcheer as tl
 from tests.app.following import RunsPage, make_impatient, page_on
 from tests.run.handmade import HandmadePart
-from torcheer.app.runs.losses import looked_at_first, loss_of
 from torcheer.app.runs.places import RunFolders
+from torcheer.run.lossnames import looked_at_first, loss_of
 from torcheer.run.reading.finding import find_runs
 
 

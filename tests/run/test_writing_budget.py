@@ -22,8 +22,10 @@ def tmp_path() -> Iterator[Path]:
 
 
 def series_at(steps: Sequence[int], *, num_bytes: int = 10, first_id: int = 0) -> list[Candidate]:
+    """Of several series, each has a first id of its own, which is its number as well."""
     return [
-        Candidate(first_id + index, step, float(index), num_bytes) for index, step in enumerate(sorted(steps))
+        Candidate(first_id + index, step, float(index), num_bytes, first_id)
+        for index, step in enumerate(sorted(steps))
     ]
 
 
@@ -46,7 +48,7 @@ def test_one_after_the_other_goes_the_record_that_is_missed_least(steps: set[int
         expected.append(gone.id)
         kept.remove(gone)
 
-    assert choose([series_at(sorted(steps))], num_bytes).ids == expected
+    assert choose(series_at(sorted(steps)), num_bytes).ids == expected
 
 
 @given(
@@ -61,7 +63,7 @@ def test_first_and_last_stay_and_no_more_goes_than_must(
         series_at(steps, num_bytes=size, first_id=100 * number)
         for number, (steps, size) in enumerate(zip(all_steps, sizes, strict=False))
     ]
-    chosen = choose(series, wanted)
+    chosen = choose([record for records in series for record in records], wanted)
 
     size_of = {record.id: record.num_bytes for records in series for record in records}
     inner = {record.id for records in series for record in records[1:-1]}
@@ -77,9 +79,9 @@ def test_first_and_last_stay_and_no_more_goes_than_must(
 def test_the_newest_stand_densest_also_when_it_is_done_over_and_over() -> None:
     kept: list[Candidate] = []
     for step in range(3000):
-        kept.append(Candidate(step, step, 0.0, 10))
+        kept.append(Candidate(step, step, 0.0, 10, 0))
         if len(kept) > 200:
-            gone = set(choose([kept], 200).ids)
+            gone = set(choose(kept, 200).ids)
             kept = [record for record in kept if record.id not in gone]
     steps = numpy.array([record.step for record in kept])
     gaps, ages = numpy.diff(steps), 2999 - steps[:-1]
@@ -95,7 +97,7 @@ def test_large_records_make_way_before_small_ones() -> None:
     large = series_at(range(100), num_bytes=10_000)
     small = series_at(range(100), num_bytes=10, first_id=1000)
 
-    assert all(id < 1000 for id in choose([large, small], 500_000).ids)
+    assert all(id < 1000 for id in choose([*large, *small], 500_000).ids)
 
 
 def test_a_run_stays_under_its_budget_and_its_file_does_not_grow(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ import { pageWiring, SocketSource } from "./source/socket";
 import { start } from "./starting";
 import { TensorsPage } from "./tensors/TensorsPage";
 import { TrainingPage } from "./training/TrainingPage";
+import { LayersPage } from "./watching/LayersPage";
 import "./theme/runs.css";
 
 const PAGES = {
   runs: RunsPage,
   graph: GraphPage,
   training: TrainingPage,
+  layers: LayersPage,
   tensors: TensorsPage,
   projector: ProjectorPage,
   parameters: ParametersPage,

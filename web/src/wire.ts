@@ -4,7 +4,7 @@ export type OpKind = "op" | "input" | "output" | "buffer" | "source";
 
 export type TensorKind = "output" | "grad" | "param" | "param_grad";
 
-export type RecordKind = "scalar" | "tensor" | "histogram" | "image" | "video" | "audio" | "text" | "embedding" | "pr_curve" | "confusion" | "pass" | "hparams" | "layout";
+export type RecordKind = "scalar" | "tensor" | "histogram" | "image" | "video" | "audio" | "text" | "embedding" | "pr_curve" | "confusion" | "pass" | "hparams" | "layout" | "watch" | "statistics" | "alarm" | "gap";
 
 export type RunState = "running" | "finished" | "died" | "unknown";
 
@@ -158,6 +158,41 @@ export interface OpSeriesQuestion {
   type: "op_series";
   pass_id: string;
   op: number;
+  id: number;
+}
+
+/** One figure of all rows that were watched, over steps, for a heat map. Followed: comes anew as it grows.
+
+Where there are more steps than buckets, they come as so many buckets. */
+export interface WatchedQuestion {
+  type: "watched";
+  run_id: string;
+  rank: number;
+  /** mean, std, norm… */
+  column: string;
+  /** steps */
+  low: number | null;
+  high: number | null;
+  num_buckets: number;
+  id: number;
+}
+
+/** All figures of one row over steps. Followed: comes anew as it grows. */
+export interface WatchedRowQuestion {
+  type: "watched_row";
+  run_id: string;
+  rank: number;
+  row: string;
+  low: number | null;
+  high: number | null;
+  num_buckets: number;
+  id: number;
+}
+
+/** Alarms and gaps of runs. Followed: the first answer is whole, later ones bring what is new. */
+export interface EventsQuestion {
+  type: "events";
+  run_ids: string[];
   id: number;
 }
 
@@ -390,6 +425,7 @@ export interface RunListing {
   num_bytes: number;
   num_dropped: number;
   num_thinned: number;
+  num_alarms: number;
   host: string;
   note: string;
 }
@@ -605,13 +641,62 @@ export interface LayoutHead {
   groups: LayoutGroup[];
 }
 
+/** What is watched. Bytes: JSON, a list of WatchedRow. The last one with a digest holds. */
+export interface WatchHead {
+  kind: "watch";
+  /** of the rows; statistics name their rows by it */
+  digest: string;
+  num_rows: number;
+  /** the figures of a row: mean, std, min, max, norm, zeros… */
+  columns: string[];
+  /** as it was asked for: 20/s */
+  every: string;
+}
+
+/** Figures of all rows over some steps. Bytes: steps as int64, times as float64, then float32.
+
+These stand as [column][row][step], NaN where something was not seen or has no meaning. `stride` says that
+only every so many-th watched step is left, where old ones were thinned. */
+export interface StatisticsHead {
+  kind: "statistics";
+  digest: string;
+  num_columns: number;
+  num_rows: number;
+  num_steps: number;
+  /** the record's own step is the first */
+  last_step: number;
+  last_time: number;
+  stride: number;
+}
+
+/** Something that a person should look at. No bytes. The name of its series is the kind of alarm. */
+export interface AlarmHead {
+  kind: "alarm";
+  layer: string;
+  variable: string;
+  value: number | null;
+  threshold: number | null;
+  message: string;
+}
+
+/** Something that was to be observed, and was not. No bytes. */
+export interface GapHead {
+  kind: "gap";
+  reason: "budget" | "error" | "full" | "killed";
+  /** records that are missing, by name */
+  counts: Record<string, number>;
+  /** the record's own step is the first */
+  last_step: number;
+  message: string;
+}
+
 /** A record but for its bytes. */
 export interface RecordListing {
   record: string;
   step: number;
   time: number;
   num_bytes: number;
-  head: TensorHead | HistogramHead | ImageHead | VideoHead | AudioHead | TextHead | EmbeddingHead | PrCurveHead | ConfusionHead | PassHead | HparamsHead | LayoutHead;
+  head: TensorHead | HistogramHead | ImageHead | VideoHead | AudioHead | TextHead | EmbeddingHead | PrCurveHead | ConfusionHead | PassHead | HparamsHead | LayoutHead | WatchHead | StatisticsHead | AlarmHead | GapHead;
 }
 
 /** Records of a series, in the order of their steps. */
@@ -681,6 +766,102 @@ export interface OpSeriesAnswer {
   rows: ((number | null)[])[];
 }
 
-export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion;
+/** A tensor that is watched over a training. Its records have the same name. */
+export interface WatchedRow {
+  /** features.0.weight.Grad */
+  name: string;
+  /** features.0 */
+  layer: string;
+  /** weight.Grad */
+  variable: string;
+  /** activation, gradient, weight, weight_gradient, update, state, tensor */
+  role: string;
+  /** the type of the layer: Conv2d */
+  module: string;
+  /** null where it was not seen yet */
+  shape: number[] | null;
+}
 
-export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer;
+/** The head of a binary frame: float32, [row][bucket], NaN where nothing is known.
+
+Of several steps in a bucket the mean holds; of the shares of NaN and infinities, the highest. */
+export interface WatchedAnswer {
+  type: "watched";
+  id: number;
+  /** that were watched */
+  ranks: number[];
+  /** that there are */
+  columns: string[];
+  rows: WatchedRow[];
+  /** of each bucket */
+  first_steps: number[];
+  last_steps: number[];
+  /** of all values in it, finite ones */
+  low: number | null;
+  high: number | null;
+  /** that were watched in all */
+  num_steps: number;
+  /** as it was asked for: 20/s */
+  every: string;
+}
+
+/** The head of a binary frame: float32, [column][bucket], NaN where nothing is known. */
+export interface WatchedRowAnswer {
+  type: "watched_row";
+  id: number;
+  /** null: there is none of this name */
+  row: WatchedRow | null;
+  columns: string[];
+  first_steps: number[];
+  last_steps: number[];
+  /** the series of tensors with this name; empty where there is none */
+  tensor_name: string;
+  histogram_name: string;
+}
+
+/** An alarm of a run. */
+export interface AlarmListing {
+  run_id: string;
+  record: string;
+  rank: number;
+  /** its kind: nan, exploding_gradient… */
+  alarm: string;
+  step: number;
+  time: number;
+  layer: string;
+  variable: string;
+  /** the name of what is wrong: features.0.weight.Grad */
+  row: string;
+  value: number | null;
+  threshold: number | null;
+  message: string;
+}
+
+/** Something of a run that was to be observed, and was not. */
+export interface GapListing {
+  run_id: string;
+  record: string;
+  rank: number;
+  reason: "budget" | "error" | "full" | "killed";
+  first_step: number;
+  last_step: number;
+  time: number;
+  num_missing: number;
+  /** by name, at most 64 */
+  counts: Record<string, number>;
+  message: string;
+}
+
+/** Alarms and gaps, in the order in which they came. At most 10,000 of each. */
+export interface EventsAnswer {
+  type: "events";
+  id: number;
+  /** the first answer, or the run begins anew */
+  is_all: boolean;
+  alarms: AlarmListing[];
+  gaps: GapListing[];
+}
+
+export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion;
+
+export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer;

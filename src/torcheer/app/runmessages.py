@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from torcheer.app.frames import Answer, Count, Name, Question
 from torcheer.graph.tensorview import Window
 from torcheer.run.parts import State
-from torcheer.run.records import AnyHead, Kind, Plain
+from torcheer.run.records import AnyHead, Kind, Plain, WatchedRow
 
 Axis = Literal["step", "time", "relative"]
 Method = Literal["pca", "tsne", "umap"]
@@ -122,6 +122,37 @@ class OpSeriesQuestion(Question, frozen=True, tag="op_series"):
     op: Count
 
 
+class WatchedQuestion(Question, frozen=True, tag="watched"):
+    """One figure of all rows that were watched, over steps, for a heat map. Followed: comes anew as it grows.
+
+    Where there are more steps than buckets, they come as so many buckets.
+    """
+
+    run_id: Name
+    rank: int
+    column: Annotated[str, Meta(max_length=64)]  # mean, std, norm…
+    low: int | None  # steps
+    high: int | None
+    num_buckets: Annotated[int, Meta(ge=1, le=2048)]
+
+
+class WatchedRowQuestion(Question, frozen=True, tag="watched_row"):
+    """All figures of one row over steps. Followed: comes anew as it grows."""
+
+    run_id: Name
+    rank: int
+    row: SeriesName
+    low: int | None
+    high: int | None
+    num_buckets: Annotated[int, Meta(ge=1, le=2048)]
+
+
+class EventsQuestion(Question, frozen=True, tag="events"):
+    """Alarms and gaps of runs. Followed: the first answer is whole, later ones bring what is new."""
+
+    run_ids: Annotated[list[Name], Meta(max_length=256)]
+
+
 AnyRunQuestion = (
     RunsQuestion
     | StopQuestion
@@ -134,6 +165,9 @@ AnyRunQuestion = (
     | HparamsQuestion
     | ReduceQuestion
     | OpSeriesQuestion
+    | WatchedQuestion
+    | WatchedRowQuestion
+    | EventsQuestion
 )
 
 
@@ -168,6 +202,7 @@ class RunListing(Struct, frozen=True, kw_only=True):
     num_bytes: int
     num_dropped: int
     num_thinned: int
+    num_alarms: int
     host: str
     note: str
 
@@ -309,6 +344,77 @@ class OpSeriesAnswer(Answer, frozen=True, tag="op_series"):
     rows: Sequence[Sequence[float | None]]
 
 
+class WatchedAnswer(Answer, frozen=True, tag="watched"):
+    """The head of a binary frame: float32, [row][bucket], NaN where nothing is known.
+
+    Of several steps in a bucket the mean holds; of the shares of NaN and infinities, the highest.
+    """
+
+    id: int
+    ranks: Sequence[int]  # that were watched
+    columns: Sequence[str]  # that there are
+    rows: Sequence[WatchedRow]
+    first_steps: Sequence[int]  # of each bucket
+    last_steps: Sequence[int]
+    low: float | None  # of all values in it, finite ones
+    high: float | None
+    num_steps: int  # that were watched in all
+    every: str  # as it was asked for: 20/s
+
+
+class WatchedRowAnswer(Answer, frozen=True, tag="watched_row"):
+    """The head of a binary frame: float32, [column][bucket], NaN where nothing is known."""
+
+    id: int
+    row: WatchedRow | None  # None: there is none of this name
+    columns: Sequence[str]
+    first_steps: Sequence[int]
+    last_steps: Sequence[int]
+    tensor_name: str  # the series of tensors with this name; empty where there is none
+    histogram_name: str
+
+
+class AlarmListing(Struct, frozen=True, kw_only=True):
+    """An alarm of a run."""
+
+    run_id: str
+    record: str
+    rank: int
+    alarm: str  # its kind: nan, exploding_gradient…
+    step: int
+    time: float
+    layer: str
+    variable: str
+    row: str  # the name of what is wrong: features.0.weight.Grad
+    value: float | None
+    threshold: float | None
+    message: str
+
+
+class GapListing(Struct, frozen=True, kw_only=True):
+    """Something of a run that was to be observed, and was not."""
+
+    run_id: str
+    record: str
+    rank: int
+    reason: Literal["full", "killed", "budget", "error"]
+    first_step: int
+    last_step: int
+    time: float
+    num_missing: int
+    counts: dict[str, int]  # by name, at most 64
+    message: str
+
+
+class EventsAnswer(Answer, frozen=True, tag="events"):
+    """Alarms and gaps, in the order in which they came. At most 10,000 of each."""
+
+    id: int
+    is_all: bool  # the first answer, or the run begins anew
+    alarms: Sequence[AlarmListing]
+    gaps: Sequence[GapListing]
+
+
 AnyRunAnswer = (
     RunsAnswer
     | IndexAnswer
@@ -319,4 +425,7 @@ AnyRunAnswer = (
     | HparamsAnswer
     | ReductionAnswer
     | OpSeriesAnswer
+    | WatchedAnswer
+    | WatchedRowAnswer
+    | EventsAnswer
 )

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy
 
-from torcheer.app.runs.losses import is_loss, looked_at_first, loss_of
+from torcheer.run.lossnames import is_loss, looked_at_first, loss_of
 from torcheer.run.parts import SeriesKey
 from torcheer.run.reading.face import SavedRun
 from torcheer.run.reading.finding import find_runs

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from torcheer.app.runs.losses import looked_at_first
+from torcheer.run.lossnames import looked_at_first
 from torcheer.cli.runrows import RunRow, SeriesRow, best_of
 from torcheer.graph.sizes import readable_bytes
 from torcheer.run.reading.face import SavedRun

@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from torcheer.run.columns import Columns
-from torcheer.run.observations import Encoded, Observation
+from torcheer.run.observations import Bulk, EncodedRecord, Observation
 from torcheer.run.queueing import Described, Item, Mark
 from torcheer.run.telling import Teller
 
 MOST_RECORD_BYTES = 512 << 20
-
-
-class Record(NamedTuple):
-    """A record, encoded."""
-
-    observation: Observation
-    encoded: Encoded
-
-    @property
-    def series(self) -> tuple[str, str]:
-        return self.observation.kind, self.observation.name
-
-    @property
-    def num_bytes(self) -> int:
-        return len(self.encoded.data)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,7 +17,7 @@ class Batch:
     """Taken together, written together. Kept as it is until it is on disk."""
 
     columns: dict[str, Columns] = field(default_factory=dict)
-    records: list[Record] = field(default_factory=list)
+    records: list[EncodedRecord] = field(default_factory=list)
     descriptions: list[Described] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     num_taken: int = 0  # records that the queue counts, of which some may have come to nothing
@@ -68,16 +52,18 @@ class Batch:
     def named(self) -> str:
         """What is in it, as somebody would say it."""
         scalars = [f"scalar '{name}'" for name in self.columns]
-        records = [f"{record.observation.kind} '{record.observation.name}'" for record in self.records]
+        records = [f"{record.kind} '{record.name}'" for record in self.records[:3]]
         return ", ".join([*scalars, *records][:3]) or "a description"
 
 
 def num_events_in(item: Item) -> int:
     """Points of a call; an observation is one, and words about a series are none."""
+    if isinstance(item, Bulk):
+        return len(item.records)
     return len(item[2]) if type(item) is tuple else int(isinstance(item, Observation))
 
 
-def tell_too_large(teller: Teller, observation: Observation, num_bytes: int) -> None:
+def tell_too_large(teller: Teller, observation: Observation | EncodedRecord, num_bytes: int) -> None:
     teller.tell(
         f"{observation.kind} '{observation.name}' has {num_bytes:,} bytes, and a record at most "
         f"{MOST_RECORD_BYTES:,}: log a part of it.",

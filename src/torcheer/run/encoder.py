@@ -8,8 +8,8 @@ from collections import deque
 from typing import NamedTuple
 
 from torcheer.errors import InputError
-from torcheer.run.batches import MOST_RECORD_BYTES, Batch, Record, tell_too_large
-from torcheer.run.observations import Observation
+from torcheer.run.batches import MOST_RECORD_BYTES, Batch, tell_too_large
+from torcheer.run.observations import Bulk, EncodedRecord, Observation
 from torcheer.run.queueing import Mark, Queue
 from torcheer.run.telling import Teller
 
@@ -24,7 +24,7 @@ class _Ready(NamedTuple):
     """Encoded, or not to be had."""
 
     observation: Observation
-    record: Record | None
+    record: EncodedRecord | None
 
 
 class Encoder:
@@ -37,7 +37,7 @@ class Encoder:
         self._queue = queue
         self._teller = teller
         self._waiting: deque[Observation | Mark] = deque()
-        self._ready: deque[_Ready | Mark] = deque()
+        self._ready: deque[_Ready | Bulk | Mark] = deque()
         # Each of the two is counted by one thread only, and so needs no lock.
         self._num_bytes_in = 0
         self._num_bytes_out = 0
@@ -66,6 +66,10 @@ class Encoder:
             self._start()
         self._is_wanted.set()
 
+    def pass_on(self, bulk: Bulk) -> None:
+        """Records that are encoded already do not wait for those that are not; marks wait for both."""
+        self._ready.append(bulk)
+
     def hurry(self) -> None:
         """The run is ending: wake the writer as soon as all is encoded."""
         self._is_urgent = True
@@ -81,21 +85,26 @@ class Encoder:
             if isinstance(item, Mark):
                 batch.marks.append(item)
                 continue
+            if isinstance(item, Bulk):
+                batch.num_taken += item.weight
+                batch.num_bytes += item.num_bytes
+                batch.records.extend(item.records)
+                continue
             self._num_bytes_out += item.observation.num_bytes
             batch.num_taken += 1
             batch.num_bytes += item.observation.num_bytes
             if item.record is not None:
                 batch.records.append(item.record)
 
-    def stop(self) -> list[Observation | Mark]:
+    def stop(self) -> list[Observation | Bulk | Mark]:
         """End the thread. What it has not given back is left to the caller."""
         self._is_stopped = True
         self._is_wanted.set()
         if self._thread is not None:
             self._thread.join(_STOP_SECONDS)
-        left: list[Observation | Mark] = [item for item in (self._item,) if item is not None]
-        left += [item for item in self._ready if isinstance(item, Mark)]
-        left += [item.observation for item in self._ready if not isinstance(item, Mark) and item.record]
+        left: list[Observation | Bulk | Mark] = [item for item in (self._item,) if item is not None]
+        left += [item for item in self._ready if isinstance(item, Mark | Bulk)]
+        left += [item.observation for item in self._ready if isinstance(item, _Ready) and item.record]
         left += self._waiting
         self._ready.clear()
         self._waiting.clear()
@@ -150,7 +159,7 @@ class Encoder:
         return item.num_bytes
 
 
-def _encode(observation: Observation, teller: Teller) -> Record | None:
+def _encode(observation: Observation, teller: Teller) -> EncodedRecord | None:
     what = f"{observation.kind} '{observation.name}'"
     try:
         encoded = observation.encode()
@@ -165,7 +174,16 @@ def _encode(observation: Observation, teller: Teller) -> Record | None:
     if len(encoded.data) > MOST_RECORD_BYTES:
         tell_too_large(teller, observation, len(encoded.data))
         return None
-    return Record(observation, encoded)
+    return EncodedRecord(
+        observation.kind,
+        observation.name,
+        observation.step,
+        observation.time,
+        encoded.head,
+        encoded.data,
+        observation.description,
+        encoded.document,
+    )
 
 
 def _tell(teller: Teller, observation: Observation, message: str) -> None:

@@ -1,8 +1,8 @@
-"""What is handed from the training to the writer's thread: copied already, encoded later."""
+"""What is handed to the writer's thread: copied already, and encoded there, or encoded already as well."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,3 +35,37 @@ class Observation:
     num_bytes: int  # that it holds until it is written
     encode: Callable[[], Encoded]
     description: str = ""
+
+
+class EncodedRecord(NamedTuple):
+    """A record as it goes into the tables. Whoever makes one has the types right: nothing is converted."""
+
+    kind: Kind
+    name: str
+    step: int
+    time: float  # seconds since 1970
+    head: AnyHead | bytes  # as JSON where they are bytes
+    data: bytes
+    description: str = ""
+    document: Document | None = None
+
+    @property
+    def series(self) -> tuple[str, str]:
+        return self.kind, self.name
+
+    @property
+    def num_bytes(self) -> int:
+        return len(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """Records that were handed over together, encoded already."""
+
+    records: Sequence[EncodedRecord]
+    num_bytes: int
+
+    @property
+    def weight(self) -> int:
+        """As how many records it counts in the queue: these take far less work than others."""
+        return 1 + len(self.records) // 64

@@ -19,9 +19,9 @@ from torcheer.run.names import Names
 from torcheer.run.observing.plaintext import plain_text
 from torcheer.run.opening import make_tables, open_database
 from torcheer.run.purging import take_back
-from torcheer.run.recordrows import RecordWriter
+from torcheer.run.recordrows import RecordWriter, Thinned
 from torcheer.run.room import has_room, is_low
-from torcheer.run.schema import FORMAT
+from torcheer.run.schema import FORMAT, THINNED_STEPS
 
 _VACUUM_PAGES = 4096  # given back to the system when the part is closed: as many as take no time
 _MOST_REASON = 500  # characters
@@ -42,7 +42,8 @@ class PartFile:
 
     def __init__(self, path: Path, settings: Settings, note: str = "") -> None:
         """Raises NotOursError, sqlite3.Error or OSError."""
-        self.num_thinned = 0  # in this session
+        self._num_thinned_records = 0  # in this session
+        self._num_thinned_steps = 0
         self._path = path
         self._max_bytes = settings.max_bytes
         self._connection, journal_note, is_remote = open_database(path)
@@ -64,6 +65,11 @@ class PartFile:
     def name(self) -> str:
         return self._path.stem
 
+    @property
+    def num_thinned(self) -> int:
+        """Records, and steps of statistics, that made way in this session."""
+        return self._num_thinned_records + self._num_thinned_steps
+
     def reconnect(self) -> None:
         """After an I/O error the old connection may never work again. The session goes on."""
         self.close()
@@ -79,9 +85,13 @@ class PartFile:
             for described in batch.descriptions:
                 name = self._names.id_of(described.kind, described.name)
                 self._names.describe(name, described.description)
-            num_thinned = self._records.add(batch.records)
-            self._update_session(num_dropped, self.num_thinned + num_thinned, is_forced=batch.is_empty)
-        self.num_thinned += num_thinned
+            thinned = self._records.add(batch.records) if batch.records else Thinned(0, 0)
+            num_thinned = self._num_thinned_records + thinned.num_records
+            self._update_session(num_dropped, num_thinned, is_forced=batch.is_empty)
+            if thinned.num_steps:
+                self._note_thinned_steps(thinned.num_steps)
+        self._num_thinned_records = num_thinned
+        self._num_thinned_steps += thinned.num_steps
         if self._is_local and is_low(self._path):
             self.empty_log()
 
@@ -115,7 +125,7 @@ class PartFile:
     def end(self, outcome: str, reason: str, num_dropped: int) -> None:
         reason = plain_text(reason.strip().split("\n")[0][:_MOST_REASON])
         with self._transaction():
-            self._update_session(num_dropped, self.num_thinned)
+            self._update_session(num_dropped, self._num_thinned_records)
             self._connection.execute(
                 "UPDATE sessions SET ended = ?, outcome = ?, reason = ? WHERE id = ?",
                 (time.time(), outcome, reason, self._session),
@@ -191,6 +201,14 @@ class PartFile:
                 (num_dropped, num_thinned, self._session),
             )
             self._noted = (num_dropped, num_thinned)
+
+    def _note_thinned_steps(self, num_steps: int) -> None:
+        # Not in the session: there, a change says to readers that they must count all records anew.
+        self._connection.execute(
+            "INSERT INTO meta (key, value) VALUES (?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + excluded.value",
+            (THINNED_STEPS, str(num_steps)),
+        )
 
 
 def _identity_of(path: Path) -> tuple[int, int]:

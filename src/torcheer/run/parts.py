@@ -39,7 +39,7 @@ class SeriesEntry:
 
     kind: Kind
     name: str
-    count: int  # of points or records
+    count: int  # of points or records; of statistics, the steps that are kept
     last_step: int
     last_time: float
     last_value: float | None  # of a scalar

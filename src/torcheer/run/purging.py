@@ -15,13 +15,17 @@ from torcheer.run.locking import take_lock
 from torcheer.run.opening import NotOursError, open_database
 from torcheer.run.recordrows import purge_records
 from torcheer.run.schema import LOCK_ENDING, PART_ENDING
+from torcheer.run.statisticsblocks import purge_statistics
+from torcheer.run.watchrows import purge_watches
 
 
 def take_back(connection: sqlite3.Connection, purge_step: int) -> None:
     """Within the transaction of the caller."""
     found_points = purge_points(connection, purge_step)
     found_records = purge_records(connection, purge_step)
-    if found_points or found_records:
+    found_statistics = purge_statistics(connection, purge_step)
+    found_watches = purge_watches(connection, purge_step)
+    if found_points or found_records or found_statistics or found_watches:
         connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from torcheer.run.columns import Call
-from torcheer.run.observations import Observation
+from torcheer.run.observations import Bulk, Observation
 from torcheer.run.records import Kind
 
 CALL_WEIGHT = 2  # what a call weighs beside its numbers
@@ -63,7 +63,7 @@ class Mark:
         self.is_settled = True
 
 
-Item = Call | Observation | Described | Mark
+Item = Call | Observation | Bulk | Described | Mark
 
 
 class Queue:
@@ -142,6 +142,12 @@ class Queue:
             self.num_records += 1
             self.num_bytes += observation.num_bytes
         self.items.append(observation)
+
+    def add_bulk(self, bulk: Bulk) -> None:
+        with self.news:
+            self.num_records += bulk.weight
+            self.num_bytes += bulk.num_bytes
+        self.items.append(bulk)
 
     def force(self) -> None:
         self.is_forced = True

@@ -5,16 +5,24 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
+from typing import NamedTuple
 
-from torcheer.run.batches import Record
 from torcheer.run.names import Names
+from torcheer.run.observations import EncodedRecord
 from torcheer.run.records import encode_head
+from torcheer.run.statisticsblocks import StatisticsWriter
 from torcheer.run.tables import Row, delete, insert, next_id
-from torcheer.run.thinning import KEPT_KINDS, Candidate, choose
+from torcheer.run.thinning import KEPT_KINDS, choose
+from torcheer.run.watchrows import FewRecords, WatchWriter
 
 _FREED_SHARE = 0.1  # of the budget at once, so that it is done seldom
+
+
+class Thinned(NamedTuple):
+    """What had to go: whole records, and steps of statistics."""
+
+    num_records: int
+    num_steps: int
 
 
 class RecordWriter:
@@ -26,26 +34,58 @@ class RecordWriter:
         self._max_bytes = max_bytes
         self._next_id = next_id(connection, "records")
         self._documents = {digest for (digest,) in connection.execute("SELECT hash FROM documents")}
-        (self._num_bytes,) = connection.execute("SELECT coalesce(sum(num_bytes), 0) FROM records").fetchone()
+        self._statistics = StatisticsWriter(connection, max_bytes, self._take_id)
+        self._watches = WatchWriter(connection)
+        self._few = FewRecords(connection)
+        (num_bytes,) = connection.execute("SELECT coalesce(sum(num_bytes), 0) FROM records").fetchone()
+        self._num_bytes = num_bytes - self._statistics.num_bytes
         self._thin_above = max_bytes
 
-    def add(self, records: Sequence[Record]) -> int:
-        """How many older ones had to go."""
+    def add(self, records: Sequence[EncodedRecord]) -> Thinned:
+        """How much of what is older had to go."""
         rows: list[Row] = []
         data: list[Row] = []
-        for observation, encoded in records:
-            name = self._names.id_of(observation.kind, observation.name)
-            self._names.describe(name, observation.description)
-            head, num_bytes = encode_head(encoded.head), len(encoded.data)
-            rows.append((self._next_id, name, observation.step, observation.time, head, num_bytes))
-            data.append((self._next_id, encoded.data))
-            self._next_id += 1
-            self._num_bytes += num_bytes
-            if encoded.document is not None and encoded.document.hash not in self._documents:
-                self._add_document(encoded.document.hash, encoded.document.json)
+        statistics: dict[int, list[EncodedRecord]] = {}
+        watched: list[tuple[int, EncodedRecord]] = []
+        for record in records:
+            kind, name, step, time, head, its_data, description, document = record
+            name_id = self._names.id_of(kind, name)
+            if description:
+                self._names.describe(name_id, description)
+            if kind == "statistics":
+                statistics.setdefault(name_id, []).append(record)
+                continue
+            id, self._next_id = self._next_id, self._next_id + 1
+            encoded = head if type(head) is bytes else encode_head(head)  # type: ignore[arg-type]
+            rows.append((id, name_id, step, time, encoded, len(its_data)))
+            data.append((id, its_data))
+            self._num_bytes += len(its_data)
+            if kind == "watch":
+                watched.append((id, record))
+            elif kind in self._few.most:
+                self._few.note(kind)
+            if document is not None and document.hash not in self._documents:
+                self._add_document(document.hash, document.json)
         insert(self._connection, "records", "id, name, step, time, head, num_bytes", rows)
         insert(self._connection, "data", "record, bytes", data)
-        return self._thin() if self._num_bytes > self._thin_above else 0
+        return self._within_bounds(statistics, watched)
+
+    def _within_bounds(
+        self, statistics: dict[int, list[EncodedRecord]], watched: Sequence[tuple[int, EncodedRecord]]
+    ) -> Thinned:
+        num_steps = sum(self._statistics.add(name, blocks) for name, blocks in statistics.items())
+        if watched:
+            gone = self._watches.note(watched)
+            self._num_bytes -= gone.num_bytes
+            num_steps += self._statistics.remove_rows(gone.digests) if gone.digests else 0
+        num_records = self._few.thin()
+        if self._num_bytes + self._statistics.num_bytes > self._thin_above:
+            num_records += self._thin()
+        return Thinned(num_records, num_steps)
+
+    def _take_id(self) -> int:
+        id, self._next_id = self._next_id, self._next_id + 1
+        return id
 
     def _add_document(self, digest: str, text: bytes) -> None:
         packed = zlib.compress(text)
@@ -55,23 +95,29 @@ class RecordWriter:
     def _thin(self) -> int:
         kinds = ", ".join("?" * len(KEPT_KINDS))
         found = self._connection.execute(
-            "SELECT name, id, step, time, num_bytes FROM records WHERE num_bytes > 0 AND name IN "
-            f"(SELECT id FROM names WHERE kind NOT IN ({kinds})) ORDER BY name, id",
+            "SELECT id, step, time, num_bytes, name FROM records NOT INDEXED WHERE num_bytes > 0 AND name IN "
+            # In the order of the table: by name, each row would have to be looked for.
+            f"(SELECT id FROM names WHERE kind NOT IN ({kinds})) ORDER BY id",
             KEPT_KINDS,
         ).fetchall()
-        series = [[Candidate(*row[1:]) for row in rows] for _, rows in groupby(found, key=itemgetter(0))]
+        num_bytes = self._num_bytes + self._statistics.num_bytes
         target = int(self._max_bytes * (1 - _FREED_SHARE))
-        chosen = choose(series, self._num_bytes - target)
+        chosen = choose(found, num_bytes - target)
         _delete(self._connection, chosen.ids)
         self._num_bytes -= chosen.num_bytes
         # Where what must stay is above the budget, looking again at every batch would be in vain.
-        self._thin_above = max(self._max_bytes, self._num_bytes + int(self._max_bytes * _FREED_SHARE))
+        left = num_bytes - chosen.num_bytes
+        self._thin_above = max(self._max_bytes, left + int(self._max_bytes * _FREED_SHARE))
         return len(chosen.ids)
 
 
 def purge_records(connection: sqlite3.Connection, purge_step: int) -> bool:
     """Take back the records from that step on. Says whether there were any."""
-    found = connection.execute("SELECT id FROM records WHERE step >= ?", (purge_step,)).fetchall()
+    found = connection.execute(
+        "SELECT id FROM records WHERE step >= ? AND name NOT IN "
+        "(SELECT id FROM names WHERE kind IN ('statistics', 'watch'))",
+        (purge_step,),
+    ).fetchall()
     _delete(connection, [id for (id,) in found])
     return bool(found)
 

@@ -27,6 +27,10 @@ Kind = Literal[
     "pass",
     "hparams",
     "layout",
+    "watch",
+    "statistics",
+    "alarm",
+    "gap",
 ]
 Plain = float | bool | str | None  # what a hyperparameter can be; None for NaN and infinity, too
 
@@ -171,6 +175,61 @@ class LayoutHead(Head, frozen=True, tag="layout"):
     groups: list[LayoutGroup]
 
 
+class WatchedRow(Entry, frozen=True):
+    """A tensor that is watched over a training. Its records have the same name."""
+
+    name: str  # features.0.weight.Grad
+    layer: str  # features.0
+    variable: str  # weight.Grad
+    role: str  # activation, gradient, weight, weight_gradient, update, state, tensor
+    module: str  # the type of the layer: Conv2d
+    shape: list[int] | None = None  # None where it was not seen yet
+
+
+class WatchHead(Head, frozen=True, tag="watch"):
+    """What is watched. Bytes: JSON, a list of WatchedRow. The last one with a digest holds."""
+
+    digest: str  # of the rows; statistics name their rows by it
+    num_rows: int
+    columns: list[str]  # the figures of a row: mean, std, min, max, norm, zeros…
+    every: str  # as it was asked for: 20/s
+
+
+class StatisticsHead(Head, frozen=True, tag="statistics"):
+    """Figures of all rows over some steps. Bytes: steps as int64, times as float64, then float32.
+
+    These stand as [column][row][step], NaN where something was not seen or has no meaning. `stride` says that
+    only every so many-th watched step is left, where old ones were thinned.
+    """
+
+    digest: str
+    num_columns: int
+    num_rows: int
+    num_steps: int
+    last_step: int  # the record's own step is the first
+    last_time: float
+    stride: int = 1
+
+
+class AlarmHead(Head, frozen=True, tag="alarm"):
+    """Something that a person should look at. No bytes. The name of its series is the kind of alarm."""
+
+    layer: str
+    variable: str
+    value: float | None
+    threshold: float | None
+    message: str
+
+
+class GapHead(Head, frozen=True, tag="gap"):
+    """Something that was to be observed, and was not. No bytes."""
+
+    reason: Literal["full", "killed", "budget", "error"]
+    counts: dict[str, int]  # records that are missing, by name
+    last_step: int  # the record's own step is the first
+    message: str
+
+
 AnyHead = (
     TensorHead
     | HistogramHead
@@ -184,6 +243,10 @@ AnyHead = (
     | PassHead
     | HparamsHead
     | LayoutHead
+    | WatchHead
+    | StatisticsHead
+    | AlarmHead
+    | GapHead
 )
 
 _HEADS = msgspec.json.Decoder(AnyHead)

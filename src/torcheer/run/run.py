@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -16,13 +16,13 @@ from torcheer.run.calls import NOT_GIVEN, log_call
 from torcheer.run.disk import Disk
 from torcheer.run.endings import Ending, ending_of, watch, watch_end_of_child
 from torcheer.run.folders import folder_of
-from torcheer.run.observations import Observation
+from torcheer.run.observations import Bulk, EncodedRecord, Observation
 from torcheer.run.observing.guarding import reason_of
 from torcheer.run.observing.methods import Observing
 from torcheer.run.observing.steps import step_of
 from torcheer.run.partfile import Settings
 from torcheer.run.placing import rank_of_process
-from torcheer.run.queueing import CALL_WEIGHT, WAKE_WEIGHT, Described
+from torcheer.run.queueing import CALL_WEIGHT, WAKE_WEIGHT, Described, Mark
 from torcheer.run.reading.face import Reading
 from torcheer.run.reading.reader import RunReader
 from torcheer.run.records import Kind
@@ -161,6 +161,24 @@ class Run(Observing, Reading):
         else:
             self._tell_full(1)
 
+    def keep_encoded(self, records: Sequence[EncodedRecord]) -> None:
+        """Keep many records that are encoded already, with little work for each of them."""
+        num_bytes = 0
+        for record in records:
+            num_bytes += len(record[5])
+            if len(record[5]) > MOST_RECORD_BYTES:
+                tell_too_large(self._teller, record, len(record[5]))
+                return self.keep_encoded([one for one in records if one.num_bytes <= MOST_RECORD_BYTES])
+        if not records:
+            return None
+        if not self._is_running():
+            self._teller.drop(len(records))
+        elif self._queue.press(num_bytes):
+            self._queue.add_bulk(Bulk(records, num_bytes))
+        else:
+            self._tell_full(len(records))
+        return None
+
     def _describe(self, kind: Kind, name: str, description: str) -> None:
         described = Described(kind=kind, name=name, description=description)
         if self._queue.last_described.get(name) != described and self._is_running():
@@ -216,12 +234,19 @@ class Run(Observing, Reading):
 
     @property
     def num_thinned(self) -> int:
-        """Records that made way for newer ones, in this session."""
+        """Records, and steps of statistics, that made way for newer ones, in this session."""
         return self._disk.num_thinned
 
     def flush(self, timeout: float = 30.0) -> bool:
         """Wait until all that was logged before is on disk. False: the disk refuses, or is too slow."""
         return self._writer.flush(timeout)
+
+    def mark(self, *, hurry: bool = False) -> Mark:
+        """A mark that is settled when all that was logged before is on disk, or never will be. Does not wait.
+
+        `hurry` has it written at once; else that is done within a fraction of a second anyway.
+        """
+        return self._writer.mark(hurry=hurry)
 
     def close(self) -> None:
         """Write what is left, and say that the run is finished."""

@@ -17,7 +17,10 @@ PART_ENDING: Final = ".sqlite"
 LOCK_ENDING: Final = ".lock"
 PAGE_BYTES: Final = 8192
 
-# The keys of `meta`: format, generation (whole numbers), comment, tags (JSON list), total_steps.
+THINNED_STEPS: Final = "num_thinned_steps"
+
+# The keys of `meta`: format, generation (whole numbers), comment, tags (JSON list), total_steps,
+# num_thinned_steps (of statistics, over all sessions; records that were thinned are counted by session).
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 -- one for each time that a process opened the part; ended is NULL until it closed it in good order

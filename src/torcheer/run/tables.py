@@ -42,7 +42,9 @@ def next_id(connection: sqlite3.Connection, table: str) -> int:
 def _chunks(rows: Sequence[Row], most_rows: int) -> Iterable[Sequence[Row]]:
     start = num_bytes = 0
     for index, row in enumerate(rows):
-        num_bytes += sum(len(value) for value in row if type(value) is bytes)
+        for value in row:
+            if type(value) is bytes:
+                num_bytes += len(value)
         if index + 1 - start == most_rows or num_bytes > _MOST_BYTES:
             yield rows[start : index + 1]
             start, num_bytes = index + 1, 0

@@ -10,7 +10,7 @@ from torcheer.run.columns import Call, columns_of
 from torcheer.run.disk import Disk
 from torcheer.run.encoder import Encoder
 from torcheer.run.endings import Ending
-from torcheer.run.observations import Observation
+from torcheer.run.observations import Bulk, Observation
 from torcheer.run.queueing import Described, Mark, Queue
 from torcheer.run.telling import Teller
 
@@ -67,13 +67,22 @@ class Writer:
         """Whether all that was logged before is on disk. Where the disk refuses, it does not wait."""
         if not self.queue.is_running or threading.current_thread() is self._thread:
             return not self.queue.items and self._encoder.is_idle and self._batch is None
-        mark = Mark()
         attempts = self._num_attempts
-        self.queue.items.append(mark)
-        self.queue.force()
+        mark = self.mark(hurry=True)
         with self.queue.news:
             self.queue.news.wait_for(lambda: mark.is_settled or self._failed_attempt > attempts, timeout)
         return mark.is_done
+
+    def mark(self, *, hurry: bool) -> Mark:
+        """Settled when what was logged before is on disk. Where nobody writes, nothing can be waited for."""
+        mark = Mark()
+        if not self.queue.is_running:
+            mark.settle(is_done=self._batch is None and not self.queue.items and self._encoder.is_idle)
+            return mark
+        self.queue.items.append(mark)
+        if hurry:
+            self.queue.force()
+        return mark
 
     def close_with(self, ending: Ending, patience: float) -> bool:
         """Write what is there and say how it ended.
@@ -210,6 +219,8 @@ class Writer:
             # By far the most are plain tuples, and nothing else is.
             if type(item) is tuple:
                 calls.append(item)
+            elif isinstance(item, Bulk):
+                self._encoder.pass_on(item)
             elif isinstance(item, Described):
                 batch.descriptions.append(item)
             elif isinstance(item, Observation | Mark):

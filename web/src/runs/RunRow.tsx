@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { formatBytes, formatCount, formatValue } from "../format";
 import { addressOf } from "../route";
 import type { RunListing } from "../wire";
+import { AlarmBadge } from "./AlarmBadge";
 import { now } from "./clock";
 import { FIXED, metricOf, type FixedColumn } from "./columns";
 import { RunStep } from "./RunStep";
@@ -23,7 +24,12 @@ interface Props {
 }
 
 const CELLS: Record<FixedColumn, (run: RunListing) => ComponentChildren> = {
-  state: (run) => <StateBadge run={run} />,
+  state: (run) => (
+    <span class="row">
+      <StateBadge run={run} />
+      <AlarmBadge run={run} />
+    </span>
+  ),
   spark: (run) => (
     <Sparkline
       name={run.spark_name}

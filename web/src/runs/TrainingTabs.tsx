@@ -9,6 +9,7 @@ const TABS: readonly { view: View; title: string; kinds: readonly RecordKind[] }
     title: "Charts",
     kinds: ["scalar", "histogram", "image", "video", "audio", "text", "pr_curve", "confusion"],
   },
+  { view: "layers", title: "Layers", kinds: ["watch"] },
   { view: "tensors", title: "Tensors", kinds: ["tensor", "histogram"] },
   { view: "projector", title: "Projector", kinds: ["embedding"] },
   { view: "parameters", title: "Parameters", kinds: ["hparams"] },

@@ -77,6 +77,16 @@ const TRAINING: readonly KeyGroup[] = [
     ],
   },
   {
+    title: "Layers, where the map has the focus",
+    rows: [
+      { keys: ["↑", "↓", "←", "→"], action: "From cell to cell, with Shift ten" },
+      { keys: ["Enter"], action: "Open the row at this step" },
+      { keys: ["Home", "End"], action: "First, last step" },
+      { keys: ["+", "−", "0"], action: "Zoom, all steps" },
+      { keys: ["Esc"], action: "Back to the whole, close the row" },
+    ],
+  },
+  {
     title: "Tensors",
     rows: [
       { keys: ["←", "→"], action: "One step, with Shift ten" },

@@ -34,6 +34,7 @@ const TITLES: Record<View, string> = {
   runs: "Runs",
   graph: "Graph",
   training: "Training",
+  layers: "Layers",
   tensors: "Tensors",
   projector: "Projector",
   parameters: "Parameters",

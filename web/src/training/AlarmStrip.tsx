@@ -1,13 +1,25 @@
-/** When scalars of the runs first became NaN or infinite, run by run along the steps. */
+/** Alarms, run by run along the steps: scalars that became NaN or infinite, and what was seen in watched layers. */
 import { useState } from "preact/hooks";
 import { formatCount } from "../format";
 import { useWidth } from "../measuring/useWidth";
 import * as runs from "../runs/store";
-import { alarmsOf, describeMark, marksOf, type AlarmMark, type AlarmRow } from "./alarms";
+import { alarmKind } from "../watching/alarmkinds";
+import { eventsOf, goToAlarm } from "../watching/events";
+import {
+  alarmsOf,
+  countsOf,
+  describeMark,
+  marksOf,
+  severityOf,
+  type Alarm,
+  type AlarmMark,
+  type AlarmRow,
+} from "./alarms";
 import { linearTicks } from "../charting/numberticks";
 import { formatTicks } from "../charting/tickwords";
 import { options } from "./options";
 import { cursor, goToScalar } from "./state";
+import "../watching/alarms.css";
 
 const MARK_WIDTH = 12;
 const PITCH = 12;
@@ -35,7 +47,6 @@ function Strip() {
   const inner = Math.max(1, width - 2 * SIDES);
   const place = (step: number): number => SIDES + (inner * Math.min(step, lastStep)) / lastStep;
   const rows = alarmRows((MARK_WIDTH * lastStep) / inner);
-  const numMarked = rows.reduce((sum, { marks }) => sum + marks.reduce((all, { alarms }) => all + alarms.length, 0), 0);
   const ticks = linearTicks({ low: 0, high: lastStep });
   const labels = formatTicks(ticks);
   const at = cursor.value !== null && options.value.axis === "step" ? cursor.value.x : null;
@@ -46,10 +57,12 @@ function Strip() {
         <h2>Alarms</h2>
         <span class="grow" />
         <span class="legend">
-          <span>
-            <i class="alarm-mark" aria-hidden="true" />
-            NaN or infinite {formatCount(numMarked)}
-          </span>
+          {countsOf(rows).map(({ title, severity, count }) => (
+            <span key={title}>
+              <i class={`alarm-sign ${severity}`} aria-hidden="true" />
+              {title} {formatCount(count)}
+            </span>
+          ))}
         </span>
       </div>
       <div ref={box} class="alarm-rows" style={{ height: `${height + 20}px` }}>
@@ -69,15 +82,15 @@ function Strip() {
               const show = (): void => setNamed({ mark, text, left: place(mark.step), row });
               return (
                 <button
-                  key={mark.step}
-                  class="alarm-mark"
+                  key={`${severityOf(mark.alarms[0]!)} ${mark.step}`}
+                  class={`alarm-sign ${severityOf(mark.alarms[0]!)}`}
                   aria-label={text}
                   style={{ left: `${place(mark.step)}px`, top: `${TOP + row * PITCH}px` }}
                   onPointerEnter={show}
                   onFocus={show}
                   onPointerLeave={() => setNamed(null)}
                   onBlur={() => setNamed(null)}
-                  onClick={() => goToScalar(mark.alarms[0]!.name, mark.step)}
+                  onClick={() => openAlarm(mark.alarms[0]!)}
                 />
               );
             })}
@@ -108,12 +121,18 @@ function Strip() {
   );
 }
 
+/** To the chart of a scalar, or to the map of the layers. */
+export function openAlarm({ name, step, watched }: Alarm): void {
+  if (watched === null || alarmKind(watched.alarm).isOfLoss) goToScalar(name, step);
+  else goToAlarm(watched);
+}
+
 /** None where no chosen run has an alarm. */
 export function alarmRows(apart: number): AlarmRow[] {
   const rows = runs.chosen.value.map((run) => ({
     run,
     lastStep: run.last_step ?? 0,
-    marks: marksOf(alarmsOf(runs.index.value.get(run.id)?.values() ?? []), apart),
+    marks: marksOf(alarmsOf(runs.index.value.get(run.id)?.values() ?? [], eventsOf(run.id).alarms), apart),
   }));
   const marked = rows.filter(({ marks }) => marks.length > 0);
   return marked.length === 0 || rows.length > MAX_ROWS ? marked : rows;

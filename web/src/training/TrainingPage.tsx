@@ -2,6 +2,8 @@
 import { useEffect } from "preact/hooks";
 import { RunsFrame } from "../runs/RunsFrame";
 import { Sections } from "../sections/Sections";
+import * as store from "../store";
+import { followEvents } from "../watching/events";
 import { AlarmNotes } from "./AlarmNotes";
 import { AlarmStrip } from "./AlarmStrip";
 import { AtCursor } from "./AtCursor";
@@ -15,6 +17,8 @@ import { startEscape } from "./plotkeys";
 import "./training.css";
 
 export function TrainingPage() {
+  const source = store.source.value;
+  useEffect(() => (source === null ? undefined : followEvents(source)), [source]);
   useEffect(() => {
     const stops = [followOptions(), followLayouts(), startEscape()];
     return () => {

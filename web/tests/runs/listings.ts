@@ -29,6 +29,7 @@ export function runWith(parts: Partial<RunListing> & { id: string }): RunListing
     metrics: [],
     num_series: 1,
     num_bytes: 100,
+    num_alarms: 0,
     num_dropped: 0,
     num_thinned: 0,
     host: "box",

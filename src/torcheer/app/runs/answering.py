@@ -12,6 +12,7 @@ from anyio.to_thread import run_sync
 from torcheer.app.frames import as_json
 from torcheer.app.messages import PassListing
 from torcheer.app.runmessages import (
+    EventsQuestion,
     HistogramsQuestion,
     HparamsAnswer,
     HparamsQuestion,
@@ -23,8 +24,11 @@ from torcheer.app.runmessages import (
     RunsQuestion,
     RunTensorQuestion,
     SeriesQuestion,
+    WatchedQuestion,
+    WatchedRowQuestion,
 )
 from torcheer.app.runs.distributions import Distributions
+from torcheer.app.runs.events import follow_events
 from torcheer.app.runs.feeds import follow_index, follow_runs
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.passes import RunPass, answer_op_series, find_pass, listings
@@ -32,11 +36,20 @@ from torcheer.app.runs.recorded import RunTensors, answer_record, answer_records
 from torcheer.app.runs.reducing import Reductions
 from torcheer.app.runs.seriesfeed import SeriesFeed
 from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.watchedfeed import follow_row, follow_watched
 from torcheer.app.runs.watching import Watch
 from torcheer.errors import InputError
 
 Frame = str | bytes  # for a text frame and for a binary one
-FollowedQuestion = RunsQuestion | IndexQuestion | SeriesQuestion | ReduceQuestion
+FollowedQuestion = (
+    RunsQuestion
+    | IndexQuestion
+    | SeriesQuestion
+    | ReduceQuestion
+    | WatchedQuestion
+    | WatchedRowQuestion
+    | EventsQuestion
+)
 OneRunQuestion = RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion
 RunQuestion = OneRunQuestion | HparamsQuestion | OpSeriesQuestion
 
@@ -111,6 +124,12 @@ class RunAnswers:
                 return SeriesFeed(self.watch, question).frames()
             case ReduceQuestion():
                 return self._reduce(question, page)
+            case WatchedQuestion():
+                return follow_watched(self.watch, question)
+            case WatchedRowQuestion():
+                return follow_row(self.watch, question)
+            case EventsQuestion():
+                return follow_events(self.watch, question)
 
     async def _reduce(self, question: ReduceQuestion, page: object) -> AsyncGenerator[Frame, None]:
         run = await self._run(question.run_id)

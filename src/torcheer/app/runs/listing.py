@@ -11,9 +11,9 @@ import numpy
 from torcheer.app.runmessages import Metric, RunListing
 from torcheer.app.runs.arrays import SeriesArrays
 from torcheer.app.runs.bucketing import Floats
-from torcheer.app.runs.losses import looked_at_first, loss_of
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.places import RunPlace, Traces
+from torcheer.run.lossnames import looked_at_first, loss_of
 from torcheer.run.parts import SeriesEntry, SeriesKey
 from torcheer.run.reading.reader import RunReader, RunStatus
 from torcheer.run.schema import PART_ENDING
@@ -98,6 +98,7 @@ def listing_of(
         num_bytes=countable(status.num_bytes) or 0,
         num_dropped=countable(status.num_dropped) or 0,
         num_thinned=countable(status.num_thinned) or 0,
+        num_alarms=sum(entry.count for entry in series.values() if entry.kind == "alarm"),
         host=clipped(status.host),
         note=clipped(" ".join(filter(None, (_losses_note(status), status.note)))),
     )
@@ -125,6 +126,7 @@ def unread_listing(place: RunPlace, traces: Traces, note: str = "") -> RunListin
         num_bytes=sum(num_bytes for _, num_bytes, _ in traces.files),
         num_dropped=0,
         num_thinned=0,
+        num_alarms=0,
         host="",
         note=clipped(note),
     )

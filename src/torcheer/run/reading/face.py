@@ -11,6 +11,7 @@ from typing import Any, Final, Self, TypeVar, get_args, overload
 from torcheer.errors import InputError
 from torcheer.graph.sizes import readable_bytes
 from torcheer.run.parts import SeriesKey, State
+from torcheer.run.reading.eventlist import Alarm, Gap
 from torcheer.run.reading.finding import find_runs, is_run
 from torcheer.run.reading.following import Follower
 from torcheer.run.reading.reader import RunReader, RunStatus
@@ -29,6 +30,7 @@ from torcheer.run.reading.savedrecords import Records, SavedRecord
 from torcheer.run.reading.scalars import Scalars, scalars_of
 from torcheer.run.reading.tables import save_csv, scalars_frame
 from torcheer.run.reading.tensorrecord import TensorRecord
+from torcheer.run.reading.watchedface import Watched
 from torcheer.run.records import HparamsHead, Kind, Plain
 
 R = TypeVar("R", bound=SavedRecord[Any])
@@ -121,6 +123,21 @@ class Reading:
     def passes(self, name: str) -> Records[PassRecord]:
         return self._records("pass", name, PassRecord)
 
+    @property
+    def watched(self) -> Watched:
+        """What an inspector watched: `run.watched["conv1.weight"].norm`, `run.watched.table("norm")`."""
+        return Watched(self._reader())
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """What an inspector saw that should be looked at, by time."""
+        return self._reader().events().alarms
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """What an inspector was to see and did not, by time."""
+        return self._reader().events().gaps
+
     def hparams(self) -> dict[str, Plain]:
         """The hyperparameters, the later ones over the earlier."""
         return hparams_of(self._reader())[0]
@@ -135,12 +152,18 @@ class Reading:
         """What is written from now on, by whichever process, as it comes: an iterator that ends with the run.
 
         `kinds` chooses what is wanted, `from_start` begins with what is there already, and after `timeout`
-        seconds without anything new it ends in any case.
+        seconds without anything new it ends in any case. Statistics do not come: they are put together and
+        thinned while they are written. Ask `run.watched` again to see how they grow.
         """
         wanted = (kinds,) if isinstance(kinds, str) else kinds
         unknown = [kind for kind in wanted or () if kind not in KINDS]
         if unknown:
             raise InputError(f"there is no kind {unknown[0]!r} in a run: {', '.join(KINDS)}.")
+        if "statistics" in (wanted or ()):
+            raise InputError(
+                "statistics are not followed one by one, since they are put together and thinned while they "
+                "are written: ask run.watched again to see how they grow."
+            )
         return Follower(self._reader().path, wanted, from_start=from_start, timeout=timeout)
 
     def to_csv(self, path: str | os.PathLike[str], *, wide: bool = False) -> None:

@@ -7,17 +7,22 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from torcheer.graph.rawnumbers import RAW_TYPES
+from torcheer.run.figuretables import is_fitting
 from torcheer.run.records import (
+    AlarmHead,
     AnyHead,
     ConfusionHead,
     EmbeddingHead,
+    GapHead,
     HistogramHead,
     HparamsHead,
     LayoutHead,
     PassHead,
     PrCurveHead,
+    StatisticsHead,
     TensorHead,
     VideoHead,
+    WatchHead,
 )
 
 MAX_DIMS: Final = 64  # torch's own
@@ -74,6 +79,10 @@ def _pass(head: PassHead, num_bytes: int) -> bool:
     return head.num_ops >= 0 and 8 * head.num_ops * len(head.figures) == num_bytes
 
 
+def _watch(head: WatchHead, num_bytes: int) -> bool:
+    return 0 <= head.num_rows <= num_bytes  # a row takes more than a byte
+
+
 def _nothing(head: AnyHead, num_bytes: int) -> bool:
     return num_bytes == 0
 
@@ -88,4 +97,8 @@ _RULES: Final[dict[type, Callable[[Any, int], bool]]] = {
     PassHead: _pass,
     HparamsHead: _nothing,
     LayoutHead: _nothing,
+    WatchHead: _watch,
+    StatisticsHead: is_fitting,
+    AlarmHead: _nothing,
+    GapHead: _nothing,
 }

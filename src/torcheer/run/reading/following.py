@@ -101,7 +101,7 @@ class Follower(Iterator[Seen]):
     def _new_in(self, part: Part, mark: _Mark) -> list[_Stretch]:
         found = []
         for key, entry in part.series().items():
-            if self._kinds is not None and key.kind not in self._kinds:
+            if key.kind == "statistics" or (self._kinds is not None and key.kind not in self._kinds):
                 continue
             if not mark.has_new(key, entry):
                 continue

@@ -8,15 +8,18 @@ from typing import Final, cast, get_args
 
 import numpy
 
-from torcheer.run.parts import Points, SeriesEntry, SeriesKey
+from torcheer.run.parts import Points, RecordEntry, SeriesEntry, SeriesKey
 from torcheer.run.reading import queries
 from torcheer.run.reading.blocklist import Block, BlockList, Piece
+from torcheer.run.reading.entries import entry_of, kind_of
 from torcheer.run.reading.merging import joined
 from torcheer.run.reading.queries import Damage, NameRow, SessionRow
 from torcheer.run.reading.snapshots import is_damage
-from torcheer.run.records import Kind
+from torcheer.run.records import Kind, StatisticsHead, WatchHead
 
 _KINDS: Final = frozenset(get_args(Kind))
+_REPLACED_KINDS: Final = ("watch", "statistics")
+_WATCH: Final = "watch"
 
 
 class IndexedSeries:
@@ -52,7 +55,8 @@ class IndexedSeries:
 class PartIndex:
     """Grows by what is new in the file when it gathers; begins again where points were taken back."""
 
-    def __init__(self, damage: Damage) -> None:
+    def __init__(self, part: str, damage: Damage) -> None:
+        self._part = part
         self._damage = damage
         self._unreadable: set[int] = set()  # blocks; their ids are not used again
         self.num_restarts = 0
@@ -67,6 +71,8 @@ class PartIndex:
         self._generation: int | None = None
         self._of_number: dict[int, IndexedSeries] = {}
         self._of_key: dict[SeriesKey, IndexedSeries] = {}
+        self.watches: Sequence[RecordEntry] = ()  # the last of each plan, in the order in which they came
+        self.statistics: Sequence[RecordEntry] = ()  # blocks in their order
         self._last_block = self._last_record = 0
         self._num_thinned = 0
 
@@ -232,7 +238,50 @@ class PartIndex:
             its.count += 1
             its.last_record, its.last = mark.id, (mark.step, mark.time, None)
             found.add(its)
+        if any(series.key.kind in _REPLACED_KINDS for series in found):
+            found |= self._list_watched(connection, num_bytes)
         return found
+
+    def _list_watched(self, connection: sqlite3.Connection, num_bytes: int) -> set[IndexedSeries]:
+        """Their records take the place of others, so all of them are listed anew: there are few."""
+        watches: dict[str, RecordEntry] = {}
+        for series, entries in self._entries_of(connection, "watch", num_bytes):
+            for entry in entries:
+                if isinstance(entry.head, WatchHead):
+                    watches.pop(entry.head.digest, None)
+                    watches[entry.head.digest] = entry
+            series.count = len(entries)
+        blocks = self.list_statistics(connection, num_bytes)
+        self.watches, self.statistics = tuple(watches.values()), tuple(blocks)
+        of_series = {series for series in self._of_key.values() if series.key.kind in _REPLACED_KINDS}
+        for series in of_series:
+            if series.key.kind == "statistics":
+                series.count = sum(_num_steps(block) for block in blocks)
+                last = blocks[-1].head if blocks else None
+                if isinstance(last, StatisticsHead):
+                    series.last = (last.last_step, last.last_time, None)
+        return of_series
+
+    def list_statistics(self, connection: sqlite3.Connection, num_bytes: int) -> list[RecordEntry]:
+        """The blocks of statistics that there are now, in their order."""
+        found = self._entries_of(connection, "statistics", num_bytes)
+        return sorted((entry for _, entries in found for entry in entries), key=lambda entry: entry.time)
+
+    def _entries_of(
+        self, connection: sqlite3.Connection, kind: Kind, num_bytes: int
+    ) -> list[tuple[IndexedSeries, list[RecordEntry]]]:
+        found = []
+        # The writer has one name for all of them; another is none of its own.
+        series = self.find(kind, _WATCH)
+        if series is not None:
+            rows = queries.read_records_of(connection, series.id, 0, num_bytes, self._damage)
+            entries = (entry_of(self._part, row, self._damage) for row in rows)
+            found.append((series, [one for one in entries if one is not None and kind_of(one) == kind]))
+        return found
+
+
+def _num_steps(block: RecordEntry) -> int:
+    return block.head.num_steps if isinstance(block.head, StatisticsHead) else 0
 
 
 def _origin(sessions: Sequence[SessionRow]) -> float | None:

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from torcheer.run.parts import Part, PartStatus, Points, RecordEntry, SeriesEntry, SeriesKey, State
+from torcheer.run.reading.eventlist import EventsCursor, EventsTail, events_after
 from torcheer.run.reading.finding import part_files
 from torcheer.run.reading.merging import is_superseded, merged_points, merged_series, merged_state
 from torcheer.run.reading.snapshots import FileState, now
 from torcheer.run.reading.sqlitepart import SqlitePart
+from torcheer.run.reading.watchedreader import WatchedReader
 from torcheer.run.records import Kind
 
 Source = Literal["torcheer", "tensorboard"]
@@ -85,6 +87,7 @@ class RunReader:
         self._snapshot: object = None
         self._outlines: dict[str, tuple[object, object]] = {}  # by part: its series, and their outline
         self._series: dict[SeriesKey, SeriesEntry] | None = None
+        self.watched = WatchedReader(self.parts, self.restarts)
         self.refresh()
 
     def refresh(self) -> bool:
@@ -166,6 +169,10 @@ class RunReader:
         """The records of a series, by step and time."""
         found = [entry for part in self._parts.values() for entry in part.records(kind, name)]
         return sorted(found, key=lambda entry: (entry.step, entry.time))
+
+    def events(self, cursor: EventsCursor | None = None) -> EventsTail:
+        """Alarms and gaps, those that came after the cursor; where some were taken back, all of them."""
+        return events_after(self._parts, self._restarts, cursor)
 
     def record(self, identity: str) -> RecordEntry | None:
         """A record by its `record_id`; None where it is gone."""

@@ -252,4 +252,8 @@ KINDS: Final[dict[Kind, type[SavedRecord[Any]]]] = {
     "pass": PassRecord,
     "hparams": SavedRecord,
     "layout": SavedRecord,
+    "watch": SavedRecord,
+    "statistics": SavedRecord,
+    "alarm": SavedRecord,
+    "gap": SavedRecord,
 }

@@ -14,13 +14,14 @@ import msgspec
 from torcheer.run.locking import is_locked
 from torcheer.run.parts import PartStatus, Points, RecordEntry, SeriesEntry, SeriesKey, State
 from torcheer.run.reading import queries
-from torcheer.run.reading.fitting import fits
+from torcheer.run.reading.entries import entry_of, kind_of
+from torcheer.run.reading.figureblocks import BlockFigures, Found, Wanted, read_figures
 from torcheer.run.reading.merging import joined
 from torcheer.run.reading.partindex import PartIndex
 from torcheer.run.reading.queries import Damage, NotYet, Row, Unreadable
 from torcheer.run.reading.snapshots import Look, SnapshotFile, is_passing, now
-from torcheer.run.records import Kind, decode_head
-from torcheer.run.schema import LOCK_ENDING
+from torcheer.run.records import Kind
+from torcheer.run.schema import LOCK_ENDING, THINNED_STEPS
 
 T = TypeVar("T")
 
@@ -41,7 +42,7 @@ class SqlitePart:
         self._look = self._file.look()
         self._seen: Look | None = None  # what was read; None where it must be read again
         self._damage = Damage()
-        self._index = PartIndex(self._damage)
+        self._index = PartIndex(self.name, self._damage)
         self._is_written = False
         self._refusal = ""  # why nothing of it can be read
 
@@ -73,7 +74,8 @@ class SqlitePart:
             tags=_tags_in(meta.get("tags", "[]")),
             total_steps=queries.whole_number(meta.get("total_steps")),
             num_dropped=sum(session.num_dropped for session in sessions),
-            num_thinned=sum(session.num_thinned for session in sessions),
+            num_thinned=sum(session.num_thinned for session in sessions)
+            + (queries.whole_number(meta.get(THINNED_STEPS)) or 0),
             num_bytes=self._look.num_bytes,
             note="; ".join(self._notes()),
         )
@@ -102,7 +104,7 @@ class SqlitePart:
             )
         )
         entries = (self._entry_of(row) for row in rows or [] if row[0] <= series.last_record)
-        return [entry for entry in entries if entry is not None and _kind_of(entry) == kind]
+        return [entry for entry in entries if entry is not None and kind_of(entry) == kind]
 
     def record(self, record: int) -> RecordEntry | None:
         """A record by its number alone."""
@@ -118,6 +120,30 @@ class SqlitePart:
             self._damage.add("some records are not as long as they should be")
             return None
         return data
+
+    def watches(self) -> Sequence[RecordEntry]:
+        """What is watched, a record for each plan, as of the last refresh."""
+        return self._index.watches
+
+    def statistics(self) -> Sequence[RecordEntry]:
+        """The blocks of statistics in their order, as of the last refresh."""
+        return self._index.statistics
+
+    def figures(self, wanted: Wanted, known: Mapping[int, BlockFigures]) -> Found:
+        """What is wanted of each block that there is now; of those that are known already, what is known."""
+        found = self._attempt(
+            lambda connection: read_figures(
+                connection, self._index, self._look.num_bytes, wanted, known, self._damage
+            )
+        )
+        return Found([], {}) if found is None else found
+
+    def note_damage(self, reason: str) -> None:
+        """For whoever reads on: what a record holds is not what it should be."""
+        self._damage.add(reason)
+
+    def _entry_of(self, row: Row) -> RecordEntry | None:
+        return entry_of(self.name, row, self._damage)
 
     def document(self, digest: str) -> bytes | None:
         row = self._attempt(lambda connection: connection.execute(_DOCUMENT, (digest,)).fetchone())
@@ -209,29 +235,6 @@ class SqlitePart:
         of_writer = self._index.sessions[-1].note if self._index.sessions else ""
         notes = (of_writer, self._refusal, self._file.note, *self._damage.reasons)
         return [note for note in dict.fromkeys(notes) if note]
-
-    def _entry_of(self, row: Row) -> RecordEntry | None:
-        number, step, time, num_bytes, head, length = row
-        try:
-            if type(step) is not int or type(num_bytes) is not int or not queries.is_moment(time):
-                raise ValueError("some records are not what they should be")
-            decoded = decode_head(head)
-            if length not in (num_bytes, None) or not fits(decoded, num_bytes):
-                raise ValueError("some records are not as long as they should be")
-        except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError):
-            self._damage.add("some records do not say what they are")
-            return None
-        except ValueError as error:
-            self._damage.add(str(error))
-            return None
-        return RecordEntry(
-            id=number, part=self.name, step=step, time=float(time), num_bytes=num_bytes, head=decoded
-        )
-
-
-def _kind_of(entry: RecordEntry) -> str:
-    tag = entry.head.__struct_config__.tag
-    return str(tag)
 
 
 def _tags_in(text: str) -> tuple[str, ...]:

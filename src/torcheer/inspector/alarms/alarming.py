@@ -1,0 +1,88 @@
+"""All kinds of alarms over one plan: shown each frame and each number, they say what is to be raised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.inspector.alarms.dead import DeadUnits
+from torcheer.inspector.alarms.exploding import ExplodingGradient
+from torcheer.inspector.alarms.nonfinite import Nonfinite
+from torcheer.inspector.alarms.saturated import Saturated
+from torcheer.inspector.alarms.sight import Finding, Kind, Sight
+from torcheer.inspector.alarms.spike import LossSpike
+from torcheer.inspector.alarms.stuck import StuckWeight
+from torcheer.inspector.alarms.vanishing import VanishingGradient
+from torcheer.inspector.frames import Frame
+from torcheer.inspector.messages import Numbers, Raised
+from torcheer.inspector.rows import Plan
+from torcheer.inspector.thresholds import Thresholds
+
+# By the names that they have in a run, and what switches them off.
+_KINDS: Final[dict[str, tuple[Callable[[Plan, Thresholds], Kind], tuple[str, ...]]]] = {
+    "nan": (Nonfinite, ("nonfinite",)),
+    "exploding_gradient": (ExplodingGradient, ("exploding_gradient", "gradient_norm")),
+    "vanishing_gradient": (VanishingGradient, ("vanishing_gradient",)),
+    "dead_units": (DeadUnits, ("dead_units",)),
+    "saturated": (Saturated, ("saturated",)),
+    "loss_spike": (LossSpike, ("loss_spike",)),
+    "stuck_weight": (StuckWeight, ("stuck_weight",)),
+}
+KINDS: Final = tuple(_KINDS)
+_MOST_AT_ONCE: Final = 3  # of one kind at one step: of 40 layers that suffer alike, nobody reads 40 messages
+
+
+class Alarms:
+    """Looks at the frames of one plan, in their order."""
+
+    def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
+        self._kinds: dict[str, Kind] = {
+            name: kind(plan, thresholds)
+            for name, (kind, switches) in _KINDS.items()
+            if any(getattr(thresholds, switch) not in (None, False) for switch in switches)
+        }
+
+    def renewed(self, plan: Plan) -> Alarms:
+        """The same for another plan: what was raised stays raised, what is usual stays usual."""
+        alarms = Alarms.__new__(Alarms)
+        alarms._kinds = {name: kind.renewed(plan) for name, kind in self._kinds.items()}
+        return alarms
+
+    def look(self, frame: Frame, figures: NDArray[numpy.float32]) -> list[Raised]:
+        """`figures` are those of this frame: [row][column]."""
+        sight = Sight(frame, figures)
+        raised = []
+        with numpy.errstate(all="ignore"):
+            for name, kind in self._kinds.items():
+                raised += _raised(name, kind.look(sight), frame.step, frame.time)
+        return raised
+
+    def look_at_numbers(self, numbers: Numbers) -> list[Raised]:
+        raised = []
+        for name, kind in self._kinds.items():
+            raised += _raised(name, kind.look_at_numbers(numbers), numbers.step, numbers.time)
+        return raised
+
+
+def _raised(kind: str, findings: list[Finding], step: int, time: float) -> list[Raised]:
+    told, rest = findings[:_MOST_AT_ONCE], len(findings) - _MOST_AT_ONCE
+    if rest > 0:
+        others = "1 other" if rest == 1 else f"{rest:,} others"
+        told[-1] = replace(told[-1], message=f"{told[-1].message} (and {others} at this step)")
+    return [
+        Raised(
+            alarm=kind,
+            layer=finding.layer,
+            variable=finding.variable,
+            step=step,
+            time=time,
+            value=finding.value,
+            threshold=finding.threshold,
+            message=finding.message,
+        )
+        for finding in told
+    ]

@@ -1,0 +1,73 @@
+"""Units that give nothing but 0, whatever comes in: nothing reaches their weights any more."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.inspector.alarms.bouts import Bouts
+from torcheer.inspector.alarms.sight import Finding, Places, Sight
+from torcheer.inspector.alarms.words import layer, percent
+from torcheer.inspector.frames import HAS_UNITS
+from torcheer.inspector.messages import Numbers
+from torcheer.inspector.rows import Plan
+from torcheer.inspector.thresholds import Thresholds
+
+_FEWEST_VALUES: Final = 500  # of a unit, all 0: of a few examples, a unit that is alive may like none
+
+
+class DeadUnits:
+    """Remembers since how many steps, and over how many values, each unit has been 0."""
+
+    def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
+        self._thresholds = thresholds
+        self._places = Places(plan, [index for index, row in enumerate(plan.rows) if row.unit_bytes])
+        self._bouts = Bouts(len(self._places), 1, thresholds.well_steps)
+        self._since: dict[str, NDArray[numpy.float64]] = {}  # by row: steps and values, of each unit
+
+    def renewed(self, plan: Plan) -> DeadUnits:
+        new = DeadUnits(plan, self._thresholds)
+        new._places.carry(self._places, new._bouts.pairs_with(self._bouts))
+        kept = {row.name for row in new._places.rows}
+        new._since = {name: since for name, since in self._since.items() if name in kept}
+        return new
+
+    def look_at_numbers(self, numbers: Numbers) -> list[Finding]:
+        return []
+
+    def look(self, sight: Sight) -> list[Finding]:
+        most = self._thresholds.dead_units
+        if not len(self._places) or not sight.frame.flags & HAS_UNITS or most is None:
+            return []
+        shares = numpy.array(
+            [
+                self._share(sight, row.name, index)
+                for row, index in zip(self._places.rows, self._places.indices.tolist(), strict=True)
+            ]
+        )
+        due = self._bouts.update(shares > most, ~numpy.isnan(shares))
+        return [self._finding(sight, place, float(shares[place]), most) for place in due.tolist()]
+
+    def _share(self, sight: Sight, name: str, index: int) -> float:
+        """The share of units that are dead by now; NaN where nothing was seen."""
+        head = sight.frame.rows[index]
+        units = sight.frame.units(index)
+        if not len(units) or not sight.is_seen(numpy.array([index]))[0]:
+            return numpy.nan
+        since = self._since.get(name)
+        if since is None or since.shape[1] != len(units):
+            since = self._since[name] = numpy.zeros((2, len(units)))
+        since += ((1.0,), (float(head["num_elements"]) / len(units),))
+        since[:, units != 0] = 0
+        is_dead = (since[0] >= self._thresholds.steps) & (since[1] >= _FEWEST_VALUES)
+        return float(is_dead.mean())
+
+    def _finding(self, sight: Sight, place: int, share: float, most: float) -> Finding:
+        row = self._places.rows[place]
+        message = (
+            f"dead units in {layer(row)}: {percent(share)} of them have given nothing but 0 "
+            f"for {self._thresholds.steps} watched steps, up to step {sight.frame.step:,}"
+        )
+        return Finding(layer=row.layer, variable=row.variable, value=share, threshold=most, message=message)

@@ -1,0 +1,86 @@
+"""Call what the user wants to run in the child, with copies of tensors. Whatever it does, nothing stops."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from torcheer.inspector.callbacks import Callbacks
+from torcheer.inspector.child.telling import Voice, words_of
+from torcheer.inspector.frames import DTYPES, Frame
+from torcheer.inspector.rows import Plan
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# Types that NumPy has not: their bytes go to torch as whole numbers of the same size.
+_AS_WHOLE_NUMBERS = {"<u2": "<i2", "u1": "u1"}
+
+
+class Caller:
+    """The user's callbacks, and how often they failed."""
+
+    def __init__(self, callbacks: Callbacks | None, voice: Voice) -> None:
+        self._callbacks = Callbacks() if callbacks is None else callbacks
+        self._voice = voice
+        self._is_closed = False
+        self.num_failures = 0
+
+    @property
+    def is_wanted(self) -> bool:
+        return self._callbacks.on_run is not None
+
+    def call(self, frame: Frame, plan: Plan, deadline: float) -> dict[str, int]:
+        """For all rows of a frame that have an excerpt. Those that are left when time is up, by name."""
+        skipped: dict[str, int] = {}
+        on_run = self._callbacks.on_run
+        if on_run is None:
+            return skipped
+        for index, row in enumerate(plan.rows):
+            excerpt = frame.excerpt(index)
+            if excerpt is None:
+                continue
+            if time.monotonic() > deadline:
+                skipped[row.name] = 1
+                continue
+            try:
+                on_run(row.name, frame.step, tensor_of(excerpt, int(frame.rows["dtype"][index])))
+            except BaseException as error:  # also sys.exit() of theirs: this process is not theirs to end
+                self._note(error, f"at {row.name}, step {frame.step}")
+        return skipped
+
+    def close(self) -> None:
+        """Nothing more comes. Called once, however often this is."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._callbacks.on_closing is not None:
+            try:
+                self._callbacks.on_closing()
+            except BaseException as error:
+                self._note(error, "at the end")
+        if self.num_failures > 1:
+            self._voice.tell(f"the callback failed {self.num_failures:,} times in all.")
+
+    def _note(self, error: BaseException, where: str) -> None:
+        self.num_failures += 1
+        words = words_of(error)
+        self._voice.tell(
+            f"the callback failed {where}: {words}. It is called again for the next tensor; this is told "
+            "once, and counted.",
+            cause=f"callback {type(error).__name__} {words.rpartition('(')[2]}",
+        )
+
+
+def tensor_of(excerpt: numpy.ndarray[Any, Any], code: int) -> Tensor:
+    """A copy, as the type that it had."""
+    import torch
+
+    name, stored = DTYPES[code]
+    dtype = getattr(torch, name)
+    whole = numpy.array(excerpt)  # the slot is filled anew soon
+    if stored in _AS_WHOLE_NUMBERS and name != "uint8":
+        return torch.from_numpy(whole.view(_AS_WHOLE_NUMBERS[stored])).view(dtype)
+    return torch.from_numpy(whole)

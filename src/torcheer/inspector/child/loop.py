@@ -1,0 +1,299 @@
+"""The life of the child: hear what the training says, empty the ring, write, and end in order."""
+
+from __future__ import annotations
+
+import select
+import time
+from typing import Final
+
+from torcheer.inspector.alarms import Alarms
+from torcheer.inspector.callbacks import Callbacks
+from torcheer.inspector.channel import Channel
+from torcheer.inspector.child.calling import Caller
+from torcheer.inspector.child.following import Losses
+from torcheer.inspector.child.keeping import Keeper, Looked
+from torcheer.inspector.child.lifetime import LEAST_SECONDS, Guard, Parent, Signals
+from torcheer.inspector.child.losing import lost_now
+from torcheer.inspector.child.resuming import Resumed
+from torcheer.inspector.child.source import Source
+from torcheer.inspector.child.telling import Voice, words_of
+from torcheer.inspector.frames import Frame
+from torcheer.inspector.messages import (
+    Close,
+    Flush,
+    Flushed,
+    Idle,
+    Job,
+    Lost,
+    NewPlan,
+    Numbers,
+    Raised,
+    ToChild,
+    Wake,
+)
+from torcheer.run.endings import Ending
+from torcheer.run.lossnames import is_loss
+from torcheer.run.queueing import Mark
+
+_BUSY_SECONDS: Final = 0.05  # between two looks at the ring while frames come
+_CALM_SECONDS: Final = 0.2
+_CALM_AFTER: Final = 2.0
+_MOST_FRAMES: Final = 32  # at a time
+_FOLLOWING_SECONDS: Final = 0.5  # after the end was asked for by a signal, in which the training may end, too
+_PATIENCE: Final = 30.0  # for a disk that stands still
+_LAST_PATIENCE: Final = 0.3  # the same when the training is gone
+_KILLED = Ending("died", "the training was killed")
+
+
+class Loop:
+    """One child, from its job to its end."""
+
+    def __init__(
+        self, channel: Channel[ToChild], job: Job, callbacks: Callbacks | None, signals: Signals
+    ) -> None:
+        self._channel, self._job, self._signals = channel, job, signals
+        self._voice = Voice(channel)
+        self._voice.pass_on_warnings()
+        self._parent = Parent(job.parent)
+        self._keeper = Keeper(job, self._voice)
+        self._caller = Caller(callbacks, self._voice)
+        self._alarms: Alarms | None = None
+        self._losses = (
+            Losses(job.run, job.rank, is_loss)
+            if job.run is not None and job.follows_losses and job.thresholds is not None
+            else None
+        )
+        self._resumed = Resumed(job.run, job.rank) if job.is_again and job.run is not None else None
+        self._source: Source | None = None
+        self._old: list[Source] = []  # emptied, and not yet on disk
+        self._flushes: list[tuple[int, Mark]] = []
+        self._ending: Ending | None = None
+        self._deadline = float("inf")  # of callbacks, when the training is gone
+        self._news_at = time.monotonic()
+        self._poll = select.poll()
+        self._poll.register(channel.fileno(), select.POLLIN)
+        self._poll.register(signals.fileno(), select.POLLIN)
+        if self._parent.descriptor is not None:
+            self._poll.register(self._parent.descriptor, select.POLLIN)
+        self._guard = Guard(self._parent, self._take_over)
+
+    def run(self) -> None:
+        """Until the end. What goes wrong in here is told, and it goes on."""
+        while self._ending is None:
+            try:
+                self._turn()
+            except Exception as error:
+                self._tell_fault(error)
+        self._finish(self._ending)
+
+    def _turn(self) -> None:
+        is_calm = time.monotonic() - self._news_at > _CALM_AFTER
+        self._poll.poll(1000 * (_CALM_SECONDS if is_calm else _BUSY_SECONDS))
+        self._signals.calm()
+        self._hear()
+        self._empty()
+        self._follow_losses()
+        self._keeper.tick(None if self._source is None else self._source.ring)
+        self._answer_flushes()
+        self._let_go()
+        self._voice.send()
+        self._look_for_the_end()
+
+    # --- what the training says ----------------------------------------------------------------------
+
+    def _hear(self) -> None:
+        for message in self._channel.hear():
+            if not isinstance(message, Wake):
+                self._news_at = time.monotonic()
+            if isinstance(message, NewPlan):
+                self._begin(message)
+            elif isinstance(message, Numbers):
+                self._keeper.numbers(message)
+                self._look_at(message)
+            elif isinstance(message, Lost):
+                self._note_lost(message)
+            elif isinstance(message, Flush):
+                self._flush(message)
+            elif isinstance(message, Close):
+                self._ending = Ending("died", message.reason) if message.reason else Ending("finished")
+
+    def _begin(self, message: NewPlan) -> None:
+        self._empty()
+        if self._source is not None:
+            self._keeper.write(self._source.ring)
+            self._old.append(self._source)
+        self._source = Source(message.plan, self._channel.take_descriptor())
+        if self._job.thresholds is not None:
+            if self._alarms is None:
+                self._alarms = Alarms(message.plan, self._job.thresholds)
+            else:
+                self._alarms = self._alarms.renewed(message.plan)
+        self._keeper.begin(message.plan)
+
+    def _note_lost(self, lost: Lost) -> None:
+        missing: Lost | None = lost
+        if self._resumed is not None:
+            # A child that is killed cannot say how far it came. What it wrote is there.
+            try:
+                missing = self._resumed.missing(lost)
+            except Exception as error:
+                self._tell_fault(error)
+        if missing is not None:
+            self._keeper.lost(missing)
+
+    def _flush(self, message: Flush) -> None:
+        self._empty()
+        mark = self._keeper.write(None if self._source is None else self._source.ring)
+        self._flushes.append((message.ticket, mark))
+        if message.ticket >= 0:  # others only want to know, some time
+            self._keeper.hurry()
+
+    def _answer_flushes(self) -> None:
+        for ticket, mark in self._flushes:
+            if mark.is_done:
+                self._channel.send(Flushed(ticket=ticket))
+        self._flushes = [(ticket, mark) for ticket, mark in self._flushes if not mark.is_settled]
+
+    # --- frames ----------------------------------------------------------------------------------------
+
+    def _empty(self, deadline: float = float("inf")) -> None:
+        """All that waits; one frame at a time where there is a callback, for which the ring has to wait."""
+        source = self._source
+        most = 1 if self._caller.is_wanted else _MOST_FRAMES
+        while source is not None and time.monotonic() < deadline:
+            frames = source.frames(most)
+            if not frames:
+                return
+            self._news_at = time.monotonic()
+            self._take(source, frames)
+            if self._caller.is_wanted:
+                self._in_between(source)
+
+    def _in_between(self, source: Source) -> None:
+        """Callbacks may take long, and the rest must not wait for all of them."""
+        self._keeper.tick(source.ring)
+        self._voice.send()
+        if self._parent.is_gone and self._deadline == float("inf"):
+            self._deadline = time.monotonic() + LEAST_SECONDS
+
+    def _take(self, source: Source, frames: list[Frame]) -> None:
+        looked = None
+        try:
+            looked = self._look(source, frames)
+        except Exception as error:
+            if len(frames) > 1:  # one of them is to blame: the others are looked at
+                for frame in frames:
+                    self._take(source, [frame])
+                return
+            self._tell_fault(error)
+            self._keeper.lost(lost_now(frames, source.plan, "error"))
+        if self._caller.is_wanted:
+            self._call(source, frames)
+        # Given back first: what is given back and not on disk when this process is killed counts as lost, and
+        # what is not given back is read by the next one. So nothing is there twice.
+        source.give_back(len(frames))
+        if looked is not None:
+            self._keeper.keep(looked)
+
+    def _look(self, source: Source, frames: list[Frame]) -> Looked:
+        table = source.figures.table(frames)
+        looked = self._keeper.look(frames, table)
+        if self._alarms is not None:
+            for frame, figures in zip(frames, table, strict=True):
+                for alarm in self._alarms.look(frame, figures):
+                    self._raise(alarm)
+        return looked
+
+    def _call(self, source: Source, frames: list[Frame]) -> None:
+        for frame in frames:
+            skipped = self._caller.call(frame, source.plan, self._deadline)
+            if skipped:
+                self._voice.tell("the training ended before the callback had seen all that was kept for it.")
+
+    def _raise(self, alarm: Raised) -> None:
+        self._keeper.alarm(alarm)
+        self._voice.raise_alarm(alarm)
+
+    def _look_at(self, numbers: Numbers) -> None:
+        if self._alarms is not None:
+            for alarm in self._alarms.look_at_numbers(numbers):
+                self._raise(alarm)
+
+    def _follow_losses(self) -> None:
+        if self._losses is not None and self._alarms is not None:
+            try:
+                found = self._losses.new()
+            except Exception:  # a file that is being written, moved or deleted: the next look may see more
+                return
+            for numbers in found:
+                self._look_at(numbers)
+
+    # --- the end ---------------------------------------------------------------------------------------
+
+    def _look_for_the_end(self) -> None:
+        if self._ending is not None:
+            return
+        if self._parent.is_gone:
+            self._ending = _KILLED
+        elif self._signals.is_terminated:
+            # Often a whole group of processes is told to end. Whether the training does, shows in a moment.
+            self._ending = _KILLED if self._parent.wait(_FOLLOWING_SECONDS) else Ending("finished")
+        elif not self._channel.is_open:
+            # Its end of the channel is closed: it is dying at this moment, or has let go of us.
+            self._ending = _KILLED if self._parent.wait(_FOLLOWING_SECONDS) else Ending("finished")
+        elif self._is_idle():
+            self._channel.send(Idle())
+            self._ending = Ending("finished")
+
+    def _is_idle(self) -> bool:
+        limit = self._job.idle_seconds
+        return limit > 0 and time.monotonic() - self._news_at > limit
+
+    def _finish(self, ending: Ending) -> None:
+        is_killed = self._parent.is_gone
+        self._deadline = time.monotonic() + LEAST_SECONDS if is_killed else float("inf")
+        try:
+            self._hear()  # its last words may say why it ends
+            ending = self._ending or ending
+            self._empty(self._deadline)
+        except Exception as error:
+            self._tell_fault(error)
+        self._close_files(ending)
+        self._guard.is_done()
+        self._caller.close()
+        self._say_the_rest()
+
+    def _close_files(self, ending: Ending) -> None:
+        is_killed = self._parent.is_gone
+        ring = None if self._source is None else self._source.ring
+        if is_killed and self._source is not None:  # else what waits is for the next child
+            lost = self._source.give_up("killed")
+            if lost is not None:
+                self._keeper.lost(lost)
+        self._keeper.end(ring, ending, _LAST_PATIENCE if is_killed else _PATIENCE)
+
+    def _take_over(self) -> None:
+        """In the guard's thread, where the training is gone and the loop hangs."""
+        self._close_files(self._ending or _KILLED)
+
+    def _say_the_rest(self) -> None:
+        end = time.monotonic() + 0.5
+        self._voice.send()
+        while self._channel.num_waiting and self._channel.is_open and time.monotonic() < end:
+            select.select([], [self._channel.fileno()], [], 0.1)
+            self._channel.pump()
+
+    def _let_go(self) -> None:
+        """Rings that are empty and on disk."""
+        if self._old:
+            gone = [source for source in self._old if not self._keeper.is_waiting_for(source.ring)]
+            self._old = [source for source in self._old if source not in gone]
+            for source in gone:
+                source.close()
+
+    def _tell_fault(self, error: BaseException) -> None:
+        self._voice.tell(
+            f"the process that watches the training: {words_of(error)}. It goes on, and counts what is "
+            "missing.",
+            cause=f"fault {type(error).__name__}",
+        )

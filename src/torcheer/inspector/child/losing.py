@@ -1,0 +1,84 @@
+"""Count what is missing, by the names of rows: frames that nobody read, or whose figures were lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from torcheer.inspector.frames import FRAME, IS_SEEN, Frame, Layout, read_frame
+from torcheer.inspector.messages import Lost
+from torcheer.inspector.ring import Ring
+from torcheer.inspector.rows import Plan
+
+Reason = Literal["full", "killed", "budget", "error"]
+
+_WORDS: Mapping[str, str] = {
+    "full": "the training was faster than the process that watches it",
+    "killed": "the process that watches was killed",
+    "budget": "watching them would have cost too much time",
+    "error": "something went wrong while they were looked at",
+}
+
+
+def lost_frames(ring: Ring, plan: Plan, numbers: Iterable[int], reason: Reason) -> Lost | None:
+    """Frames by their numbers, of which the slots may hold others by now; None where there are none.
+
+    What a slot still holds says what was in its frame; of others, each row counts.
+    """
+    layout = Layout(plan)
+    names = [row.name for row in plan.rows]
+    counts = dict.fromkeys(names, 0)
+    steps: list[int] = []
+    num_frames = 0
+    for number in numbers:
+        num_frames += 1
+        slot, seen = ring.slot(number), names
+        if FRAME.unpack_from(slot)[0] == number:
+            frame = read_frame(slot, layout)
+            steps.append(frame.step)
+            # The head is written last: of a slot that is being filled again, it says what was there before.
+            if number > ring.num_filled - ring.num_slots:
+                seen = names_seen(frame, names)
+        for name in seen:
+            counts[name] += 1
+    if not num_frames:
+        return None
+    return Lost(
+        reason=reason,
+        counts={name: count for name, count in counts.items() if count},
+        first_step=min(steps, default=0),
+        last_step=max(steps, default=0),
+        time=time.time(),
+    )
+
+
+def names_seen(frame: Frame, names: list[str]) -> list[str]:
+    """The rows that a frame has something of."""
+    flags = (frame.rows["flags"] & IS_SEEN).tolist()
+    return [name for name, flag in zip(names, flags, strict=True) if flag]
+
+
+def lost_now(frames: Iterable[Frame], plan: Plan, reason: Reason) -> Lost:
+    """Frames that are at hand, and of which nothing will be kept."""
+    names = [row.name for row in plan.rows]
+    counts: dict[str, int] = {}
+    steps = []
+    for frame in frames:
+        steps.append(frame.step)
+        for name in names_seen(frame, names):
+            counts[name] = counts.get(name, 0) + 1
+    first, last = min(steps, default=0), max(steps, default=0)
+    return Lost(reason=reason, counts=counts, first_step=first, last_step=last, time=time.time())
+
+
+def words_for(lost: Lost) -> str:
+    """As it stands in the run."""
+    count = sum(lost.counts.values())
+    are = "record is" if count == 1 else "records are"
+    where = (
+        f"at step {lost.first_step}"
+        if lost.first_step == lost.last_step
+        else f"from step {lost.first_step} to {lost.last_step}"
+    )
+    return f"{count:,} {are} missing {where}: {_WORDS[lost.reason]}."

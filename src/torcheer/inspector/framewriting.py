@@ -1,0 +1,297 @@
+"""Fill frames while a step runs: copy what is seen at once, so that it stays what it was.
+
+This is the hot path of a watched training. What depends on shapes alone is worked out once for each row and
+shape (`Pieces`), and tensors that look into the slots are made once and kept.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from torcheer.inspector.devices import Transfers
+from torcheer.inspector.exact import Exact, exact_figures
+from torcheer.inspector.frames import (
+    FIGURES,
+    FIGURES_AT,
+    FRAME,
+    HAS_EXCERPTS,
+    HAS_UNITS,
+    ROW_TYPE,
+    Layout,
+)
+from torcheer.inspector.pieces import Outline, Pieces, pieces_of
+from torcheer.inspector.ring import Ring
+from torcheer.inspector.rows import Plan
+
+_DTYPE_NAMES = {
+    dtype: str(dtype).removeprefix("torch.")
+    for dtype in vars(torch).values()
+    if isinstance(dtype, torch.dtype)
+}
+_NO_FIGURES = Exact(0.0, 0.0, 0.0, 0.0, 0, 0)
+_SMALL_ELEMENTS = 1 << 16  # activations up to here are looked at unit by unit each time
+_UNIT_SECONDS = 0.5  # between two looks at the units of larger ones
+
+
+class Taken(NamedTuple):
+    """What of a parameter was there before the optimizer changed it."""
+
+    sample: Tensor
+    excerpt: Tensor | None
+
+
+class FrameWriter:
+    """Writes the frames of one plan into its ring, one at a time."""
+
+    def __init__(self, ring: Ring, plan: Plan) -> None:
+        self.ring, self.plan = ring, plan
+        self.wanted_bytes: dict[int, int] = {}  # rows whose excerpts would not fit
+        self._layout = Layout(plan)
+        self._pieces: dict[Any, Pieces] = {}
+        self._number: int | None = None  # of the slot that is being filled
+        self._slot = memoryview(b"")
+        self._which = 0
+        self._flags = self._step = 0
+        self._with_excerpts = self._with_units = False
+        self._shift = 0
+        self._units_at = 0.0
+        self._transfers: Transfers | None = None
+        self._no_rows = bytes(self._layout.samples_at - self._layout.rows_at)
+
+    @property
+    def is_open(self) -> bool:
+        return self._number is not None
+
+    def begin(self, step: int, *, with_excerpts: bool) -> bool:
+        """Take the next slot. False: the ring is full."""
+        if not self.ring.has_room:
+            return False
+        self._number = number = self.ring.num_filled
+        self._which = number % self.ring.num_slots
+        self._slot = self.ring.slot(number)
+        self._slot[self._layout.rows_at : self._layout.samples_at] = self._no_rows
+        self._step, self._with_excerpts = step, with_excerpts
+        self._flags = HAS_EXCERPTS if with_excerpts else 0
+        self._shift = number * 7919  # over many frames, samples come from everywhere
+        now = time.monotonic()
+        self._with_units = now - self._units_at >= _UNIT_SECONDS
+        if self._with_units:
+            self._units_at = now
+        return True
+
+    def abandon(self) -> None:
+        self._number = self._transfers = None
+
+    def finish(self) -> Transfers | None:
+        """Hand the frame to the child; what is still on its way from another device is given back instead."""
+        FRAME.pack_into(self._slot, 0, self._number, self._step, time.time(), self._flags)
+        self._number = None
+        transfers, self._transfers = self._transfers, None
+        if transfers is not None:
+            transfers.mark()
+            return transfers
+        self.ring.publish()
+        return None
+
+    # --- rows ---------------------------------------------------------------------------------------
+
+    def put(self, row: int, tensor: Tensor, unit_dim: int | None = None) -> None:
+        """A tensor as it is now. `unit_dim` is that of its units, where it is asked which of them are 0."""
+        tensor = plain(tensor)
+        numbers = _numbers(tensor)
+        pieces = self._pieces_of(row, tensor)
+        sample = self._sample(pieces, numbers, self._shift % pieces.room)
+        excerpt = self._excerpt_source(pieces, tensor)
+        if tensor.device.type != "cpu":
+            self._put_remote(row, pieces, (sample, excerpt, numbers))
+            return
+        sample_target, excerpt_target = self._targets(row, pieces, tensor.dtype)
+        sample_target.copy_(sample)
+        if excerpt is not None:
+            excerpt_target.copy_(excerpt)
+        figures = None if pieces.is_whole else exact_figures(_flat(numbers, pieces))
+        num_units = 0
+        if unit_dim is not None and (self._with_units or pieces.num_elements <= _SMALL_ELEMENTS):
+            num_units = self._put_units(row, numbers, unit_dim)
+        self._put_head(row, pieces, figures, num_units)
+
+    def put_many(self, rows: Sequence[int], tensors: Sequence[Tensor], *, exact: bool) -> None:
+        """Several at once, which is faster; `exact` figures of the large ones, or samples alone."""
+        targets, sources = [], []
+        for row, tensor in zip(rows, tensors, strict=True):
+            tensor = plain(tensor)
+            if tensor.device.type != "cpu":
+                self.put(row, tensor)
+                continue
+            numbers = _numbers(tensor)
+            pieces = self._pieces_of(row, tensor)
+            sample_target, excerpt_target = self._targets(row, pieces, tensor.dtype)
+            targets.append(sample_target)
+            sources.append(self._sample(pieces, numbers, 0))
+            excerpt = self._excerpt_source(pieces, tensor)
+            if excerpt is not None:
+                targets.append(excerpt_target)
+                sources.append(excerpt)
+            is_exact = exact and not pieces.is_whole
+            self._put_head(row, pieces, exact_figures(_flat(numbers, pieces)) if is_exact else None, 0)
+        if targets:
+            torch._foreach_copy_(targets, sources)
+
+    def take(self, row: int, tensor: Tensor) -> Taken:
+        """What `put_change` needs of a tensor that is about to change."""
+        tensor = plain(tensor)
+        pieces = self._pieces_of(row, tensor)
+        sample = self._sample(pieces, tensor, 0).to(_fine(tensor.dtype), copy=True)
+        excerpt = self._excerpt_source(pieces, tensor)
+        return Taken(sample, None if excerpt is None else excerpt.clone())
+
+    def put_change(self, row: int, before: Taken, tensor: Tensor) -> None:
+        """What changed since `take`, of a row with the same shape."""
+        tensor = plain(tensor)
+        pieces = self._pieces_of(row, tensor)
+        change = self._sample(pieces, tensor, 0).to(_fine(tensor.dtype)) - before.sample
+        change = change.abs() if change.is_complex() else change
+        excerpt = self._excerpt_source(pieces, tensor)
+        if excerpt is not None:
+            excerpt = None if before.excerpt is None else excerpt - before.excerpt
+        if tensor.device.type != "cpu":
+            self._put_remote(row, pieces, (change, excerpt, None))
+            return
+        sample_target, excerpt_target = self._targets(row, pieces, tensor.dtype)
+        sample_target.copy_(change)
+        if excerpt is not None:
+            excerpt_target.copy_(excerpt)
+        self._put_head(row, pieces, None, 0)
+
+    # --- pieces -------------------------------------------------------------------------------------
+
+    def _pieces_of(self, row: int, tensor: Tensor) -> Pieces:
+        key = (row, tensor.shape, tensor.stride(), tensor.dtype)
+        pieces = self._pieces.get(key)
+        if pieces is None:
+            known = self.plan.rows[row]
+            outline = Outline(
+                shape=tuple(tensor.shape),
+                stride=tuple(tensor.stride()),
+                dtype=_DTYPE_NAMES[tensor.dtype],
+                item_bytes=tensor.element_size(),
+            )
+            pieces = self._pieces[key] = pieces_of(
+                outline, known.role, self.plan.sample_elements, known.excerpt_bytes
+            )
+        if pieces.excerpt_bytes > self.plan.rows[row].excerpt_bytes:
+            self.wanted_bytes[row] = max(self.wanted_bytes.get(row, 0), pieces.excerpt_bytes)
+        return pieces
+
+    def _sample(self, pieces: Pieces, tensor: Tensor, shift: int) -> Tensor:
+        if pieces.is_whole:
+            return tensor
+        if not pieces.is_dense:
+            tensor = tensor.reshape(-1)
+        return tensor.as_strided(pieces.run_shape, pieces.run_stride, tensor.storage_offset() + shift)
+
+    def _excerpt_source(self, pieces: Pieces, tensor: Tensor) -> Tensor | None:
+        if not self._with_excerpts or pieces.excerpt_shape is None:
+            return None
+        return tensor.as_strided(pieces.excerpt_shape, pieces.excerpt_stride, tensor.storage_offset())
+
+    def _targets(self, row: int, pieces: Pieces, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        targets: tuple[Tensor, Tensor] | None = pieces.targets.get(self._which)
+        if targets is None:
+            # In inference mode it would become a tensor that nobody can write into afterwards.
+            with torch.inference_mode(False):
+                targets = pieces.targets[self._which] = self._new_targets(row, pieces, dtype)
+        return targets
+
+    def _new_targets(self, row: int, pieces: Pieces, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        place = self._layout.samples_at + 4 * row * self._layout.num_sampled
+        sample = _looking_at(self._slot, torch.float32, pieces.num_sampled, place)
+        shape = pieces.shape if pieces.is_whole else pieces.run_shape
+        excerpt = sample
+        if pieces.excerpt_shape is not None:
+            count = math.prod(pieces.excerpt_shape)
+            excerpt = _looking_at(self._slot, dtype, count, self._layout.excerpts_at[row])
+            excerpt = excerpt.view(pieces.excerpt_shape)
+        return sample.view(shape), excerpt
+
+    def _put_units(self, row: int, tensor: Tensor, unit_dim: int) -> int:
+        most = self.plan.rows[row].unit_bytes
+        num_dims = tensor.dim()
+        unit_dim %= num_dims
+        others = [dim for dim in range(num_dims) if dim != unit_dim]
+        highest = tensor.amax(others) if others else tensor
+        step = -(-highest.numel() // most) if most else 0
+        if not step:
+            return 0
+        alive = (highest[::step] != 0).view(torch.uint8)
+        place = self._layout.units_at[row]
+        self._slot[place : place + alive.numel()] = alive.numpy().data
+        self._flags |= HAS_UNITS
+        return alive.numel()
+
+    def _put_head(self, row: int, pieces: Pieces, figures: Exact | None, num_units: int) -> None:
+        place = self._layout.rows_at + row * ROW_TYPE.itemsize
+        self._slot[place : place + FIGURES_AT] = pieces.head if figures is None else pieces.head_of_all
+        FIGURES.pack_into(self._slot, place + FIGURES_AT, *(figures or _NO_FIGURES), num_units)
+
+    def _put_remote(
+        self, row: int, pieces: Pieces, parts: tuple[Tensor, Tensor | None, Tensor | None]
+    ) -> None:
+        """From another device: it is copied when the device comes to it, and nobody waits."""
+        sample, excerpt, numbers = parts
+        if self._transfers is None:
+            self._transfers = Transfers(self.ring)
+        dtype = sample.dtype if excerpt is None else excerpt.dtype
+        sample_target, excerpt_target = self._targets(row, pieces, dtype)
+        self._transfers.add(sample.to(torch.float32), sample_target.copy_)
+        if excerpt is not None:
+            self._transfers.add(excerpt, excerpt_target.copy_)
+        self._put_head(row, pieces, None, 0)
+        if numbers is not None and not pieces.is_whole:
+            place, slot = self._layout.rows_at + row * ROW_TYPE.itemsize, self._slot
+            self._transfers.add_figures(_flat(numbers, pieces), (slot, place, pieces.head_of_all))
+
+
+def plain(tensor: Tensor) -> Tensor:
+    """The numbers of a tensor, whatever kind of tensor it is, without its history."""
+    tensor = tensor.detach()
+    if tensor.layout is not torch.strided:
+        tensor = tensor.coalesce().values() if tensor.layout is torch.sparse_coo else tensor.values()
+    if tensor.is_quantized:
+        tensor = tensor.dequantize()
+    if tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.resolve_conj().resolve_neg()
+    return tensor
+
+
+def _numbers(tensor: Tensor) -> Tensor:
+    """Real numbers that torch can compute with on the CPU without losing what matters."""
+    dtype = tensor.dtype
+    if dtype is torch.float32 or dtype is torch.float64:
+        return tensor
+    if dtype.is_complex:
+        return tensor.abs()
+    return tensor.float() if dtype.is_floating_point else tensor.double()
+
+
+def _fine(dtype: torch.dtype) -> torch.dtype:
+    """In which small differences can be seen."""
+    return dtype if dtype is torch.float64 or dtype.is_complex else torch.float32
+
+
+def _flat(tensor: Tensor, pieces: Pieces) -> Tensor:
+    if pieces.is_dense and tensor.numel() == pieces.num_elements:
+        return tensor.as_strided((pieces.num_elements,), (1,), tensor.storage_offset())
+    return tensor.reshape(-1)
+
+
+def _looking_at(slot: memoryview, dtype: torch.dtype, count: int, place: int) -> Tensor:
+    if not count:
+        return torch.empty(0, dtype=dtype)
+    return torch.frombuffer(slot, dtype=dtype, count=count, offset=place)

@@ -1,0 +1,70 @@
+"""One process that watches, and the channel to it, from its start to its end."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from typing import Final
+
+from torcheer.inspector.channel import Channel, to_child
+from torcheer.inspector.launchprocess import Way
+from torcheer.inspector.messages import ToParent
+
+_DYING_SECONDS: Final = 3.0  # for a process that has closed its channel
+
+
+class Life:
+    """Raises InputError or InspectorError where it cannot be started."""
+
+    def __init__(self, way: Way) -> None:
+        ours, theirs = socket.socketpair()
+        try:
+            self._process = way.start(theirs)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self.channel: Channel[ToParent] = to_child(ours)
+        self.is_expected_to_end = False  # it said that it was idle, or was told to close
+        self._dying_since = 0.0
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it lives."""
+        return self._process.exit_code()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.exit_code() is None
+
+    def wait_for_news(self, seconds: float) -> None:
+        """Until it says something, or can be told something, or the time is up."""
+        channel = self.channel
+        if channel.is_open:
+            select.select([channel], [channel] if channel.num_waiting else [], [], seconds)
+        else:
+            time.sleep(seconds)
+
+    def hasten(self, now: float) -> None:
+        """Without its channel it is of no use: where it does not end by itself, it is killed."""
+        if not self.channel.is_open:
+            self._dying_since = self._dying_since or now
+            if now - self._dying_since > _DYING_SECONDS:
+                self._process.kill()
+
+    def stop(self) -> None:
+        """One that never became ready."""
+        while self._process.exit_code() is None:
+            self._process.kill()
+            time.sleep(0.01)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close our end of the channel. The process, where it still lives, ends by itself."""
+        self.channel.close()

@@ -1,0 +1,96 @@
+"""What was told to a child and may not be on disk yet: told again to the next one, when it is killed."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable
+from typing import Final
+
+from torcheer.inspector.messages import Lost, Message, Numbers
+
+_QUESTION_SECONDS: Final = 1.0
+_ANSWER_SECONDS: Final = 30.0  # after which it is asked again
+_MOST_MESSAGES: Final = 20_000
+_MOST_WAITING: Final = 2_000  # messages that the child has not taken
+
+
+class Unsettled:
+    """Messages in the order in which they were told, until the child says that they are on disk."""
+
+    def __init__(self) -> None:
+        self._messages: deque[Message] = deque()
+        self._num_settled, self._num_told = 0, 0  # of all there ever were
+        self._ticket = 0
+        self._asked: tuple[int, int] | None = None  # the ticket, and how many it stands for
+        self._asked_at = 0.0
+        self._too_many: dict[str, int] = {}  # numbers that were never sent, by name
+        self._steps: list[int] = []  # theirs: the first and the last
+
+    @property
+    def is_anything_left(self) -> bool:
+        return bool(self._messages or self._too_many)
+
+    def remember(self, message: Message) -> None:
+        self._messages.append(message)
+        self._num_told += 1
+        if len(self._messages) > _MOST_MESSAGES:  # they were sent; only a kill could lose them
+            self._messages.popleft()
+            self._num_settled += 1
+
+    def remember_all(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self.remember(message)
+
+    def may_send(self, message: Numbers, num_waiting: int) -> bool:
+        """False: the child has not listened for long, and the numbers that were told last are counted only."""
+        if num_waiting < _MOST_WAITING:
+            return True
+        self._messages.pop()
+        self._num_told -= 1
+        for name in message.values:
+            self._too_many[name] = self._too_many.get(name, 0) + 1
+        self._steps = [min([message.step, *self._steps]), max([message.step, *self._steps])]
+        return False
+
+    def overflow(self, num_waiting: int) -> Lost | None:
+        """What was only counted, as soon as the child listens again."""
+        if not self._too_many or num_waiting:
+            return None
+        counts, self._too_many = self._too_many, {}
+        (first, last), self._steps = self._steps, []
+        return Lost(reason="full", counts=counts, first_step=first, last_step=last, time=time.time())
+
+    def question(self, now: float) -> int | None:
+        """The ticket with which to ask what is on disk, where it is time for that. They are below 0."""
+        patience = _QUESTION_SECONDS if self._asked is None else _ANSWER_SECONDS
+        if not self._messages or now - self._asked_at < patience:
+            return None
+        self._asked_at = now
+        self._ticket -= 1
+        self._asked = self._ticket, self._num_told
+        return self._ticket
+
+    def settle(self, ticket: int) -> None:
+        """The answer came."""
+        if self._asked is None or self._asked[0] != ticket:
+            return
+        count = self._asked[1]
+        self._asked = None
+        while self._num_settled < count and self._messages:
+            self._messages.popleft()
+            self._num_settled += 1
+
+    def settle_all(self) -> None:
+        """The child ended in order, and has written all that it was told."""
+        self._num_settled += len(self._messages)
+        self._messages.clear()
+        self._asked = None
+
+    def all_again(self) -> list[Message]:
+        """For a new child."""
+        self._asked = None
+        overflow = self.overflow(0)
+        if overflow is not None:
+            self.remember(overflow)
+        return list(self._messages)

@@ -1,0 +1,211 @@
+"""Look at the layers of one share while a step runs: hooks that are there for this step alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
+
+from torcheer.inspector.framewriting import FrameWriter, Taken
+from torcheer.inspector.hooks import Hook
+from torcheer.inspector.planning import Planned, Share
+
+_CONVOLUTIONS_OF_LINES = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d)
+
+
+class Look:
+    """One share in the watched steps of one plan. The same object is used again and again."""
+
+    def __init__(
+        self, share: Share, planned: Planned, writer: FrameWriter, report: Callable[[Exception], None]
+    ) -> None:
+        self.writer, self.planned = writer, planned
+        self.seconds = 0.0  # that looking took in this step
+        self._share, self._report = share, report
+        self._handles: list[RemovableHandle] = []
+        self._calls: dict[int, int] = {}  # by row: how often its layer was called in this step
+        self._hooked: set[int] = set()  # rows whose gradient is awaited
+        self._before: dict[int, Taken] = {}
+        self._needs_grad = False
+        self._num_called = 0
+        self.order: dict[int, int] = {}  # rows of activations, by when their layer was last called
+        self.num_seen = 0
+        has_lines = any(isinstance(module, _CONVOLUTIONS_OF_LINES) for module in share.layers.values())
+        self._unit_dims = {2: 1, 3: 1 if has_lines else -1, 4: 1, 5: 1}
+
+    def begin(self, step: int, *, with_excerpts: bool, needs_grad: bool) -> bool:
+        """Install the hooks. False: there is no room. `needs_grad`: passes without gradients do not count."""
+        self.seconds, self.num_seen = 0.0, 0
+        if not self.writer.begin(step, with_excerpts=with_excerpts):
+            return False
+        self._needs_grad = needs_grad
+        self._calls.clear()
+        self._hooked.clear()
+        self._before.clear()
+        for name, module in self._share.layers.items():
+            rows = self.planned.activations.get(name), self.planned.gradients.get(name)
+            if rows != (None, None):
+                self._handles.append(module.register_forward_hook(Hook(self._on_forward, *rows)))
+        for name, tensor in self._share.tensors.items():
+            row = self.planned.gradients.get(name)
+            if row is not None and tensor.requires_grad:
+                self._hook(tensor.register_hook, Hook(self._on_gradient, row, 0))
+        return True
+
+    def await_weight_gradients(self) -> None:
+        """Where no optimizer tells when they are ready: look at each as it comes."""
+        for rows in self.planned.parameters:
+            parameter = rows.parameter
+            if rows.gradient is not None and parameter.requires_grad and parameter.is_leaf:
+                hook = Hook(self._on_weight_gradient, rows.gradient)
+                self._hook(parameter.register_post_accumulate_grad_hook, hook)
+
+    def _hook(self, register: Callable[[Any], RemovableHandle], hook: Callable[..., None]) -> None:
+        self._handles.append(register(hook))
+
+    def remove_hooks(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+
+    # --- as the step runs ---------------------------------------------------------------------------
+
+    def _on_forward(
+        self, row: int | None, gradient_row: int | None, module: nn.Module, _args: Any, output: Any
+    ) -> None:
+        if not self.writer.is_open or (self._needs_grad and not torch.is_grad_enabled()):
+            return
+        started = time.perf_counter()
+        try:
+            tensor = first_tensor(output)
+            if tensor is not None:
+                self._look(row, gradient_row, module, tensor)
+        except Exception as error:
+            self._report(error)
+        self.seconds += time.perf_counter() - started
+
+    def _look(self, row: int | None, gradient_row: int | None, module: nn.Module, tensor: Tensor) -> None:
+        # A checkpoint computes again during the backward pass what was seen already.
+        if gradient_row in self._hooked and torch._C._current_graph_task_id() != -1:
+            return
+        self.num_seen += 1
+        if row is not None:
+            self._num_called += 1
+            self.order[row] = self._num_called
+            units = self.planned.plan.rows[row].unit_bytes and tensor.is_floating_point()
+            with _outside_of_modes():
+                self.writer.put(row, tensor, self._unit_dims.get(tensor.dim()) if units else None)
+        if gradient_row is not None and tensor.requires_grad:
+            # Of a layer that is called several times in a step, the last call holds.
+            call = self._calls[gradient_row] = self._calls.get(gradient_row, 0) + 1
+            self._hooked.add(gradient_row)
+            register: Callable[[Any], RemovableHandle] = tensor.register_hook
+            handle = register(partial(self._on_gradient, gradient_row, call))
+            if tensor.is_leaf:  # all others go with their graph
+                self._handles.append(handle)
+
+    def _on_gradient(self, row: int, call: int, gradient: Tensor) -> None:
+        if not self.writer.is_open or self._calls.get(row, 0) != call:
+            return
+        started = time.perf_counter()
+        try:
+            self.num_seen += 1
+            with _outside_of_modes():
+                self.writer.put(row, gradient)
+        except Exception as error:
+            self._report(error)
+        self.seconds += time.perf_counter() - started
+
+    def _on_weight_gradient(self, row: int, parameter: Tensor) -> None:
+        if parameter.grad is not None:
+            self._on_gradient(row, 0, parameter.grad)
+
+    # --- around the optimizer -----------------------------------------------------------------------
+
+    def look_before_update(self) -> None:
+        """The weights as they are, to see afterwards what has changed."""
+        started = time.perf_counter()
+        try:
+            self._before = {}
+            for rows in self.planned.parameters:
+                if rows.update is not None:
+                    self._before[rows.update] = self.writer.take(rows.update, rows.parameter)
+        except Exception as error:
+            self._report(error)
+        self.seconds += time.perf_counter() - started
+
+    def look_at_weight_gradients(self) -> None:
+        started = time.perf_counter()
+        try:
+            found = [
+                (rows.gradient, rows.parameter.grad)
+                for rows in self.planned.parameters
+                if rows.gradient is not None and rows.parameter.grad is not None
+            ]
+            self._put_all([row for row, _ in found], [tensor for _, tensor in found], exact=True)
+        except Exception as error:
+            self._report(error)
+        self.seconds += time.perf_counter() - started
+
+    def look_after_update(self, states: Mapping[Tensor, Any]) -> None:
+        """The weights, what has changed, and what the optimizer keeps."""
+        started = time.perf_counter()
+        try:
+            found = [rows for rows in self.planned.parameters if rows.weight is not None]
+            self._put_all([rows.weight for rows in found], [rows.parameter for rows in found], exact=True)
+            for rows in self.planned.parameters:
+                if rows.update in self._before:
+                    self.writer.put_change(rows.update, self._before[rows.update], rows.parameter)
+            kept = list(self._kept(states))
+            self._put_all([row for row, _ in kept], [tensor for _, tensor in kept], exact=False)
+            given = self.planned.tensors.items()
+            for name, row in given:
+                self.writer.put(row, self._share.tensors[name])
+            self._before = {}
+        except Exception as error:
+            self._report(error)
+        self.seconds += time.perf_counter() - started
+
+    def _kept(self, states: Mapping[Tensor, Any]) -> Iterator[tuple[int, Tensor]]:
+        for rows in self.planned.parameters:
+            if rows.states:
+                kept = states.get(rows.parameter, {})
+                for key, row in rows.states.items():
+                    if isinstance(kept.get(key), Tensor):
+                        yield row, kept[key]
+
+    def _put_all(self, rows: list[Any], tensors: list[Tensor], *, exact: bool) -> None:
+        if rows:
+            self.num_seen += len(rows)
+            with _outside_of_modes():
+                self.writer.put_many(rows, tensors, exact=exact)
+
+
+def first_tensor(output: Any) -> Tensor | None:
+    """What a layer gives: a tensor, or the first one in what it gives."""
+    if isinstance(output, Tensor):
+        return output
+    if isinstance(output, Mapping):
+        output = output.values()
+    elif not isinstance(output, list | tuple):
+        return None
+    return next((found for part in output if (found := first_tensor(part)) is not None), None)
+
+
+class _Nothing:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: Any) -> None: ...
+
+
+_NOTHING = _Nothing()
+
+
+def _outside_of_modes() -> Any:
+    """Whoever records the operations of the model, as a pass does, must not see ours."""
+    return torch._C.DisableTorchFunction() if torch._C._len_torch_function_stack() else _NOTHING

@@ -1,0 +1,121 @@
+"""What the training and its child say to each other beside the ring: seldom, and never much."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from torcheer.inspector.rows import Plan
+from torcheer.inspector.thresholds import Thresholds
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """One line between the processes."""
+
+
+# --- to the child ----------------------------------------------------------------------------------
+
+
+class Job(Message, frozen=True, tag="job"):
+    """What the child is for. The first thing that it hears."""
+
+    run: str | None  # the folder of the run; None where nothing is kept
+    rank: int
+    max_bytes: int  # of tensors in the run
+    every: str  # as it was asked for, for people
+    thresholds: Thresholds | None  # None: no alarms
+    histogram_seconds: float  # between two histograms of a row; 0 for none
+    keeps_tensors: bool
+    idle_seconds: float  # ends by itself when nothing came for so long; 0 for never
+    parent: int  # the process to watch
+    is_again: bool  # the child before this one was killed
+    follows_losses: bool = False  # looks for losses that the training logs into the run by itself
+
+
+class NewPlan(Message, frozen=True, tag="plan"):
+    """Rows, and the ring in which they come: its descriptor comes along. The old ring is emptied first."""
+
+    plan: Plan
+
+
+class Numbers(Message, frozen=True, tag="numbers"):
+    """Scalars that the training gave, such as the loss."""
+
+    step: int
+    time: float
+    values: dict[str, float]
+
+
+class Lost(Message, frozen=True, tag="lost"):
+    """Frames that never came into the ring, or went with a child that was killed; by the names of rows."""
+
+    reason: Literal["full", "killed", "budget", "error"]
+    counts: dict[str, int]
+    first_step: int
+    last_step: int
+    time: float
+
+
+class Wake(Message, frozen=True, tag="wake"):
+    """The ring is filling up."""
+
+
+class Flush(Message, frozen=True, tag="flush"):
+    """Put all that came before on disk, and say so."""
+
+    ticket: int
+
+
+class Close(Message, frozen=True, tag="close"):
+    """Nothing more will come. `reason` where the training died of something."""
+
+    reason: str = ""
+
+
+ToChild = Job | NewPlan | Numbers | Lost | Wake | Flush | Close
+
+
+# --- to the training -------------------------------------------------------------------------------
+
+
+class Ready(Message, frozen=True, tag="ready"):
+    """The child runs."""
+
+    pid: int
+
+
+class Raised(Message, frozen=True, tag="raised"):
+    """An alarm."""
+
+    alarm: str  # its kind: nan, exploding_gradient…
+    layer: str
+    variable: str
+    step: int
+    time: float
+    value: float | None
+    threshold: float | None
+    message: str
+
+
+class Told(Message, frozen=True, tag="told"):
+    """Something to say to the user, once: a callback failed, the disk is full."""
+
+    message: str
+
+
+class Flushed(Message, frozen=True, tag="flushed"):
+    ticket: int
+
+
+class Failed(Message, frozen=True, tag="failed"):
+    """The child could not begin, and ends."""
+
+    message: str
+
+
+class Idle(Message, frozen=True, tag="idle"):
+    """Nothing came for a long time: the child ends. What comes later starts another."""
+
+
+ToParent = Ready | Raised | Told | Flushed | Failed | Idle

@@ -1,0 +1,141 @@
+"""Which values of a tensor are taken: a sample spread over all of it, and an excerpt that keeps its shape."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from torcheer.inspector.frames import DTYPE_CODES, IS_CUT, IS_EXACT, IS_SEEN, MOST_DIMS, ROW_HEAD
+from torcheer.inspector.rows import Role
+
+RUN = 8  # neighbours in a sample: a cache line is read anyway
+_WITH_BATCH = ("activation", "gradient")
+_NOTHING = (0,) * MOST_DIMS
+
+
+@dataclass(slots=True, kw_only=True)
+class Pieces:
+    """How to take a sample and an excerpt of tensors with one shape, layout in memory and dtype.
+
+    Filled once and used at every step: a plain record.
+    """
+
+    head: bytes  # of the row, but for the figures
+    head_of_all: bytes  # the same where the figures are those of the whole tensor
+    num_elements: int
+    num_sampled: int
+    shape: tuple[int, ...]
+    is_whole: bool  # the sample is the tensor
+    is_dense: bool  # its elements lie in memory without gaps, in whatever order
+    run_shape: tuple[int, int]
+    run_stride: tuple[int, int]
+    room: int  # how far the sample can be shifted
+    excerpt_shape: tuple[int, ...] | None  # None: no room, or it has too many dimensions
+    excerpt_stride: tuple[int, ...]
+    excerpt_bytes: int  # that the whole tensor would take
+    targets: dict[int, Any] = field(default_factory=dict)  # tensors that look into each slot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """What of a tensor says how it is taken."""
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: str
+    item_bytes: int
+
+
+def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes: int) -> Pieces:
+    num_elements = math.prod(outline.shape)
+    is_whole = num_elements <= sample_elements
+    num_runs = sample_elements // RUN
+    spacing = 0 if is_whole else num_elements // num_runs
+    num_sampled = num_elements if is_whole else num_runs * RUN
+    steps = _excerpt_steps(outline.shape, role, excerpt_bytes // outline.item_bytes)
+    has_excerpt = excerpt_bytes > 0 and steps is not None and outline.dtype in DTYPE_CODES
+    taken = tuple(-(-size // step) for size, step in zip(outline.shape, steps or (), strict=False))
+    is_cut = has_excerpt and taken != outline.shape
+
+    def head(flags: int) -> bytes:
+        return ROW_HEAD.pack(
+            flags | (IS_CUT if is_cut else 0),
+            DTYPE_CODES.get(outline.dtype, 0),
+            min(len(outline.shape), MOST_DIMS),
+            len(taken) if has_excerpt else 0,
+            num_sampled,
+            num_elements,
+            *_padded(_shortened(outline.shape)),
+            *(_padded(taken) if has_excerpt else _NOTHING),
+            *(_padded(tuple(steps or ())) if has_excerpt else _NOTHING),
+        )
+
+    return Pieces(
+        head=head(IS_SEEN),
+        head_of_all=head(IS_SEEN | IS_EXACT),
+        num_elements=num_elements,
+        num_sampled=num_sampled,
+        shape=outline.shape,
+        is_whole=is_whole,
+        is_dense=_is_dense(outline.shape, outline.stride),
+        run_shape=(num_runs, RUN),
+        run_stride=(spacing, 1),
+        room=max(1, spacing - RUN + 1),
+        excerpt_shape=taken if has_excerpt else None,
+        excerpt_stride=tuple(
+            stride * step for stride, step in zip(outline.stride, steps or (), strict=False)
+        ),
+        excerpt_bytes=num_elements * outline.item_bytes,
+    )
+
+
+def _excerpt_steps(shape: tuple[int, ...], role: Role, most: int) -> list[int] | None:
+    """Every how many-th is taken in each dimension, so that there are at most so many elements."""
+    if len(shape) > MOST_DIMS or most < 1:
+        return None
+    steps = [1] * len(shape)
+    groups = _groups(len(shape), role)
+    while _num_taken(shape, steps) > most:
+        counts = {at: -(-shape[at] // steps[at]) for at in groups[0]}
+        largest = max(counts, key=lambda at: counts[at])
+        if counts[largest] == 1:
+            groups = groups[1:]
+        else:
+            # Halves the number that are taken, so that it ends at one, whatever the size.
+            steps[largest] = -(-shape[largest] // -(-counts[largest] // 2))
+    return steps
+
+
+def _groups(num_dims: int, role: Role) -> list[list[int]]:
+    """Dimensions in the order in which they are cut; within a group the largest goes first.
+
+    The items of a batch go before the maps of one item, these before pixels; of a weight, its inputs and
+    outputs go before its kernel.
+    """
+    every = list(range(num_dims))
+    if role in _WITH_BATCH and num_dims > 1:
+        return [[0], [1], every[2:]] if num_dims > 3 else [[0], every[1:]]
+    return [every[:2], every[2:]] if num_dims > 2 else [every]
+
+
+def _num_taken(shape: tuple[int, ...], steps: list[int]) -> int:
+    return math.prod(-(-size // step) for size, step in zip(shape, steps, strict=True))
+
+
+def _is_dense(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    reach = sum((size - 1) * step for size, step in zip(shape, stride, strict=True)) + 1
+    has_gaps = reach != math.prod(shape)
+    return not has_gaps and all(step > 0 for size, step in zip(shape, stride, strict=True) if size > 1)
+
+
+def _shortened(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Where there are too many dimensions, the first ones put together."""
+    if len(shape) <= MOST_DIMS:
+        return shape
+    front = len(shape) - MOST_DIMS + 1
+    return (math.prod(shape[:front]), *shape[front:])
+
+
+def _padded(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    return (*sizes, *_NOTHING)[:MOST_DIMS]

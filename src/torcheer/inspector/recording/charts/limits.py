@@ -1,0 +1,104 @@
+"""Limits of a scale that stay where they are from frame to frame: they are round, and only ever grow."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.inspector.recording.colours import NUM_LEVELS
+from torcheer.inspector.recording.readable import round_step, round_up
+
+_LARGEST: Final = 1e300  # beyond it differences are no numbers any more
+_SMALLEST: Final = 1e-300
+_NARROW: Final = 0.5  # of the largest value: what lies within so little of it is shown without zero
+INFINITE: Final = NUM_LEVELS  # the level of what is not finite, one above the last
+
+
+class ColourLimits:
+    """What the ends of a colour scale mean.
+
+    With both signs the scale is centred on zero. Otherwise it begins with zero, at the quiet end, but
+    where all values lie close together far from it.
+    """
+
+    def __init__(self) -> None:
+        self.low, self.high = 0.0, 1.0
+        self._least, self._most = math.inf, -math.inf
+        self._is_set = False
+
+    @property
+    def is_centred(self) -> bool:
+        return self.low < 0 < self.high
+
+    @property
+    def is_negative(self) -> bool:
+        return self.high <= 0
+
+    def include(self, low: float, high: float) -> None:
+        """Values from low to high must have their place."""
+        if not (low <= high):  # there were none
+            return
+        least, most = min(self._least, max(low, -_LARGEST)), max(self._most, min(high, _LARGEST))
+        if (least, most) == (self._least, self._most):
+            return
+        self._least, self._most = least, most
+        if max(abs(least), abs(most)) < _SMALLEST:  # all zeros say nothing about what will come
+            return
+        low, high = self._around(least, most)
+        self.low, self.high = (min(self.low, low), max(self.high, high)) if self._is_set else (low, high)
+        self._is_set = True
+
+    @staticmethod
+    def _around(least: float, most: float) -> tuple[float, float]:
+        if least < 0 < most:
+            bound = round_up(max(-least, most))
+            return -bound, bound
+        if most <= 0:
+            high, low = ColourLimits._around(-most, -least)
+            return -low, -high
+        if most - least >= _NARROW * most:
+            return 0.0, round_up(most)
+        step = round_step(max(most - least, most / 10), 2)
+        first, last = math.floor(least / step), math.ceil(most / step)
+        return (first - (first == last)) * step, (last + (first == last)) * step
+
+    def levels(self, values: NDArray[Any]) -> NDArray[numpy.uint8]:
+        """Where each value is on the ramp, the quiet end first. NaN is on none, and needs a mask."""
+        low, high = (self.high, self.low) if self.is_negative else (self.low, self.high)
+        with numpy.errstate(all="ignore"):
+            places = (values - low) * ((NUM_LEVELS - 1) / (high - low))
+            numpy.clip(places, 0, NUM_LEVELS - 1, out=places)
+            numpy.nan_to_num(places, copy=False, nan=0.0)
+            numpy.rint(places, out=places)
+        levels = places.astype(numpy.uint8)
+        levels[numpy.isinf(values)] = INFINITE
+        return levels
+
+
+class AxisLimits:
+    """The ends of an axis."""
+
+    def __init__(self) -> None:
+        self.low, self.high = -1.0, 1.0
+        self._is_set = False
+
+    def include(self, low: float, high: float) -> None:
+        if not (low <= high):
+            return
+        low, high = max(low, -_LARGEST), min(high, _LARGEST)
+        if self._is_set and self.low <= low and high <= self.high:
+            return
+        if self._is_set:
+            low, high = min(low, self.low), max(high, self.high)
+        span = high - low
+        if span <= max(abs(low), abs(high)) * 1e-6:  # one value: it stands in the middle
+            if max(abs(low), abs(high)) < _SMALLEST:
+                return
+            span = max(abs(low), abs(high))
+            low, high = low - span / 2, high + span / 2
+        step = round_step(span, 10)
+        self.low, self.high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+        self._is_set = True

@@ -1,0 +1,114 @@
+"""When a step begins and ends: by the optimizer where there is one, otherwise by the forward passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+from torch.utils.hooks import RemovableHandle
+
+from torcheer.inspector.hooks import Hook
+from torcheer.inspector.planning import Share
+
+
+class Stepped(Protocol):
+    """Somebody who is told how the training goes."""
+
+    def on_update_due(self) -> None:
+        """The gradients are ready, and the optimizer is about to change the weights."""
+
+    def on_step_end(self) -> None:
+        """The step is over; what follows belongs to the next."""
+
+
+class OptimizerSteps:
+    """A step is a call of `optimizer.step()`; of several optimizers, the last one ends it."""
+
+    knows_update = True
+
+    def __init__(self, optimizers: Sequence[Optimizer]) -> None:
+        self.optimizers = optimizers
+        self._handles: list[Any] = []
+
+    def start(self, told: Stepped) -> None:
+        def before(*_: Any) -> None:
+            told.on_update_due()
+
+        def after(*_: Any) -> None:
+            told.on_step_end()
+
+        self._handles.append(self.optimizers[0].register_step_pre_hook(before))
+        self._handles.append(self.optimizers[-1].register_step_post_hook(after))
+
+    def stop(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+
+
+class ForwardSteps:
+    """A step is a forward pass and all that follows until the next one.
+
+    Where the models themselves are never called, but their layers are, the first of these begins it. Where
+    there are tensors alone, a step ends with a backward pass that reaches one of them.
+    """
+
+    knows_update = False
+
+    def __init__(self, models: Sequence[nn.Module], share: Share) -> None:
+        """`models` and `share` may grow: what counts is what is there at the start."""
+        self._models, self._share = models, share
+        self._handles: list[RemovableHandle] = []
+        self._places: dict[nn.Module, RemovableHandle] = {}
+        self._first: nn.Module | None = None
+        self._is_backward = False
+
+    def start(self, told: Stepped) -> None:
+        def begins(module: nn.Module, _args: Any) -> None:
+            if torch._C._current_graph_task_id() != -1:
+                return  # a checkpoint computes again: no new pass
+            if self._first is None:
+                self._first = module
+                self._forget_all_but(module)
+            elif module is self._first:
+                told.on_step_end()
+
+        watched = dict.fromkeys([*self._models, *self._share.layers.values()])
+        self._places = {module: module.register_forward_pre_hook(Hook(begins)) for module in watched}
+        self._handles = list(self._places.values())
+        if not watched:
+            self._start_with_tensors(told)
+
+    def _start_with_tensors(self, told: Stepped) -> None:
+        def ends() -> None:
+            self._is_backward = False
+            told.on_step_end()
+
+        def reached(_gradient: Any) -> None:
+            if not self._is_backward:
+                self._is_backward = True
+                torch.autograd.Variable._execution_engine.queue_callback(ends)
+
+        for tensor in self._share.tensors.values():
+            if tensor.requires_grad:
+                register: Callable[[Any], RemovableHandle] = tensor.register_hook
+                self._handles.append(register(Hook(reached)))
+
+    def _forget_all_but(self, module: nn.Module) -> None:
+        for other, handle in self._places.items():
+            if other is not module:
+                handle.remove()
+        self._handles = [self._places[module]]
+
+    def stop(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._first = None
+        self._is_backward = False
+
+
+Steps = OptimizerSteps | ForwardSteps

@@ -1,0 +1,351 @@
+"""Watch a training step by step: decide which steps, look at them, and hear what the children have to say."""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from collections import ChainMap, Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import torch
+from torch import Tensor
+
+from torcheer.errors import InputError
+from torcheer.inspector.launching import Child
+from torcheer.inspector.lifetimes import remember
+from torcheer.inspector.messages import Numbers, Raised, Told, ToParent
+from torcheer.inspector.pacing import Every, Pace
+from torcheer.inspector.stepping import OptimizerSteps, Steps
+from torcheer.inspector.telling import Announcer
+from torcheer.inspector.watched import Watched, is_crowded, wait_for_room
+from torcheer.run.endings import ending_of
+
+WhenFull = Literal["drop", "block", "thin"]
+_ATTENDING_SECONDS = 0.1  # between two looks at what the children say
+_SAYING_SECONDS = 1.0  # between two notes of the rate and the cost
+_BLOCK_SECONDS = 30.0  # that a training waits at most for a child that stands still
+_CLOSE_SECONDS = 20.0
+_MOST_ALARMS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a training is watched."""
+
+    every: Every
+    budget: float | None
+    when_full: WhenFull
+    on_alarm: Callable[[Raised], Any] | None
+    is_compiled: bool  # its layers can be seen only when it runs without the compiler
+
+
+class Watcher:
+    """A training that is watched. `close()` ends it, and so does the end of a `with`."""
+
+    def __init__(self, parts: Sequence[Watched], steps: Steps, manner: Manner) -> None:
+        self.step = 0
+        self.alarms: deque[Raised] = deque(maxlen=_MOST_ALARMS)
+        self._parts, self._steps, self._manner = list(parts), steps, manner
+        self._pace = Pace(manner.every, manner.budget)
+        self._announcer = Announcer()
+        self._armed: list[Watched] = []
+        self._stance: Any = None
+        self._is_enabled, self._is_closed = True, False
+        self._pid = os.getpid()
+        self._attended_at = self._said_at = self._step_at = time.monotonic()
+        self._num_looks, self._num_looks_said = 0, 0
+        self._rate = self._share_of_time = 0.0
+        self._arming_seconds = 0.0
+        remember(self)
+        children = [part.child for part in self._parts]
+        weakref.finalize(self, _close_children, children).atexit = False
+
+    def start(self) -> None:
+        """Begin with the step that comes next."""
+        self._pace.is_due(time.monotonic(), self.step)
+        self.renew()
+
+    # --- what users see -----------------------------------------------------------------------------
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it looks. Can be changed at any time: off leaves no hook behind."""
+        return self._is_enabled
+
+    @enabled.setter
+    def enabled(self, enabled: bool) -> None:
+        self._is_enabled = bool(enabled)
+        if not enabled:
+            self._disarm()
+
+    @property
+    def rate(self) -> float:
+        """How often it looked in a second, lately."""
+        return self._rate
+
+    @property
+    def cost(self) -> float:
+        """The share of the time that watching took lately, in the training and in its children."""
+        return self._share_of_time
+
+    @property
+    def dropped(self) -> Counter[str]:
+        """Records that did not fit into the ring, by name. The run has them, too."""
+        return sum((part.losses.counts for part in self._parts), Counter())
+
+    @property
+    def num_dropped(self) -> int:
+        return sum(self.dropped.values())
+
+    @property
+    def num_restarts(self) -> int:
+        """How often a child was killed and another took its place."""
+        return sum(part.child.num_restarts for part in self._parts)
+
+    def is_alive(self) -> bool:
+        """Whether there are children that look."""
+        return not self._is_closed and any(part.child.is_alive() for part in self._parts)
+
+    def log(self, values: dict[str, Any] | None = None, /, **named: Any) -> None:
+        """Keep numbers of this step in the run, such as the loss: `watcher.log(loss=loss)`."""
+        try:
+            numbers = {name: float(value) for name, value in {**(values or {}), **named}.items()}
+        except Exception as error:
+            self._announcer.warn(f"watcher.log: {error}: give numbers, by name.", "log")
+            return
+        self._tell_numbers(numbers)
+
+    def renew(self) -> None:
+        """There are layers or tensors that were not there before."""
+        self._steps.stop()
+        self._disarm()
+        for part in self._parts:
+            part.is_changed = True
+        self._steps.start(self)
+        if self._is_enabled:
+            self._arm()
+
+    def end_step(self) -> None:
+        """Say that a step is over, where neither an optimizer nor a forward pass does."""
+        self.on_step_end()
+
+    def flush(self, timeout: float = 30.0) -> bool:
+        """Wait until all that was seen is on disk. False: it takes longer."""
+        self._attend(time.monotonic(), say_all=True)
+        until = time.monotonic() + timeout
+        done = [part.child.flush(max(0.0, until - time.monotonic())) for part in self._parts]
+        self._attend(time.monotonic())
+        return all(done)
+
+    def untrack(self, *names: str) -> list[str]:
+        """Look no more at these layers or tensors, by name or pattern. Returns what it no longer looks at."""
+        gone = []
+        for part in self._parts:
+            for known in (part.share.layers, part.share.tensors):
+                for name in [name for name in known if any(fnmatchcase(name, wanted) for wanted in names)]:
+                    del known[name]
+                    gone.append(name)
+                    part.is_changed = True
+        if not gone:
+            raise InputError(
+                f"nothing that is watched answers to {', '.join(map(repr, names)) or 'no name'}."
+            )
+        return gone
+
+    def close(self) -> None:
+        """Look no more, and wait until the children have written what they have."""
+        self.close_with("")
+
+    def close_with(self, reason: str, seconds: float = _CLOSE_SECONDS) -> None:
+        """The same, with what the training died of."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._steps.stop()
+        if os.getpid() != self._pid:
+            return
+        self._finish_or_forget()
+        self._attend(time.monotonic(), say_all=True)
+        until = time.monotonic() + seconds
+        is_done = [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
+        for part in self._parts:
+            self._hear(part.child.poll())
+        if not all(is_done):
+            self._announcer.warn(
+                "the children that watch are still writing: they go on by themselves, and then end."
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close_with(ending_of(error).reason)
+
+    def __repr__(self) -> str:
+        state = "closed" if self._is_closed else "watching" if self._is_enabled else "switched off"
+        num_rows = sum(0 if part.plan is None else len(part.plan.rows) for part in self._parts)
+        return f"<Watcher {state}, {num_rows} tensors, step {self.step}>"
+
+    # --- as the training goes -----------------------------------------------------------------------
+
+    def on_update_due(self) -> None:
+        for part in self._armed:
+            if part.look is not None:
+                part.look.look_at_weight_gradients()
+                part.look.look_before_update()
+
+    def on_step_end(self) -> None:
+        if self._is_closed or os.getpid() != self._pid:
+            return
+        try:
+            self._end_step()
+        except Exception as error:
+            self._report(error)
+
+    def _end_step(self) -> None:
+        if self._armed:
+            self._finish()
+        now = time.monotonic()
+        seconds, self._step_at = now - self._step_at, now
+        self._pace.note_step(seconds)
+        self.step += 1
+        if now - self._attended_at > _ATTENDING_SECONDS:
+            self._attend(now)
+        if self._is_enabled and self._pace.is_due(now, self.step):
+            self._arm()
+
+    def _arm(self) -> None:
+        """Make ready to look at the step that begins now."""
+        started = time.perf_counter()
+        for part in self._parts:
+            if self._begin(part):
+                self._armed.append(part)
+                if not self._steps.knows_update and part.look is not None:
+                    part.look.await_weight_gradients()
+                    part.look.look_before_update()
+        if self._armed and self._manner.is_compiled:
+            self._stance = torch.compiler.set_stance("force_eager")
+        self._arming_seconds = time.perf_counter() - started
+
+    def _begin(self, part: Watched) -> bool:
+        needs_grad = self._steps.knows_update
+        if part.child.is_given_up:
+            return False
+        if part.begin(self.step, self._report, needs_grad=needs_grad):
+            return True
+        if part.plan is None:
+            return False
+        if self._manner.when_full == "block":
+            wait_for_room(part, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS)
+            if part.begin(self.step, self._report, needs_grad=needs_grad):
+                return True
+        if self._manner.when_full == "thin":
+            self._pace.thin()
+        earlier = part.losses.count(part.plan, self.step)
+        if earlier is not None:
+            part.child.tell(earlier)
+        return False
+
+    def _finish(self) -> None:
+        started = time.perf_counter()
+        armed, self._armed = self._armed, []
+        in_step = sum(part.look.seconds for part in armed if part.look is not None)
+        for part in armed:
+            part.finish(self._states())
+        self._restore_stance()
+        self._num_looks += 1
+        spent = self._arming_seconds + in_step + time.perf_counter() - started
+        children = sum(part.child_seconds for part in self._parts)
+        self._pace.note_look(spent + (children if is_crowded() else 0.0))
+
+    def _states(self) -> Mapping[Tensor, Any]:
+        """What the optimizers keep for each parameter."""
+        if not isinstance(self._steps, OptimizerSteps):
+            return {}
+        return ChainMap(*(optimizer.state for optimizer in self._steps.optimizers))
+
+    def _finish_or_forget(self) -> None:
+        """A step that is under way when it all ends: complete where nothing else says when it is."""
+        if self._armed and not self._steps.knows_update:
+            try:
+                self._finish()
+            except Exception as error:
+                self._report(error)
+        self._disarm()
+
+    def become_inert(self) -> None:
+        """In a fork of the training: the children are not ours, and nothing is watched."""
+        self._is_closed = True
+        self._steps.stop()
+        for part in self._armed:
+            if part.look is not None:
+                part.look.remove_hooks()
+        self._armed = []
+
+    def _disarm(self) -> None:
+        armed, self._armed = self._armed, []
+        for part in armed:
+            part.abandon()
+        self._restore_stance()
+
+    def _restore_stance(self) -> None:
+        if self._stance is not None:
+            self._stance.__exit__(None, None, None)
+            self._stance = None
+
+    # --- with the children --------------------------------------------------------------------------
+
+    def _attend(self, now: float, *, say_all: bool = False) -> None:
+        """Hear what the children say, and tell them what they cannot see."""
+        self._attended_at = now
+        for part in self._parts:
+            part.settle()
+            self._hear(part.child.poll())
+            part.note_child()
+            lost = part.losses.due(now, now=say_all)
+            if lost is not None:
+                part.child.tell(lost)
+        seconds = now - self._said_at
+        if seconds > _SAYING_SECONDS:
+            self._rate = (self._num_looks - self._num_looks_said) / seconds
+            self._share_of_time = self._rate * (self._pace.cost or 0.0)
+            self._said_at, self._num_looks_said = now, self._num_looks
+            self._tell_numbers({"watch/records a second": self._rate, "watch/cost": self._share_of_time})
+
+    def _hear(self, messages: Iterable[ToParent]) -> None:
+        for message in messages:
+            if isinstance(message, Raised):
+                self._on_alarm(message)
+            elif isinstance(message, Told):
+                self._announcer.warn(message.message)
+
+    def _on_alarm(self, alarm: Raised) -> None:
+        self.alarms.append(alarm)
+        self._announcer.announce(alarm.alarm, (alarm.alarm, alarm.layer, alarm.variable), alarm.message)
+        if self._manner.on_alarm is not None:
+            try:
+                self._manner.on_alarm(alarm)
+            except Exception as error:
+                self._announcer.warn(f"on_alarm raised {type(error).__name__}: {error}", "on_alarm")
+
+    def _tell_numbers(self, values: dict[str, float]) -> None:
+        if self._parts and not self._is_closed:
+            self._parts[0].child.tell(Numbers(step=self.step, time=time.time(), values=values))
+
+    def _report(self, error: Exception) -> None:
+        self._announcer.warn(
+            f"a layer could not be watched: {type(error).__name__}: {error}. The training goes on.",
+            f"{type(error).__name__}",
+        )
+
+
+def _close_children(children: Sequence[Child]) -> None:
+    for child in children:
+        child.close(0.0)

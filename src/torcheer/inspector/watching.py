@@ -1,0 +1,217 @@
+"""`tl.watch`: one line, and all layers of a training are watched from another process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any, Final
+
+import msgspec
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from torcheer.errors import InputError
+from torcheer.inspector.callbacks import Callbacks
+from torcheer.inspector.choosing import chosen_layers, unwrapped
+from torcheer.inspector.launching import Child
+from torcheer.inspector.messages import Job, Raised
+from torcheer.inspector.pacing import Every, every_of
+from torcheer.inspector.planning import Room, Share, Tensors, observed
+from torcheer.inspector.stepping import ForwardSteps, OptimizerSteps
+from torcheer.inspector.thresholds import Thresholds
+from torcheer.inspector.watched import Watched
+from torcheer.inspector.watcher import Manner, Watcher, WhenFull
+from torcheer.run.folders import folder_of
+from torcheer.run.placing import rank_of_process
+
+HISTOGRAM_SECONDS: Final = 1.0
+MAX_BYTES: Final = 1 << 30
+_START_METHODS = (None, "spawn", "fork", "forkserver")
+
+
+def watch(
+    model: nn.Module,
+    optimizer: Optimizer | Iterable[Optimizer] | None = None,
+    run: Any = None,
+    every: str | int | float = "20/s",
+    *,
+    layers: Any = "all",
+    observe: Any = "all",
+    tensors: Tensors | bool = True,
+    budget: float | None = 0.03,
+    when_full: WhenFull = "drop",
+    alarms: Thresholds | bool = True,
+    on_alarm: Callable[[Raised], Any] | None = None,
+    callback: Callable[[str, int, torch.Tensor], Any] | None = None,
+    on_closing: Callable[[], Any] | None = None,
+    children: int = 1,
+    rank: int | None = None,
+    max_bytes: int = MAX_BYTES,
+    start_method: str | None = None,
+) -> Watcher:
+    """Watch a training: activations, gradients, weights and what happens to them, from another process.
+
+    `watcher = tl.watch(model, optimizer=optimizer, run="runs/a")`, before the first step, and `torcheer view
+    runs` shows it live. Use it in a `with`, or call `watcher.close()`; a program that simply ends does that.
+
+    - `optimizer`: the one that trains the model, or several: a step is a call of its `step()`. Without one, a
+      step is a forward pass.
+    - `run`: the folder of a run, or a `tl.Run`; left out, a new one in `runs/`. False: nothing is kept.
+    - `every`: how often: `'20/s'`, `'6/min'`, or every so many steps.
+    - `layers`: `'all'`, or names, patterns (`'features.*'`), types (`nn.Conv2d`), modules, or a rule of
+      (name, module).
+    - `observe`: some of activation, gradient, weight, weight_gradient, update, state.
+    - `tensors`: `'sample'` keeps a piece of each tensor besides the figures, `'whole'` all of it, False none.
+      True is `'whole'` where there is a callback, else `'sample'`.
+    - `budget`: the share of the time that it may take: it looks less often where it would take more. None for
+      no limit.
+    - `when_full`: where the child cannot keep up, `'drop'` and count, `'block'` the training, or `'thin'` the
+      rate.
+    - `alarms`: True, False, or `tl.Thresholds(...)`. `on_alarm` is called with each, in this process.
+    - `callback`: your own analysis, called in the child with (name, step, tensor); `on_closing` at its end.
+    - `children`: processes among which the layers are split.
+    - `rank`: of this process where several train together; found out where it is left out.
+    - `max_bytes`: what is kept of tensors in the run; above it old ones are thinned.
+    - `start_method`: of multiprocessing: spawn, fork, forkserver. Left out, a process is started that needs
+      nothing of your program, unless a callback does.
+    """
+    given = [optimizer] if isinstance(optimizer, Optimizer) else list(optimizer or ())
+    for one in given:
+        if not isinstance(one, Optimizer):
+            raise InputError(f"optimizer is a {type(one).__name__}: give a torch.optim.Optimizer.")
+    chosen = {name or "model": module for name, module in chosen_layers(model, layers).items()}
+    roles = observed(observe)
+    manner = _manner(model, every, budget, when_full, on_alarm)
+    room = Room(tensors=tensors_of(tensors, callback))
+    if room.tensors == "whole":
+        room = Room(tensors="whole", ring_bytes=256 << 20)
+    if start_method not in _START_METHODS:
+        raise InputError(f"start_method is {start_method!r}: give spawn, fork or forkserver.")
+    folder = run_folder(run)
+    callbacks = callbacks_of(callback, on_closing)
+    job = Job(
+        run=folder,
+        rank=rank_of(rank),
+        max_bytes=max_bytes // max(1, children),
+        every=manner.every.text,
+        thresholds=thresholds_of(alarms),
+        histogram_seconds=HISTOGRAM_SECONDS,
+        keeps_tensors=room.tensors is not None,
+        idle_seconds=0.0,
+        parent=os.getpid(),
+        is_again=False,
+        follows_losses=folder is not None,
+    )
+    steps = OptimizerSteps(given) if given else ForwardSteps([model], Share(layers=chosen))
+    shares = _split(chosen, children)
+    parts: list[Watched] = []
+    try:
+        for share in shares:
+            child = Child(job, callbacks, start_method)
+            child.start()
+            parts.append(Watched(child, share, roles, room))
+            job = _replaced(job, follows_losses=False)
+    except BaseException:
+        for part in parts:
+            part.child.close(0.0)
+        raise
+    watcher = Watcher(parts, steps, manner)
+    watcher.start()
+    return watcher
+
+
+def _manner(
+    model: nn.Module, every: Any, budget: Any, when_full: Any, on_alarm: Callable[[Raised], Any] | None
+) -> Manner:
+    if when_full not in ("drop", "block", "thin"):
+        raise InputError(f"when_full is {when_full!r}: give 'drop', 'block' or 'thin'.")
+    if budget is not None and not (isinstance(budget, int | float) and 0 < budget <= 1):
+        raise InputError(
+            f"budget is {budget!r}: give a share of the time, such as 0.03, or None for no limit."
+        )
+    if on_alarm is not None and not callable(on_alarm):
+        raise InputError(f"on_alarm is a {type(on_alarm).__name__}: give a function that takes an alarm.")
+    how_often: Every = every_of(every)
+    return Manner(
+        every=how_often,
+        budget=budget,
+        when_full=when_full,
+        on_alarm=on_alarm,
+        is_compiled=is_compiled(model),
+    )
+
+
+def is_compiled(model: nn.Module) -> bool:
+    """Whether torch.compile runs the model, or a part of it."""
+    if unwrapped(model) is not model and hasattr(model, "_orig_mod"):
+        return True
+    return any(
+        getattr(module, "_compiled_call_impl", None) is not None or hasattr(module, "_orig_mod")
+        for module in model.modules()
+    )
+
+
+def tensors_of(tensors: Any, callback: Any) -> Tensors:
+    if tensors is True:
+        return "sample" if callback is None else "whole"
+    if tensors is False or tensors is None:
+        if callback is not None:
+            raise InputError(
+                "a callback is called with tensors: leave `tensors` out, or give 'whole' or 'sample'."
+            )
+        return None
+    if tensors == "sample" or tensors == "whole":
+        return "whole" if tensors == "whole" else "sample"
+    raise InputError(f"tensors is {tensors!r}: give 'sample', 'whole' or False.")
+
+
+def thresholds_of(alarms: Any) -> Thresholds | None:
+    if isinstance(alarms, Thresholds):
+        return alarms
+    if alarms is None or isinstance(alarms, bool):
+        return Thresholds() if alarms else None
+    raise InputError(f"alarms is {alarms!r}: give True, False or tl.Thresholds(...).")
+
+
+def callbacks_of(callback: Any, on_closing: Any) -> Callbacks | None:
+    for name, function in (("callback", callback), ("on_closing", on_closing)):
+        if function is not None and not callable(function):
+            raise InputError(f"{name} is a {type(function).__name__}: give a function.")
+    if callback is None and on_closing is None:
+        return None
+    return Callbacks(on_run=callback, on_closing=on_closing)
+
+
+def run_folder(run: Any) -> str | None:
+    """Where what is seen is kept, as text."""
+    if run is False:
+        return None
+    path = getattr(run, "path", run)
+    if path is not None and not isinstance(path, str | os.PathLike):
+        raise InputError(f"run is {run!r}: give the folder of a run, a tl.Run, or False.")
+    return str(folder_of(path).absolute())
+
+
+def rank_of(rank: Any) -> int:
+    if rank is None:
+        is_distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
+        return torch.distributed.get_rank() if is_distributed else rank_of_process()
+    if not isinstance(rank, int) or isinstance(rank, bool) or rank < 0:
+        raise InputError(f"rank is {rank!r}: give a whole number from 0 on.")
+    return rank
+
+
+def _split(layers: dict[str, nn.Module], children: Any) -> list[Share]:
+    """Neighbours stay together."""
+    if not isinstance(children, int) or isinstance(children, bool) or children < 1:
+        raise InputError(f"children is {children!r}: give a whole number from 1 on.")
+    names = list(layers)
+    number = min(children, len(names))
+    ends = [len(names) * part // number for part in range(number + 1)]
+    return [Share(layers={name: layers[name] for name in names[start:end]}) for start, end in pairwise(ends)]
+
+
+def _replaced(job: Job, **changes: Any) -> Job:
+    return msgspec.structs.replace(job, **changes)

@@ -1,0 +1,138 @@
+"""Alarms and gaps of a run, and what is new among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from torcheer.run.parts import Part, RecordEntry, SeriesKey
+from torcheer.run.reading.merging import rank_in
+from torcheer.run.records import AlarmHead, GapHead
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """Something of a training that a person should look at."""
+
+    alarm: str  # its kind: nan, exploding_gradient…
+    layer: str
+    variable: str
+    step: int
+    time: float  # seconds since 1970
+    value: float | None  # None where it was NaN or infinite, or there is none
+    threshold: float | None
+    message: str
+    rank: int
+    record: str  # by which the run finds it again: rank-0:17
+
+    @property
+    def row(self) -> str:
+        """The name of what is wrong: `features.0.weight.Grad`."""
+        return ".".join(filter(None, (self.layer, self.variable)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Something that was to be observed, and was not."""
+
+    reason: Literal["full", "killed", "budget", "error"]
+    counts: Mapping[str, int]  # records that are missing, by name
+    first_step: int
+    last_step: int
+    time: float  # seconds since 1970
+    message: str
+    rank: int
+    record: str
+
+    @property
+    def num_missing(self) -> int:
+        return sum(self.counts.values())
+
+
+class _Place(NamedTuple):
+    """How far a series was read in one part."""
+
+    last_record: int
+    num_records: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsCursor:
+    """How far they were read."""
+
+    restarts: Mapping[str, int]  # by part
+    places: Mapping[tuple[str, SeriesKey], _Place]
+
+
+class EventsTail(NamedTuple):
+    """What came after a cursor, by time; all that there is where `is_fresh`."""
+
+    alarms: list[Alarm]
+    gaps: list[Gap]
+    cursor: EventsCursor
+    is_fresh: bool
+
+
+def events_after(
+    parts: Mapping[str, Part], restarts: Mapping[str, int], cursor: EventsCursor | None
+) -> EventsTail:
+    """As of the last refresh of the parts."""
+    is_fresh = cursor is None or _is_void(cursor, parts, restarts)
+    before = {} if cursor is None or is_fresh else cursor.places
+    places: dict[tuple[str, SeriesKey], _Place] = {}
+    alarms: list[Alarm] = []
+    gaps: list[Gap] = []
+    for part_name, part in parts.items():
+        for key, entry in part.series().items():
+            if key.kind not in ("alarm", "gap"):
+                continue
+            place = before.get((part_name, key), _Place(0, 0))
+            found = part.records(key.kind, key.name, place.last_record)
+            alarms += [_alarm(key.name, one, one.head) for one in found if isinstance(one.head, AlarmHead)]
+            gaps += [_gap(one, one.head) for one in found if isinstance(one.head, GapHead)]
+            last = found[-1].id if found else place.last_record
+            places[part_name, key] = _Place(last, entry.count)
+    alarms.sort(key=lambda alarm: alarm.time)
+    gaps.sort(key=lambda gap: gap.time)
+    reached = EventsCursor(restarts=dict(restarts), places=places)
+    return EventsTail(alarms, gaps, reached, is_fresh)
+
+
+def _is_void(cursor: EventsCursor, parts: Mapping[str, Part], restarts: Mapping[str, int]) -> bool:
+    """Whether some of what was read is not there any more."""
+    if any(restarts.get(part) != number for part, number in cursor.restarts.items()):
+        return True
+    for (part, key), place in cursor.places.items():
+        entry = parts[part].series().get(key)
+        if entry is None or entry.count < place.num_records:
+            return True
+    return False
+
+
+def _alarm(name: str, entry: RecordEntry, head: AlarmHead) -> Alarm:
+    return Alarm(
+        alarm=name,
+        layer=head.layer,
+        variable=head.variable,
+        step=entry.step,
+        time=entry.time,
+        value=head.value,
+        threshold=head.threshold,
+        message=head.message,
+        rank=rank_in(entry.part),
+        record=f"{entry.part}:{entry.id}",
+    )
+
+
+def _gap(entry: RecordEntry, head: GapHead) -> Gap:
+    return Gap(
+        reason=head.reason,
+        counts=head.counts,
+        first_step=entry.step,
+        last_step=head.last_step,
+        time=entry.time,
+        message=head.message,
+        rank=rank_in(entry.part),
+        record=f"{entry.part}:{entry.id}",
+    )

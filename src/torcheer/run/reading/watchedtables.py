@@ -1,0 +1,56 @@
+"""Figures over steps as arrays: one figure of all rows, or all figures of one row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.run.reading.scalars import needed_pandas
+from torcheer.run.records import WatchedRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class WatchedTable:
+    """One figure of all rows over steps, as a heat map shows it."""
+
+    column: str
+    rows: tuple[WatchedRow, ...]
+    steps: NDArray[numpy.int64]
+    times: NDArray[numpy.float64]  # seconds since 1970
+    values: NDArray[numpy.float32]  # [row][step], NaN where nothing is known
+
+    @property
+    def names(self) -> list[str]:
+        return [row.name for row in self.rows]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return numpy.array(self.values, dtype) if copy else numpy.asarray(self.values, dtype)
+
+    def to_pandas(self) -> Any:
+        """A data frame: a row for each step, a column for each row that was watched. Needs pandas."""
+        pandas = needed_pandas("to_pandas")
+        index = pandas.Index(self.steps, name="step")
+        return pandas.DataFrame(self.values.T, index=index, columns=self.names)
+
+    def __repr__(self) -> str:
+        return f"<WatchedTable {self.column}: {len(self.rows)} rows, {steps_text(self.steps)}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WatchedFigures:
+    """All figures of one row over steps. NaN where nothing is known."""
+
+    row: WatchedRow
+    columns: tuple[str, ...]
+    steps: NDArray[numpy.int64]
+    times: NDArray[numpy.float64]
+    values: NDArray[numpy.float32]  # [column][step]
+
+
+def steps_text(steps: NDArray[numpy.int64]) -> str:
+    if not len(steps):
+        return "no steps"
+    return f"{len(steps):,} steps, {steps[0]}–{steps[-1]}" if len(steps) > 1 else f"step {steps[0]}"

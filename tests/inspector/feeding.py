@@ -1,0 +1,119 @@
+"""Play the training for a child: fill the slots of its ring by hand, and say what is in the run afterwards."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from tests.inspector.framing import frame_of, plan_of, row_of
+from torcheer.inspector.callbacks import Callbacks
+from torcheer.inspector.frames import FRAME
+from torcheer.inspector.launching import Child
+from torcheer.inspector.messages import Job
+from torcheer.inspector.ring import Ring
+from torcheer.inspector.rows import Plan
+
+PATIENCE = 60.0  # seconds; for a machine that is busy with other things
+
+
+def job_of(run: Path | str | None, **settings: Any) -> Job:
+    chosen: dict[str, Any] = {
+        "run": None if run is None else str(run),
+        "rank": 0,
+        "max_bytes": 1 << 30,
+        "every": "20/s",
+        "thresholds": None,
+        "histogram_seconds": 0.0,
+        "keeps_tensors": True,
+        "idle_seconds": 0.0,
+        "parent": os.getpid(),
+        "is_again": False,
+    }
+    return Job(**{**chosen, **settings})
+
+
+def plan_with(*names: str, num_slots: int = 16, number: int = 0) -> Plan:
+    rows = [row_of(name, excerpt_bytes=256) for name in names]
+    plan = plan_of(rows, sample_elements=64, number=number)
+    return Plan(number=number, rows=plan.rows, sample_elements=64, num_slots=num_slots)
+
+
+def started(
+    run: Path | str | None,
+    callbacks: Callbacks | None = None,
+    start_method: str | None = None,
+    **settings: Any,
+) -> Child:
+    child = Child(job_of(run, **settings), callbacks, start_method)
+    child.start()
+    return child
+
+
+def fill(ring: Ring, plan: Plan, step: int, arrays: Mapping[str, NDArray[Any]] | None = None) -> bool:
+    """One frame. False: the ring is full."""
+    if not ring.has_room:
+        return False
+    number = ring.num_filled
+    slot = ring.slot(number)
+    if arrays is None:
+        arrays = {
+            row.name: numpy.full((2, 3), step, dtype=numpy.float32) + index
+            for index, row in enumerate(plan.rows)
+        }
+    frame = frame_of(plan, arrays, step=step, slot=slot)
+    FRAME.pack_into(slot, 0, number, step, time.time(), frame.flags)
+    ring.publish()
+    return True
+
+
+def feed(child: Child, plan: Plan, steps: range) -> None:
+    """Frames for all these steps, waiting for room where there is none."""
+    ring = child.ring
+    assert ring is not None
+    for step in steps:
+        wait_until(lambda: ring.has_room or not child.poll() and ring.has_room, "room in the ring")
+        assert fill(ring, plan, step)
+
+
+def wait_until(is_so: Callable[[], object], what: str, seconds: float = PATIENCE) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, f"waited {seconds} s for {what}"
+        time.sleep(0.005)
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is such a process, and it is no zombie that nobody has asked for."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def seen_steps(run: Path | str, name: str, rank: int = 0) -> list[int]:
+    """The steps at which the run has figures of a row."""
+    from torcheer.run.reading.face import open_run
+
+    with open_run(run) as saved:
+        watched = saved.watched.of_rank(rank)
+        figures = watched[name]["mean"]
+        return [
+            step
+            for step, value in zip(figures.steps.tolist(), figures.values, strict=True)
+            if not numpy.isnan(value)
+        ]
+
+
+def num_lost(run: Path | str, name: str) -> int:
+    """How many records of a row the run knows to be missing."""
+    from torcheer.run.reading.face import open_run
+
+    with open_run(run) as saved:
+        return sum(gap.counts.get(name, 0) for gap in saved.gaps)

@@ -1,0 +1,411 @@
+"""One child from the training's side: what goes into its ring comes into the run, whatever happens to it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+import pytest
+
+from tests.inspector.feeding import (
+    PATIENCE,
+    feed,
+    fill,
+    is_running,
+    num_lost,
+    plan_with,
+    seen_steps,
+    started,
+    wait_until,
+)
+from torcheer.errors import InputError, InspectorError
+from torcheer.inspector.callbacks import Callbacks
+from torcheer.inspector.launching import Child
+from torcheer.inspector.messages import Lost, Numbers, Told
+from torcheer.run.reading.face import open_run
+
+PLAN = plan_with("a.Act", "a.weight", "a.weight.Grad")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    before = _children_of_this_process()
+    yield
+    wait_until(lambda: _children_of_this_process() <= before, "the end of all children")
+
+
+def _children_of_this_process() -> set[int]:
+    found = set()
+    for task in Path("/proc/self/task").iterdir():
+        found |= {int(pid) for pid in (task / "children").read_text().split()}
+    return {pid for pid in found if is_running(pid) and b"inspector.child" in _command_of(pid)}
+
+
+def _command_of(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def killed(child: Child) -> int:
+    """Kill the process, and wait until it is gone."""
+    pid = child.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not is_running(pid), "the end of the killed process")
+    return pid
+
+
+def wait_for_another(child: Child, pid: int) -> list[object]:
+    """Until the training, which polls, has another child."""
+    heard: list[object] = []
+
+    def has_another() -> bool:
+        heard.extend(child.poll())
+        return child.pid != pid
+
+    wait_until(has_another, "another child")
+    return heard
+
+
+# --- what goes in comes out ------------------------------------------------------------------------------
+
+
+def test_figures_of_all_frames_are_in_the_run(run: Path) -> None:
+    child = started(run)
+    child.new_plan(PLAN)
+    feed(child, PLAN, range(50))
+
+    assert child.close(PATIENCE)
+
+    with open_run(run) as saved:
+        table = saved.watched.table("mean")
+        assert saved.state == "finished" and not saved.gaps
+    assert table.steps.tolist() == list(range(50))
+    assert list(table.names) == [row.name for row in PLAN.rows]
+    assert numpy.array_equal(table.values, numpy.arange(3)[:, None] + numpy.arange(50.0)[None, :])
+
+
+def test_tensors_are_kept_as_they_were(run: Path) -> None:
+    child = started(run)
+    ring = child.new_plan(PLAN)
+    fill(ring, PLAN, 7, {"a.weight": numpy.array([[1.5, 0.0, numpy.nan]], dtype=numpy.float32)})
+
+    assert child.close(PATIENCE)
+
+    with open_run(run) as saved:
+        (tensor,) = saved.tensors("a.weight")
+        assert tensor.step == 7
+        assert numpy.array_equal(
+            numpy.asarray(tensor), numpy.array([[1.5, 0.0, numpy.nan]], "<f4"), equal_nan=True
+        )
+
+
+def test_what_was_flushed_is_on_disk(run: Path) -> None:
+    child = started(run)
+    ring = child.new_plan(PLAN)
+    feed(child, PLAN, range(5))
+    child.tell(Numbers(step=3, time=1.7e9, values={"loss": 0.5}))
+
+    assert child.flush(PATIENCE)
+
+    assert ring.num_kept == 5
+    assert seen_steps(run, "a.Act") == list(range(5))
+    with open_run(run) as saved:
+        assert saved.scalars("loss").values.tolist() == [0.5]
+    child.close(PATIENCE)
+
+
+def test_a_new_plan_empties_the_old_ring_first(run: Path) -> None:
+    child = started(run)
+    other = plan_with("b.Act", number=1)
+    old = child.new_plan(PLAN)
+    feed(child, PLAN, range(10))
+    ring = child.new_plan(other)
+    for step in range(10, 20):
+        assert fill(ring, other, step)
+
+    assert child.close(PATIENCE)
+
+    assert old is not ring and child.ring is ring
+    assert seen_steps(run, "a.Act") == list(range(10))
+    assert seen_steps(run, "b.Act") == list(range(10, 20))
+
+
+def test_without_a_run_frames_are_read_and_nothing_is_written(tmp_path: Path) -> None:
+    child = started(None)
+    ring = child.new_plan(PLAN)
+    feed(child, PLAN, range(40))
+
+    assert child.flush(PATIENCE)
+
+    assert ring.num_kept == 40
+    assert child.close(PATIENCE) and not list(tmp_path.iterdir())
+
+
+def test_what_the_training_lost_is_in_the_run_by_name(run: Path) -> None:
+    child = started(run)
+    child.new_plan(PLAN)
+    child.tell(Lost(reason="full", counts={"a.Act": 3}, first_step=5, last_step=9, time=1.7e9))
+
+    child.close(PATIENCE)
+
+    with open_run(run) as saved:
+        (gap,) = saved.gaps
+    assert (gap.reason, dict(gap.counts), gap.first_step, gap.last_step) == ("full", {"a.Act": 3}, 5, 9)
+
+
+def test_ranks_have_their_own_part_and_their_records_a_prefix(run: Path) -> None:
+    children = [started(run, rank=rank) for rank in (0, 1)]
+    for child in children:
+        child.new_plan(PLAN)
+        feed(child, PLAN, range(3))
+    for child in children:
+        assert child.close(PATIENCE)
+
+    assert seen_steps(run, "a.Act", 0) == seen_steps(run, "a.Act", 1) == [0, 1, 2]
+    with open_run(run) as saved:
+        assert len(list(saved.tensors("rank 1/a.Act"))) == len(list(saved.tensors("a.Act"))) == 3
+
+
+# --- a child that is killed --------------------------------------------------------------------------------
+
+
+def test_a_killed_child_is_started_again_and_every_frame_is_kept_or_counted(run: Path) -> None:
+    child = started(run)
+    ring = child.new_plan(PLAN)
+    feed(child, PLAN, range(30))
+    wait_until(lambda: ring.num_given_back > 20, "frames that are read")
+
+    pid = killed(child)
+    wait_for_another(child, pid)
+    feed(child, PLAN, range(30, 60))
+    assert child.close(PATIENCE)
+
+    steps = seen_steps(run, "a.weight.Grad")
+    assert len(set(steps)) == len(steps) and set(range(30, 60)) <= set(steps)
+    assert len(steps) + num_lost(run, "a.weight.Grad") == 60
+    assert child.num_restarts == 1
+
+
+def test_the_gap_of_a_killed_child_names_rows_and_steps(run: Path) -> None:
+    child = started(run)
+    ring = child.new_plan(PLAN)
+    child.flush(PATIENCE)
+    for step in range(100, 110):
+        fill(ring, PLAN, step)
+    # Read and not yet on disk: blocks are written a few times a second.
+    wait_until(lambda: ring.num_given_back == 10, "frames that are read")
+    pid = killed(child)
+    num_kept = ring.num_kept
+    wait_for_another(child, pid)
+    assert child.close(PATIENCE)
+
+    steps = seen_steps(run, "a.Act") if num_kept else []
+    with open_run(run) as saved:
+        gaps = saved.gaps
+    if len(steps) < 10:
+        (gap,) = gaps
+        assert gap.reason == "killed"
+        assert dict(gap.counts) == dict.fromkeys((row.name for row in PLAN.rows), 10 - len(steps))
+        assert (gap.first_step, gap.last_step) == (100 + len(steps), 109)
+
+
+def test_what_waits_in_the_ring_is_read_by_the_next_child(run: Path) -> None:
+    child = started(run)
+    ring = child.new_plan(PLAN)
+    assert child.flush(PATIENCE)
+    pid = child.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    for step in range(8):
+        assert fill(ring, PLAN, step)
+    killed(child)
+
+    assert child.close(PATIENCE)
+
+    assert seen_steps(run, "a.Act") == list(range(8)) and num_lost(run, "a.Act") == 0
+
+
+def test_numbers_and_losses_told_to_a_killed_child_are_told_again_and_counted_once(run: Path) -> None:
+    child = started(run)
+    child.new_plan(PLAN)
+    told = Lost(reason="full", counts={"a.Act": 3}, first_step=5, last_step=9, time=1.7e9)
+    child.tell(told)
+    assert child.flush(PATIENCE)  # on disk; but this side was not told so for each message
+    pid = child.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    child.tell(Numbers(step=3, time=1.7e9, values={"loss": 0.5}))
+    killed(child)
+    wait_for_another(child, pid)
+
+    assert child.close(PATIENCE)
+
+    with open_run(run) as saved:
+        assert saved.scalars("loss").values.tolist() == [0.5]
+        assert [dict(gap.counts) for gap in saved.gaps] == [{"a.Act": 3}]
+
+
+def test_a_child_that_dies_again_and_again_is_given_up_and_told_once(run: Path) -> None:
+    child = started(run)
+    child.new_plan(PLAN)
+    heard: list[object] = []
+    while not child.is_given_up:
+        pid = killed(child)
+        wait_until(lambda: heard.extend(child.poll()) or child.pid != pid or child.is_given_up, "another")
+    for _ in range(10):
+        heard.extend(child.poll())
+
+    assert [type(message) for message in heard if isinstance(message, Told)] == [Told]
+    assert 3 <= child.num_restarts <= 10 and not child.is_alive()
+    assert not child.flush(1.0)
+    assert child.close(PATIENCE)
+
+
+def test_polling_does_not_wait_for_a_child_that_stands_still(run: Path) -> None:
+    child = started(run)
+    ring = child.new_plan(PLAN)
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGSTOP)
+    try:
+        started_at = time.monotonic()
+        for step in range(5000):
+            fill(ring, PLAN, step)
+            child.tell(Numbers(step=step, time=1.7e9, values={"loss": 0.5, "a" * 100: 1.0}))
+            child.poll()
+        assert time.monotonic() - started_at < PATIENCE / 2
+        assert not child.flush(0.1) and not child.close(0.1)
+    finally:
+        os.kill(child.pid, signal.SIGCONT)
+    # It was told to close: it finishes by itself what it has.
+    wait_until(lambda: not child.is_alive(), "the end of the child")
+    assert seen_steps(run, "a.Act") == list(range(16))
+
+
+# --- idle, inert, closed -----------------------------------------------------------------------------------
+
+
+def test_an_idle_child_ends_and_the_next_frame_starts_another(run: Path) -> None:
+    child = started(run, idle_seconds=0.3)
+    ring = child.new_plan(PLAN)
+    feed(child, PLAN, range(3))
+    pid = child.pid
+    wait_until(lambda: child.poll() and False or not child.is_alive(), "the end of the idle child")
+    child.poll()
+
+    fill(ring, PLAN, 3)
+    wait_until(lambda: child.poll() and False or (child.is_alive() and child.pid != pid), "another")
+    assert child.close(PATIENCE)
+
+    assert seen_steps(run, "a.Act") == [0, 1, 2, 3] and num_lost(run, "a.Act") == 0
+    assert child.num_restarts == 0
+
+
+def test_in_a_fork_of_the_training_a_child_does_nothing(run: Path) -> None:
+    child = started(run)
+    ring = child.new_plan(PLAN)
+    feed(child, PLAN, range(3))
+
+    fork = os.fork()
+    if fork == 0:
+        is_calm = child.is_inert and child.poll() == [] and not child.is_alive() and child.pid is None
+        child.tell(Numbers(step=3, time=1.7e9, values={"of the fork": 0.5}))
+        is_calm = is_calm and child.close(1.0) and not child.flush(1.0)
+        os._exit(0 if is_calm else 1)
+    assert os.waitpid(fork, 0)[1] == 0
+
+    assert child.is_alive() and not child.is_inert
+    fill(ring, PLAN, 3)
+    assert child.close(PATIENCE)
+    assert seen_steps(run, "a.Act") == [0, 1, 2, 3]
+    with open_run(run) as saved:
+        assert "of the fork" not in saved.names("scalar")
+
+
+def test_closing_twice_is_closing_once(run: Path) -> None:
+    child = started(run)
+    child.new_plan(PLAN)
+
+    assert child.close(PATIENCE) and child.close(PATIENCE)
+
+    assert not child.is_alive() and child.poll() == []
+    child.tell(Numbers(step=3, time=1.7e9, values={"loss": 0.5}))
+
+
+def test_what_the_training_died_of_is_in_the_run(run: Path) -> None:
+    child = started(run)
+    child.close(PATIENCE, "ValueError: no data")
+
+    with open_run(run) as saved:
+        assert saved.state == "died" and saved.status().reason == "ValueError: no data"
+
+
+def test_no_descriptor_and_no_memory_is_left_behind(run: Path) -> None:
+    def opened() -> tuple[int, int]:
+        maps = Path("/proc/self/maps").read_text().count("memfd:torcheer")
+        return len(os.listdir("/proc/self/fd")), maps
+
+    def live() -> None:
+        child = started(run)
+        for number in range(3):
+            child.new_plan(plan_with("a.Act", number=number))
+            feed(child, plan_with("a.Act", number=number), range(3))
+        pid = killed(child)
+        wait_for_another(child, pid)
+        assert child.close(PATIENCE)
+
+    live()
+    before, named = opened(), os.listdir("/dev/shm")
+    live()
+    live()
+
+    assert opened() == before
+    assert os.listdir("/dev/shm") == named
+
+
+# --- ways to start -----------------------------------------------------------------------------------------
+
+
+def test_a_lambda_cannot_be_handed_to_a_process_that_is_spawned(run: Path) -> None:
+    for method in ("spawn", "forkserver"):
+        child = Child(_job(run), Callbacks(on_run=lambda *_: None), method)
+        with pytest.raises(InputError, match="lambda"):
+            child.start()
+
+
+def test_start_methods_have_names(run: Path) -> None:
+    with pytest.raises(InputError, match="spawn"):
+        Child(_job(run), None, "sporn").start()
+
+
+def test_a_callback_that_cannot_be_read_there_is_an_error_at_the_start(run: Path) -> None:
+    with pytest.raises(InspectorError, match="not today"):
+        started(run, Callbacks(on_run=_Unreadable()))
+
+
+class _Unreadable:
+    def __call__(self, *_: object) -> None: ...
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _raise, ()
+
+
+def _raise() -> None:
+    raise ValueError("not today")
+
+
+def _job(run: Path) -> object:
+    from tests.inspector.feeding import job_of
+
+    return job_of(run)

@@ -1,0 +1,17 @@
+/** The colours of the map, read from the theme that is on now. */
+import { parseHex, readPalette, type Rgb } from "../tensor/colour";
+import type { Inks } from "./painting";
+
+export function readInks(): Inks {
+  const style = getComputedStyle(window.document.documentElement);
+  const colour = (name: string): Rgb => parseHex(style.getPropertyValue(name));
+  const seq = readPalette("seq");
+  return {
+    seq: seq.ramp,
+    div: readPalette("div").ramp,
+    danger: seq.danger,
+    dangerWeak: colour("--danger-weak"),
+    surface: seq.surface,
+    missing: colour("--line-2"),
+  };
+}

@@ -37,6 +37,7 @@ PUBLIC_NAMES = [
     "compare",
     "load_history",
     "log_forward_pass",
+    "make_video",
     "open_run",
     "patch_from",
     "show_model_graph",

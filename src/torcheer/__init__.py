@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from torcheer.graph.drawing.picture import Picture
     from torcheer.inspector.choosing import trackable as trackable
     from torcheer.inspector.handler import ParallelHandler, ParrallelHandler
-    from torcheer.inspector.recording import DataRecorder
+    from torcheer.inspector.recording.making import make_video as make_video
+    from torcheer.inspector.recording.recorder import DataRecorder
     from torcheer.inspector.telling import InspectorWarning
     from torcheer.inspector.thresholds import Thresholds
     from torcheer.inspector.watcher import Watcher
@@ -82,6 +83,7 @@ __all__ = [
     "compare",
     "load_history",
     "log_forward_pass",
+    "make_video",
     "open_run",
     "patch_from",
     "show_model_graph",
@@ -97,7 +99,7 @@ _HOMES = {
     "AtenCall": "torcheer.capture.aten",
     "BackwardPass": "torcheer.capture.backward.passes",
     "Comparison": "torcheer.capture.examining.comparison",
-    "DataRecorder": "torcheer.inspector.recording",
+    "DataRecorder": "torcheer.inspector.recording.recorder",
     "Edit": "torcheer.capture.editing.editor",
     "Fault": "torcheer.capture.examining.findings",
     "Field": "torcheer.capture.fields.fields",
@@ -112,6 +114,7 @@ _HOMES = {
     "compare": "torcheer.capture.examining.comparing",
     "SummaryWriter": "torcheer.run.summarywriter",
     "load_history": "torcheer.capture.keeping.loading",
+    "make_video": "torcheer.inspector.recording.making",
     "open_run": "torcheer.run.reading.face",
     "show_model_graph": "torcheer.capture.drawing",
     "Thresholds": "torcheer.inspector.thresholds",

@@ -13,6 +13,7 @@ import typer
 
 from torcheer import __version__
 from torcheer.cli.runs import runs_app
+from torcheer.cli.video import video
 from torcheer.errors import InputError, TorcheerError
 
 app = typer.Typer(
@@ -22,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(runs_app, name="runs")
+app.command()(video)
 
 
 def _show_version(wanted: bool) -> None:

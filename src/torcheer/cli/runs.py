@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
@@ -57,13 +57,14 @@ def show(run: RunArgument, as_json: JsonOption = False) -> None:
     """Show what a run holds: its series, how long they are, how they end."""
     from torcheer.cli.runrows import list_row, series_rows
     from torcheer.cli.runtables import print_json, print_run
+    from torcheer.cli.watchlines import watch_lines, watch_rows
 
     saved = _opened(run)
     row, series = list_row(saved.path.name, saved), series_rows(saved)
     if as_json:
-        print_json({"run": row, "hparams": saved.hparams(), "series": series})
+        print_json({"run": row, "hparams": saved.hparams(), "series": series, **watch_rows(saved)})
     else:
-        print_run(row, saved.hparams(), series)
+        print_run(row, saved.hparams(), series, watch_lines(saved))
 
 
 @runs_app.command()
@@ -84,18 +85,31 @@ def export_csv(
     names: Annotated[
         list[str] | None, typer.Option("--name", help="Only this scalar; may be given several times.")
     ] = None,
+    events: Annotated[
+        bool, typer.Option("--events", help="Alarms and gaps of an inspector, instead of scalars.")
+    ] = False,
 ) -> None:
-    """Write the scalars of a run as CSV."""
-    from torcheer.run.reading.tables import save_csv, write_csv
+    """Write the scalars of a run as CSV, or its alarms and gaps."""
+    from torcheer.run.reading.eventtables import write_events_csv
+    from torcheer.run.reading.tables import save_table, write_csv
 
+    if events and (wide or names):
+        raise InputError("--events writes alarms and gaps: --wide and --name are for scalars.")
     saved = _opened(run)
     for name in names or ():
         saved.scalars(name)  # a name that is not there is said before the file is made
+
+    def write(stream: TextIO) -> None:
+        if events:
+            write_events_csv(saved.reader(), stream)
+        else:
+            write_csv(saved.reader(), stream, names=names, wide=wide)
+
     if str(output) == "-":
-        write_csv(saved.reader(), sys.stdout, names=names, wide=wide)
+        write(sys.stdout)
         return
     try:
-        save_csv(saved.reader(), output, names=names, wide=wide)
+        save_table(output, write)
     except OSError as error:
         raise InputError(
             f"{str(output)!r} cannot be written ({error.strerror}): name another file."
@@ -109,8 +123,16 @@ def export_events(
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder of the event file.")],
 ) -> None:
     """Write a run as an event file, which TensorBoard shows."""
-    written = _opened(run).export_tensorboard(output)
+    from torcheer.run.events.exporting import NOT_SHOWN
+
+    saved = _opened(run)
+    written = saved.export_tensorboard(output)
     typer.echo(f"torcheer: wrote {written}", err=True)
+    if any(key.kind in NOT_SHOWN for key in saved.reader().series()):
+        typer.echo(
+            "torcheer: left out what TensorBoard has nothing for: statistics of layers, alarms, gaps.",
+            err=True,
+        )
 
 
 @runs_app.command("rm")

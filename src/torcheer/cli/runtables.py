@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from torcheer.run.lossnames import looked_at_first
 from torcheer.cli.runrows import RunRow, SeriesRow, best_of
 from torcheer.graph.sizes import readable_bytes
+from torcheer.run.lossnames import looked_at_first
 from torcheer.run.reading.face import SavedRun
 from torcheer.run.records import Plain
 
@@ -25,6 +25,9 @@ _STATES: Final = {
     "died": ("✕ died", "red"),
     "unknown": ("○ unknown", "dim"),
 }
+
+
+_SAID_ABOVE: Final = ("watch", "statistics", "alarm", "gap")
 
 
 def print_json(rows: object) -> None:
@@ -54,7 +57,9 @@ def print_list(rows: Sequence[RunRow]) -> None:
         console.print(Text(remark, style="dim"))
 
 
-def print_run(row: RunRow, hparams: Mapping[str, Plain], series: Sequence[SeriesRow]) -> None:
+def print_run(
+    row: RunRow, hparams: Mapping[str, Plain], series: Sequence[SeriesRow], watch_lines: Sequence[str] = ()
+) -> None:
     console = _console()
     state, style = _STATES[row.state]
     console.print(Text.assemble((plain(row.path), "bold"), "  ", (state, style)))
@@ -76,9 +81,15 @@ def print_run(row: RunRow, hparams: Mapping[str, Plain], series: Sequence[Series
     console.print(grid)
     for remark in _remarks(row):
         console.print(Text(remark, style="yellow"))
+    if watch_lines:
+        console.print()
+    for line in watch_lines:
+        console.print(Text(line))
     console.print()
     table = _table("series", "kind", ">count", ">last step", ">last value", "curve")
     for item in series:
+        if item.kind in _SAID_ABOVE:
+            continue
         table.add_row(
             plain(item.name),
             item.kind,

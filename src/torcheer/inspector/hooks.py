@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-# Takes anything and does nothing. Of the standard library, so that a model that was saved while it was watched
-# can be loaded where torcheer is not installed.
+# Takes anything and does nothing. Of the standard library, so that a model that was saved while it was
+# watched can be loaded where torcheer is not installed.
 _NOTHING = partial(sys.audit, "torcheer.hook")
 
 

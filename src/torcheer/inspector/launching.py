@@ -77,13 +77,12 @@ class Child:
         while True:
             code = life.exit_code  # asked first: its last words are heard after that
             self._take(life)
-            if any(isinstance(message, Ready) for message in self._heard):
+            if life.is_ready:
                 return
-            failures = [message.message for message in self._heard if isinstance(message, Failed)]
-            if failures or code is not None or time.monotonic() > end:
+            if life.failure or code is not None or time.monotonic() > end:
                 life.stop()
                 self._life, self._is_closed = None, True
-                reason = failures[0] if failures else reason_of(code, self._start_method)
+                reason = life.failure or reason_of(code, self._start_method)
                 raise InspectorError(f"the process that watches the training cannot begin: {reason}")
             life.wait_for_news(0.1)
 
@@ -230,9 +229,13 @@ class Child:
                 self._flushed = max(self._flushed, message.ticket)
                 self._unsettled.settle(message.ticket)
                 continue
-            if isinstance(message, Idle):
-                life.is_expected_to_end = True
-            self._heard.append(message)
+            if isinstance(message, Ready):
+                life.is_ready = True
+            elif isinstance(message, Failed):
+                life.failure = message.message
+            else:
+                life.is_expected_to_end |= isinstance(message, Idle)
+                self._heard.append(message)
 
     def _look_after(self, life: Life) -> None:
         """Ask for what is on disk, let go of old rings, and see whether the process lives."""
@@ -265,13 +268,15 @@ class Child:
         self._deaths.append(now)
         while self._deaths[0] < now - _DEATHS_SECONDS:
             self._deaths.popleft()
-        if len(self._deaths) > _MOST_DEATHS:
+        if life.failure:
+            self._give_up(life.failure)
+        elif len(self._deaths) > _MOST_DEATHS:
             self._give_up(f"it ended again and again: {reason_of(life.exit_code, self._start_method)}")
 
     def _give_up(self, reason: str) -> None:
         self.is_given_up = True
         self._heard.append(
-            Told(message=f"the training is no longer watched; the process that does so: {reason}")
+            Told(message=f"the training is no longer watched. The process that did so: {reason}")
         )
 
     def _has_something_left(self) -> bool:

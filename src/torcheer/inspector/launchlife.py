@@ -27,6 +27,8 @@ class Life:
         finally:
             theirs.close()
         self.channel: Channel[ToParent] = to_child(ours)
+        self.is_ready = False
+        self.failure = ""  # why it could not begin
         self.is_expected_to_end = False  # it said that it was idle, or was told to close
         self._dying_since = 0.0
 

@@ -43,7 +43,7 @@ class Unsettled:
             self.remember(message)
 
     def may_send(self, message: Numbers, num_waiting: int) -> bool:
-        """False: the child has not listened for long, and the numbers that were told last are counted only."""
+        """False: the child has not listened for long. The numbers, which were told last, are only counted."""
         if num_waiting < _MOST_WAITING:
             return True
         self._messages.pop()

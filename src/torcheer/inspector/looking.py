@@ -15,6 +15,7 @@ from torcheer.inspector.framewriting import FrameWriter, Taken
 from torcheer.inspector.hooks import Hook
 from torcheer.inspector.planning import Planned, Share
 
+StateOf = Callable[[Tensor], Mapping[str, Any]]  # what an optimizer keeps for a parameter
 _CONVOLUTIONS_OF_LINES = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d)
 
 
@@ -152,7 +153,7 @@ class Look:
             self._report(error)
         self.seconds += time.perf_counter() - started
 
-    def look_after_update(self, states: Mapping[Tensor, Any]) -> None:
+    def look_after_update(self, state_of: StateOf) -> None:
         """The weights, what has changed, and what the optimizer keeps."""
         started = time.perf_counter()
         try:
@@ -161,7 +162,7 @@ class Look:
             for rows in self.planned.parameters:
                 if rows.update in self._before:
                     self.writer.put_change(rows.update, self._before[rows.update], rows.parameter)
-            kept = list(self._kept(states))
+            kept = list(self._kept(state_of))
             self._put_all([row for row, _ in kept], [tensor for _, tensor in kept], exact=False)
             given = self.planned.tensors.items()
             for name, row in given:
@@ -171,10 +172,10 @@ class Look:
             self._report(error)
         self.seconds += time.perf_counter() - started
 
-    def _kept(self, states: Mapping[Tensor, Any]) -> Iterator[tuple[int, Tensor]]:
+    def _kept(self, state_of: StateOf) -> Iterator[tuple[int, Tensor]]:
         for rows in self.planned.parameters:
             if rows.states:
-                kept = states.get(rows.parameter, {})
+                kept = state_of(rows.parameter)
                 for key, row in rows.states.items():
                     if isinstance(kept.get(key), Tensor):
                         yield row, kept[key]

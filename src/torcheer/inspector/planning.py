@@ -35,7 +35,7 @@ class Room:
 
     tensors: Tensors = "sample"
     sample_elements: int = 1024
-    excerpt_elements: int = 1024
+    excerpt_elements: int = 1000  # two such records fit into a page of the database
     ring_bytes: int = 64 << 20
 
 
@@ -67,6 +67,11 @@ class Planned:
     gradients: dict[str, int]
     parameters: list[ParameterRows]
     tensors: dict[str, int]
+    trained: tuple[bool, ...]  # which of the parameters, when the plan was made
+
+    def is_outdated(self) -> bool:
+        """Whether a parameter was frozen, or thawed."""
+        return self.trained != tuple(rows.parameter.requires_grad for rows in self.parameters)
 
 
 def observed(observe: Any) -> frozenset[Role]:
@@ -102,7 +107,9 @@ def planned(
     for role in OBSERVABLE[2:5]:
         if role in roles:
             for layer, local, parameter in parameters:
-                builder.add_parameter(layer, local, parameter, role)
+                # A row for the gradient of a weight says that one is awaited.
+                if role == "weight" or parameter.requires_grad:
+                    builder.add_parameter(layer, local, parameter, role)
     if "state" in roles:
         for layer, local, parameter in parameters:
             for key in states.get(id(parameter), ()):
@@ -173,6 +180,7 @@ class _Builder:
             gradients={row.layer: places[row.name] for row in self._gradients},
             parameters=[_rows_of(parameter, of.get(id(parameter), {})) for parameter in parameters],
             tensors={row.name: places[row.name] for row, _, what in self._others if what == "tensor"},
+            trained=tuple(parameter.requires_grad for parameter in parameters),
         )
 
     def _row(

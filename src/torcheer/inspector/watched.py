@@ -13,7 +13,7 @@ from torch import Tensor
 from torcheer.inspector.devices import Transfers
 from torcheer.inspector.framewriting import FrameWriter
 from torcheer.inspector.launching import Child
-from torcheer.inspector.looking import Look
+from torcheer.inspector.looking import Look, StateOf
 from torcheer.inspector.losses import Losses
 from torcheer.inspector.messages import Wake
 from torcheer.inspector.planning import Room, Share, planned
@@ -44,13 +44,13 @@ class Watched:
 
     def begin(self, step: int, report: Callable[[Exception], None], *, needs_grad: bool) -> bool:
         """Look at this step. False: there is no room for it."""
-        if self.is_changed or self.look is None:
+        if self.is_changed or self.look is None or self.look.planned.is_outdated():
             self._make_plan(report)
         if self.look is None or not self.settle():
             return False
         return self.look.begin(step, with_excerpts=self._room.tensors is not None, needs_grad=needs_grad)
 
-    def finish(self, states: Mapping[Tensor, Any]) -> float:
+    def finish(self, state_of: StateOf) -> float:
         """Hand over what was seen. How long the training was held up by it, in seconds."""
         look = self.look
         if look is None:
@@ -59,13 +59,13 @@ class Watched:
         if not look.num_seen:
             look.writer.abandon()
             return 0.0
-        look.look_after_update(states)
+        look.look_after_update(state_of)
         self._pending = look.writer.finish()
         self.settle()
         ring = look.writer.ring
         if 2 * ring.num_waiting > ring.num_slots:
             self.child.tell(Wake())
-        self._learn(look, states)
+        self._learn(look, state_of)
         return look.seconds
 
     def abandon(self) -> None:
@@ -114,7 +114,7 @@ class Watched:
         ring = self.child.new_plan(plan)
         self.look = Look(self.share, made, FrameWriter(ring, plan), report)
 
-    def _learn(self, look: Look, states: Mapping[Tensor, Any]) -> None:
+    def _learn(self, look: Look, state_of: StateOf) -> None:
         """What is known only after a step: the order of the layers, the optimizer's tensors, sizes."""
         rows = look.planned.plan.rows
         if look.planned.plan.number == 0 and look.order:
@@ -127,15 +127,13 @@ class Watched:
                     self.is_changed = True
             look.writer.wanted_bytes.clear()
         if "state" in self._roles and not self._states:
-            self._learn_states(look, states)
+            self._learn_states(look, state_of)
 
-    def _learn_states(self, look: Look, states: Mapping[Tensor, Any]) -> None:
+    def _learn_states(self, look: Look, state_of: StateOf) -> None:
         for rows in look.planned.parameters:
-            kept = states.get(rows.parameter)
-            if isinstance(kept, Mapping):
-                size = rows.parameter.numel()
-                keys = (key for key, value in kept.items() if _is_like(value, size))
-                self._states[id(rows.parameter)] = tuple(map(str, keys))
+            size = rows.parameter.numel()
+            keys = (key for key, value in state_of(rows.parameter).items() if _is_like(value, size))
+            self._states[id(rows.parameter)] = tuple(map(str, keys))
         self.is_changed |= any(self._states.values())
 
     def _sort(self, places: Mapping[str, int]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections import ChainMap, Counter, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -54,6 +54,7 @@ class Watcher:
         self._pace = Pace(manner.every, manner.budget)
         self._announcer = Announcer()
         self._armed: list[Watched] = []
+        self._missed: list[Watched] = []  # that had no room for this step
         self._stance: Any = None
         self._is_enabled, self._is_closed = True, False
         self._pid = os.getpid()
@@ -212,6 +213,8 @@ class Watcher:
     def _end_step(self) -> None:
         if self._armed:
             self._finish()
+        if self._missed:
+            self._count_missed()
         now = time.monotonic()
         seconds, self._step_at = now - self._step_at, now
         self._pace.note_step(seconds)
@@ -248,9 +251,7 @@ class Watcher:
                 return True
         if self._manner.when_full == "thin":
             self._pace.thin()
-        earlier = part.losses.count(part.plan, self.step)
-        if earlier is not None:
-            part.child.tell(earlier)
+        self._missed.append(part)
         return False
 
     def _finish(self) -> None:
@@ -258,18 +259,29 @@ class Watcher:
         armed, self._armed = self._armed, []
         in_step = sum(part.look.seconds for part in armed if part.look is not None)
         for part in armed:
-            part.finish(self._states())
+            part.finish(self._state_of)
         self._restore_stance()
         self._num_looks += 1
         spent = self._arming_seconds + in_step + time.perf_counter() - started
         children = sum(part.child_seconds for part in self._parts)
         self._pace.note_look(spent + (children if is_crowded() else 0.0))
 
-    def _states(self) -> Mapping[Tensor, Any]:
-        """What the optimizers keep for each parameter."""
-        if not isinstance(self._steps, OptimizerSteps):
-            return {}
-        return ChainMap(*(optimizer.state for optimizer in self._steps.optimizers))
+    def _state_of(self, parameter: Tensor) -> Mapping[str, Any]:
+        """What the optimizers keep for a parameter. Asked with care: their states are made by asking."""
+        if isinstance(self._steps, OptimizerSteps):
+            for optimizer in self._steps.optimizers:
+                if parameter in optimizer.state:
+                    kept: Mapping[str, Any] = optimizer.state[parameter]
+                    return kept
+        return {}
+
+    def _count_missed(self) -> None:
+        missed, self._missed = self._missed, []
+        for part in missed:
+            if part.plan is not None:
+                earlier = part.losses.count(part.plan, self.step)
+                if earlier is not None:
+                    part.child.tell(earlier)
 
     def _finish_or_forget(self) -> None:
         """A step that is under way when it all ends: complete where nothing else says when it is."""
@@ -291,6 +303,7 @@ class Watcher:
 
     def _disarm(self) -> None:
         armed, self._armed = self._armed, []
+        self._missed.clear()
         for part in armed:
             part.abandon()
         self._restore_stance()

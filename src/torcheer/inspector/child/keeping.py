@@ -141,11 +141,11 @@ class Keeper:
                 self._write_histograms(now)
         self.look_at_marks()
 
-    def write(self, ring: Ring | None) -> Mark:
-        """Hand all to the run. The mark is settled when it is on disk."""
+    def write(self, ring: Ring | None, *, hurry: bool = False) -> Mark:
+        """Hand all to the run. The mark is settled when it is on disk, or never will be."""
         self._written_at = time.monotonic()
         self._write_block()
-        mark = self._mark()
+        mark = self._mark(hurry=hurry)
         if ring is not None and ring.num_kept < ring.num_given_back:
             self._noted.append(_Noted(mark, ring, ring.num_given_back))
         return mark
@@ -155,10 +155,6 @@ class Keeper:
             noted = self._noted.popleft()
             # Where the disk refused them for good, the run has counted them; nobody has to do so again.
             noted.ring.note_kept(max(noted.ring.num_kept, noted.num_given_back))
-
-    def hurry(self) -> None:
-        if self._run is not None:
-            self._run._queue.force()
 
     def is_waiting_for(self, ring: Ring) -> bool:
         """Whether frames of that ring are on their way to the disk."""
@@ -224,12 +220,11 @@ class Keeper:
             self._shapes_left[index] = False
             self._has_new_shapes = True
 
-    def _mark(self) -> Mark:
+    def _mark(self, *, hurry: bool) -> Mark:
+        if self._run is not None:
+            return self._run.mark(hurry=hurry)
         mark = Mark()
-        if self._run is not None and self._run._queue.is_running:
-            self._run._queue.items.append(mark)
-        else:
-            mark.settle(is_done=True)
+        mark.settle(is_done=True)
         return mark
 
 

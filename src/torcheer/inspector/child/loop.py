@@ -143,10 +143,9 @@ class Loop:
 
     def _flush(self, message: Flush) -> None:
         self._empty()
-        mark = self._keeper.write(None if self._source is None else self._source.ring)
-        self._flushes.append((message.ticket, mark))
-        if message.ticket >= 0:  # others only want to know, some time
-            self._keeper.hurry()
+        ring = None if self._source is None else self._source.ring
+        is_urgent = message.ticket >= 0  # others only want to know, some time
+        self._flushes.append((message.ticket, self._keeper.write(ring, hurry=is_urgent)))
 
     def _answer_flushes(self) -> None:
         for ticket, mark in self._flushes:

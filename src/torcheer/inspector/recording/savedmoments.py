@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-from torcheer.inspector.recording.charts.histograms import Spread
+from torcheer.inspector.recording.charts.histograms import Counts, FewValues, Spread
 from torcheer.inspector.recording.charts.images import Image, decode_image
 from torcheer.inspector.recording.charts.measuring import Measured
 from torcheer.inspector.recording.moving import Moment, Moving
@@ -29,16 +29,15 @@ def _spread(record: HistogramRecord) -> Spread:
     edges, counts = record.edges, record.counts
     filled = numpy.flatnonzero(counts)
     if not filled.size:
-        return Spread(edges=numpy.array([0.0, 1.0]), counts=numpy.zeros(1), low=math.nan, high=math.nan)
+        return FewValues(values=numpy.empty(0))
     low = float(edges[filled[0]]) if head.min is None else head.min
     high = float(edges[filled[-1] + 1]) if head.max is None else head.max
     # The outermost bins of some writers reach to the largest numbers there are: no value is out there.
     kept = slice(int(filled[0]), int(filled[-1]) + 1)
     inner = numpy.clip(edges[kept.start : kept.stop + 1], low, high)
     if not high > low:
-        inner = numpy.array([low, low + max(abs(low) * 1e-7, 1e-12)])
-        return Spread(edges=inner, counts=numpy.array([float(counts.sum())]), low=low, high=low)
-    return Spread(edges=inner, counts=counts[kept], low=low, high=high)
+        return FewValues(values=numpy.array([low]))
+    return Counts(edges=inner, counts=counts[kept], low=low, high=high)
 
 
 def _measured(record: HistogramRecord) -> Measured:

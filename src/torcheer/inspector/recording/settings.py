@@ -27,7 +27,7 @@ def checked_size(size: Any) -> tuple[int, int]:
         raise InputError(f"a size is two whole numbers of pixels, such as (640, 480), and not {size!r}.")
     if not (min(width, height) >= _LEAST_PIXELS and max(width, height) <= _MOST_PIXELS):
         raise InputError(
-            f"frames of {width} × {height} cannot be made: a side has {_LEAST_PIXELS} to {_MOST_PIXELS} pixels."
+            f"frames cannot have {width} × {height}: a side has {_LEAST_PIXELS} to {_MOST_PIXELS} pixels."
         )
     return int(width), int(height)
 

@@ -26,6 +26,8 @@ from torcheer.run.parts import Points, RecordEntry, SeriesEntry, SeriesKey
 from torcheer.run.reading.finding import is_run
 from torcheer.run.records import EmbeddingHead, Kind, PassHead
 
+# What TensorBoard has nothing for. Tensors and histograms of an inspector are written as all others are.
+NOT_SHOWN: Final[tuple[Kind, ...]] = ("watch", "statistics", "alarm", "gap")
 _VERSION: Final = "brain.Event:2"
 _NOT_FOR_NAMES: Final = re.compile(r"[^A-Za-z0-9_.-]")
 _BUFFER_BYTES: Final = 1 << 20
@@ -49,7 +51,8 @@ def export_tensorboard(run: Readable, folder: str | Path) -> Path:
     """Write everything that TensorBoard can show into a folder, which must not have event files yet.
 
     Scalars become simple values, which have four bytes. A confusion matrix becomes a tensor, a video an
-    animated picture, the last pass of a model its graph. Returns the event file.
+    animated picture, the last pass of a model its graph. Statistics, alarms and gaps of an inspector are left
+    out. Returns the event file.
     """
     target = Path(folder)
     if is_run(target) and not event_files(target):
@@ -91,7 +94,7 @@ class _Export:
         for kind, name in series:
             if kind == "scalar":
                 self._write_points(name)
-            elif kind != "pass":
+            elif kind != "pass" and kind not in NOT_SHOWN:
                 self._write_records(kind, name)
         self._write_last_graph([name for kind, name in series if kind == "pass"])
         if self._tables:

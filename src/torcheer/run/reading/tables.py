@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, TextIO
 
@@ -50,13 +50,18 @@ def save_csv(
     wide: bool = False,
 ) -> None:
     """The same into a file, which is there when it is whole."""
+    save_table(path, lambda stream: write_csv(reader, stream, names=names, wide=wide))
+
+
+def save_table(path: str | os.PathLike[str], write_rows: Callable[[TextIO], None]) -> None:
+    """Write a table to a file of its own."""
     target = Path(path)
     if is_part(target.name) or is_event_file(target.name) or target.suffix == LOCK_ENDING:
         raise InputError(f"{target} is a file of a run: name another one, such as scalars.csv.")
 
     def write(file: BinaryIO) -> None:
         stream = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
-        write_csv(reader, stream, names=names, wide=wide)
+        write_rows(stream)
         stream.detach()
 
     write_whole(target, "a table", write, "scalars.csv")

@@ -17,27 +17,57 @@ from torcheer.inspector.recording.sheet import Box, Sheet
 _NUM_BINS: Final = 60
 _STEEP: Final = 25.0  # times the mean bar: from there on, the small ones only show by their logarithm
 _FINE: Final = 40  # times as many bins are counted, so that they can be shared out anew when the axis grows
+_FEW: Final = 1 << 14  # values; of more, counts in fine bins are kept
 _LOWEST_SHARE: Final = 1e-6
+_TINY: Final = 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """Counts between edges, of the finite values, and the least and the largest of these."""
+class FewValues:
+    """So few that all of them are kept, in order."""
+
+    values: NDArray[Any]
+
+    @property
+    def low(self) -> float:
+        return float(self.values[0]) if self.values.size else math.nan
+
+    @property
+    def high(self) -> float:
+        return float(self.values[-1]) if self.values.size else math.nan
+
+    @property
+    def num(self) -> float:
+        return float(self.values.size)
+
+    def shares(self, low: float, high: float, num_bins: int) -> NDArray[numpy.float64]:
+        """The share of all values in each of so many equal bins."""
+        places = numpy.searchsorted(self.values, numpy.linspace(low, high, num_bins + 1)[1:-1])
+        below = numpy.concatenate([[0], places, [self.values.size]])
+        shares: NDArray[numpy.float64] = numpy.diff(below) / max(1, self.values.size)
+        return shares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Counts between edges. Within a bin values are taken to lie evenly."""
 
     edges: NDArray[numpy.float64]
     counts: NDArray[numpy.float64]
     low: float
     high: float
 
+    @property
+    def num(self) -> float:
+        return float(self.counts.sum())
+
     def shares(self, low: float, high: float, num_bins: int) -> NDArray[numpy.float64]:
-        """The share of all values in each of so many equal bins."""
-        total = float(self.counts.sum())
-        if not total:
-            return numpy.zeros(num_bins)
         below = numpy.concatenate([[0.0], numpy.cumsum(self.counts)])
         bounds = numpy.linspace(low, high, num_bins + 1)
-        shares: NDArray[numpy.float64] = numpy.diff(numpy.interp(bounds, self.edges, below)) / total
-        return shares
+        return numpy.diff(numpy.interp(bounds, self.edges, below)) / max(self.num, _TINY)
+
+
+Spread = FewValues | Counts
 
 
 class HistogramChart:
@@ -53,11 +83,11 @@ class HistogramChart:
         return self.take_spread(_spread(values))
 
     def take_spread(self, spread: Spread) -> Spread:
-        if spread.counts.any():
+        if spread.num:
             self.limits.include(spread.low, spread.high)
             shares = spread.shares(self.limits.low, self.limits.high, _NUM_BINS)
             self._most = max(self._most, float(shares.max()))
-            self._least = min(self._least, 1 / max(1.0, float(spread.counts.sum())))
+            self._least = min(self._least, 1 / max(1.0, spread.num))
             self._is_log = self._is_log or self._most > _STEEP * float(shares[shares > 0].mean())
         return spread
 
@@ -121,25 +151,19 @@ class HistogramChart:
 
 
 def _spread(values: Values) -> Spread:
-    """Counted finely, in a range of its own."""
     flat = values.reshape(-1)
     with numpy.errstate(all="ignore"):
         finite = flat if math.isfinite(float(flat.sum(dtype=numpy.float64))) else flat[numpy.isfinite(flat)]
-        if not finite.size:
-            return Spread(edges=numpy.array([0.0, 1.0]), counts=numpy.zeros(1), low=math.nan, high=math.nan)
+        if finite.size <= _FEW:
+            return FewValues(values=numpy.sort(finite))
         low, high = float(finite.min()), float(finite.max())
         num_bins = _NUM_BINS * _FINE
         span = high - low
-        if (
-            not (0 < span < math.inf) or num_bins / span == math.inf
-        ):  # one value, or none that can be told apart
-            # Upwards of it, so that it falls into one bar also where that begins with it.
-            edges = numpy.array([low, high + max(abs(high) * 1e-7, 1e-12)])
-            counts = numpy.array([float(finite.size)])
-            return Spread(edges=edges, counts=counts, low=low, high=high)
+        if not (0 < span < math.inf) or num_bins / span == math.inf:  # they cannot be told apart
+            return FewValues(values=numpy.array([low, high]))
         bins = ((finite - finite.dtype.type(low)) * (num_bins / span)).astype(numpy.intp)
     counts = numpy.bincount(numpy.clip(bins, 0, num_bins - 1), minlength=num_bins).astype(float)
-    return Spread(edges=numpy.linspace(low, high, num_bins + 1), counts=counts, low=low, high=high)
+    return Counts(edges=numpy.linspace(low, high, num_bins + 1), counts=counts, low=low, high=high)
 
 
 def _decades(bottom: float, top: float) -> list[float]:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import numpy
-
 from torcheer.inspector.recording.colours import Pixels, channels
 from torcheer.run.observing.png import encode_png
 
@@ -27,7 +25,7 @@ class PngFilm:
         file = self._free(f"step-{step:08d}")
         partial = file.with_suffix(".partial")
         try:
-            partial.write_bytes(encode_png(numpy.ascontiguousarray(channels(pixels)[..., :3])))
+            partial.write_bytes(encode_png(channels(pixels)))
             partial.replace(file)
         except BaseException:
             with suppress(OSError):

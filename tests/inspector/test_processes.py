@@ -1,0 +1,435 @@
+"""Real processes and real signals: whatever ends a training, its child ends in order, in time, and is alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.inspector.feeding import PATIENCE, is_running, num_lost, seen_steps, wait_until
+from torcheer.run.reading.face import open_run
+
+ROOT = Path(__file__).resolve().parents[2]
+IN_TIME = 2.0  # seconds; what the machine needs to notice is added where it is measured
+SLACK = 1.0
+
+# A training that is played: frames are put into the ring by hand, and their number is said.
+TRAINING = """
+import os, sys, time
+from tests.inspector.feeding import *
+from torcheer.inspector.callbacks import Callbacks
+
+def say(*words):
+    print(*words, flush=True)
+
+run, plan = sys.argv[1], plan_with("a.Act", "a.weight")
+"""
+
+
+class Script:
+    """A training in a process of its own, and in a group of its own, as at a terminal."""
+
+    def __init__(self, folder: Path, text: str, *arguments: str) -> None:
+        path = folder / "training.py"
+        path.write_text(TRAINING + textwrap.dedent(text))
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self.process = subprocess.Popen(
+            [sys.executable, str(path), str(folder / "run"), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            cwd=folder,
+            start_new_session=True,
+        )
+        self.pids: list[int] = []
+
+    def hear(self, word: str) -> list[str]:
+        """The rest of the next line that begins with this word."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line.split()[:1] == [word]:
+                return line.split()[1:]
+        raise AssertionError(f"it did not say {word!r}: {self.process.communicate()[1]}")
+
+    def hear_pid(self) -> int:
+        pid = int(self.hear("child")[0])
+        self.pids.append(pid)
+        return pid
+
+    def kill(self) -> float:
+        """When it was."""
+        self.process.kill()
+        self.process.wait()
+        return time.monotonic()
+
+    def end(self) -> tuple[int, str, str]:
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture
+def scripts(tmp_path: Path) -> Iterator[list[Script]]:
+    """All that a test starts is ended."""
+    found: list[Script] = []
+    yield found
+    for script in found:
+        for pid in (script.process.pid, *script.pids):
+            if is_running(pid):
+                os.kill(pid, signal.SIGKILL)
+        script.process.communicate()
+
+
+def wait_for_end(pid: int, since: float) -> float:
+    wait_until(lambda: not is_running(pid), f"the end of process {pid}")
+    return time.monotonic() - since
+
+
+FEEDING = """
+child = started(run, **SETTINGS)
+ring = child.new_plan(plan)
+say("child", child.pid)
+step = 0
+while True:
+    child.poll()
+    if fill(ring, plan, step):
+        step += 1
+        if step == 40:
+            say("filled")
+    else:
+        time.sleep(0.001)
+    time.sleep(0.002)
+"""
+
+
+# --- the training is killed ------------------------------------------------------------------------------
+
+
+def test_when_the_training_is_killed_the_child_writes_all_closes_and_ends(
+    tmp_path: Path, scripts: list[Script]
+) -> None:
+    script = Script(tmp_path, "SETTINGS = {}" + FEEDING)
+    scripts.append(script)
+    pid = script.hear_pid()
+    script.hear("filled")
+
+    seconds = wait_for_end(pid, script.kill())
+
+    assert seconds < IN_TIME + SLACK
+    steps = seen_steps(tmp_path / "run", "a.Act")
+    assert steps == list(range(len(steps))) and len(steps) >= 40
+    assert num_lost(tmp_path / "run", "a.Act") == 0
+    with open_run(tmp_path / "run") as saved:
+        assert saved.state == "died" and "killed" in saved.status().reason
+
+
+def test_the_child_ends_although_another_process_holds_the_channel_open(
+    tmp_path: Path, scripts: list[Script]
+) -> None:
+    script = Script(
+        tmp_path,
+        """
+        import signal
+        child = started(run)
+        child.new_plan(plan)
+        pid = os.fork()
+        if pid == 0:  # a worker that outlives the training, with all that it had open
+            time.sleep(60)
+            os._exit(0)
+        keeper = os.fork()
+        if keeper == 0:
+            time.sleep(60)
+            os._exit(0)
+        say("child", child.pid)
+        say("child", pid)
+        say("child", keeper)
+        time.sleep(60)
+        """,
+    )
+    scripts.append(script)
+    pid = script.hear_pid()
+    script.hear_pid(), script.hear_pid()
+
+    assert wait_for_end(pid, script.kill()) < IN_TIME + SLACK
+
+
+def test_a_callback_that_hangs_does_not_keep_the_child(tmp_path: Path, scripts: list[Script]) -> None:
+    script = Script(
+        tmp_path,
+        """
+        def hang(name, step, tensor):
+            if step == 3:
+                say("hanging")
+                time.sleep(3600)
+
+        child = started(run, Callbacks(on_run=hang), "fork")
+        ring = child.new_plan(plan)
+        say("child", child.pid)
+        for step in range(8):
+            fill(ring, plan, step)
+        time.sleep(60)
+        """,
+    )
+    scripts.append(script)
+    pid = script.hear_pid()
+    script.hear("hanging")
+
+    seconds = wait_for_end(pid, script.kill())
+
+    assert seconds < IN_TIME + SLACK
+    steps = seen_steps(tmp_path / "run", "a.Act")
+    assert steps[:3] == [0, 1, 2]
+    assert len(steps) + num_lost(tmp_path / "run", "a.Act") == 8
+    with open_run(tmp_path / "run") as saved:
+        assert saved.state == "died" and "killed" in saved.status().reason
+
+
+def test_the_closing_callback_is_called_when_the_training_is_killed(
+    tmp_path: Path, scripts: list[Script]
+) -> None:
+    script = Script(
+        tmp_path,
+        """
+        def close():
+            open("closed", "w").write(str(len(seen)))
+
+        seen = []
+        def see(name, step, tensor):
+            seen.append(tensor)
+            say("saw")
+
+        child = started(run, Callbacks(on_run=see, on_closing=close), "fork")
+        ring = child.new_plan(plan)
+        say("child", child.pid)
+        fill(ring, plan, 0)
+        time.sleep(60)
+        """,
+    )
+    scripts.append(script)
+    pid = script.hear_pid()
+    script.hear("saw"), script.hear("saw")
+
+    wait_for_end(pid, script.kill())
+
+    assert (tmp_path / "closed").read_text() == "2"
+
+
+def test_what_cannot_be_read_in_time_is_counted(tmp_path: Path, scripts: list[Script]) -> None:
+    script = Script(
+        tmp_path,
+        """
+        def take_long(name, step, tensor):
+            time.sleep(0.4)
+
+        child = started(run, Callbacks(on_run=take_long), "fork")
+        ring = child.new_plan(plan)
+        say("child", child.pid)
+        for step in range(16):
+            fill(ring, plan, step)
+        say("filled")
+        time.sleep(60)
+        """,
+    )
+    scripts.append(script)
+    pid = script.hear_pid()
+    script.hear("filled")
+
+    seconds = wait_for_end(pid, script.kill())
+
+    assert seconds < IN_TIME + SLACK
+    steps = seen_steps(tmp_path / "run", "a.Act")
+    assert len(steps) + num_lost(tmp_path / "run", "a.Act") == 16 and num_lost(tmp_path / "run", "a.Act")
+
+
+# --- signals ---------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_reaches_the_group_and_the_training_decides(tmp_path: Path, scripts: list[Script]) -> None:
+    script = Script(
+        tmp_path,
+        """
+        child = started(run)
+        ring = child.new_plan(plan)
+        say("child", child.pid)
+        step = 0
+        try:
+            while True:
+                if fill(ring, plan, step):
+                    step += 1
+                if step == 20:
+                    say("filled")
+                time.sleep(0.002)
+        except KeyboardInterrupt:
+            is_alive = child.is_alive()
+            for step in range(step, step + 5):
+                while not fill(ring, plan, step):
+                    time.sleep(0.01)
+            say("closed", is_alive, child.close(60, "KeyboardInterrupt"), step + 1)
+        """,
+    )
+    scripts.append(script)
+    script.hear_pid()
+    script.hear("filled")
+
+    os.killpg(script.process.pid, signal.SIGINT)
+
+    was_alive, is_closed, count = script.hear("closed")
+    assert (was_alive, is_closed) == ("True", "True")
+    assert seen_steps(tmp_path / "run", "a.Act") == list(range(int(count)))
+    code, _, err = script.end()
+    assert code == 0 and "Traceback" not in err
+    with open_run(tmp_path / "run") as saved:
+        assert saved.state == "died" and saved.status().reason == "KeyboardInterrupt"
+
+
+def test_ctrl_c_while_the_child_begins_leaves_it_alive(tmp_path: Path, scripts: list[Script]) -> None:
+    script = Script(
+        tmp_path,
+        """
+        import signal, threading
+        interrupted = []
+        signal.signal(signal.SIGINT, lambda *_: interrupted.append(1))
+        def interrupt():
+            for _ in range(40):
+                os.killpg(0, signal.SIGINT)
+                time.sleep(0.01)
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        child = started(run)
+        thread.join()
+        say("closed", child.is_alive(), bool(interrupted), child.close(60))
+        """,
+    )
+    scripts.append(script)
+
+    assert script.hear("closed") == ["True", "True", "True"]
+    assert "Traceback" not in script.end()[2]
+
+
+def test_a_child_that_is_asked_to_end_finishes_in_order_and_another_goes_on(
+    tmp_path: Path, scripts: list[Script]
+) -> None:
+    script = Script(
+        tmp_path,
+        """
+        import signal
+        child = started(run)
+        ring = child.new_plan(plan)
+        feed(child, plan, range(10))
+        first = child.pid
+        os.kill(first, signal.SIGTERM)
+        wait_until(lambda: child.poll() and False or child.pid != first, "another child")
+        feed(child, plan, range(10, 20))
+        say("closed", child.close(60))
+        """,
+    )
+    scripts.append(script)
+
+    assert script.hear("closed") == ["True"]
+    script.end()
+    assert seen_steps(tmp_path / "run", "a.Act") == list(range(20))
+    assert num_lost(tmp_path / "run", "a.Act") == 0
+
+
+# --- ways to start ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver", "None"])
+def test_each_start_method_calls_a_callback_of_the_script(
+    method: str, tmp_path: Path, scripts: list[Script]
+) -> None:
+    script = Script(
+        tmp_path,
+        """
+        seen = []
+        def see(name, step, tensor):
+            assert os.getpid() != int(os.environ["TRAINING"])
+            seen.append((name, step, type(tensor).__name__, tensor.tolist()[0][0]))
+
+        def tell():
+            say("seen", *seen[0], len(seen))
+
+        if __name__ == "__main__":
+            os.environ["TRAINING"] = str(os.getpid())
+            method = None if sys.argv[2] == "None" else sys.argv[2]
+            child = started(run, Callbacks(on_run=see, on_closing=tell), method)
+            ring = child.new_plan(plan)
+            say("child", child.pid)
+            for step in range(3):
+                fill(ring, plan, step)
+            say("closed", child.close(60), child.is_alive())
+        """,
+        method,
+    )
+    scripts.append(script)
+
+    pid = script.hear_pid()
+    assert script.hear("seen") == ["a.Act", "0", "Tensor", "0.0", "6"]
+    assert script.hear("closed") == ["True", "False"]
+    assert script.end()[0] == 0 and not is_running(pid)
+    assert seen_steps(tmp_path / "run", "a.Act") == [0, 1, 2]
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_without_a_guard_there_is_a_clear_error_and_no_process_is_left(
+    method: str, tmp_path: Path, scripts: list[Script]
+) -> None:
+    script = Script(
+        tmp_path,
+        """
+        say("run", os.getpid())
+        child = started(run, start_method=sys.argv[2])
+        say("never")
+        """,
+        method,
+    )
+    scripts.append(script)
+
+    code, out, err = script.end()
+
+    assert code == 1 and "never" not in out
+    assert "InspectorError" in err and 'if __name__ == "__main__":' in err and method in err
+    assert 1 <= out.count("run") <= 3, "the script was run again and again"
+    for line in out.splitlines():
+        wait_until(lambda line=line: not is_running(int(line.split()[1])), "the end of all processes")  # type: ignore[misc]
+
+
+def test_no_guard_is_needed_where_no_start_method_is_given(tmp_path: Path, scripts: list[Script]) -> None:
+    script = Script(
+        tmp_path,
+        """
+        say("run", os.getpid())
+        child = started(run)
+        feed(child, plan, range(0)) if child.new_plan(plan) else None
+        feed(child, plan, range(3))
+        say("closed", child.close(60), "torch" in sys.modules)
+        """,
+    )
+    scripts.append(script)
+
+    code, out, _ = script.end()
+
+    assert code == 0 and out.split() == ["run", str(script.process.pid), "closed", "True", "False"]
+    assert seen_steps(tmp_path / "run", "a.Act") == [0, 1, 2]
+
+
+def test_the_child_needs_no_torch_and_holds_only_its_ring(tmp_path: Path, scripts: list[Script]) -> None:
+    script = Script(tmp_path, "SETTINGS = {}" + FEEDING)
+    scripts.append(script)
+    pid = script.hear_pid()
+    script.hear("filled")
+
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    opened = [os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
+
+    assert "libtorch" not in maps and maps.count("memfd:torcheer") == 1
+    assert not [name for name in opened if "/dev/shm" in name]
+    assert os.nice(0) < int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[16])
+    script.kill()

@@ -1,0 +1,283 @@
+"""How a watcher gets on with its children: what does not fit, what they say, and what a fork means."""
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.optim import LBFGS, SGD, Adam
+
+import torcheer as tl
+from tests.inspector.pretending import Pretended
+from tests.inspector.test_looking import hooks_of, train_step
+from torcheer.inspector.devices import Transfers
+from torcheer.inspector.framewriting import FrameWriter
+from torcheer.inspector.messages import Lost, Numbers, Raised, Told
+from torcheer.inspector.planning import Room
+
+
+def trained(ring_bytes: int = 300_000, **manner: Any) -> tuple[Pretended, Callable[[int], None]]:
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
+    optimizer = SGD(model.parameters(), 0.01)
+    watched = Pretended(model, optimizer, room=Room(ring_bytes=ring_bytes), **manner)
+
+    def go(num_steps: int) -> None:
+        for _ in range(num_steps):
+            train_step(model, optimizer, torch.randn(3, 4))
+
+    return watched, go
+
+
+def alarm(layer: str = "0", kind: str = "nan") -> Raised:
+    return Raised(
+        alarm=kind, layer=layer, variable="Act", step=3, time=0.0, value=1.0, threshold=None, message=f"NaN in {layer}"
+    )
+
+
+# --- a child that cannot keep up -----------------------------------------------------------------------
+
+
+def test_what_does_not_fit_is_counted_by_name_and_told() -> None:
+    watched, go = trained()
+    go(2)
+    watched.child.is_slow = True
+    ring = watched.child.ring
+    assert ring is not None
+    go(30)
+    num_full = 30 - (ring.num_filled - ring.num_given_back - 1)
+    assert 0 < watched.watcher.dropped["0.Act"] == watched.watcher.dropped["2.weight.Grad"]
+    watched.child.is_slow = False
+    watched.close()
+
+    lost = [message for message in watched.child.heard if isinstance(message, Lost)]
+    assert sum(message.counts["0.Act"] for message in lost) == watched.watcher.dropped["0.Act"]
+    assert all(message.reason == "full" for message in lost)
+    steps = {seen.step for seen in watched.seen}
+    missing = sorted(set(range(32)) - steps)
+    assert len(missing) == watched.watcher.dropped["0.Act"] == pytest.approx(num_full, abs=1)
+    assert (lost[0].first_step, lost[-1].last_step) == (missing[0], missing[-1])
+
+
+def test_where_it_is_to_block_nothing_is_lost() -> None:
+    watched, go = trained(when_full="block")
+    go(2)
+    watched.child.is_slow = True
+    timer = threading.Timer(0.2, lambda: setattr(watched.child, "is_slow", False))
+    timer.start()
+    go(60)
+    timer.join()
+    watched.close()
+
+    assert [seen.step for seen in watched.seen] == list(range(62))
+    assert watched.watcher.num_dropped == 0
+
+
+def test_where_the_rate_is_to_be_thinned_it_looks_less_often_and_counts_what_was_lost() -> None:
+    watched, go = trained(when_full="thin")
+    go(2)
+    watched.child.is_slow = True
+    go(400)
+    watched.close()
+
+    assert 0 < watched.watcher.dropped["0.Act"] < 200
+
+
+# --- what children say ---------------------------------------------------------------------------------
+
+
+def test_an_alarm_goes_to_the_terminal_once_and_to_the_function_each_time(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found: list[Raised] = []
+    watched, go = trained(on_alarm=found.append)
+    watched.child.says = [alarm(), alarm(), alarm("2")]
+    watched.watcher.flush()
+    watched.close()
+
+    assert found == [alarm(), alarm(), alarm("2")] == list(watched.watcher.alarms)
+    assert capsys.readouterr().err.splitlines() == ["torcheer: NaN in 0", "torcheer: NaN in 2"]
+
+
+def test_of_many_alarms_of_a_kind_the_first_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    watched, _ = trained()
+    watched.child.says = [alarm(str(layer)) for layer in range(50)] + [alarm("9", "dead_units")]
+    watched.watcher.flush()
+    watched.close()
+
+    shown = capsys.readouterr().err.splitlines()
+    assert len(shown) == 4
+    assert "More of this kind" in shown[2]
+
+
+def test_a_function_that_raises_at_an_alarm_is_told_and_stops_nothing() -> None:
+    def broken(_: Raised) -> None:
+        raise ValueError("no such thing")
+
+    watched, go = trained(on_alarm=broken)
+    watched.child.says = [alarm(), alarm("2"), Told(message="the disk is full")]
+    with pytest.warns(tl.InspectorWarning) as told:
+        watched.watcher.flush()
+    assert [str(warning.message) for warning in told] == [
+        "on_alarm raised ValueError: no such thing",
+        "the disk is full",
+    ]
+    go(1)
+    watched.close()
+
+
+def test_numbers_are_told_with_their_step() -> None:
+    watched, go = trained()
+    go(3)
+    watched.watcher.log(loss=torch.tensor(0.5), accuracy=1)
+    watched.close()
+
+    told = [message for message in watched.child.heard if isinstance(message, Numbers)]
+    assert (told[-1].step, told[-1].values) == (3, {"loss": 0.5, "accuracy": 1.0})
+
+
+def test_numbers_that_are_none_are_told_and_do_not_raise() -> None:
+    watched, _ = trained()
+    with pytest.warns(tl.InspectorWarning, match="give numbers, by name"):
+        watched.watcher.log(loss="high")
+    watched.close()
+
+
+def test_an_error_of_the_training_is_what_the_child_hears() -> None:
+    watched, _ = trained()
+    with pytest.raises(ZeroDivisionError), watched.watcher:
+        raise ZeroDivisionError("by nought")
+    assert watched.child.closed_with == "ZeroDivisionError: by nought"
+
+
+# --- optimizers ------------------------------------------------------------------------------------------
+
+
+def test_of_several_optimizers_the_last_one_ends_the_step() -> None:
+    model = nn.ModuleDict({"maker": nn.Linear(3, 3), "judge": nn.Linear(3, 1)})
+    first = SGD(model["maker"].parameters(), 0.1)
+    second = Adam(model["judge"].parameters(), 0.1)
+    watched = Pretended(model, [first, second])
+    for _ in range(3):
+        first.zero_grad()
+        second.zero_grad()
+        model["judge"](model["maker"](torch.randn(2, 3))).sum().backward()
+        first.step()
+        second.step()
+    watched.close()
+
+    assert [seen.step for seen in watched.seen] == [0, 1, 2]
+    assert numpy.abs(watched.seen[1].sample("maker.weight.Delta")).sum() > 0
+    assert numpy.abs(watched.seen[1].sample("judge.weight.Delta")).sum() > 0
+    assert watched.seen[2].has("judge.weight.exp_avg")
+
+
+def test_an_optimizer_that_computes_the_loss_itself_is_watched() -> None:
+    model = nn.Linear(3, 1)
+    optimizer = LBFGS(model.parameters(), max_iter=3)
+    watched = Pretended(model, optimizer)
+    x = torch.randn(8, 3)
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss: Tensor = (model(x) - 1).square().mean()
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss
+
+    for _ in range(3):
+        optimizer.step(closure)  # type: ignore[no-untyped-call]
+    watched.close()
+
+    assert [seen.step for seen in watched.seen] == [0, 1, 2]
+    assert watched.seen[1].has("model.Act") and watched.seen[1].has("model.weight.Delta")
+
+
+def test_weights_that_are_frozen_meanwhile_have_no_gradient_that_is_awaited() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+    optimizer = SGD(model.parameters(), 0.1)
+    watched = Pretended(model, optimizer)
+    train_step(model, optimizer, torch.randn(2, 3))
+    for parameter in model[0].parameters():
+        parameter.requires_grad_(False)
+    for _ in range(3):
+        train_step(model, optimizer, torch.randn(2, 3))
+    watched.close()
+
+    last = watched.seen[-1]
+    assert "0.weight.Grad" not in last.names and "0.weight.Delta" not in last.names
+    assert last.has("0.weight") and last.has("1.weight.Grad")
+
+
+# --- untracking, forks, devices --------------------------------------------------------------------------
+
+
+def test_what_is_untracked_is_seen_no_more() -> None:
+    watched, go = trained()
+    go(2)
+    assert watched.watcher.untrack("0", "1") == ["0", "1"]
+    go(3)
+    with pytest.raises(tl.InputError, match="nothing that is watched answers to 'nobody'"):
+        watched.watcher.untrack("nobody")
+    watched.close()
+
+    assert {name.split(".")[0] for name in watched.seen[-1].names} == {"2"}
+
+
+def test_in_a_fork_nothing_is_watched_and_the_training_goes_on() -> None:
+    watched, go = trained(ring_bytes=10 << 20)
+    go(2)
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            go(3)
+            is_fine = not watched.watcher.is_alive()
+            os.write(writing, b"1" if is_fine and watched.watcher.step == 2 else b"0")
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    assert os.read(reading, 1) == b"1"
+    os.close(reading)
+    os.close(writing)
+    go(2)
+    watched.close()
+
+    assert [seen.step for seen in watched.seen] == [0, 1, 2, 3]
+
+
+def test_what_is_on_its_way_from_a_device_is_published_when_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No GPU is here: tensors of the CPU are sent the same way, by a device that takes its time."""
+    model = nn.Sequential(nn.Linear(60, 60), nn.ReLU())
+    is_there = [False]
+    monkeypatch.setattr(Transfers, "is_done", lambda _self: is_there[0])
+    put = FrameWriter.put
+
+    def put_from_afar(self: FrameWriter, row: int, tensor: Tensor, unit_dim: int | None = None) -> None:
+        tensor = tensor.detach()
+        pieces = self._pieces_of(row, tensor)
+        parts = self._sample(pieces, tensor, 0), self._excerpt_source(pieces, tensor), tensor
+        self._put_remote(row, pieces, parts)
+
+    monkeypatch.setattr(FrameWriter, "put", put_from_afar)
+    optimizer = SGD(model.parameters(), 0.1)
+    watched = Pretended(model, optimizer)
+    x = torch.randn(40, 60)
+    wanted = model(x).detach()
+    watched.watcher.enabled = False
+    watched.watcher.enabled = True
+    optimizer.step()
+    train_step(model, optimizer, x)
+    assert watched.seen == []
+    is_there[0] = True
+    train_step(model, optimizer, x)
+    monkeypatch.setattr(FrameWriter, "put", put)
+    watched.close()
+
+    seen, row = watched.seen[0], watched.seen[0].row("1.Act")
+    assert (row["low"], row["high"]) == (wanted.min().item(), wanted.max().item())
+    assert row["squares"] == pytest.approx(wanted.double().square().sum().item(), rel=1e-5)
+    assert numpy.isin(seen.sample("1.Act"), wanted.numpy()).all()
+    assert hooks_of(model, optimizer) == 0

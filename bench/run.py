@@ -23,6 +23,7 @@ from bench.keeping import bench_keeping
 from bench.passes import bench_passes
 from bench.report import Section, budget_table, document, machine, write_docs, write_json
 from bench.runs import bench_runs
+from bench.watching import bench_watching
 
 BENCHES: dict[str, Callable[[Effort], Section]] = {
     "passes": bench_passes,
@@ -30,6 +31,7 @@ BENCHES: dict[str, Callable[[Effort], Section]] = {
     "keeping": bench_keeping,
     "drawing": bench_drawing,
     "runs": bench_runs,
+    "watching": bench_watching,
     "growth": bench_growth,
     "imports": bench_imports,
 }

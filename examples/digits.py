@@ -108,7 +108,10 @@ def train(trial: Trial, folder: Path, digits: Digits, num_epochs: int) -> None:
     schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, trial.growth)
     num_steps = num_epochs * -(-len(digits.train_labels) // BATCH_SIZE)
 
-    with tl.Run(folder / trial.name, comment=trial.comment, tags=["digits"], total_steps=num_steps) as run:
+    with (
+        tl.Run(folder / trial.name, comment=trial.comment, tags=["digits"], total_steps=num_steps) as run,
+        tl.watch(model, optimizer, run, every="20/s"),
+    ):
         run.log_hparams({"optimizer": trial.optimizer, "lr": trial.learning_rate, "growth": trial.growth})
         run.log_text(0, "model", f"```\n{model}\n```")
         step = 0

@@ -1,4 +1,4 @@
-"""Play the training for a child: fill the slots of its ring by hand, and say what is in the run afterwards."""
+"""Play the training for a child: fill the slots of its ring by hand, and see what is in the run."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def feed(child: Child, plan: Plan, steps: range) -> None:
     ring = child.ring
     assert ring is not None
     for step in steps:
-        wait_until(lambda: ring.has_room or not child.poll() and ring.has_room, "room in the ring")
+        wait_until(lambda: ring.has_room or (not child.poll() and ring.has_room), "room in the ring")
         assert fill(ring, plan, step)
 
 

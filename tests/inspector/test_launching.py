@@ -16,6 +16,7 @@ from tests.inspector.feeding import (
     feed,
     fill,
     is_running,
+    job_of,
     num_lost,
     plan_with,
     seen_steps,
@@ -90,7 +91,8 @@ def test_figures_of_all_frames_are_in_the_run(run: Path) -> None:
 
     with open_run(run) as saved:
         table = saved.watched.table("mean")
-        assert saved.state == "finished" and not saved.gaps
+        assert saved.state == "finished"
+        assert not saved.gaps
     assert table.steps.tolist() == list(range(50))
     assert list(table.names) == [row.name for row in PLAN.rows]
     assert numpy.array_equal(table.values, numpy.arange(3)[:, None] + numpy.arange(50.0)[None, :])
@@ -137,7 +139,8 @@ def test_a_new_plan_empties_the_old_ring_first(run: Path) -> None:
 
     assert child.close(PATIENCE)
 
-    assert old is not ring and child.ring is ring
+    assert old is not ring
+    assert child.ring is ring
     assert seen_steps(run, "a.Act") == list(range(10))
     assert seen_steps(run, "b.Act") == list(range(10, 20))
 
@@ -150,7 +153,8 @@ def test_without_a_run_frames_are_read_and_nothing_is_written(tmp_path: Path) ->
     assert child.flush(PATIENCE)
 
     assert ring.num_kept == 40
-    assert child.close(PATIENCE) and not list(tmp_path.iterdir())
+    assert child.close(PATIENCE)
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_the_training_lost_is_in_the_run_by_name(run: Path) -> None:
@@ -193,7 +197,8 @@ def test_a_killed_child_is_started_again_and_every_frame_is_kept_or_counted(run:
     assert child.close(PATIENCE)
 
     steps = seen_steps(run, "a.weight.Grad")
-    assert len(set(steps)) == len(steps) and set(range(30, 60)) <= set(steps)
+    assert len(set(steps)) == len(steps)
+    assert set(range(30, 60)) <= set(steps)
     assert len(steps) + num_lost(run, "a.weight.Grad") == 60
     assert child.num_restarts == 1
 
@@ -234,7 +239,8 @@ def test_what_waits_in_the_ring_is_read_by_the_next_child(run: Path) -> None:
 
     assert child.close(PATIENCE)
 
-    assert seen_steps(run, "a.Act") == list(range(8)) and num_lost(run, "a.Act") == 0
+    assert seen_steps(run, "a.Act") == list(range(8))
+    assert num_lost(run, "a.Act") == 0
 
 
 def test_numbers_and_losses_told_to_a_killed_child_are_told_again_and_counted_once(run: Path) -> None:
@@ -257,20 +263,30 @@ def test_numbers_and_losses_told_to_a_killed_child_are_told_again_and_counted_on
         assert [dict(gap.counts) for gap in saved.gaps] == [{"a.Act": 3}]
 
 
-def test_a_child_that_dies_again_and_again_is_given_up_and_told_once(run: Path) -> None:
+def test_a_child_that_dies_again_and_again_is_given_up_told_once_and_all_is_counted(run: Path) -> None:
     child = started(run)
-    child.new_plan(PLAN)
+    ring = child.new_plan(PLAN)
     heard: list[object] = []
+    step = 0
     while not child.is_given_up:
+        step += fill(ring, PLAN, step)
         pid = killed(child)
-        wait_until(lambda: heard.extend(child.poll()) or child.pid != pid or child.is_given_up, "another")
+        while child.pid == pid and not child.is_given_up:
+            heard.extend(child.poll())
     for _ in range(10):
+        step += fill(ring, PLAN, step)
         heard.extend(child.poll())
+    child.tell(Numbers(step=3, time=1.7e9, values={"loss": 0.5}))
 
-    assert [type(message) for message in heard if isinstance(message, Told)] == [Told]
-    assert 3 <= child.num_restarts <= 10 and not child.is_alive()
+    assert [type(message) for message in heard] == [Told]
+    assert 3 <= child.num_restarts <= 10
+    assert not child.is_alive()
     assert not child.flush(1.0)
     assert child.close(PATIENCE)
+    with open_run(run) as saved:
+        assert saved.scalars("loss").values.tolist() == [0.5]
+        num_kept = len(seen_steps(run, "a.Act")) if saved.watched else 0
+    assert num_kept + num_lost(run, "a.Act") == step
 
 
 def test_polling_does_not_wait_for_a_child_that_stands_still(run: Path) -> None:
@@ -285,7 +301,8 @@ def test_polling_does_not_wait_for_a_child_that_stands_still(run: Path) -> None:
             child.tell(Numbers(step=step, time=1.7e9, values={"loss": 0.5, "a" * 100: 1.0}))
             child.poll()
         assert time.monotonic() - started_at < PATIENCE / 2
-        assert not child.flush(0.1) and not child.close(0.1)
+        assert not child.flush(0.1)
+        assert not child.close(0.1)
     finally:
         os.kill(child.pid, signal.SIGCONT)
     # It was told to close: it finishes by itself what it has.
@@ -301,14 +318,15 @@ def test_an_idle_child_ends_and_the_next_frame_starts_another(run: Path) -> None
     ring = child.new_plan(PLAN)
     feed(child, PLAN, range(3))
     pid = child.pid
-    wait_until(lambda: child.poll() and False or not child.is_alive(), "the end of the idle child")
+    wait_until(lambda: (child.poll() and False) or not child.is_alive(), "the end of the idle child")
     child.poll()
 
     fill(ring, PLAN, 3)
-    wait_until(lambda: child.poll() and False or (child.is_alive() and child.pid != pid), "another")
+    wait_until(lambda: (child.poll() and False) or (child.is_alive() and child.pid != pid), "another")
     assert child.close(PATIENCE)
 
-    assert seen_steps(run, "a.Act") == [0, 1, 2, 3] and num_lost(run, "a.Act") == 0
+    assert seen_steps(run, "a.Act") == [0, 1, 2, 3]
+    assert num_lost(run, "a.Act") == 0
     assert child.num_restarts == 0
 
 
@@ -325,7 +343,8 @@ def test_in_a_fork_of_the_training_a_child_does_nothing(run: Path) -> None:
         os._exit(0 if is_calm else 1)
     assert os.waitpid(fork, 0)[1] == 0
 
-    assert child.is_alive() and not child.is_inert
+    assert child.is_alive()
+    assert not child.is_inert
     fill(ring, PLAN, 3)
     assert child.close(PATIENCE)
     assert seen_steps(run, "a.Act") == [0, 1, 2, 3]
@@ -337,9 +356,11 @@ def test_closing_twice_is_closing_once(run: Path) -> None:
     child = started(run)
     child.new_plan(PLAN)
 
-    assert child.close(PATIENCE) and child.close(PATIENCE)
+    assert child.close(PATIENCE)
+    assert child.close(PATIENCE)
 
-    assert not child.is_alive() and child.poll() == []
+    assert not child.is_alive()
+    assert child.poll() == []
     child.tell(Numbers(step=3, time=1.7e9, values={"loss": 0.5}))
 
 
@@ -348,7 +369,8 @@ def test_what_the_training_died_of_is_in_the_run(run: Path) -> None:
     child.close(PATIENCE, "ValueError: no data")
 
     with open_run(run) as saved:
-        assert saved.state == "died" and saved.status().reason == "ValueError: no data"
+        assert saved.state == "died"
+        assert saved.status().reason == "ValueError: no data"
 
 
 def test_no_descriptor_and_no_memory_is_left_behind(run: Path) -> None:
@@ -379,14 +401,14 @@ def test_no_descriptor_and_no_memory_is_left_behind(run: Path) -> None:
 
 def test_a_lambda_cannot_be_handed_to_a_process_that_is_spawned(run: Path) -> None:
     for method in ("spawn", "forkserver"):
-        child = Child(_job(run), Callbacks(on_run=lambda *_: None), method)
+        child = Child(job_of(run), Callbacks(on_run=lambda *_: None), method)
         with pytest.raises(InputError, match="lambda"):
             child.start()
 
 
 def test_start_methods_have_names(run: Path) -> None:
     with pytest.raises(InputError, match="spawn"):
-        Child(_job(run), None, "sporn").start()
+        Child(job_of(run), None, "sporn").start()
 
 
 def test_a_callback_that_cannot_be_read_there_is_an_error_at_the_start(run: Path) -> None:
@@ -403,9 +425,3 @@ class _Unreadable:
 
 def _raise() -> None:
     raise ValueError("not today")
-
-
-def _job(run: Path) -> object:
-    from tests.inspector.feeding import job_of
-
-    return job_of(run)

@@ -425,7 +425,9 @@ def test_without_an_optimizer_a_step_is_a_forward_pass() -> None:
     for name in ("0.Act", "0.Grad", "2.Act", "2.weight.Grad", "0.bias.Grad", "0.weight"):
         check(watched.seen[1], name, oracle.values[name])
     assert numpy.allclose(
-        watched.seen[1].sample("0.weight.Delta"), oracle.values["0.weight.Delta"].numpy().reshape(-1), atol=1e-7
+        watched.seen[1].sample("0.weight.Delta"),
+        oracle.values["0.weight.Delta"].numpy().reshape(-1),
+        atol=1e-7,
     )
 
 

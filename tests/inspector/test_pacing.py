@@ -29,7 +29,8 @@ def test_a_rate_or_a_number_of_steps(every: Any, per_second: float, num_steps: i
 
 
 @pytest.mark.parametrize(
-    "every", ["", "often", "0/s", "-1/s", "nan/s", "1e400/s", 0, -3, 0.0, float("nan"), None, True, "0", "3/x", [1]]
+    "every",
+    ["", "often", "0/s", "-1/s", "nan/s", "1e400/s", 0, -3, 0.0, float("nan"), None, True, "0", "3/x", [1]],
 )
 def test_what_says_nothing_is_told(every: Any) -> None:
     with pytest.raises(InputError, match="give a rate such as '20/s'"):
@@ -56,7 +57,9 @@ def test_every_tenth_step_is_every_tenth_step() -> None:
 
 
 def test_a_rate_is_kept_over_time() -> None:
-    assert len(looks(Pace(every_of("20/s"), None), step_seconds=0.001, num_steps=10_000)) == pytest.approx(200, abs=3)
+    assert len(looks(Pace(every_of("20/s"), None), step_seconds=0.001, num_steps=10_000)) == pytest.approx(
+        200, abs=3
+    )
 
 
 def test_where_steps_are_slower_than_the_rate_all_of_them_are_watched() -> None:

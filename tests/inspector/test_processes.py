@@ -1,4 +1,4 @@
-"""Real processes and real signals: whatever ends a training, its child ends in order, in time, and is alone."""
+"""Real processes and real signals: whatever ends a training, its child ends in order and in time."""
 
 from __future__ import annotations
 
@@ -124,10 +124,12 @@ def test_when_the_training_is_killed_the_child_writes_all_closes_and_ends(
 
     assert seconds < IN_TIME + SLACK
     steps = seen_steps(tmp_path / "run", "a.Act")
-    assert steps == list(range(len(steps))) and len(steps) >= 40
+    assert steps == list(range(len(steps)))
+    assert len(steps) >= 40
     assert num_lost(tmp_path / "run", "a.Act") == 0
     with open_run(tmp_path / "run") as saved:
-        assert saved.state == "died" and "killed" in saved.status().reason
+        assert saved.state == "died"
+        assert "killed" in saved.status().reason
 
 
 def test_the_child_ends_although_another_process_holds_the_channel_open(
@@ -188,7 +190,8 @@ def test_a_callback_that_hangs_does_not_keep_the_child(tmp_path: Path, scripts: 
     assert steps[:3] == [0, 1, 2]
     assert len(steps) + num_lost(tmp_path / "run", "a.Act") == 8
     with open_run(tmp_path / "run") as saved:
-        assert saved.state == "died" and "killed" in saved.status().reason
+        assert saved.state == "died"
+        assert "killed" in saved.status().reason
 
 
 def test_the_closing_callback_is_called_when_the_training_is_killed(
@@ -245,7 +248,8 @@ def test_what_cannot_be_read_in_time_is_counted(tmp_path: Path, scripts: list[Sc
 
     assert seconds < IN_TIME + SLACK
     steps = seen_steps(tmp_path / "run", "a.Act")
-    assert len(steps) + num_lost(tmp_path / "run", "a.Act") == 16 and num_lost(tmp_path / "run", "a.Act")
+    assert len(steps) + num_lost(tmp_path / "run", "a.Act") == 16
+    assert num_lost(tmp_path / "run", "a.Act")
 
 
 # --- signals ---------------------------------------------------------------------------------------------
@@ -284,9 +288,11 @@ def test_ctrl_c_reaches_the_group_and_the_training_decides(tmp_path: Path, scrip
     assert (was_alive, is_closed) == ("True", "True")
     assert seen_steps(tmp_path / "run", "a.Act") == list(range(int(count)))
     code, _, err = script.end()
-    assert code == 0 and "Traceback" not in err
+    assert code == 0
+    assert "Traceback" not in err
     with open_run(tmp_path / "run") as saved:
-        assert saved.state == "died" and saved.status().reason == "KeyboardInterrupt"
+        assert saved.state == "died"
+        assert saved.status().reason == "KeyboardInterrupt"
 
 
 def test_ctrl_c_while_the_child_begins_leaves_it_alive(tmp_path: Path, scripts: list[Script]) -> None:
@@ -373,7 +379,8 @@ def test_each_start_method_calls_a_callback_of_the_script(
     pid = script.hear_pid()
     assert script.hear("seen") == ["a.Act", "0", "Tensor", "0.0", "6"]
     assert script.hear("closed") == ["True", "False"]
-    assert script.end()[0] == 0 and not is_running(pid)
+    assert script.end()[0] == 0
+    assert not is_running(pid)
     assert seen_steps(tmp_path / "run", "a.Act") == [0, 1, 2]
 
 
@@ -394,8 +401,11 @@ def test_without_a_guard_there_is_a_clear_error_and_no_process_is_left(
 
     code, out, err = script.end()
 
-    assert code == 1 and "never" not in out
-    assert "InspectorError" in err and 'if __name__ == "__main__":' in err and method in err
+    assert code == 1
+    assert "never" not in out
+    assert "InspectorError" in err
+    assert 'if __name__ == "__main__":' in err
+    assert method in err
     assert 1 <= out.count("run") <= 3, "the script was run again and again"
     for line in out.splitlines():
         wait_until(lambda line=line: not is_running(int(line.split()[1])), "the end of all processes")  # type: ignore[misc]
@@ -416,7 +426,8 @@ def test_no_guard_is_needed_where_no_start_method_is_given(tmp_path: Path, scrip
 
     code, out, _ = script.end()
 
-    assert code == 0 and out.split() == ["run", str(script.process.pid), "closed", "True", "False"]
+    assert code == 0
+    assert out.split() == ["run", str(script.process.pid), "closed", "True", "False"]
     assert seen_steps(tmp_path / "run", "a.Act") == [0, 1, 2]
 
 
@@ -429,7 +440,8 @@ def test_the_child_needs_no_torch_and_holds_only_its_ring(tmp_path: Path, script
     maps = Path(f"/proc/{pid}/maps").read_text()
     opened = [os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
 
-    assert "libtorch" not in maps and maps.count("memfd:torcheer") == 1
+    assert "libtorch" not in maps
+    assert maps.count("memfd:torcheer") == 1
     assert not [name for name in opened if "/dev/shm" in name]
     assert os.nice(0) < int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[16])
     script.kill()

@@ -99,7 +99,9 @@ def test_messages_come_as_they_were_sent_and_bring_their_descriptors() -> None:
 def test_a_training_never_waits_for_a_child_that_does_not_listen() -> None:
     ours, theirs = socket.socketpair()
     parent, child = to_child(ours), to_parent(theirs)
-    sent = [Numbers(step=step, time=0.0, values={f"name {n}": 1.0 for n in range(100)}) for step in range(2000)]
+    sent = [
+        Numbers(step=step, time=0.0, values={f"name {n}": 1.0 for n in range(100)}) for step in range(2000)
+    ]
     for message in sent:
         parent.send(message)
     assert parent.num_waiting > 0

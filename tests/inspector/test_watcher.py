@@ -34,7 +34,14 @@ def trained(ring_bytes: int = 300_000, **manner: Any) -> tuple[Pretended, Callab
 
 def alarm(layer: str = "0", kind: str = "nan") -> Raised:
     return Raised(
-        alarm=kind, layer=layer, variable="Act", step=3, time=0.0, value=1.0, threshold=None, message=f"NaN in {layer}"
+        alarm=kind,
+        layer=layer,
+        variable="Act",
+        step=3,
+        time=0.0,
+        value=1.0,
+        threshold=None,
+        message=f"NaN in {layer}",
     )
 
 
@@ -248,7 +255,9 @@ def test_in_a_fork_nothing_is_watched_and_the_training_goes_on() -> None:
     assert [seen.step for seen in watched.seen] == [0, 1, 2, 3]
 
 
-def test_what_is_on_its_way_from_a_device_is_published_when_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_on_its_way_from_a_device_is_published_when_it_has_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """No GPU is here: tensors of the CPU are sent the same way, by a device that takes its time."""
     model = nn.Sequential(nn.Linear(60, 60), nn.ReLU())
     is_there = [False]

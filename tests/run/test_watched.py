@@ -1,4 +1,4 @@
-"""What was watched, read while it is written and after: rows, figures over steps, several ranks and children."""
+"""What was watched, read while it is written and after: rows, figures over steps, ranks and children."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import numpy
 import pytest
 from hypothesis import given, settings
@@ -29,6 +31,13 @@ from torcheer.run.run import Run
 def tmp_path() -> Iterator[Path]:
     with quick_folder() as folder:
         yield Path(folder)
+
+
+@contextmanager
+def small_blocks() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statisticsblocks, "_MOST_BLOCK_BYTES", 2_000)
+        yield
 
 
 def check_tables(run: SavedRun | Run, steps: list[int], names: tuple[str, ...] = ("a", "b")) -> None:
@@ -161,9 +170,7 @@ def test_a_new_plan_adds_rows_and_a_resumed_training_has_the_last_word(tmp_path:
 
 def test_a_plan_that_is_said_again_takes_the_place_of_the_first(tmp_path: Path) -> None:
     with Run(tmp_path) as run:
-        unknown = [
-            row.__replace__(shape=None) if hasattr(row, "__replace__") else row for row in rows_of("ab")
-        ]
+        unknown = [msgspec.structs.replace(row, shape=None) for row in rows_of("ab")]
         run.log_watch(0, unknown, COLUMNS, digest="plan", every="20/s")
         log_table(run, table_at([0]))
         assert run.watched.names == ["a.weight", "b.weight"]
@@ -171,7 +178,7 @@ def test_a_plan_that_is_said_again_takes_the_place_of_the_first(tmp_path: Path) 
 
         assert [row.shape for row in run.watched.rows] == [[2, 3], [2, 3]]
         assert run.watched.every == "every 5th step"
-    assert RawPart(tmp_path).ask("SELECT count(*) FROM records WHERE head LIKE '%\"watch\"%'") == [(1,)]
+    assert [step for step, _ in RawPart(tmp_path).records("watch", "watch")] == [5]
 
 
 def test_what_is_taken_back_is_not_watched(tmp_path: Path) -> None:
@@ -354,3 +361,24 @@ def test_a_writer_that_is_killed_leaves_all_that_it_had_flushed(tmp_path: Path) 
     with Run(tmp_path / "run") as run:
         log_table(run, table_at(range(num_steps, num_steps + 8)))
         check_tables(run, list(range(num_steps + 8)))
+
+
+def test_tensors_make_room_for_statistics_within_one_budget(tmp_path: Path) -> None:
+    budget = 200_000
+    with Run(tmp_path, max_bytes=budget) as run:
+        log_plan(run)
+        for step in range(600):
+            run.log_tensor(step, "weight", numpy.full(250, step, numpy.float32))
+            log_table(run, table_at(range(10 * step, 10 * step + 10)))
+            if step % 20 == 0:
+                assert run.flush()
+
+    part = RawPart(tmp_path)
+    sizes = {
+        kind: sum(len(data) for _, data in part.records(kind, name))
+        for kind, name in (("tensor", "weight"), ("statistics", "watch"), ("watch", "watch"))
+    }
+    assert sum(sizes.values()) <= budget
+    assert 0.1 * budget < sizes["statistics"] <= budget / 4
+    assert sizes["tensor"] > 0.5 * budget
+    assert part.is_intact()

@@ -287,7 +287,7 @@ class Child:
         self.is_inert = True
         self._heard = []
         if self._life is not None:
-            self._life.let_go()
+            self._life.channel.close()
 
 
 _all_children: weakref.WeakSet[Child] = weakref.WeakSet()

@@ -14,10 +14,16 @@ from torcheer.inspector.messages import ToParent
 _DYING_SECONDS: Final = 3.0  # for a process that has closed its channel
 
 
+_unfinished: list[
+    Life
+] = []  # of which nobody waits for the end: asked now and then, so that none stays a zombie
+
+
 class Life:
     """Raises InputError or InspectorError where it cannot be started."""
 
     def __init__(self, way: Way) -> None:
+        _unfinished[:] = [life for life in _unfinished if life.is_alive]
         ours, theirs = socket.socketpair()
         try:
             self._process = way.start(theirs)
@@ -70,3 +76,5 @@ class Life:
     def let_go(self) -> None:
         """Close our end of the channel. The process, where it still lives, ends by itself."""
         self.channel.close()
+        if self.is_alive and self not in _unfinished:
+            _unfinished.append(self)

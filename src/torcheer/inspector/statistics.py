@@ -35,6 +35,9 @@ _LARGEST: Final = float(numpy.finfo(numpy.float32).max)
 _QUANTILES_AT: Final = slice(COLUMN["q01"], COLUMN["q01"] + len(QUANTILES))
 _PIECE_ELEMENTS: Final = 1 << 17  # that stay in the processor's cache from one figure to the next
 
+# Samples are padded to one of these: few groups of rows, whatever their sizes, are few calls.
+_WIDTHS: Final = (16, 128, 1024, 1 << 14, 1 << 20, 1 << 32)
+
 # The squares of a whole tensor are summed in float32. Where the mean is large, the spread is a small
 # difference of two such sums; and the squares of tiny values are 0 there.
 _TRUSTED_SPREAD: Final = 0.01  # of the mean square
@@ -85,7 +88,7 @@ class Figures:
         heads = numpy.concatenate([frame.rows for frame in frames])
         mean_squares = numpy.full(len(heads), numpy.nan)  # of the samples
         with numpy.errstate(all="ignore"):  # what has no meaning becomes NaN
-            for width, chosen in _groups(heads):
+            for width, chosen in _groups(heads, frames[0].samples.shape[1]):
                 block = self._gathered(frames, chosen, width)
                 seen = self._look(block, heads["num_sampled"][chosen].astype(numpy.int64))
                 mean_squares[chosen] = seen.mean_square
@@ -243,17 +246,14 @@ def _chosen(is_exact: NDArray[numpy.bool_], exact: _Floats, sampled: _Floats) ->
     return numpy.where(is_exact & numpy.isfinite(exact), exact, sampled)
 
 
-def _groups(heads: NDArray[Any]) -> Iterator[tuple[int, _Counts]]:
-    """Rows that were seen, with samples of about the same size, not too many at once.
-
-    The size goes up to the next power of two, so that there are few groups whatever the tensors.
-    """
+def _groups(heads: NDArray[Any], num_columns: int) -> Iterator[tuple[int, _Counts]]:
+    """Rows that were seen, with samples of about the same size, not too many at once."""
     num_sampled = heads["num_sampled"].astype(numpy.int64)
     is_seen = ((heads["flags"] & IS_SEEN) != 0) & (num_sampled > 0)
-    widths = numpy.int64(1) << numpy.ceil(numpy.log2(numpy.maximum(num_sampled, 1))).astype(numpy.int64)
+    widths = numpy.array(_WIDTHS)[numpy.searchsorted(_WIDTHS, num_sampled)]
     for width in numpy.unique(widths[is_seen]).tolist():
         chosen = numpy.flatnonzero(is_seen & (widths == width))
-        most = max(1, _PIECE_ELEMENTS // width)
+        most = max(1, _PIECE_ELEMENTS // min(width, num_columns))
         for start in range(0, len(chosen), most):
             yield width, chosen[start : start + most]
 

@@ -16,10 +16,10 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of the alarms. Steps are watched steps: those in between are not seen."""
 
     nonfinite: bool | None = True  # NaN or infinite values anywhere
-    exploding_gradient: float | None = 100.0  # the norm of a weight's gradient, by its usual norm
+    exploding_gradient: float | None = 100.0  # the norm of all gradients together, by its usual size
     gradient_norm: float | None = 1e8  # the same norm, whatever is usual
-    vanishing_gradient: float | None = 1e-6  # the same norm, by that of the layer where it is largest
-    dead_units: float | None = 0.5  # share of a layer's units that give nothing but 0
+    vanishing_gradient: float | None = 1e-5  # the norm at the first layer, by that where it is largest
+    dead_units: float | None = 0.8  # share of a layer's units that give nothing but 0
     saturated: float | None = 0.95  # share of what a Sigmoid, Tanh… gives that lies at the ends of its range
     loss_spike: float | None = 10.0  # a loss above its usual one, by how far it usually strays from that
     stuck_weight: int | None = 20  # steps in which a weight has a gradient and stays the same, or has none
@@ -28,7 +28,7 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for name in _SHARES:
-            self._check(name, lambda value: 0 < value <= 1, "a share between 0 and 1, such as 0.5")
+            self._check(name, lambda value: 0 < value <= 1, "a share between 0 and 1, such as 0.8")
         for name in _FACTORS:
             self._check(name, lambda value: value > 1, "a factor above 1, such as 10")
         for name in _POSITIVE:

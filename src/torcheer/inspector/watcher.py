@@ -115,7 +115,7 @@ class Watcher:
     def log(self, values: dict[str, Any] | None = None, /, **named: Any) -> None:
         """Keep numbers of this step in the run, such as the loss: `watcher.log(loss=loss)`."""
         try:
-            numbers = {name: float(value) for name, value in {**(values or {}), **named}.items()}
+            numbers = {name: _number(value) for name, value in {**(values or {}), **named}.items()}
         except Exception as error:
             self._announcer.warn(f"watcher.log: {error}: give numbers, by name.", "log")
             return
@@ -152,6 +152,8 @@ class Watcher:
                     del known[name]
                     gone.append(name)
                     part.is_changed = True
+        if self._armed:  # with hooks on what is to be seen no more
+            self.renew()
         if not gone:
             raise InputError(
                 f"nothing that is watched answers to {', '.join(map(repr, names)) or 'no name'}."
@@ -240,6 +242,7 @@ class Watcher:
     def _begin(self, part: Watched) -> bool:
         needs_grad = self._steps.knows_update
         if part.child.is_given_up:
+            self._missed.append(part)
             return False
         if part.begin(self.step, self._report, needs_grad=needs_grad):
             return True
@@ -357,6 +360,10 @@ class Watcher:
             f"a layer could not be watched: {type(error).__name__}: {error}. The training goes on.",
             f"{type(error).__name__}",
         )
+
+
+def _number(value: Any) -> float:
+    return float(value.detach() if isinstance(value, Tensor) else value)
 
 
 def _close_children(children: Sequence[Child]) -> None:

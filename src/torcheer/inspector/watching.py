@@ -77,10 +77,7 @@ def watch(
     - `start_method`: of multiprocessing: spawn, fork, forkserver. Left out, a process is started that needs
       nothing of your program, unless a callback does.
     """
-    given = [optimizer] if isinstance(optimizer, Optimizer) else list(optimizer or ())
-    for one in given:
-        if not isinstance(one, Optimizer):
-            raise InputError(f"optimizer is a {type(one).__name__}: give a torch.optim.Optimizer.")
+    given = _optimizers(optimizer)
     chosen = {name or "model": module for name, module in chosen_layers(model, layers).items()}
     roles = observed(observe)
     manner = _manner(model, every, budget, when_full, on_alarm)
@@ -120,6 +117,16 @@ def watch(
     watcher = Watcher(parts, steps, manner)
     watcher.start()
     return watcher
+
+
+def _optimizers(optimizer: Any) -> list[Optimizer]:
+    if optimizer is None or isinstance(optimizer, Optimizer):
+        return [] if optimizer is None else [optimizer]
+    given = list(optimizer) if isinstance(optimizer, Iterable) else [optimizer]
+    for one in given:
+        if not isinstance(one, Optimizer):
+            raise InputError(f"optimizer is a {type(one).__name__}: give a torch.optim.Optimizer.")
+    return given
 
 
 def _manner(

@@ -14,6 +14,7 @@ from torcheer.run.records import StatisticsHead
 
 STEP_BYTES: Final = 16  # of a step and its time
 FIGURE_BYTES: Final = 4
+_MOST_SECONDS: Final = 2e11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,9 +90,14 @@ def checked_table(digest: Any, steps: Any, times: Any, values: Any) -> FigureTab
         raise InputError(
             f"the figures have the shape {shape}: give [column][row][step], here with {num_steps} steps."
         )
-    if not numpy.isfinite(table.times).all():
-        raise InputError("some times are no numbers: give seconds since 1970, as time.time() does.")
+    if not has_times(table):
+        raise InputError("some times cannot be: give seconds since 1970, as time.time() does.")
     return table
+
+
+def has_times(table: FigureTable) -> bool:
+    """Whether its times are of any century that there is a calendar for."""
+    return bool((numpy.abs(table.times) < _MOST_SECONDS).all())  # False for NaN, too
 
 
 def table_of(head: StatisticsHead, data: bytes) -> FigureTable:

@@ -69,3 +69,11 @@ class Bulk:
     def weight(self) -> int:
         """As how many records it counts in the queue: these take far less work than others."""
         return 1 + len(self.records) // 64
+
+
+def bulk_of(records: Sequence[EncodedRecord], most_bytes: int) -> Bulk:
+    """Those that are not larger than a record may be; the caller may do with the list what it likes."""
+    sizes = [len(record[5]) for record in records]
+    if sizes and max(sizes) > most_bytes:
+        return bulk_of([record for record in records if record.num_bytes <= most_bytes], most_bytes)
+    return Bulk(tuple(records), sum(sizes))

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from torcheer.errors import InputError
+from torcheer.run.arguments import tags_of, whole_number_of
 from torcheer.run.batches import MOST_RECORD_BYTES, tell_too_large
 from torcheer.run.calls import NOT_GIVEN, log_call
 from torcheer.run.disk import Disk
 from torcheer.run.endings import Ending, ending_of, watch, watch_end_of_child
 from torcheer.run.folders import folder_of
-from torcheer.run.observations import Bulk, EncodedRecord, Observation
+from torcheer.run.observations import EncodedRecord, Observation, bulk_of
 from torcheer.run.observing.guarding import reason_of
 from torcheer.run.observing.methods import Observing
 from torcheer.run.observing.steps import step_of
@@ -63,12 +63,12 @@ class Run(Observing, Reading):
     ) -> None:
         settings = Settings(
             comment=str(comment or ""),
-            tags=_tags(tags),
-            total_steps=None if total_steps is None else _whole("total_steps", total_steps),
-            max_bytes=_whole("max_bytes", max_bytes, least=0),
+            tags=tags_of(tags),
+            total_steps=None if total_steps is None else whole_number_of("total_steps", total_steps),
+            max_bytes=whole_number_of("max_bytes", max_bytes, least=0),
         )
-        rank = rank_of_process() if rank is None else _whole("rank", rank, least=0)
-        purge_step = None if purge_step is None else _whole("purge_step", purge_step)
+        rank = rank_of_process() if rank is None else whole_number_of("rank", rank, least=0)
+        purge_step = None if purge_step is None else whole_number_of("purge_step", purge_step)
         self._begin(folder_of(path), rank, settings, purge_step)
         if "://" in str(path):
             self._teller.tell(f"a run is kept in a folder of this machine: {path} is taken as {self.path}.")
@@ -163,21 +163,17 @@ class Run(Observing, Reading):
 
     def keep_encoded(self, records: Sequence[EncodedRecord]) -> None:
         """Keep many records that are encoded already, with little work for each of them."""
-        num_bytes = 0
-        for record in records:
-            num_bytes += len(record[5])
-            if len(record[5]) > MOST_RECORD_BYTES:
-                tell_too_large(self._teller, record, len(record[5]))
-                return self.keep_encoded([one for one in records if one.num_bytes <= MOST_RECORD_BYTES])
-        if not records:
-            return None
+        for record in [one for one in records if len(one[5]) > MOST_RECORD_BYTES]:
+            tell_too_large(self._teller, record, record.num_bytes)
+        bulk = bulk_of(records, MOST_RECORD_BYTES)
+        if not bulk.records:
+            return
         if not self._is_running():
-            self._teller.drop(len(records))
-        elif self._queue.press(num_bytes):
-            self._queue.add_bulk(Bulk(records, num_bytes))
+            self._teller.drop(len(bulk.records))
+        elif self._queue.press(bulk.num_bytes):
+            self._queue.add_bulk(bulk)
         else:
-            self._tell_full(len(records))
-        return None
+            self._tell_full(len(bulk.records))
 
     def _describe(self, kind: Kind, name: str, description: str) -> None:
         described = Described(kind=kind, name=name, description=description)
@@ -294,22 +290,3 @@ def _reopened(kind: type[Run], folder: Path, rank: int, settings: Settings) -> R
     run = kind.__new__(kind)
     run._begin(folder, rank, settings)
     return run
-
-
-def _tags(tags: Any) -> tuple[str, ...]:
-    try:
-        return (tags,) if isinstance(tags, str) else tuple(map(str, tags or ()))
-    except TypeError as error:
-        raise InputError(f"tags is {tags!r}: give words, as a list.") from error
-
-
-def _whole(name: str, value: Any, least: int | None = None) -> int:
-    try:
-        number = step_of(value)
-    except Exception:
-        number = None
-    if number is None or (least is not None and number < least):
-        raise InputError(
-            f"{name} is {value!r}: give a whole number{'' if least is None else f' from {least} on'}."
-        )
-    return number

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from torcheer.run.figuretables import FigureTable, is_fitting, joined_tables, table_of
+from torcheer.run.figuretables import FigureTable, has_times, is_fitting, joined_tables, table_of
 from torcheer.run.observations import EncodedRecord
 from torcheer.run.records import StatisticsHead, decode_head, encode_head
 from torcheer.run.statisticsthinning import StatisticsBlock, choose_blocks
@@ -64,7 +64,10 @@ class StatisticsWriter:
             head = decode_head(record.head) if isinstance(record.head, bytes) else record.head
             if not isinstance(head, StatisticsHead):
                 raise ValueError("a record of statistics has the head of something else")
-            self._append(table_of(head, record.data))
+            table = table_of(head, record.data)
+            if not has_times(table):
+                raise ValueError("some times of statistics cannot be")
+            self._append(table)
         num_thinned = 0
         while self.num_bytes > self.budget:
             num_gone = self._thin_once()

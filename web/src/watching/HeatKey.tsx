@@ -17,6 +17,7 @@ export function HeatKey() {
       button={
         <span class="heat-key" title="Set limits">
           {scale === null ? <span>Limits</span> : <Ramp scale={scale} />}
+          {scale !== null && <span class="sr">Limits</span>}
           {isFixed && <b>fixed</b>}
           <Icon name="down" />
         </span>

@@ -1,7 +1,7 @@
 /** The names of the rows in view, beside the map. */
 import { formatShape } from "../format";
 import { alarmKind } from "./alarmkinds";
-import { linesBetween, type RowLine } from "./rows";
+import { linesBetween, type Line, type RowLine } from "./rows";
 import * as state from "./state";
 
 /** A name needs so much room. */
@@ -19,18 +19,28 @@ export function HeatLabels({ scrollTop, viewHeight }: Props) {
   let bottom = -Infinity;
   return (
     <div class="heat-labels">
-      {lines.map((line) => {
+      {lines.map((line, at) => {
         if (line.kind === "group") {
           bottom = line.top + line.height;
           return null;
         }
         // Of rows thinner than a name, as many are named as there is room for.
-        if (line.height < NAME_HEIGHT && line.top < bottom) return null;
+        const isThin = line.height < NAME_HEIGHT;
+        if (isThin && (line.top < bottom || !hasRoom(lines, at))) return null;
         bottom = line.top + NAME_HEIGHT;
         return <RowName key={line.row.name} line={line} severity={bad.get(line.row.name)} />;
       })}
     </div>
   );
+}
+
+/** Is the next group far enough below a row for its name? */
+function hasRoom(lines: readonly Line[], at: number): boolean {
+  const end = lines[at]!.top + NAME_HEIGHT;
+  for (let below = at + 1; below < lines.length && lines[below]!.top < end; below++) {
+    if (lines[below]!.kind === "group") return false;
+  }
+  return true;
 }
 
 function worstByRow(): ReadonlyMap<string, "danger" | "warn"> {

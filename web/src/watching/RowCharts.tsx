@@ -118,13 +118,9 @@ const SHARES = [
   ["inf", 4],
 ] as const;
 
-/** Of NaN and infinities only where there are some. */
+/** Only those of which there is anything. */
 function sharesOf(figures: RowFigures): ChartPlan | null {
-  const isThere = (name: string): boolean =>
-    name === "nan" || name === "inf"
-      ? columnOf(figures, name).some((value) => value > 0)
-      : hasColumn(figures, name);
-  const shown = SHARES.filter(([name]) => isThere(name));
+  const shown = SHARES.filter(([name]) => columnOf(figures, name).some((value) => value > 0));
   if (shown.length === 0) return null;
   return {
     title: "Shares",

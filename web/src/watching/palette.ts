@@ -4,14 +4,18 @@ import type { Inks } from "./painting";
 
 export function readInks(): Inks {
   const style = getComputedStyle(window.document.documentElement);
-  const colour = (name: string): Rgb => parseHex(style.getPropertyValue(name));
-  const seq = readPalette("seq");
+  const colour = (name: string): Rgb => parseHex(sixDigits(style.getPropertyValue(name).trim()));
   return {
-    seq: seq.ramp,
+    seq: readPalette("seq").ramp,
     div: readPalette("div").ramp,
-    danger: seq.danger,
+    danger: colour("--danger"),
     dangerWeak: colour("--danger-weak"),
-    surface: seq.surface,
+    surface: colour("--surface"),
     missing: colour("--line-2"),
   };
+}
+
+/** `#fff`, as a bundle writes what was `#FFFFFF`. */
+export function sixDigits(hex: string): string {
+  return /^#[0-9a-f]{3}$/i.test(hex) ? hex.replace(/[0-9a-f]/gi, "$&$&") : hex;
 }

@@ -10,6 +10,7 @@ from typing import Final
 
 from torcheer.app.runs.arrays import ArrayStore, SeriesArrays
 from torcheer.app.runs.places import RunPlace
+from torcheer.app.runs.strips import Strips
 from torcheer.app.turns import Turns
 from torcheer.run.reading.reader import RunReader
 
@@ -33,6 +34,7 @@ class OpenRun:
         self.looked_at = float("-inf")  # by time.monotonic()
         self.is_running = True  # until it is known
         self.changed_at = float("-inf")  # by time.monotonic()
+        self.strips = Strips()  # as the reader, for whoever holds the lock
         self._opener = opener
         self._arrays = arrays
         self._reader: RunReader | None = None
@@ -87,6 +89,7 @@ class OpenRun:
         with self.lock:
             reader, self._reader = self._reader, None
             self._arrays.drop(self)  # their cursors are those of the reader
+            self.strips = Strips()
             if reader is not None:
                 reader.close()
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 Figures = NDArray[numpy.float32]  # [lane][step], later [lane][bucket]; NaN where nothing is known
 Steps = NDArray[numpy.int64]
+Places = NDArray[numpy.intp]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,8 +18,8 @@ class StepBuckets:
     """Which steps stand together: some in a row, none in two buckets. A bucket may be empty."""
 
     chosen: slice  # the steps that are in buckets at all
-    starts: NDArray[numpy.intp]  # where each bucket begins, among those; of buckets that hold something
-    places: NDArray[numpy.intp]  # which buckets these are
+    starts: Places  # where each bucket begins, among those; of buckets that hold something
+    places: Places  # which buckets these are
     first_steps: list[int]  # of all buckets
     last_steps: list[int]
 
@@ -28,10 +30,8 @@ class StepBuckets:
 
 def bucket_steps(steps: Steps, low: int | None, high: int | None, most: int) -> StepBuckets:
     """Buckets for the steps from low to high, rising: one each, or of equal widths where they are many."""
-    begin = 0 if low is None else _num_below(steps, low)
-    end = len(steps) if high is None else _num_below(steps, high + 1)
-    steps = steps[begin : max(begin, end)]
-    chosen = slice(begin, begin + len(steps))
+    chosen = between(steps, low, high)
+    steps = steps[chosen]
     if len(steps) <= most:
         alone = numpy.arange(len(steps), dtype=numpy.intp)
         each = steps.tolist()
@@ -50,6 +50,13 @@ def bucket_steps(steps: Steps, low: int | None, high: int | None, most: int) -> 
     )
 
 
+def between(steps: Steps, low: int | None, high: int | None) -> slice:
+    """The steps from low to high, where they rise."""
+    begin = 0 if low is None else _num_below(steps, low)
+    end = len(steps) if high is None else _num_below(steps, high + 1)
+    return slice(begin, max(begin, end))
+
+
 def _num_below(steps: Steps, step: int) -> int:
     """How many steps come before this one, which may be further away than any step can be."""
     limits = numpy.iinfo(numpy.int64)
@@ -63,33 +70,43 @@ def mean_figures(figures: Figures, buckets: StepBuckets) -> Figures:
     chosen = figures[:, buckets.chosen]
     if not chosen.size:
         return _nothing(len(figures), buckets)
+    return _spread(means_of(*sums_of(chosen, buckets.starts)), buckets)
+
+
+def means_of(sums: NDArray[numpy.float64], counts: NDArray[Any]) -> Figures:
+    with numpy.errstate(invalid="ignore"):
+        means: Figures = (sums / counts).astype(numpy.float32)  # 0 / 0 is NaN
+    return means
+
+
+def sums_of(figures: Figures, starts: Places) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32]]:
+    """Sums of the finite values from each start to the next, and of how many they are."""
     with numpy.errstate(over="ignore", invalid="ignore"):
-        sums = numpy.add.reduceat(chosen, buckets.starts, axis=1)
-    ends = numpy.append(buckets.starts[1:], chosen.shape[1])
-    means = (sums / (ends - buckets.starts)).astype(numpy.float32)
-    # Nearly always all is finite. Where it is not, only those lanes and steps are gone over with more care.
+        sums = numpy.add.reduceat(figures, starts, axis=1).astype(numpy.float64)
+    lengths = numpy.diff(starts, append=figures.shape[1]).astype(numpy.int32)
+    counts = numpy.tile(lengths, (len(figures), 1))
+    # Nearly always all is finite. Where it is not, only that is gone over with more care.
     is_bad = ~numpy.isfinite(sums)
     for lane in numpy.flatnonzero(is_bad.any(axis=1)):
         bad = numpy.flatnonzero(is_bad[lane])
-        means[lane, bad] = _careful_means(chosen[lane], buckets.starts[bad], ends[bad])
-    return _spread(means, buckets)
+        sums[lane, bad], counts[lane, bad] = _careful_sums(figures[lane], starts[bad], lengths[bad])
+    return sums, counts
 
 
-def _careful_means(
-    values: NDArray[numpy.float32], starts: NDArray[numpy.intp], ends: NDArray[numpy.intp]
-) -> NDArray[numpy.float64]:
-    """Of some buckets of one lane."""
-    lengths = ends - starts
-    new_starts = numpy.cumsum(lengths) - lengths
-    if new_starts[-1] + lengths[-1] != len(values):
-        values = values[numpy.arange(lengths.sum()) + numpy.repeat(starts - new_starts, lengths)]
+def _careful_sums(
+    values: NDArray[numpy.float32], starts: Places, lengths: NDArray[numpy.int32]
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32]]:
+    """The same for some stretches of one lane."""
+    ends = numpy.cumsum(lengths, dtype=numpy.intp)
+    new_starts = ends - lengths
+    if ends[-1] != len(values):
+        values = values[numpy.arange(ends[-1]) + numpy.repeat(starts - new_starts, lengths)]
     is_finite = numpy.isfinite(values)
     if not is_finite.any():
-        return numpy.full(len(starts), numpy.nan)
-    counts = numpy.add.reduceat(is_finite, new_starts, dtype=numpy.int64)
+        return numpy.zeros(len(starts)), numpy.zeros(len(starts), dtype=numpy.int32)
+    counts = numpy.add.reduceat(is_finite, new_starts, dtype=numpy.int32)
     sums = numpy.add.reduceat(numpy.where(is_finite, values, 0.0), new_starts, dtype=numpy.float64)
-    with numpy.errstate(invalid="ignore"):
-        return numpy.asarray(sums / counts)
+    return sums, counts
 
 
 def highest_figures(figures: Figures, buckets: StepBuckets) -> Figures:

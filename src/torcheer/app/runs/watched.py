@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 import numpy
@@ -17,16 +17,10 @@ from torcheer.app.runmessages import (
     WatchedRowAnswer,
     WatchedRowQuestion,
 )
+from torcheer.app.runs.heatmaps import HIGHEST, Wish, whole_heat_map
 from torcheer.app.runs.listing import clipped, countable
 from torcheer.app.runs.openrun import OpenRun
-from torcheer.app.runs.stepbuckets import (
-    Figures,
-    StepBuckets,
-    Steps,
-    bucket_steps,
-    highest_figures,
-    mean_figures,
-)
+from torcheer.app.runs.stepbuckets import Figures, bucket_steps, highest_figures, mean_figures
 from torcheer.run.parts import SeriesKey
 from torcheer.run.reading.reader import RunReader
 from torcheer.run.records import WatchedRow
@@ -35,9 +29,9 @@ MAX_ROWS: Final = 20_000
 MAX_CELLS: Final = 4 << 20  # of one answer; with more rows there are fewer buckets
 MAX_COLUMNS: Final = 256
 _FEWEST_BUCKETS: Final = 16
-_HIGHEST: Final = frozenset(("nan", "inf"))  # one step with such a value is what one looks for
-_MARKS: Final = {"nan": numpy.uint8(1), "inf": numpy.uint8(2)}
 _LONGEST_NAME: Final = 4096  # that a page can ask for
+
+Number = TypeVar("Number", bound=numpy.generic)
 
 
 class Looked(NamedTuple):
@@ -52,33 +46,31 @@ class Looked(NamedTuple):
 
 def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> Looked | None:
     """The answer; None where nothing of it has changed since."""
-    rank = question.rank
+    wish = Wish(rank=question.rank, column=question.column, low=question.low, high=question.high)
     with run.lock:
         reader = run.look()
         watched = reader.watched
         ranks = watched.ranks()
-        now = (run, tuple(ranks), watched.version(rank))
+        now = (run, tuple(ranks), watched.version(wish.rank))
         if now == seen:
             return None
-        plan = watched.plan(rank)
-        table = watched.table(rank, question.column)
-        of_marks = {name: watched.table(rank, name) for name in _MARKS if name in plan.columns}
-    shown = _shown(table.rows)
-    most = min(question.num_buckets, max(_FEWEST_BUCKETS, MAX_CELLS // max(1, len(shown))))
-    buckets = bucket_steps(table.steps, question.low, question.high, most)
-    values = _reduced(question.column, _taken(table.values, shown), buckets)
-    marks = numpy.zeros(values.shape, dtype=numpy.uint8)
-    for name, other in of_marks.items():
-        figures = _at_steps(other.values, other.steps, table.steps)
-        marks |= _marked(_taken(figures, shown), buckets) * _MARKS[name]
+        plan = watched.plan(wish.rank)
+        shown = _shown(plan.rows)
+        most = min(question.num_buckets, max(_FEWEST_BUCKETS, MAX_CELLS // max(1, len(shown))))
+        strip = run.strips.look(reader, wish)
+        if strip is None:
+            heat_map = whole_heat_map(watched, wish, most)
+    if strip is not None:
+        heat_map = strip.heat_map(most)
+    values, marks = _taken(heat_map.values, shown), _taken(heat_map.marks, shown)
     low, high = _limits(values)
     answer = WatchedAnswer(
         id=question.id,
         ranks=ranks,
         columns=_columns(plan.columns),
-        rows=[_plain(table.rows[index]) for index in shown],
-        first_steps=_countable(buckets.first_steps),
-        last_steps=_countable(buckets.last_steps),
+        rows=[_plain(plan.rows[index]) for index in shown],
+        first_steps=_countable(heat_map.first_steps),
+        last_steps=_countable(heat_map.last_steps),
         low=low,
         high=high,
         num_steps=plan.num_steps,
@@ -92,29 +84,8 @@ def _shown(rows: Sequence[WatchedRow]) -> list[int]:
     return [index for index, row in enumerate(rows) if len(row.name) <= _LONGEST_NAME][:MAX_ROWS]
 
 
-def _taken(figures: Figures, shown: Sequence[int]) -> Figures:
-    return figures if len(shown) == len(figures) else figures[numpy.asarray(shown, dtype=numpy.intp)]
-
-
-def _at_steps(figures: Figures, steps: Steps, wanted: Steps) -> Figures:
-    """The same figures at other steps: not every plan has every column."""
-    if numpy.array_equal(steps, wanted):
-        return figures
-    places = numpy.minimum(numpy.searchsorted(steps, wanted), max(0, len(steps) - 1))
-    found = numpy.full((len(figures), len(wanted)), numpy.nan, dtype=numpy.float32)
-    if len(steps):
-        is_there = steps[places] == wanted
-        found[:, is_there] = figures[:, places[is_there]]
-    return found
-
-
-def _reduced(column: str, figures: Figures, buckets: StepBuckets) -> Figures:
-    return highest_figures(figures, buckets) if column in _HIGHEST else mean_figures(figures, buckets)
-
-
-def _marked(figures: Figures, buckets: StepBuckets) -> NDArray[numpy.bool_]:
-    """Where there was any."""
-    return highest_figures(figures, buckets) > 0.0  # NaN is not
+def _taken(lines: NDArray[Number], shown: Sequence[int]) -> NDArray[Number]:
+    return lines if len(shown) == len(lines) else lines[numpy.asarray(shown, dtype=numpy.intp)]
 
 
 def _limits(values: Figures) -> tuple[float | None, float | None]:
@@ -150,7 +121,7 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> L
     buckets = bucket_steps(found.steps, question.low, question.high, question.num_buckets)
     values = mean_figures(found.values[: len(columns)], buckets)
     for index, column in enumerate(columns):
-        if column in _HIGHEST:
+        if column in HIGHEST:
             values[index : index + 1] = highest_figures(found.values[index : index + 1], buckets)
     answer = WatchedRowAnswer(
         id=question.id,

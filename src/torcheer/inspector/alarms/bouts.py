@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, Final
 
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.alarms.sight import Indices, Marks
+
+WELL: Final = 0.9  # of a limit: what lies between is neither bad nor well, and raises nothing again and again
 
 
 class Bouts:
@@ -31,10 +34,10 @@ class Bouts:
         self.is_raised |= is_due
         return numpy.flatnonzero(is_due)
 
-    def pairs_with(self, old: Bouts) -> Iterable[tuple[NDArray[numpy.int64], NDArray[numpy.int64]]]:
+    def pairs_with(self, old: Bouts) -> Iterable[tuple[NDArray[Any], NDArray[Any]]]:
         """What `Places.carry` copies."""
         return [
             (self.num_bad, old.num_bad),
             (self.num_well, old.num_well),
-            (self.is_raised, old.is_raised),  # type: ignore[list-item]
+            (self.is_raised, old.is_raised),
         ]

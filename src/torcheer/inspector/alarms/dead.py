@@ -7,10 +7,10 @@ from typing import Final
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.alarms.bouts import Bouts
+from torcheer.inspector.alarms.bouts import WELL, Bouts
 from torcheer.inspector.alarms.sight import Finding, Places, Sight
 from torcheer.inspector.alarms.words import layer, percent
-from torcheer.inspector.frames import HAS_UNITS
+from torcheer.inspector.frames import HAS_UNITS, IS_SEEN
 from torcheer.inspector.messages import Numbers
 from torcheer.inspector.rows import Plan
 from torcheer.inspector.thresholds import Thresholds
@@ -47,14 +47,14 @@ class DeadUnits:
                 for row, index in zip(self._places.rows, self._places.indices.tolist(), strict=True)
             ]
         )
-        due = self._bouts.update(shares > most, ~numpy.isnan(shares))
+        due = self._bouts.update(shares > most, (shares > most) | (shares < WELL * most))
         return [self._finding(sight, place, float(shares[place]), most) for place in due.tolist()]
 
     def _share(self, sight: Sight, name: str, index: int) -> float:
         """The share of units that are dead by now; NaN where nothing was seen."""
         head = sight.frame.rows[index]
         units = sight.frame.units(index)
-        if not len(units) or not sight.is_seen(numpy.array([index]))[0]:
+        if not len(units) or not head["flags"] & IS_SEEN:
             return numpy.nan
         since = self._since.get(name)
         if since is None or since.shape[1] != len(units):

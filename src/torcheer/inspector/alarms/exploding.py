@@ -1,15 +1,16 @@
-"""Gradients that are suddenly far larger than they ever usually were, or too large whatever is usual."""
+"""Gradients that are suddenly far larger than they usually are, or too large whatever is usual."""
 
 from __future__ import annotations
 
 from typing import Final
 
 import numpy
+from numpy.typing import NDArray
 
 from torcheer.inspector.alarms.bouts import Bouts
 from torcheer.inspector.alarms.gradients import gradient_places
-from torcheer.inspector.alarms.sight import Finding, Indices, Marks, Sight
-from torcheer.inspector.alarms.words import number, parameter, times
+from torcheer.inspector.alarms.sight import Finding, Sight
+from torcheer.inspector.alarms.words import counted, number, parameter, times
 from torcheer.inspector.messages import Numbers
 from torcheer.inspector.rows import Plan
 from torcheer.inspector.thresholds import Thresholds
@@ -18,86 +19,78 @@ _WINDOW: Final = 64  # norms that say what is usual
 _FEWEST: Final = 10  # before that nothing is usual
 _LATEST: Final = 8  # norms that do not count yet: growth over some steps would hide itself
 _ABOVE: Final = 3.0  # times the highest of the window, and the highest that was ever usual
-_OFTEN: Final = 8  # steps between two looks at what is usual
+_NEARLY: Final = 0.1  # of the largest
+
+_Floats = NDArray[numpy.float64]
 
 
 class ExplodingGradient:
-    """Remembers the last norms of each gradient, and the highest that was ever usual.
+    """Remembers the last norms, of each gradient and of all together, and the highest that was ever usual.
 
-    A norm far above what is usual now need not be an explosion: where a model has learned all, a single hard
-    example is. So it must be above what was usual before that, too.
+    All together is what counts: where a model begins to learn, the gradient of a single layer may grow by
+    far more than that, and nothing explodes. And where a model has learned all, a single hard example is
+    far above what is usual by then; so it must be above what was usual before that, too.
     """
 
     def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
         self._thresholds = thresholds
-        self._places = places = gradient_places(plan)
-        self._norms = numpy.full((len(places), _WINDOW + _LATEST), numpy.nan)  # the latest comes last
-        self._highest = numpy.zeros(len(places))
-        self._bouts = Bouts(len(places), 1, thresholds.well_steps)
-        self._num_looks = 0
+        self._places = gradient_places(plan)
+        self._norms = numpy.full((len(self._places), _WINDOW + _LATEST), numpy.nan)  # the latest comes last
+        self._totals = numpy.full(_WINDOW + _LATEST, numpy.nan)
+        self._highest = 0.0
+        self._bout = Bouts(1, 1, thresholds.well_steps)
 
     def renewed(self, plan: Plan) -> ExplodingGradient:
         new = ExplodingGradient(plan, self._thresholds)
-        pairs = [(new._norms, self._norms), (new._highest, self._highest)]
-        new._places.carry(self._places, [*pairs, *new._bouts.pairs_with(self._bouts)])
-        new._num_looks = self._num_looks
+        new._places.carry(self._places, [(new._norms, self._norms)])
+        new._totals, new._highest, new._bout = self._totals, self._highest, self._bout
         return new
 
     def look_at_numbers(self, numbers: Numbers) -> list[Finding]:
         return []
 
     def look(self, sight: Sight) -> list[Finding]:
-        if not len(self._places):
-            return []
         norms = sight.column("norm", self._places.indices)
-        is_known = numpy.isfinite(norms)
-        usual, is_bad = self._judge(norms)
-        due = self._bouts.update(is_bad, is_known)
-        self._remember(norms, is_known)
-        due = due[numpy.argsort(-norms[due] / numpy.maximum(usual[due], 1e-30), kind="stable")]
-        return [self._finding(sight, place, norms[place], usual[place]) for place in due.tolist()]
+        total = float(numpy.sqrt(numpy.nansum(norms**2)))
+        if not total > 0:
+            return []
+        usual = _median(self._totals[:_WINDOW])
+        self._highest = max(self._highest, usual)  # with NaN it stays
+        is_bad = self._is_bad(total, usual)
+        is_due = len(self._bout.update(numpy.array([is_bad]), numpy.array([True])))
+        finding = self._finding(sight, norms) if is_due else None
+        self._norms[:, :-1], self._norms[:, -1] = self._norms[:, 1:], norms
+        self._totals = numpy.append(self._totals[1:], total)
+        return [] if finding is None else [finding]
 
-    def _judge(
-        self, norms: numpy.typing.NDArray[numpy.float64]
-    ) -> tuple[numpy.typing.NDArray[numpy.float64], Marks]:
-        usual = numpy.full(len(norms), numpy.nan)
-        is_bad = numpy.zeros(len(norms), dtype=numpy.bool_)
-        if self._thresholds.exploding_gradient is not None:
-            past = self._norms[:, :_WINDOW]
-            highest = numpy.fmax.reduce(past, axis=1)
-            above: Indices = numpy.flatnonzero(norms > _ABOVE * numpy.fmax(highest, self._highest))
-            if len(above):
-                usual[above] = self._usual(above)
-                is_bad |= norms > self._thresholds.exploding_gradient * usual
-        if self._thresholds.gradient_norm is not None:
-            is_bad |= norms > self._thresholds.gradient_norm
-        return usual, is_bad
-
-    def _usual(self, places: Indices) -> numpy.typing.NDArray[numpy.float64]:
-        """The median of each window; NaN where there is too little."""
-        past = numpy.sort(self._norms[places, :_WINDOW], axis=1)  # NaN comes last
-        count = (~numpy.isnan(past)).sum(axis=1)
-        median = past[numpy.arange(len(places)), numpy.maximum(count - 1, 0) // 2]
-        return numpy.where((count >= _FEWEST) & (median > 0), median, numpy.nan)
-
-    def _remember(self, norms: numpy.typing.NDArray[numpy.float64], is_known: Marks) -> None:
-        known = numpy.flatnonzero(is_known)
-        self._norms[known, :-1] = self._norms[known, 1:]
-        self._norms[known, -1] = norms[known]
-        self._num_looks += 1
-        if self._num_looks % _OFTEN == 0:
-            usual = self._usual(numpy.arange(len(norms), dtype=numpy.intp))
-            self._highest = numpy.fmax(self._highest, usual)
-
-    def _finding(self, sight: Sight, place: int, norm: float, usual: float) -> Finding:
-        row = self._places.rows[place]
-        message = f"exploding gradient in {parameter(row)}: norm {number(norm)} at step {sight.frame.step:,}"
+    def _is_bad(self, total: float, usual: float) -> bool:
         factor, largest = self._thresholds.exploding_gradient, self._thresholds.gradient_norm
-        if factor is not None and norm > factor * usual:
+        if largest is not None and total > largest:
+            return True
+        past = self._totals[:_WINDOW]
+        return (
+            factor is not None
+            and total > factor * usual
+            and total > _ABOVE * max(self._highest, float(numpy.fmax.reduce(past)))
+        )
+
+    def _finding(self, sight: Sight, norms: _Floats) -> Finding:
+        """Names the largest."""
+        place = int(numpy.nanargmax(norms))
+        row, norm = self._places.rows[place], float(norms[place])
+        usual = _median(self._norms[place, :_WINDOW])
+        message = f"exploding gradient in {parameter(row)}: norm {number(norm)} at step {sight.frame.step:,}"
+        if usual > 0:
             message += f", {times(norm / usual)} its usual {number(usual)}"
-            limit = factor * usual
-        else:
-            assert largest is not None  # or it would not be bad
-            limit = largest
-            message += f", above {number(limit)}"
+        num_others = int((norms >= _NEARLY * norm).sum()) - 1
+        if num_others > 0:
+            message += f"; {counted(num_others, 'other gradient')} as large as this, or nearly"
+        factor, largest = self._thresholds.exploding_gradient, self._thresholds.gradient_norm
+        limit = factor * usual if factor is not None and norm > factor * usual else largest
         return Finding(layer=row.layer, variable=row.variable, value=norm, threshold=limit, message=message)
+
+
+def _median(values: _Floats) -> float:
+    """NaN where there are too few that anything would be usual."""
+    known = values[~numpy.isnan(values)]
+    return float(numpy.median(known)) if len(known) >= _FEWEST else float("nan")

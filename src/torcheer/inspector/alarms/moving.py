@@ -26,21 +26,24 @@ class Moving:
         self._before = numpy.zeros((len(rows), plan.sample_elements), dtype=numpy.float32)
         self._now = self._before
         self._num_before = numpy.full(len(rows), -1, dtype=numpy.int64)  # of the sample; -1: not seen
+        self._is_sampled = numpy.zeros(self._before.shape, dtype=numpy.bool_)
 
     def look(self, sight: Sight) -> tuple[Marks, Marks]:
         """Which parameters moved, and which stayed exactly the same; neither where it is not known."""
         is_seen = sight.is_seen(self._rows) & self._is_watched
         num_now = numpy.where(is_seen, sight.frame.rows["num_sampled"][self._rows], -1).astype(numpy.int64)
-        self._before, self._now = self._now, samples_of(sight, self._rows)
+        self._before, self._now = self._now, sight.frame.samples[self._rows]
         self._before[self._is_update] = 0
         is_known = is_seen & (num_now > 0) & ((num_now == self._num_before) | self._is_update)
-        self._num_before = num_now
-        is_changed = (self._now != self._before).any(axis=1)
+        if not numpy.array_equal(num_now, self._num_before):
+            self._num_before = num_now
+            self._is_sampled = numpy.arange(self._now.shape[1]) < num_now[:, None]
+        is_changed = ((self._now != self._before) & self._is_sampled).any(axis=1)
         return is_changed & is_known, ~is_changed & is_known
 
     def has_gradient(self, sight: Sight, gradients: Indices) -> Marks:
         """Whether an element of the sample has one: if not, there is no reason why it should move."""
-        has: Marks = (samples_of(sight, gradients) != 0).any(axis=1)
+        has: Marks = ((sight.frame.samples[gradients] != 0) & self._is_sampled).any(axis=1)
         return has
 
     def expected_changes(
@@ -51,27 +54,19 @@ class Moving:
         Some optimizers change a weight by its gradient, and some make all changes alike. This is right for
         the first, and good enough for the others.
         """
-        changes = _lengths(self._now - self._before)
         gradients = norms / numpy.sqrt(numpy.maximum(sight.frame.rows["num_elements"][self._rows], 1))
-        rates = (changes / numpy.sqrt(numpy.maximum(self._num_before, 1)) / gradients)[is_moved]
+        rates = (self._sizes(self._now - self._before) / gradients)[is_moved]
         rates = rates[numpy.isfinite(rates)]
         if not len(rates):
             return numpy.zeros(len(norms))
-        sizes = _lengths(self._now) / numpy.sqrt(numpy.maximum(self._num_before, 1))
+        sizes = self._sizes(self._now)
         expected = numpy.median(rates) * gradients / sizes
         # Of updates alone, or of weights that are 0, it is not known how much would be little.
         return numpy.where(self._is_update | (sizes == 0), numpy.inf, expected)
 
-
-def samples_of(sight: Sight, rows: Indices) -> NDArray[numpy.float32]:
-    """A copy, with 0 beyond the end of each."""
-    samples: NDArray[numpy.float32] = sight.frame.samples[rows]
-    counts = sight.frame.rows["num_sampled"][rows]
-    samples[numpy.arange(samples.shape[1]) >= counts[:, None]] = 0
-    return samples
-
-
-def _lengths(samples: NDArray[numpy.float32]) -> NDArray[numpy.float64]:
-    wide = samples.astype(numpy.float64)
-    lengths: NDArray[numpy.float64] = numpy.sqrt(numpy.einsum("ij,ij->i", wide, wide))
-    return lengths
+    def _sizes(self, samples: NDArray[numpy.float32]) -> NDArray[numpy.float64]:
+        """Of an element, as the square root of the mean square."""
+        wide = numpy.where(self._is_sampled, samples, 0).astype(numpy.float64)
+        squares = numpy.einsum("ij,ij->i", wide, wide) / numpy.maximum(self._num_before, 1)
+        sizes: NDArray[numpy.float64] = numpy.sqrt(squares)
+        return sizes

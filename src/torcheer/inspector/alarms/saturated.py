@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy
-
-from torcheer.inspector.alarms.bouts import Bouts
+from torcheer.inspector.alarms.bouts import WELL, Bouts
 from torcheer.inspector.alarms.sight import Finding, Places, Sight
 from torcheer.inspector.alarms.words import layer, percent
 from torcheer.inspector.messages import Numbers
@@ -33,7 +31,7 @@ class Saturated:
         if not len(self._places) or most is None:
             return []
         shares = sight.column("saturated", self._places.indices)
-        due = self._bouts.update(shares > most, ~numpy.isnan(shares))
+        due = self._bouts.update(shares > most, (shares > most) | (shares < WELL * most))
         return [self._finding(sight, place, float(shares[place]), most) for place in due.tolist()]
 
     def _finding(self, sight: Sight, place: int, share: float, most: float) -> Finding:

@@ -1,4 +1,4 @@
-"""Gradients that have faded to nothing on their way back through the model: its first layers learn no more."""
+"""Gradients that have faded to nothing on their way back through the model: the first layers do not learn."""
 
 from __future__ import annotations
 
@@ -67,4 +67,6 @@ class VanishingGradient:
         if num_more:
             message += f"; {counted(num_more, 'weight')} after it are no better"
         limit = norms[1] * float(self._thresholds.vanishing_gradient or 0)
-        return Finding(layer=row.layer, variable=row.variable, value=norms[0], threshold=limit, message=message)
+        return Finding(
+            layer=row.layer, variable=row.variable, value=norms[0], threshold=limit, message=message
+        )

@@ -6,14 +6,16 @@ nothing. Between the bins of the smallest values and zero there is one bin for a
 
 from __future__ import annotations
 
+import math
 import struct
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.columns import COLUMN
-from torcheer.inspector.frames import Frame
+from torcheer.inspector.frames import IS_SEEN, Frame
 from torcheer.run.observations import EncodedRecord
 from torcheer.run.records import HistogramHead
 
@@ -21,7 +23,7 @@ _SHIFT: Final = 20  # leaves sign, exponent and three bits of a float32
 _LOWEST, _HIGHEST = 2.0**-40, 2.0**67  # smaller values are near zero, larger ones beyond
 _OCTAVES_SHOWN: Final = 16  # below the largest value of a row; the bins nearer to zero are put together
 _PER_OCTAVE: Final = 8
-_MOST_FRAMES: Final = 12  # between two histograms; more would say the same and cost more
+_MOST_FRAMES: Final = 3  # between two histograms; more would say the same and cost more
 
 
 def _first_bits(value: float) -> int:
@@ -65,7 +67,7 @@ class _Known(NamedTuple):
 
 
 class Histograms:
-    """Counts of the samples that came since the last ones were given out."""
+    """The samples that came since the last histograms were given out, a few bits of each."""
 
     def __init__(self, names: list[str], seconds: float) -> None:
         self._names, self._seconds = names, seconds
@@ -75,41 +77,45 @@ class Histograms:
 
     def _begin(self) -> None:
         count = len(self._names)
-        self._counts = numpy.zeros((count, _NUM_BINS + 1), dtype=numpy.int64)
+        self._bits: list[NDArray[numpy.uint16]] = []  # [row][sample] of each frame
+        self._num_sampled: list[NDArray[numpy.int64]] = []  # [row]
         zeros = [numpy.zeros(count) for _ in range(4)]
         self._known = _Known(numpy.full(count, numpy.inf), numpy.full(count, -numpy.inf), *zeros)
         self._last: tuple[int, float] | None = None  # step and time
 
     def add(self, frame: Frame, figures: NDArray[numpy.float32], now: float) -> None:
-        """Figures as [row][column]. Not every frame is counted."""
+        """Figures as [row][column]. Not every frame is taken."""
         if not self._names or not self._seconds or now < self._next_frame:
+            return
+        if len(self._bits) >= _MOST_FRAMES:
             return
         self._next_frame = now + self._seconds / _MOST_FRAMES
         if self._given_at is None:
             self._given_at = now
-        num_sampled = numpy.where(frame.rows["flags"] & 1, frame.rows["num_sampled"], 0).astype(numpy.int64)
+        num_sampled = numpy.where(frame.rows["flags"] & IS_SEEN, frame.rows["num_sampled"], 0)
         if not num_sampled.any():
             return
-        bins = _BINS[frame.samples.view(numpy.uint32) >> _SHIFT]
-        bins[numpy.arange(bins.shape[1]) >= num_sampled[:, None]] = _NO_BIN
-        bins += numpy.arange(len(bins), dtype=numpy.int32)[:, None] * (_NUM_BINS + 1)
-        counts = numpy.bincount(bins.ravel(), minlength=self._counts.size).reshape(self._counts.shape)
-        self._counts += counts
-        self._note(figures.astype(numpy.float64), num_sampled, counts[:, :_NO_BIN].sum(axis=1))
+        samples = frame.samples + numpy.float32(0.0)  # which makes 0 of -0
+        self._bits.append((samples.view(numpy.uint32) >> _SHIFT).astype(numpy.uint16))
+        self._num_sampled.append(num_sampled.astype(numpy.int64))
+        with numpy.errstate(all="ignore"):
+            self._note(figures.astype(numpy.float64), self._num_sampled[-1])
         self._last = frame.step, frame.time
 
-    def _note(self, figures: NDArray[Any], num_sampled: NDArray[Any], num_finite: NDArray[Any]) -> None:
+    def _note(self, figures: NDArray[numpy.float64], num_sampled: NDArray[numpy.int64]) -> None:
         known = self._known
         numpy.fmin(known.low, figures[:, COLUMN["min"]], out=known.low)
         numpy.fmax(known.high, figures[:, COLUMN["max"]], out=known.high)
         mean, std = figures[:, COLUMN["mean"]], figures[:, COLUMN["std"]]
-        is_some = num_finite > 0
-        with numpy.errstate(all="ignore"):
-            known.total[is_some] += (mean * num_finite)[is_some]
-            known.squares[is_some] += ((std * std + mean * mean) * num_finite)[is_some]
-        is_seen = num_sampled > 0
-        for share, total in ((COLUMN["nan"], known.num_nan), (COLUMN["inf"], known.num_inf)):
-            total[is_seen] += numpy.round(figures[is_seen, share] * num_sampled[is_seen])
+        num_nan, num_inf = (
+            numpy.where(num_sampled > 0, numpy.round(figures[:, COLUMN[name]] * num_sampled), 0.0)
+            for name in ("nan", "inf")
+        )
+        num_finite = num_sampled - num_nan - num_inf
+        known.total[:] += numpy.where(num_finite > 0, mean * num_finite, 0.0)
+        known.squares[:] += numpy.where(num_finite > 0, (std * std + mean * mean) * num_finite, 0.0)
+        known.num_nan[:] += num_nan
+        known.num_inf[:] += num_inf
 
     def is_due(self, now: float) -> bool:
         return self._given_at is not None and now - self._given_at >= self._seconds
@@ -120,20 +126,31 @@ class Histograms:
         if self._last is None:
             return []
         step, time = self._last
-        known, counts = self._known, self._counts
-        is_seen = (counts[:, :_NO_BIN].sum(axis=1) + known.num_nan + known.num_inf) > 0
-        records = [self._record(int(row), step, time) for row in numpy.flatnonzero(is_seen)]
+        counts = sum(map(self._counted, self._bits, self._num_sampled))
+        assert not isinstance(counts, int)
+        num_seen = sum(num_sampled for num_sampled in self._num_sampled)
+        records = [
+            self._record(int(row), counts[row, :_NO_BIN], step, time) for row in numpy.flatnonzero(num_seen)
+        ]
         self._begin()
         return records
 
-    def _record(self, row: int, step: int, time: float) -> EncodedRecord:
-        edges, counts = _shown(self._counts[row, :_NO_BIN])
+    def _counted(self, bits: NDArray[numpy.uint16], num_sampled: NDArray[numpy.int64]) -> NDArray[Any]:
+        """How many values of one frame are in each bin, as [row][bin]."""
+        bins = _BINS[bits]
+        bins[numpy.arange(bins.shape[1]) >= num_sampled[:, None]] = _NO_BIN
+        bins += numpy.arange(len(bins), dtype=numpy.int32)[:, None] * (_NUM_BINS + 1)
+        counts = numpy.bincount(bins.ravel(), minlength=len(bins) * (_NUM_BINS + 1))
+        return counts.reshape(len(bins), _NUM_BINS + 1)
+
+    def _record(self, row: int, all_counts: NDArray[Any], step: int, time: float) -> EncodedRecord:
+        edges, counts = _shown(all_counts)
         known = self._known
         num = float(counts.sum())
         low, high = float(known.low[row]), float(known.high[row])
-        if num and not numpy.isfinite(edges[0]):
+        if num and not math.isfinite(edges[0]):
             edges[0] = min(low, edges[1])
-        if num and not numpy.isfinite(edges[-1]):
+        if num and not math.isfinite(edges[-1]):
             edges[-1] = max(high, edges[-2])
         head = HistogramHead(
             num_bins=len(counts),
@@ -145,7 +162,7 @@ class Histograms:
             num_nan=int(known.num_nan[row]),
             num_inf=int(known.num_inf[row]),
         )
-        data = edges.astype("<f8").tobytes() + counts.astype("<f8").tobytes()
+        data = edges.astype("<f8", copy=False).tobytes() + counts.astype("<f8", copy=False).tobytes()
         return EncodedRecord("histogram", self._names[row], step, time, head, data)
 
 
@@ -158,13 +175,20 @@ def _shown(counts: NDArray[numpy.int64]) -> tuple[NDArray[numpy.float64], NDArra
     largest = max(last - _NUM_SIDE, _NUM_SIDE - 1 - first)
     near = max(largest - _PER_OCTAVE * _OCTAVES_SHOWN, 0)  # bins up to this one are put together
     below, above = _NUM_SIDE - 1 - near, _NUM_SIDE + near  # the outermost of these, of either sign
-    edges = numpy.concatenate([_EDGES[: below + 1], [0.0], _EDGES[above + 1 :]])
-    middle = [counts[below:_NUM_SIDE].sum(), counts[_NUM_SIDE : above + 1].sum()]
-    merged = numpy.concatenate([counts[:below], middle, counts[above + 1 :]]).astype(numpy.float64)
-    filled = numpy.flatnonzero(merged)
-    first, last = int(filled[0]), int(filled[-1])
-    return edges[first : last + 2].copy(), merged[first : last + 1]
+    merged = numpy.empty(2 * (below + 1))
+    merged[:below], merged[below + 2 :] = counts[:below], counts[above + 1 :]
+    merged[below], merged[below + 1] = counts[below:_NUM_SIDE].sum(), counts[_NUM_SIDE : above + 1].sum()
+    # Where the ends are: what lies beyond the merged bins has moved by as many as these were.
+    first = first if first < below else below + int(merged[below] == 0)
+    last = last - 2 * near if last > above else below + int(merged[below + 1] != 0)
+    return _edges_without(near)[first : last + 2].copy(), merged[first : last + 1]
+
+
+@lru_cache(maxsize=64)
+def _edges_without(near: int) -> NDArray[numpy.float64]:
+    """All edges but for those between bins near zero."""
+    return numpy.concatenate([_EDGES[: _NUM_SIDE - near], [0.0], _EDGES[_NUM_SIDE + near + 1 :]])
 
 
 def _finite(value: float) -> float | None:
-    return value if numpy.isfinite(value) else None
+    return value if math.isfinite(value) else None

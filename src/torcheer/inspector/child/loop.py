@@ -35,9 +35,9 @@ from torcheer.run.endings import Ending
 from torcheer.run.lossnames import is_loss
 from torcheer.run.queueing import Mark
 
-_BUSY_SECONDS: Final = 0.05  # between two looks at the ring while frames come
-_CALM_SECONDS: Final = 0.2
-_CALM_AFTER: Final = 2.0
+_BUSY_SECONDS: Final = 0.03  # between two looks at a ring that fills up fast
+_CALM_SECONDS: Final = 0.15  # the same otherwise: several frames at a time cost less than one by one
+_MUCH: Final = 0.25  # of the ring
 _MOST_FRAMES: Final = 32  # at a time
 _FOLLOWING_SECONDS: Final = 0.5  # after the end was asked for by a signal, in which the training may end, too
 _PATIENCE: Final = 30.0  # for a disk that stands still
@@ -70,6 +70,7 @@ class Loop:
         self._ending: Ending | None = None
         self._deadline = float("inf")  # of callbacks, when the training is gone
         self._news_at = time.monotonic()
+        self._is_filling = True
         self._poll = select.poll()
         self._poll.register(channel.fileno(), select.POLLIN)
         self._poll.register(signals.fileno(), select.POLLIN)
@@ -87,10 +88,12 @@ class Loop:
         self._finish(self._ending)
 
     def _turn(self) -> None:
-        is_calm = time.monotonic() - self._news_at > _CALM_AFTER
-        self._poll.poll(1000 * (_CALM_SECONDS if is_calm else _BUSY_SECONDS))
+        self._poll.poll(1000 * (_BUSY_SECONDS if self._is_filling else _CALM_SECONDS))
         self._signals.calm()
         self._hear()
+        self._is_filling = (
+            self._source is not None and self._source.num_waiting > _MUCH * self._source.plan.num_slots
+        )
         self._empty()
         self._follow_losses()
         self._keeper.tick(None if self._source is None else self._source.ring)

@@ -122,6 +122,12 @@ class Lettering:
             self._letters[name, letter] = drawn[y : y + self.styles[name].line_height, x : x + across].copy()
 
 
+@lru_cache(maxsize=8)
+def lettering_of(scale: float) -> Lettering:
+    """The letters of frames of one size are the same for all of them."""
+    return Lettering(scale)
+
+
 def draw_text(
     canvas: Pixels,
     lettering: Lettering,

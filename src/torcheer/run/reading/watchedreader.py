@@ -54,11 +54,12 @@ class WatchedReader:
         return tuple((part.name, self._restarts(part.name), *_outline(part)) for part in self._parts_of(rank))
 
     def plan(self, rank: int) -> WatchedPlan:
-        return self._plan(rank).whole
+        """What this rank watched: rows, figures, how often."""
+        return self.rank_plan(rank).whole
 
     def table(self, rank: int, column: str) -> WatchedTable:
         """One figure of all rows. Reads what is new since it was last asked for, and nothing else."""
-        plan = self._plan(rank)
+        plan = self.rank_plan(rank)
         figures = self._figures(_Wish(rank, column, None), plan, len(plan.whole.rows))
         return WatchedTable(
             column=column,
@@ -70,7 +71,7 @@ class WatchedReader:
 
     def row(self, rank: int, name: str) -> WatchedFigures | None:
         """All figures of one row, at the steps at which it was seen; None where there is no such row."""
-        plan = self._plan(rank)
+        plan = self.rank_plan(rank)
         place = plan.row_places.get(name)
         if place is None:
             return None
@@ -86,7 +87,8 @@ class WatchedReader:
             values=figures.values,
         )
 
-    def _plan(self, rank: int) -> RankPlan:
+    def rank_plan(self, rank: int) -> RankPlan:
+        """The same, and how the plans of each of its parts stand in it."""
         version = self.version(rank)
         known = self._plans.get(rank)
         if known is None or known[0] != version:

@@ -64,7 +64,8 @@ class Counts:
     def shares(self, low: float, high: float, num_bins: int) -> NDArray[numpy.float64]:
         below = numpy.concatenate([[0.0], numpy.cumsum(self.counts)])
         bounds = numpy.linspace(low, high, num_bins + 1)
-        return numpy.diff(numpy.interp(bounds, self.edges, below)) / max(self.num, _TINY)
+        shares: NDArray[numpy.float64] = numpy.diff(numpy.interp(bounds, self.edges, below))
+        return shares / max(self.num, _TINY)
 
 
 Spread = FewValues | Counts

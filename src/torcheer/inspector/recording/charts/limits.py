@@ -100,5 +100,7 @@ class AxisLimits:
             span = max(abs(low), abs(high))
             low, high = low - span / 2, high + span / 2
         step = round_step(span, 10)
-        self.low, self.high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+        # Almost round is round enough, but nothing may fall out.
+        self.low = min(low, math.floor(low / step + 1e-9) * step)
+        self.high = max(high, math.ceil(high / step - 1e-9) * step)
         self._is_set = True

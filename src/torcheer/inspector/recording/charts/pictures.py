@@ -51,7 +51,8 @@ class PictureChart:
         is_nan = numpy.isnan(taken.cells)
         x, y = box.x + (wide - width) // 2, box.y + (box.height - height) // 2
         hatched = enlarged(is_nan, height, width) if is_nan.any() else None
-        sheet.put(x, y, enlarged(pixels, height, width), hatched)
+        cell = min(height // len(taken.cells), width // taken.cells.shape[1])
+        sheet.put(x, y, enlarged(pixels, height, width), hatched, cell)
         if wide < box.width:
             draw_scale(sheet, Box(x + width + sheet.px(12), y, 0, height), self.limits)
         return _said(taken)

@@ -71,7 +71,7 @@ class TileChart:
         wide = box.width if taken.is_rgb else picture_width(sheet, box)
         height, width = picture.shape
         x, y = box.x + max(0, (wide - width) // 2), box.y + max(0, (box.height - height) // 2)
-        sheet.put(x, y, picture[: box.height, :wide], hatched)
+        sheet.put(x, y, picture[: box.height, :wide], hatched, taken.scale)
         if wide < box.width:
             draw_scale(sheet, Box(x + width + sheet.px(12), y, 0, height), limits)
         if not taken.is_rgb:

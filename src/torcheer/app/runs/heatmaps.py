@@ -1,0 +1,62 @@
+"""A figure of all rows over steps, as much as a picture has room for, and where there were no numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.app.runs.stepbuckets import Figures, Steps, bucket_steps, highest_figures, mean_figures
+from torcheer.run.reading.watchedreader import WatchedReader
+
+HIGHEST: Final = frozenset(("nan", "inf"))  # one step with such a value is what one looks for
+MARKS: Final = {"nan": numpy.uint8(1), "inf": numpy.uint8(2)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap:
+    """A line for each row of the plan, a column for each bucket."""
+
+    first_steps: Sequence[int]
+    last_steps: Sequence[int]
+    values: Figures  # NaN where nothing is known
+    marks: NDArray[numpy.uint8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """Which figure, of which rank, from which step to which."""
+
+    rank: int
+    column: str
+    low: int | None
+    high: int | None
+
+
+def whole_heat_map(watched: WatchedReader, wish: Wish, most: int) -> HeatMap:
+    """From all figures at once, put together by step: right in any case, and slow where there are many."""
+    table = watched.table(wish.rank, wish.column)
+    buckets = bucket_steps(table.steps, wish.low, wish.high, most)
+    reduce = highest_figures if wish.column in HIGHEST else mean_figures
+    values = reduce(table.values, buckets)
+    marks = numpy.zeros(values.shape, dtype=numpy.uint8)
+    for name in MARKS.keys() & set(watched.plan(wish.rank).columns):
+        other = watched.table(wish.rank, name)
+        shares = highest_figures(_at_steps(other.values, other.steps, table.steps), buckets)
+        marks |= (shares > 0.0) * MARKS[name]  # NaN is not
+    return HeatMap(first_steps=buckets.first_steps, last_steps=buckets.last_steps, values=values, marks=marks)
+
+
+def _at_steps(figures: Figures, steps: Steps, wanted: Steps) -> Figures:
+    """The same figures at other steps: not every plan has every column."""
+    if numpy.array_equal(steps, wanted):
+        return figures
+    found = numpy.full((len(figures), len(wanted)), numpy.nan, dtype=numpy.float32)
+    if len(steps):
+        places = numpy.minimum(numpy.searchsorted(steps, wanted), len(steps) - 1)
+        is_there = steps[places] == wanted
+        found[:, is_there] = figures[:, places[is_there]]
+    return found

@@ -1,0 +1,198 @@
+"""Heat maps that grow by what is new are the same as those that are made from all figures at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import torcheer as tl
+from tests.app.watched_runs import COLUMNS, figures, log_figures, log_plan
+from torcheer.app.runs import stripblocks, strips
+from torcheer.app.runs.heatmaps import HeatMap, Wish, whole_heat_map
+from torcheer.app.runs.strips import Strips
+from torcheer.run.reading.reader import RunReader
+from torcheer.run.reading.sqlitepart import SqlitePart
+
+
+def wish_of(column: str = "mean", low: int | None = None, high: int | None = None) -> Wish:
+    return Wish(rank=0, column=column, low=low, high=high)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[tl.Run]:
+    with tl.Run(tmp_path / "run") as run:
+        yield run
+
+
+@pytest.fixture
+def reader(run: tl.Run) -> Iterator[RunReader]:
+    reader = RunReader(run.path)
+    yield reader
+    reader.close()
+
+
+def heat_map(kept: Strips, reader: RunReader, wish: Wish, most: int) -> HeatMap:
+    strip = kept.look(reader, wish)
+    assert strip is not None
+    return strip.heat_map(most)
+
+
+def assert_is_right(
+    found: HeatMap, steps: Sequence[int] | np.ndarray, values: np.ndarray, column: str
+) -> None:
+    """Each bucket by its edges, from the figures as they were logged: [column][row][step]."""
+    steps = np.asarray(steps)
+    assert found.values.shape == found.marks.shape == (values.shape[1], len(found.first_steps))
+    assert list(found.first_steps) == sorted(found.first_steps)
+    num_seen = 0
+    for index, (first, last) in enumerate(zip(found.first_steps, found.last_steps, strict=True)):
+        inside = values[:, :, (steps >= first) & (steps <= last)]
+        num_seen += inside.shape[2]
+        of_column = inside[COLUMNS.index(column)]
+        for row in range(values.shape[1]):
+            finite = of_column[row][np.isfinite(of_column[row])].astype(np.float64)
+            expected = np.nan if not len(finite) else finite.max() if column == "nan" else finite.mean()
+            assert np.isclose(found.values[row, index], expected, atol=1e-5, equal_nan=True)
+            marks = 1 * (inside[2, row] > 0).any() + 2 * (inside[3, row] > 0).any()
+            assert found.marks[row, index] == marks
+    assert num_seen == len(steps)
+
+
+def spoilt(num_rows: int, steps: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Figures with some NaN and infinities among them."""
+    generator = np.random.default_rng(5)
+    values = figures(num_rows, steps)
+    for column, mark in ((2, np.nan), (3, np.inf)):
+        where = generator.random(values.shape[1:]) < 0.03
+        values[column][where] = 0.5
+        values[0][where] = mark
+    return values
+
+
+@pytest.mark.parametrize("column", ["mean", "nan"])
+@pytest.mark.parametrize("most_cells", [8192, 64])
+def test_a_heat_map_stays_right_while_blocks_come_are_merged_and_cells_grow_wider(
+    run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch, column: str, most_cells: int
+) -> None:
+    monkeypatch.setattr(strips, "_MOST_CELLS", most_cells)
+    kept = Strips()
+    steps = np.cumsum(np.random.default_rng(1).integers(1, 4, 600)) - 300
+    values = spoilt(3, steps)
+    log_plan(run, "a.Act", "b.Act", "c.Act")
+    for end in range(20, 601, 20):
+        log_figures(run, steps[end - 20 : end], values[..., end - 20 : end])
+        run.flush()
+        reader.refresh()
+        found = heat_map(kept, reader, wish_of(column), 16)
+        if end % 100 == 0:
+            assert_is_right(found, steps[:end], values[..., :end], column)
+    assert 8 <= len(found.first_steps) <= 16
+    assert len(reader.parts()["rank-0"].records("statistics", "watch")) < 30
+
+
+def test_few_steps_and_windows_are_as_they_are_from_all_figures_at_once(
+    run: tl.Run, reader: RunReader
+) -> None:
+    kept = Strips()
+    steps = np.arange(0, 900, 3)
+    values = spoilt(2, steps)
+    log_plan(run, "a.Act", "b.Act")
+    for part in np.array_split(np.arange(300), 9):
+        log_figures(run, steps[part], values[..., part])
+    run.flush()
+    reader.refresh()
+    for low, high, most in ((None, None, 400), (10, 200, 100), (-5, 30, 3), (450, None, 7), (5000, None, 5)):
+        for column in (*COLUMNS, "beauty"):
+            wish = wish_of(column, low, high)
+            found, expected = heat_map(kept, reader, wish, most), whole_heat_map(reader.watched, wish, most)
+            assert (found.first_steps, found.last_steps) == (expected.first_steps, expected.last_steps)
+            assert np.allclose(found.values, expected.values, atol=1e-6, equal_nan=True)
+            assert np.array_equal(found.marks, expected.marks)
+
+
+def test_children_and_plans_that_follow_each_other_are_put_together(tmp_path: Path) -> None:
+    steps = np.arange(100)
+    values = spoilt(4, steps)
+    path = tmp_path / "run"
+    with tl.Run(path) as first, tl.Run(path) as second:
+        log_plan(first, "a.Act", "b.Act", digest="one")
+        log_plan(second, "c.Act", digest="three")
+        log_figures(first, steps[:50], values[:, :2, :50], digest="one")
+        log_plan(first, "b.Act", "d.Act", "a.Act", digest="two")
+        log_figures(first, steps[50:], values[:, [1, 3, 0], 50:], digest="two")
+        log_figures(second, steps, values[:, 2:3], digest="three")
+    reader = RunReader(path)
+    found = heat_map(Strips(), reader, wish_of(), 10)
+    names = [row.name for row in reader.watched.plan(0).rows]
+    expected = values[:, [["a.Act", "b.Act", "c.Act", "d.Act"].index(name) for name in names]]
+    expected[:, names.index("d.Act"), :50] = np.nan
+    assert_is_right(found, steps, expected, "mean")
+
+
+def test_a_training_that_went_back_is_left_to_those_who_see_all_figures(
+    run: tl.Run, reader: RunReader
+) -> None:
+    kept = Strips()
+    log_plan(run, "a.Act")
+    log_figures(run, range(20), figures(1, range(20)))
+    run.flush()
+    reader.refresh()
+    assert kept.look(reader, wish_of()) is not None
+    run.log_statistics("a", np.arange(10, 30), 1.8e9 + np.arange(20.0), figures(1, range(20)))
+    run.flush()
+    reader.refresh()
+    assert kept.look(reader, wish_of()) is None
+    assert kept.look(reader, wish_of(high=5)) is not None
+
+
+def test_only_what_is_new_is_read_and_only_what_is_in_the_window(
+    run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    num_read = 0
+    original = SqlitePart.figures
+
+    def counted(part: SqlitePart, wanted: Any, known: Any) -> Any:
+        nonlocal num_read
+        found = original(part, wanted, known)
+        num_read += sum(
+            len(figures.steps) for number, figures in found.figures.items() if number not in known
+        )
+        return found
+
+    monkeypatch.setattr(SqlitePart, "figures", counted)
+    monkeypatch.setattr(stripblocks, "_READ_BYTES", 5000)  # less than all at once
+    kept = Strips()
+    values = figures(2, range(2000))
+    log_plan(run, "a.Act", "b.Act")
+    for end in range(200, 2001, 200):
+        log_figures(run, range(end - 200, end), values[..., end - 200 : end])
+        run.flush()
+    reader.refresh()
+    assert heat_map(kept, reader, wish_of(), 10).last_steps[-1] == 1999
+    assert num_read == 2000
+    log_figures(run, [2000], values[..., :1])
+    run.flush()
+    reader.refresh()
+    num_read = 0
+    assert heat_map(kept, reader, wish_of(), 10).last_steps[-1] == 2000
+    assert num_read < 1000  # one, and what it was merged with
+    num_read = 0
+    assert heat_map(kept, reader, wish_of(low=1990), 20).first_steps == list(range(1990, 2001))
+    assert num_read < 1000
+
+
+def test_what_is_kept_is_bounded(run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strips, "MAX_BYTES", 100_000)
+    kept = Strips()
+    log_plan(run, "a.Act", "b.Act")
+    log_figures(run, range(1000), figures(2, range(1000)))
+    run.flush()
+    reader.refresh()
+    for low in range(20):
+        heat_map(kept, reader, wish_of(low=low), 10)
+        assert kept.num_bytes <= 100_000
+    assert kept.num_bytes > 50_000

@@ -1,0 +1,327 @@
+"""The page of layers: figures of watched tensors as a map, to the digit, with alarms and gaps on its axis."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+import torcheer as tl
+from tests.app.serving import SECRET
+from tests.browser.watchedrun import (
+    INF_CELL,
+    LOST_CELL,
+    NAN_CELL,
+    NUM_STEPS,
+    PLACE,
+    ROWS,
+    UNSEEN,
+    begin_watching,
+    figures,
+    log_steps,
+    weight,
+    write_watched,
+)
+from torcheer.app.server import Serving, serve_runs_in_background
+from torcheer.inspector.columns import COLUMN
+
+ALL_STEPS = np.arange(NUM_STEPS, dtype=np.int64)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    write_watched(root / "first")
+    return root
+
+
+@pytest.fixture(scope="module")
+def serving(folder: Path) -> Iterator[Serving]:
+    with serve_runs_in_background(folder, secret=SECRET) as served:
+        yield served
+
+
+class Layers:
+    """The page as a person reads it."""
+
+    def __init__(self, page: Page, num_steps: int = NUM_STEPS) -> None:
+        self.page = page
+        self.num_steps = num_steps
+        self.map = page.get_by_role("region", name="Map of the watched layers")
+        self.cells = self.map.get_by_role("img", name=re.compile("arrows move"))
+        self.reading = page.get_by_test_id("heat-reading")
+        self.selected = page.get_by_role("region", name="Selected row")
+        self.alarms = page.get_by_role("region", name="Alarms", exact=True)
+        self.lines = page.get_by_role("region", name="Alarms and gaps over steps")
+
+    def name(self, row: str) -> Locator:
+        return self.map.locator(f"button[title^='{row} ']")
+
+    def place(self, row: str, step: int) -> tuple[float, float]:
+        """Where the cell is on the screen: each step is as wide as any other."""
+        stage, label = self.cells.bounding_box(), self.name(row).bounding_box()
+        assert stage is not None
+        assert label is not None
+        return stage["x"] + stage["width"] * (step + 0.5) / self.num_steps, label["y"] + label["height"] / 2
+
+    def point(self, row: str, step: int) -> str:
+        """What is read there."""
+        self.page.mouse.move(*self.place(row, step))
+        expect(self.reading).to_contain_text(f"{row} step {step} ")
+        return self.reading.inner_text()
+
+    def colours(self, row: str, step: int) -> set[tuple[int, int, int]]:
+        """All colours of the pixels of a cell."""
+        x, y = self.place(row, step)
+        pixels = self.cells.locator("canvas").evaluate(
+            """(canvas, [x, y]) => {
+                const box = canvas.getBoundingClientRect();
+                const context = canvas.getContext("2d");
+                return [...context.getImageData(x - box.left - 3, y - box.top - 5, 6, 10).data];
+            }""",
+            [x, y],
+        )
+        return {(pixels[at], pixels[at + 1], pixels[at + 2]) for at in range(0, len(pixels), 4)}
+
+
+def open_layers(page: Page, serving: Serving, query: str = "", num_steps: int = NUM_STEPS) -> Layers:
+    page.goto(f"{serving.url}#layers?{query}")
+    layers = Layers(page, num_steps)
+    expect(layers.cells).to_be_visible()
+    return layers
+
+
+def number(text: str) -> float:
+    return float(re.sub(r"\s", "", text).replace("−", "-"))
+
+
+def test_the_value_under_the_pointer_is_the_recorded_figure(page: Page, serving: Serving) -> None:
+    table = figures(ALL_STEPS)
+    for column in ("norm", "mean", "q25"):
+        layers = open_layers(page, serving, f"fig={column}")
+        generator = random.Random(column)
+        for _ in range(8):
+            row, step = generator.choice(ROWS).name, generator.randrange(NUM_STEPS)
+            if (row, step) in {NAN_CELL, LOST_CELL, INF_CELL, UNSEEN}:
+                continue
+            title = "25 % quantile" if column == "q25" else column
+            found = re.search(rf"{title} (\S+)$", layers.point(row, step))
+            assert found is not None
+            wanted = table[COLUMN[column], PLACE[row], step]
+            assert number(found[1]) == pytest.approx(wanted, rel=2e-4)
+
+
+def test_nan_is_a_hatch_infinity_solid_and_what_was_not_recorded_grey(page: Page, serving: Serving) -> None:
+    layers = open_layers(page, serving)
+    danger, weak, edge, surface = (
+        (0xBF, 0x23, 0x2B),
+        (0xFB, 0xE9, 0xE9),
+        (0xCD, 0xD2, 0xD8),
+        (0xFF, 0xFF, 0xFF),
+    )
+
+    assert "of the finite values, has NaN" in layers.point(*NAN_CELL)
+    assert "norm unknown: has NaN" in layers.point(*LOST_CELL)
+    assert "has Inf" in layers.point(*INF_CELL)
+    assert "not recorded" in layers.point(*UNSEEN)
+    page.mouse.move(0, 0)
+    for cell in (NAN_CELL, LOST_CELL):
+        assert layers.colours(*cell) == {danger, weak}
+    assert layers.colours(*INF_CELL) == {danger}
+    assert layers.colours(*UNSEEN) == {edge, surface}
+    plain = layers.colours("conv.Act", 3)
+    assert len(plain) == 1
+    assert not plain & {danger, weak, edge, surface}
+
+
+def test_a_press_on_an_alarm_leads_to_its_row_and_step(page: Page, serving: Serving) -> None:
+    layers = open_layers(page, serving, "find=fc&shut=weight_gradient")
+    layers.lines.get_by_role("button", name=re.compile("its norm is 118 at step 30")).click()
+
+    page.wait_for_url(re.compile(r"row=conv\.weight\.Grad"))
+    assert "step=30" in page.url
+    # What hid the row is gone.
+    expect(layers.name("conv.weight.Grad")).to_have_attribute("aria-pressed", "true")
+    expect(layers.selected).to_contain_text("conv.weight.Grad")
+    expect(layers.alarms.get_by_role("link", name=re.compile("norm is 118"))).to_have_attribute(
+        "aria-current", "true"
+    )
+    layers.alarms.get_by_role("radio", name="This row 2").click()
+    expect(layers.alarms.get_by_role("link")).to_have_count(2)
+    layers.alarms.get_by_role("link", name=re.compile("25 % of the values")).click()
+    page.wait_for_url(re.compile("step=40"))
+    expect(page.get_by_role("combobox", name="Figure")).to_have_value("nan")
+
+
+def test_gaps_stand_on_the_same_axis_and_say_what_is_missing(page: Page, serving: Serving) -> None:
+    layers = open_layers(page, serving)
+    gap = layers.lines.get_by_role("button", name="312 records were dropped (ring full), steps 20 to 23")
+    box, stage = gap.bounding_box(), layers.cells.bounding_box()
+    assert box is not None
+    assert stage is not None
+    assert box["x"] == pytest.approx(stage["x"] + stage["width"] * 20 / NUM_STEPS, abs=1)
+    assert box["width"] == pytest.approx(stage["width"] * 4 / NUM_STEPS, abs=1)
+    expect(layers.alarms).to_contain_text("312 records were dropped")
+
+
+def test_the_map_works_by_keyboard_from_cell_to_cell(page: Page, serving: Serving) -> None:
+    layers = open_layers(page, serving)
+    spoken = page.get_by_role("status", name="At the cursor")
+    layers.cells.focus()
+    page.keyboard.press("ArrowDown")
+    expect(spoken).to_contain_text(f"conv.Act · step {NUM_STEPS - 1} · norm")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Home")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    expect(spoken).to_contain_text("relu.Act · step 9 · norm")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"row=relu\.Act&step=9"))
+    expect(layers.selected).to_contain_text("relu.Act")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(layers.selected).to_have_count(0)
+
+
+def test_a_part_of_the_steps_is_drawn_with_the_pointer_and_left_with_a_button(
+    page: Page, serving: Serving
+) -> None:
+    layers = open_layers(page, serving)
+    start, end = layers.place("conv.Act", 10), layers.place("conv.Act", 20)
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=4)
+    page.mouse.up()
+    page.wait_for_url(re.compile("from=10&to=20"))
+    expect(layers.cells).to_have_accessible_name(re.compile("over steps 10 to 20;"))
+    page.reload()
+    expect(layers.cells).to_have_accessible_name(re.compile("over steps 10 to 20;"))
+    page.get_by_role("button", name="Show all steps").click()
+    expect(layers.cells).to_have_accessible_name(re.compile(f"over steps 0 to {NUM_STEPS - 1};"))
+
+
+def test_groups_fold_rows_are_filtered_and_the_address_keeps_it(page: Page, serving: Serving) -> None:
+    layers = open_layers(page, serving)
+    layers.map.get_by_role("button", name="Weights 2").click()
+    expect(layers.name("conv.weight")).to_have_count(0)
+    page.get_by_role("textbox", name="Filter rows").fill("conv2d")
+    expect(layers.name("relu.Act")).to_have_count(0)
+    page.wait_for_url(re.compile("find=conv2d"))
+    page.reload()
+    expect(layers.map.get_by_role("button", name="Weights 1")).to_have_attribute("aria-expanded", "false")
+    expect(layers.name("conv.Act")).to_be_visible()
+    expect(layers.name("fc.Act")).to_have_count(0)
+    page.get_by_role("textbox", name="Filter rows").fill("nowhere")
+    expect(layers.map).to_contain_text("No row has “nowhere”")
+
+
+def test_a_figure_that_few_rows_have_leaves_the_others_out(page: Page, serving: Serving) -> None:
+    page.goto(f"{serving.url}#layers?fig=dead")
+    layers = Layers(page)
+    expect(layers.name("relu.Act")).to_be_visible()
+    expect(layers.name("conv.Act")).to_have_count(0)
+    assert "dead units 30.0" in layers.point("relu.Act", 30)
+
+
+def test_each_rank_has_its_own_figures_and_events(page: Page, serving: Serving) -> None:
+    layers = open_layers(page, serving)
+    page.get_by_role("combobox", name="Rank").select_option("1")
+    expect(layers.lines.get_by_role("button", name=re.compile("2 records were lost"))).to_be_visible()
+    expect(layers.alarms.get_by_role("link")).to_have_count(0)
+    wanted = figures(ALL_STEPS, rank=1)[COLUMN["norm"], PLACE["fc.weight"], 33]
+    found = re.search(r"norm (\S+)$", layers.point("fc.weight", 33))
+    assert found is not None
+    assert number(found[1]) == pytest.approx(wanted, rel=2e-4)
+
+
+def test_limits_of_the_colours_can_be_fixed(page: Page, serving: Serving) -> None:
+    layers = open_layers(page, serving, "fig=mean&scale=all")
+    before = layers.colours("conv.Act", 3)
+    page.get_by_role("button", name=re.compile("Limits")).click()
+    page.get_by_role("textbox", name="Low limit").fill("-1e9")
+    page.get_by_role("textbox", name="Low limit").press("Enter")
+    page.get_by_role("textbox", name="High limit").fill("1e9")
+    page.get_by_role("textbox", name="High limit").press("Enter")
+    page.wait_for_url(re.compile("limits=-1000000000,1000000000"))
+    # Now all that there is lies in the middle.
+    assert layers.colours("conv.Act", 3) == {(0xEE, 0xF0, 0xF2)} != before
+    page.get_by_role("textbox", name="High limit").fill("-2e9")
+    page.get_by_role("textbox", name="High limit").press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("The low limit must be below")
+
+
+def test_a_row_in_full_has_its_figures_its_histograms_and_its_tensor(page: Page, serving: Serving) -> None:
+    layers = open_layers(page, serving, "row=conv.weight&step=20")
+    for name in ("Quantiles", "Mean ± std", "Norm"):
+        expect(layers.selected.get_by_role("figure", name=name)).to_be_visible()
+    expect(layers.selected.get_by_role("img", name=re.compile("^Ridges of 3 histograms"))).to_be_attached()
+    layers.selected.get_by_role("button", name="show as table").click()
+    table = layers.selected.get_by_role("table", name="Figures over steps")
+    heads = table.locator("th").all_inner_texts()
+    cells = table.locator("tbody tr[aria-selected=true] td").all_inner_texts()
+    wanted = figures(ALL_STEPS)[:, PLACE["conv.weight"], 20]
+    for column in ("mean", "std", "norm"):
+        assert number(cells[heads.index(column)]) == pytest.approx(wanted[COLUMN[column]], rel=1e-3)
+    layers.selected.get_by_role("link", name="Open in Tensors").click()
+    expect(page.get_by_role("toolbar", name="Steps")).to_contain_text("Step 20")
+    shown = number(page.locator("[data-figure=max]").inner_text())
+    assert shown == pytest.approx(weight(20).max(), rel=1e-3)
+
+
+def test_what_is_watched_grows_as_the_training_goes_on(page: Page, tmp_path: Path) -> None:
+    with tl.Run(tmp_path / "live") as run, serve_runs_in_background(tmp_path, secret=SECRET) as served:
+        begin_watching(run)
+        log_steps(run, 0, 20)
+        run.flush()
+        layers = open_layers(page, served, num_steps=20)
+        expect(layers.cells).to_have_accessible_name(re.compile("over steps 0 to 19;"))
+        log_steps(run, 20, 40)
+        run.log_alarm(
+            35, "dead_units", layer="relu", variable="Act", value=0.5, message="relu.Act: half is dead"
+        )
+        run.flush()
+        expect(layers.cells).to_have_accessible_name(re.compile("over steps 0 to 39;"))
+        expect(layers.alarms.get_by_role("link", name=re.compile("half is dead"))).to_be_visible()
+        layers.num_steps = 40
+        wanted = figures(ALL_STEPS)[COLUMN["norm"], PLACE["fc.Act"], 30]
+        found = re.search(r"norm (\S+)$", layers.point("fc.Act", 30))
+        assert found is not None
+        assert number(found[1]) == pytest.approx(wanted, rel=2e-4)
+
+
+def test_a_lost_connection_leaves_the_map_as_it_was(context: BrowserContext, folder: Path) -> None:
+    page = context.new_page()  # it may say that its server is gone
+    with serve_runs_in_background(folder, secret=SECRET) as served:
+        layers = open_layers(page, served)
+    expect(page.locator(".toast")).to_be_visible()
+    assert "norm" in layers.point("conv.Act", 3)
+
+
+def test_alarms_of_layers_stand_beside_those_of_scalars_and_lead_here(page: Page, serving: Serving) -> None:
+    page.goto(f"{serving.url}#training")
+    strip = page.get_by_role("region", name="Alarms", exact=True)
+    expect(strip).to_contain_text("exploding gradient 1")
+    strip.get_by_role("button", name=re.compile("25 % of the values are NaN")).click()
+    page.wait_for_url(re.compile(r"#layers\?.*row=conv\.weight\.Grad"))
+    assert "step=40" in page.url
+    expect(Layers(page).selected).to_contain_text("conv.weight.Grad")
+
+
+def test_the_list_of_runs_counts_alarms_and_leads_to_them(page: Page, serving: Serving) -> None:
+    page.goto(f"{serving.url}#runs")
+    page.get_by_role("link", name="3 alarms of first").click()
+    expect(Layers(page).alarms.get_by_role("link")).to_have_count(3)
+
+
+def test_a_run_without_watched_layers_says_the_line_that_watches(page: Page, tmp_path: Path) -> None:
+    with tl.Run(tmp_path / "plain") as run:
+        run.log(0, loss=1.0)
+    with serve_runs_in_background(tmp_path, secret=SECRET) as served:
+        page.goto(f"{served.url}#layers")
+        expect(page.get_by_text("Nothing is watched in these runs")).to_be_visible()
+        expect(page.locator("pre")).to_contain_text("watch(model, optimizer=")

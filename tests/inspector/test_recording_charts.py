@@ -1,0 +1,390 @@
+"""Frames: known tensors have known colours at known places, and scales last from frame to frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from torcheer.errors import InputError
+from torcheer.inspector.recording.charts.fitting import averaged, enlarged, fitted_size
+from torcheer.inspector.recording.charts.histograms import Counts, FewValues
+from torcheer.inspector.recording.charts.images import Image
+from torcheer.inspector.recording.charts.kinds import kind_of
+from torcheer.inspector.recording.charts.projections import PointChart
+from torcheer.inspector.recording.colours import DARK, LIGHT, Theme, channels, packed, pixel
+from torcheer.inspector.recording.moving import Moving, frame_of
+from torcheer.inspector.recording.painting import body_of
+from torcheer.inspector.recording.readable import round_up
+from torcheer.inspector.recording.sheet import Sheet
+
+FINITE = st.floats(-1e6, 1e6, allow_nan=False, width=32)
+
+
+def frame(tensor: Any, *, name: str = "weight", theme: Theme = LIGHT, kind: Any = "auto") -> Any:
+    sheet = Sheet((640, 480), theme)
+    return frame_of(Moving(name, kind).of_tensor(3, tensor, sheet), sheet).copy()
+
+
+def cells(pixels: Any, rows: int, columns: int, width: int = 640 - 32 - 80) -> Any:
+    """The middle of each cell of a picture, by how it is said to be laid out."""
+    sheet = Sheet((640, 480), LIGHT)
+    box = body_of(sheet)
+    height, wide = fitted_size(rows, columns, width, box.height)
+    x, y = box.x + (width - wide) // 2, box.y + (box.height - height) // 2
+    down = y + ((numpy.arange(rows) + 0.5) * height / rows).astype(int)
+    across = x + ((numpy.arange(columns) + 0.5) * wide / columns).astype(int)
+    return pixels[down[:, None], across]
+
+
+# --- pictures -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_a_matrix_with_both_signs_is_centred_on_zero(theme: Theme) -> None:
+    seen = cells(frame(torch.tensor([[-1.0, 0.0, 1.0]]).expand(3, 3), theme=theme), 3, 3)
+
+    assert seen[0, 0] == theme.diverging[0]
+    assert seen[1, 1] == theme.diverging[127]
+    assert seen[2, 2] == theme.diverging[-1]
+
+
+def test_the_middle_of_the_diverging_ramp_is_the_tokens_own_zero() -> None:
+    assert LIGHT.diverging[127] == pixel("#EEF0F2")
+    assert DARK.diverging[127] == pixel("#24272A")
+
+
+def test_a_matrix_of_one_sign_runs_from_zero() -> None:
+    seen = cells(frame(torch.tensor([[0.0, 2.0], [4.0, 1.0]])), 2, 2)
+
+    assert seen[0, 0] == LIGHT.sequential[0]
+    assert seen[0, 1] == LIGHT.sequential[127]
+    assert seen[1, 0] == LIGHT.sequential[-1]
+
+
+def test_of_negative_values_zero_is_the_quiet_end_too() -> None:
+    seen = cells(frame(torch.tensor([[0.0, -2.0], [-4.0, -1.0]])), 2, 2)
+
+    assert seen[0, 0] == LIGHT.sequential[0]
+    assert seen[1, 0] == LIGHT.sequential[-1]
+
+
+def test_nan_is_a_hatch_and_infinity_is_solid() -> None:
+    values = torch.zeros(2, 2)
+    values[0, 1], values[1, 0], values[1, 1] = float("nan"), float("inf"), 1.0
+
+    pixels = frame(values)
+
+    box = body_of(Sheet((640, 480), LIGHT))
+    side = fitted_size(2, 2, 528, box.height)[0] // 2
+    x, y = box.x + (528 - 2 * side) // 2, box.y + (box.height - 2 * side) // 2
+    hatched, solid = (
+        pixels[y : y + side, x + side : x + 2 * side],
+        pixels[y + side : y + 2 * side, x : x + side],
+    )
+    assert set(numpy.unique(hatched)) == {LIGHT.danger, LIGHT.surface}
+    assert set(numpy.unique(solid)) == {LIGHT.danger}
+
+
+def test_every_cell_of_a_small_matrix_has_the_colour_of_its_value() -> None:
+    values = numpy.random.default_rng(0).normal(0, 1, (7, 9))
+
+    seen = cells(frame(values), 7, 9)
+
+    bound = round_up(float(numpy.abs(values).max()))
+    levels = numpy.rint((values + bound) / (2 * bound) * 254).astype(int)
+    assert (seen == LIGHT.diverging[levels]).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(arrays.arrays(numpy.float64, st.tuples(st.integers(1, 40), st.integers(1, 40)), elements=FINITE))
+def test_fewer_pixels_than_values_show_their_means(values: Any) -> None:
+    small = averaged(values, 8, 8)
+
+    rows, columns = (min(8, size) for size in values.shape)
+    assert small.shape == (rows, columns)
+    for row in range(rows):
+        for column in range(columns):
+            part = values[
+                row * values.shape[0] // rows : (row + 1) * values.shape[0] // rows,
+                column * values.shape[1] // columns : (column + 1) * values.shape[1] // columns,
+            ]
+            # A mean of means: all rows of a cell have as many columns.
+            assert small[row, column] == pytest.approx(part.mean(), rel=1e-6, abs=1e-6)
+
+
+def test_one_nan_in_a_large_matrix_is_not_lost() -> None:
+    values = torch.zeros(3000, 3000)
+    values[1234, 567] = float("nan")
+
+    pixels = frame(values)
+
+    body = pixels[70:]  # below the figures, which say it in red, too
+    assert (body == LIGHT.danger).any()
+
+
+@given(st.integers(1, 50), st.integers(1, 50), st.integers(0, 60), st.integers(0, 60))
+def test_every_cell_is_in_an_enlarged_picture(
+    rows: int, columns: int, more_down: int, more_across: int
+) -> None:
+    grid = numpy.arange(rows * columns).reshape(rows, columns)
+
+    large = enlarged(grid, rows + more_down, columns + more_across)
+
+    assert large.shape == (rows + more_down, columns + more_across)
+    assert (numpy.unique(large) == grid.reshape(-1)).all()
+
+
+@given(st.integers(1, 10_000), st.integers(1, 10_000), st.integers(16, 2000), st.integers(16, 2000))
+def test_a_picture_fits_its_box(rows: int, columns: int, width: int, height: int) -> None:
+    down, across = fitted_size(rows, columns, width, height)
+
+    assert 1 <= down <= height
+    assert 1 <= across <= width
+
+
+def test_a_smaller_tensor_is_seen_with_the_scale_of_the_larger_one_before() -> None:
+    sheet, moving = Sheet((640, 480), LIGHT), Moving("weight")
+    values = torch.tensor([[-1.0, 1.0], [0.5, -0.5]])
+    frame_of(moving.of_tensor(0, values * 4, sheet), sheet)
+
+    later = frame_of(moving.of_tensor(1, values, sheet), sheet)
+
+    assert cells(later, 2, 2)[0, 1] == LIGHT.diverging[round(127 + 127 / 4)]
+
+
+# --- tiles --------------------------------------------------------------------------------------------
+
+
+def test_filters_of_three_channels_are_in_colour() -> None:
+    filters = torch.zeros(1, 3, 3, 3)
+    filters[0, 0, 0, 0], filters[0, 1, 1, 1], filters[0, 2, 2, 2] = 1.0, 1.0, -1.0
+
+    seen = cells(frame(filters), 3, 3, width=640 - 32)
+
+    grey = 128
+    assert seen[0, 0] == packed(numpy.array([255, grey, grey], numpy.uint8))
+    assert seen[1, 1] == packed(numpy.array([grey, 255, grey], numpy.uint8))
+    assert seen[2, 2] == packed(numpy.array([grey, grey, 0], numpy.uint8))
+
+
+def test_a_filter_is_a_row_and_a_channel_a_column() -> None:
+    filters = torch.zeros(2, 2, 3, 3)
+    filters[0, 1] = 1.0
+    filters[1, 0] = -1.0
+
+    pixels = frame(filters)
+
+    down, across = numpy.nonzero(pixels[62:] == LIGHT.diverging[-1])
+    below, left = numpy.nonzero(pixels[62:, :520] == LIGHT.diverging[0])
+    scale_bar = across > 500
+    assert numpy.median(down[~scale_bar]) < numpy.median(below)
+    assert numpy.median(left) < numpy.median(across[~scale_bar])
+
+
+def test_more_filters_than_pixels_are_counted() -> None:
+    sheet = Sheet((640, 480), LIGHT)
+    moment = Moving("conv.weight").of_tensor(0, torch.randn(512, 512, 3, 3), sheet)
+
+    said = moment.chart.draw(sheet, body_of(sheet), moment.taken)
+
+    assert "of 512 filters" in said
+    assert "of 512 channels" in said
+
+
+# --- which kind ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "kind"),
+    [
+        ("fc.weight", (10, 20), "picture"),
+        ("mask", (1, 28, 28), "picture"),
+        ("conv.weight", (8, 3, 5, 5), "tiles"),
+        ("conv.weight.Grad", (8, 3, 5, 5), "tiles"),
+        ("conv.weight.exp_avg", (8, 3, 5, 5), "tiles"),
+        ("conv.weight", (8, 4, 1, 1), "picture"),
+        ("conv.Act", (8, 3, 5, 5), "histogram"),
+        ("conv.Grad", (8, 3, 5, 5), "histogram"),
+        ("image", (8, 3, 224, 224), "histogram"),
+        ("bias", (10,), "histogram"),
+        ("loss", (), "histogram"),
+        ("conv1d.weight", (8, 4, 3), "histogram"),
+        ("nothing", (0, 3), "histogram"),
+    ],
+)
+def test_the_shape_says_what_is_drawn(name: str, shape: tuple[int, ...], kind: str) -> None:
+    assert kind_of(name, shape) == kind
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (0,), (3, 0), (5,), (4, 4), (1, 4, 4), (2, 3, 4), (2, 3, 3, 3), (2, 2, 2, 2, 2)]
+)
+@pytest.mark.parametrize("kind", ["auto", "picture", "tiles", "histogram", "pca"])
+@pytest.mark.parametrize("fill", [0.0, 1.0, float("nan"), float("inf"), 3e38, 1e-40])
+def test_whatever_is_asked_for_there_is_a_frame(shape: tuple[int, ...], kind: Any, fill: float) -> None:
+    pixels = frame(torch.full(shape, fill), kind=kind)
+
+    assert pixels.shape == (480, 640)
+    assert (channels(pixels)[..., 3] == 255).all()
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.float64, torch.complex64],
+)
+def test_every_type_of_number_is_drawn_as_its_value(dtype: torch.dtype) -> None:
+    plain = frame(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+
+    seen = frame(torch.tensor([[0, 1], [1, 0]]).to(dtype))
+
+    assert (cells(seen, 2, 2) == cells(plain, 2, 2)).all()
+
+
+def test_a_tensor_that_needs_gradients_or_is_a_view_is_drawn() -> None:
+    whole = torch.arange(36.0).reshape(6, 6).requires_grad_()
+
+    seen = frame(whole[::2, 1::2].T)
+
+    assert (seen == frame(whole.detach()[::2, 1::2].T.contiguous())).all()
+
+
+def test_what_is_no_tensor_is_refused() -> None:
+    with pytest.raises(InputError, match="numbers"):
+        frame(numpy.array(["text"]))
+
+
+# --- histograms ---------------------------------------------------------------------------------------
+
+
+@given(arrays.arrays(numpy.float32, st.integers(1, 300), elements=st.floats(-100, 100, width=32)))
+def test_few_values_are_counted_exactly(values: Any) -> None:
+    spread = FewValues(values=numpy.sort(values))
+
+    counts, _ = numpy.histogram(values.astype(float), 40, (-101, 101))
+    assert numpy.allclose(spread.shares(-101, 101, 40), counts / values.size)
+
+
+def test_many_values_are_counted_nearly_exactly() -> None:
+    values = numpy.random.default_rng(0).normal(0, 1, 200_000)
+    sheet = Sheet((640, 480), LIGHT)
+
+    spread = Moving("bias").of_tensor(0, values, sheet).taken
+
+    assert isinstance(spread, Counts)
+    counts, _ = numpy.histogram(values, 30, (-6, 6))
+    assert numpy.abs(spread.shares(-6, 6, 30) - counts / values.size).max() < 1e-3
+
+
+def test_bars_are_as_high_as_their_shares() -> None:
+    values = torch.cat([torch.full((75,), 0.11), torch.full((25,), 0.91)])
+
+    pixels = frame(values)
+
+    heights = (pixels == LIGHT.bar).sum(axis=0)
+    bars = heights[heights > 0]
+    assert bars.max() == pytest.approx(3 * bars.min(), rel=0.03)
+    columns = numpy.flatnonzero(heights)
+    assert (heights[columns[:3]] == bars.max()).all()
+    assert (heights[columns[-3:]] == bars.min()).all()
+
+
+def test_zeros_alone_have_a_bar_of_their_own() -> None:
+    heights = (frame(torch.zeros(100)) == LIGHT.bar).sum(axis=0)
+
+    assert 5 <= (heights > 0).sum() <= 12
+
+
+def test_a_spike_at_zero_does_not_hide_the_rest() -> None:
+    values = torch.cat([torch.zeros(100_000), torch.linspace(0.1, 1, 1000)])
+
+    heights = (frame(values) == LIGHT.bar).sum(axis=0)
+
+    assert numpy.median(heights[heights > 0]) > 50
+
+
+# --- points -------------------------------------------------------------------------------------------
+
+
+def test_points_are_the_first_two_principal_components() -> None:
+    rows = numpy.random.default_rng(0).normal(0, 1, (50, 8)) * numpy.array([5, 3, 1, 1, 0.5, 0.5, 0.1, 0.1])
+    sheet = Sheet((640, 480), LIGHT)
+
+    cloud = PointChart().take(rows, sheet, body_of(sheet))
+
+    centred = rows - rows.mean(axis=0)
+    _, scales, directions = numpy.linalg.svd(centred, full_matrices=False)
+    assert numpy.allclose(numpy.abs(cloud.points), numpy.abs(centred @ directions[:2].T))
+    assert numpy.allclose(cloud.explained, (scales**2 / (scales**2).sum())[:2])
+
+
+@pytest.mark.parametrize("shape", [(60, 5), (20, 300)])
+def test_points_do_not_jump_while_a_tensor_drifts(shape: tuple[int, int]) -> None:
+    # Two directions of nearly equal variance: which of them is first changes all the time.
+    generator = numpy.random.default_rng(0)
+    rows = generator.normal(0, 1, shape) * 0.1
+    rows[:, :2] += generator.normal(0, 1, (shape[0], 2))
+    sheet, chart = Sheet((640, 480), LIGHT), PointChart()
+    before = chart.take(rows, sheet, body_of(sheet)).points
+
+    for _ in range(50):
+        rows = rows + generator.normal(0, 0.01, shape)
+        points = chart.take(rows, sheet, body_of(sheet)).points
+        assert numpy.abs(points - before).max() < 0.5
+        before = points
+
+
+def test_rows_that_are_not_finite_are_left_out() -> None:
+    rows = numpy.random.default_rng(0).normal(0, 1, (10, 4))
+    rows[3, 1] = numpy.nan
+    sheet = Sheet((640, 480), LIGHT)
+
+    cloud = PointChart().take(rows, sheet, body_of(sheet))
+
+    assert len(cloud.points) == 9
+
+
+# --- whole frames -------------------------------------------------------------------------------------
+
+
+def test_an_image_keeps_its_colours() -> None:
+    rgba = numpy.zeros((2, 2, 4), numpy.uint8)
+    rgba[..., 3] = 255
+    rgba[0, 1, :3], rgba[1, 0, 3] = (10, 200, 30), 0
+    sheet = Sheet((640, 480), LIGHT)
+
+    pixels = frame_of(Moving("image").of_image(0, Image(rgba=rgba)), sheet)
+
+    seen = cells(pixels, 2, 2, width=640 - 32)
+    assert seen[0, 1] == packed(numpy.array([10, 200, 30], numpy.uint8))
+    assert seen[1, 0] == LIGHT.surface
+
+
+@pytest.mark.parametrize("size", [(16, 16), (64, 64), (100, 80), (160, 120), (281, 201), (1920, 1080)])
+def test_a_frame_has_its_size(size: tuple[int, int]) -> None:
+    sheet = Sheet(size, LIGHT)
+    for tensor in (torch.randn(4, 4), torch.randn(8, 3, 3, 3), torch.randn(8, 8, 3, 3), torch.randn(100)):
+        pixels = frame_of(
+            Moving("a name that is too long for a small frame").of_tensor(0, tensor, sheet), sheet
+        )
+        assert pixels.shape == (size[1], size[0])
+        assert (pixels != LIGHT.surface).any()
+
+
+def test_name_and_step_are_in_the_frame() -> None:
+    sheet = Sheet((640, 480), LIGHT)
+    values = torch.eye(3)
+    pixels = {
+        (name, step): frame_of(Moving(name).of_tensor(step, values, sheet), sheet)[:34].copy()
+        for name in ("one", "two")
+        for step in (1, 2)
+    }
+
+    assert (pixels["one", 1][:, :320] == pixels["one", 2][:, :320]).all()
+    assert (pixels["one", 1][:, 320:] != pixels["one", 2][:, 320:]).any()
+    assert (pixels["one", 1][:, :320] != pixels["two", 1][:, :320]).any()

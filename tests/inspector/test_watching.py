@@ -1,0 +1,185 @@
+"""`tl.watch` with a real child: what is in the run afterwards is what happened in the training."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from torch import nn
+from torch.optim import SGD, Adam
+
+import torcheer as tl
+from tests.inspector.test_looking import Oracle, hooks_of, train_step
+
+
+def network() -> tuple[nn.Module, torch.Tensor]:
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 40), nn.Tanh(), nn.Linear(40, 3)
+    )
+    return model, torch.randn(5, 1, 8, 8)
+
+
+def test_one_line_and_the_run_has_all_of_it(tmp_path: Path) -> None:
+    model, x = network()
+    optimizer = Adam(model.parameters(), 0.01)
+    norms, oracle = [], Oracle(model)
+    with tl.watch(
+        model, optimizer=optimizer, run=tmp_path / "a", every=1, budget=None, when_full="block"
+    ) as watcher:
+        for step in range(20):
+            if step == 12:
+                with oracle.watching():
+                    train_step(model, optimizer, x)
+            else:
+                train_step(model, optimizer, x)
+            norms.append(model[3].weight.detach().double().norm().item())  # type: ignore[union-attr,operator]
+            watcher.log(loss=0.5)
+    assert hooks_of(model, optimizer) == 0
+
+    run = tl.open_run(tmp_path / "a")
+    assert run.state == "finished"
+    assert run.gaps == []
+    watched = run.watched
+    assert watched.steps.tolist() == list(range(20))
+    assert numpy.allclose(watched["3.weight"].norm.values, norms, rtol=1e-5)
+    at = watched.steps.tolist().index(12)
+    for name, tensor in oracle.values.items():
+        if name not in watched.names:
+            continue
+        numbers = tensor.double().numpy()
+        series = watched[name]
+        scale = numpy.abs(numbers).max() + 1e-12
+        assert series["mean"].values[at] == pytest.approx(numbers.mean(), abs=1e-5 * scale), name
+        assert series["max"].values[at] == pytest.approx(numbers.max(), rel=1e-5), name
+        if numbers.size <= 1024 or not name.endswith("Delta"):
+            assert series["norm"].values[at] == pytest.approx(numpy.linalg.norm(numbers), rel=1e-4), name
+            assert series["std"].values[at] == pytest.approx(numbers.std(ddof=1), rel=1e-3, abs=1e-7 * scale), name
+    kept = {record.step: record for record in run.tensors("5.weight")}[12]
+    assert numpy.array_equal(kept.array, oracle.values["5.weight"].numpy())
+    assert run.scalars("loss").values.tolist() == [0.5] * 20
+
+
+def test_layers_are_split_among_children_and_come_together_in_the_run(tmp_path: Path) -> None:
+    model, x = network()
+    optimizer = SGD(model.parameters(), 0.01)
+    options: Any = {"every": 1, "budget": None, "when_full": "block", "children": 3, "tensors": False}
+    with tl.watch(model, optimizer, tmp_path / "a", **options):
+        for _ in range(6):
+            train_step(model, optimizer, x)
+
+    watched = tl.open_run(tmp_path / "a").watched
+    assert set(watched.layers) == {"0", "1", "2", "3", "4", "5"}
+    assert watched.steps.tolist() == list(range(6))
+    assert not numpy.isnan(watched.table("norm").values[:, 1:]).all(axis=1).any()
+    assert len(list((tmp_path / "a").glob("*.sqlite"))) == 3
+
+
+def keep(name: str, step: int, tensor: torch.Tensor) -> None:
+    torch.save(tensor, Path(os.environ["KEPT"]) / f"{name}@{step}.pt")
+
+
+def say_goodbye() -> None:
+    (Path(os.environ["KEPT"]) / "goodbye").touch()
+
+
+@pytest.mark.parametrize("method", [None, "spawn", "fork", "forkserver"])
+def test_a_function_of_the_user_gets_every_tensor_whole_in_the_child(
+    method: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEPT", str(tmp_path))
+    model, x = network()
+    model, x = model.bfloat16(), x.bfloat16()
+    optimizer = SGD(model.parameters(), 0.01)
+    oracle = Oracle(model)
+    options: Any = {
+        "every": 1,
+        "budget": None,
+        "when_full": "block",
+        "layers": [nn.Linear],
+        "start_method": method,
+    }
+    with tl.watch(model, optimizer, False, callback=keep, on_closing=say_goodbye, **options):
+        for step in range(3):
+            if step == 2:
+                with oracle.watching():
+                    train_step(model, optimizer, x)
+            else:
+                train_step(model, optimizer, x)
+
+    assert (tmp_path / "goodbye").exists()
+    for name in ("3.Act", "3.Grad", "3.weight", "3.weight.Grad", "5.bias"):
+        kept = torch.load(tmp_path / f"{name}@2.pt")
+        assert kept.dtype == torch.bfloat16
+        assert torch.equal(kept, oracle.values[name]), name
+
+
+def test_ranks_of_a_parallel_training_are_one_run_with_a_tag_each(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import os, sys, torch, torcheer as tl
+            from torch import nn
+            torch.set_num_threads(1)
+            torch.distributed.init_process_group("gloo", init_method=f"file://{sys.argv[2]}",
+                                                 rank=int(sys.argv[3]), world_size=2)
+            torch.manual_seed(0)
+            model = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1)))
+            optimizer = torch.optim.SGD(model.parameters(), 0.1)
+            torch.manual_seed(int(sys.argv[3]))
+            with tl.watch(model, optimizer, sys.argv[1], every=1, budget=None, when_full="block") as watcher:
+                for _ in range(5):
+                    optimizer.zero_grad()
+                    model(torch.randn(3, 4)).square().mean().backward()
+                    optimizer.step()
+            torch.distributed.destroy_process_group()
+            """
+        )
+    )
+    command = [sys.executable, str(script), str(tmp_path / "run"), str(tmp_path / "meeting")]
+    ranks = [subprocess.Popen([*command, str(rank)]) for rank in range(2)]
+    assert [process.wait(120) for process in ranks] == [0, 0]
+
+    run = tl.open_run(tmp_path / "run")
+    assert run.watched.ranks == [0, 1]
+    one, other = run.watched.of_rank(0), run.watched.of_rank(1)
+    assert one.names == other.names
+    assert numpy.array_equal(one["0.weight"].norm.values, other["0.weight"].norm.values)
+    assert not numpy.array_equal(one["0.Act"].norm.values, other["0.Act"].norm.values)
+    assert len(run.tensors("rank 1/0.weight")) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"optimizer": 3}, "optimizer"),
+        ({"optimizer": [3]}, "give a torch.optim.Optimizer"),
+        ({"every": "fast"}, "every is 'fast'"),
+        ({"layers": "nobody"}, "no layer answers to 'nobody'"),
+        ({"observe": ["weights", "dreams"]}, "observe names 'dreams'"),
+        ({"tensors": "some"}, "tensors is 'some'"),
+        ({"budget": 3}, "budget is 3"),
+        ({"when_full": "wait"}, "when_full is 'wait'"),
+        ({"alarms": "loud"}, "alarms is 'loud'"),
+        ({"on_alarm": 3}, "on_alarm is a int"),
+        ({"callback": 3}, "callback is a int"),
+        ({"callback": print, "tensors": False}, "a callback is called with tensors"),
+        ({"children": 0}, "children is 0"),
+        ({"rank": -1}, "rank is -1"),
+        ({"run": 3.5}, "run is 3.5"),
+        ({"start_method": "magic"}, "start_method is 'magic'"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_before_anything_starts(
+    arguments: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    model, _ = network()
+    with pytest.raises(tl.InputError, match=message):
+        tl.watch(model, **{"run": tmp_path / "a", **arguments})
+    assert hooks_of(model) == 0
+    assert not (tmp_path / "a").exists()

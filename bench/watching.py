@@ -110,7 +110,7 @@ def _noting(seen: dict[str, float], name: str, watcher: tl.Watcher) -> Callable[
 def _clock(
     trained: Trained, settle: Callable[[], Any], after: Callable[[], Any] = lambda: None
 ) -> Callable[[], float]:
-    """Seconds for a step. What the other process has still to do is waited for: nobody else is to pay for it."""
+    """Seconds for a step. What the other process has still to do is waited for, so that nobody else pays."""
 
     def clock() -> float:
         trained.step()

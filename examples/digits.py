@@ -17,6 +17,7 @@ import torcheer as tl
 
 NUM_TEST = 360
 BATCH_SIZE = 32
+PATIENCE = 50  # steps without a loss that is a number, until it is given up
 EPOCHS_BETWEEN_LOOKS = 4  # at what takes more room: weights, pictures, embeddings, passes
 
 
@@ -114,7 +115,7 @@ def train(trial: Trial, folder: Path, digits: Digits, num_epochs: int) -> None:
     ):
         run.log_hparams({"optimizer": trial.optimizer, "lr": trial.learning_rate, "growth": trial.growth})
         run.log_text(0, "model", f"```\n{model}\n```")
-        step = 0
+        step = num_bad = 0
         for epoch in range(num_epochs):
             for images, labels in batches(digits):
                 optimizer.zero_grad()
@@ -133,8 +134,9 @@ def train(trial: Trial, folder: Path, digits: Digits, num_epochs: int) -> None:
                         "train/lr": schedule.get_last_lr()[0],
                     },
                 )
-                if not loss.isfinite():
-                    raise FloatingPointError(f"the loss is {loss.item()} at step {step}")
+                num_bad = 0 if loss.isfinite() else num_bad + 1
+                if num_bad > PATIENCE:
+                    raise FloatingPointError(f"the loss is {loss.item()} since step {step - PATIENCE}")
                 step += 1
             schedule.step()
             evaluate(run, step, model, digits, look_closely=epoch % EPOCHS_BETWEEN_LOOKS == 0)

@@ -130,7 +130,7 @@ def test_a_folder_gets_png_files_named_by_step(run: Path, tmp_path: Path) -> Non
         (("features.0.wieght",), "did you mean 'features.0.weight'"),
         (("nothing like it",), "it has 'features.0.weight'"),
         (("loss",), "scalar"),
-        (("classifier.bias", "--kind", "pca"), "this run has no 'classifier.bias'"),
+        (("classifier.bias", "--kind", "pca"), "'classifier.bias' is kept as histogram"),
         (("sample", "--size", "big"), "640x480"),
         (("sample", "--size", "1x1"), "16"),
         (("sample", "--fps", "0"), "frames a second"),
@@ -150,7 +150,7 @@ def test_no_run_and_a_run_without_tensors_are_said(tmp_path: Path) -> None:
         writer.log(0, loss=1.0)
 
     assert "there is no folder" in refusal(tmp_path / "nowhere", "weight")
-    assert "no tensors" in refusal(tmp_path / "empty", "weight", "-o", tmp_path / "out.mp4")
+    assert "nothing that a video" in refusal(tmp_path / "empty", "weight", "-o", tmp_path / "out.mp4")
 
 
 def test_without_the_library_mp4_is_refused_before_anything_is_written(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,28 @@ import msgspec
 import numpy as np
 import pytest
 
-from tests.app.following import page_on
-from tests.app.watched_runs import COLUMNS, ask_row, figures, hear_row, heat, only_id, row_of
+from tests.app.following import RunsPage, page_on
+from tests.app.serving import SECRET
+from tests.app.watched_runs import (
+    COLUMNS,
+    ask_heat,
+    ask_row,
+    figures,
+    hear_heat,
+    hear_row,
+    heat,
+    only_id,
+    push_at_once,
+    row_of,
+)
 from tests.run.handmade import HandmadePart
+from torcheer.app.addresses import listen
+from torcheer.app.passes import SourceShelf
+from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.server import Server, Serving
+from torcheer.errors import FileFormatError
+from torcheer.run.reading.finding import find_runs
+from torcheer.run.reading.reader import RunReader
 from torcheer.run.records import StatisticsHead, WatchedRow, WatchHead
 
 
@@ -129,3 +149,73 @@ def test_steps_and_times_in_any_order_are_shown_in_theirs(tmp_path: Path) -> Non
             assert first == sorted(first)
             assert len(first) <= num_buckets
             assert all(abs(step) < 2**53 for step in first + found.answer["last_steps"])
+
+
+WATCHED: dict[str, Any] = {
+    "type": "watched",
+    "run_id": "x",
+    "rank": 0,
+    "column": "mean",
+    "low": None,
+    "high": None,
+    "num_buckets": 9,
+}
+ROW = {**WATCHED, "type": "watched_row", "row": "a.Act"}
+del ROW["column"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        WATCHED | {"num_buckets": 0},
+        WATCHED | {"num_buckets": 2049},
+        WATCHED | {"column": "c" * 65},
+        WATCHED | {"rank": "first"},
+        WATCHED | {"low": 0.5},
+        WATCHED | {"path": "/etc/passwd"},
+        ROW | {"row": "r" * 4097},
+        ROW | {"num_buckets": 2**60},
+        {"type": "events", "run_ids": ["x"] * 257},
+        {"type": "events", "run_ids": "x"},
+    ],
+)
+def test_a_question_that_nobody_should_ask_is_refused(tmp_path: Path, question: dict[str, Any]) -> None:
+    with page_on(tmp_path) as page:
+        page.socket.send(json.dumps({"id": 7, **question}))
+        assert page.hear(7).answer["type"] == "refusal"
+        assert page.once("events", run_ids=[]).answer["is_all"]
+
+
+def test_a_plan_that_is_written_anew_with_other_rows_is_no_trap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push_at_once(monkeypatch)
+    values = figures(3, range(10))
+    part = HandmadePart(tmp_path / "run")
+    add_plan(part, [row_of("a.Act"), row_of("b.Act")])
+    add_figures(part, range(10), values[:, :2])
+    with page_on(tmp_path) as page:
+        number = ask_heat(page, only_id(page))
+        assert np.array_equal(hear_heat(page, number).values, values[0, :2])
+        add_plan(part, [row_of("a.Act"), row_of("b.Act"), row_of("c.Act")])
+        add_figures(part, range(10, 20), values)
+        while (found := hear_heat(page, number)).answer["last_steps"] != list(range(10, 20)):
+            pass
+        assert np.array_equal(found.values, values[0])
+
+
+def test_a_run_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    part = HandmadePart(tmp_path / "run")
+    add_plan(part, [row_of("a.Act")])
+
+    def opener(path: Path) -> RunReader:
+        raise FileFormatError("it is no run: make it again.")
+
+    runs = RunShelf([tmp_path], find_runs, opener)
+    with Serving(Server(SourceShelf([]), listen(port=0), SECRET, runs)) as serving, RunsPage(serving) as page:
+        (run,) = page.all_runs(1).values()
+        for question in (WATCHED, ROW):
+            page.socket.send(json.dumps(question | {"id": 7, "run_id": run["id"]}))
+            assert "make it again" in page.hear(7).answer["message"]
+        events = page.once("events", run_ids=[run["id"]]).answer
+        assert (events["is_all"], events["alarms"]) == (True, [])

@@ -264,7 +264,7 @@ def test_what_the_child_says_is_on_disk_is_not_told_again() -> None:
 
     assert unsettled.all_again() == [_numbers(2)]
     unsettled.settle_all()
-    assert not unsettled.is_anything_left
+    assert unsettled.all_again() == []
 
 
 def test_numbers_that_a_deaf_child_cannot_take_are_counted() -> None:

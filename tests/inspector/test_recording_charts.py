@@ -16,6 +16,7 @@ from torcheer.inspector.recording.charts.fitting import averaged, enlarged, fitt
 from torcheer.inspector.recording.charts.histograms import Counts, FewValues
 from torcheer.inspector.recording.charts.images import Image
 from torcheer.inspector.recording.charts.kinds import kind_of
+from torcheer.inspector.recording.charts.measuring import measure
 from torcheer.inspector.recording.charts.projections import PointChart
 from torcheer.inspector.recording.colours import DARK, LIGHT, Theme, channels, packed, pixel
 from torcheer.inspector.recording.moving import Moving, frame_of
@@ -388,3 +389,32 @@ def test_name_and_step_are_in_the_frame() -> None:
     assert (pixels["one", 1][:, :320] == pixels["one", 2][:, :320]).all()
     assert (pixels["one", 1][:, 320:] != pixels["one", 2][:, 320:]).any()
     assert (pixels["one", 1][:, :320] != pixels["two", 1][:, :320]).any()
+
+
+def test_a_piece_says_of_what_it_is_one() -> None:
+    sheet = Sheet((640, 480), LIGHT)
+    piece = torch.eye(3)
+    plain, of_more, of_all = (
+        frame_of(Moving("w", "auto", whole).of_tensor(0, piece, sheet), sheet)[34:60].copy()
+        for whole in (None, (30, 30), (3, 3))
+    )
+
+    assert (plain == of_all).all()
+    assert (plain != of_more).any()
+
+
+@pytest.mark.parametrize("size", [1, 10, 1000, 100_000])
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
+def test_the_figures_of_a_frame_are_those_of_torch(size: int, scale: float) -> None:
+    torch.manual_seed(0)
+    values = (torch.randn(size, dtype=torch.float64) + 3) * scale
+    values = values.float()
+    spoilt = torch.cat([values, torch.tensor([float("nan"), float("inf"), -float("inf")])])
+
+    measured = measure(spoilt.numpy())
+
+    exact = values.double()
+    assert measured.mean == pytest.approx(exact.mean().item(), rel=1e-5)
+    assert measured.std == pytest.approx(exact.std(correction=0).item(), rel=1e-4, abs=1e-7 * scale)
+    assert (measured.low, measured.high) == (values.min().item(), values.max().item())
+    assert (measured.num_nan, measured.num_inf) == (1, 2)

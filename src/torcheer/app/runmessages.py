@@ -347,8 +347,8 @@ class OpSeriesAnswer(Answer, frozen=True, tag="op_series"):
 class WatchedAnswer(Answer, frozen=True, tag="watched"):
     """The head of a binary frame: float32, [row][bucket], NaN where nothing is known; then a byte for each.
 
-    The byte is 1 where something was NaN in the tensor, 2 where something was infinite, 3 for both. Of several
-    steps in a bucket the mean holds; of the shares of NaN and infinities, the highest.
+    The byte is 1 where something was NaN in the tensor, 2 where something was infinite, 3 for both. Of
+    several steps in a bucket the mean holds; of the shares of NaN and infinities, the highest.
     """
 
     id: int

@@ -37,6 +37,7 @@ def video(
     """Make a video of a tensor of a run over its steps."""
     from torcheer.inspector.recording.making import make_video
 
+    before = _stamp(output)
     with _showing_progress(f"{layer} → {output}") as progress:
         try:
             made = make_video(
@@ -52,13 +53,21 @@ def video(
                 progress=progress,
             )
         except KeyboardInterrupt:
-            left = f": {output} holds the frames so far" if output.exists() else ""
+            left = f": {output} holds the frames so far" if _stamp(output) not in (None, before) else ""
             typer.echo(f"torcheer: stopped{left}", err=True)
             raise typer.Exit(130) from None
         except OSError as error:
             raise InputError(f"{str(output)!r} cannot be written: {error.strerror or error}.") from error
     left_out = f", {made.num_left_out} records left out" if made.num_left_out else ""
     typer.echo(f"torcheer: wrote {made.path}: {made.series}, {made.num_frames} frames{left_out}", err=True)
+
+
+def _stamp(path: Path) -> int | None:
+    """When it was written; None where it is not there."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
 
 
 def _folder_of(run: Path) -> Path:

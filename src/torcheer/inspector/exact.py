@@ -1,14 +1,21 @@
-"""The figures of a whole tensor, in as few passes over its memory as there can be."""
+"""The figures of a whole tensor, in as little time as there can be: it is the training that waits.
+
+The tensor is gone through in pieces that stay in the cache of a processor from one figure to the next. NumPy
+is several times as fast as torch.aminmax here, and wakes no threads.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-_PIECE = 1 << 20  # elements that stay in the cache of a processor from one figure to the next
+_PIECE = 1 << 16
+_ONES = {dtype: numpy.ones(_PIECE, dtype) for dtype in ("float32", "float64")}  # a product sums faster
 
 
 class Exact(NamedTuple):
@@ -22,17 +29,20 @@ class Exact(NamedTuple):
     num_inf: int
 
 
+@numpy.errstate(over="ignore", invalid="ignore")
 def exact_figures(flat: Tensor) -> Exact:
-    """Of a tensor of one dimension, of real numbers, on the CPU."""
+    """Of a tensor of one dimension, float32 or float64, on the CPU."""
+    numbers: NDArray[Any] = flat.numpy()
+    ones = _ONES[numbers.dtype.name]
     total = squares = 0.0
     low, high = math.inf, -math.inf
-    for piece in torch.split(flat, _PIECE) if flat.numel() > 2 * _PIECE else (flat,):
-        lowest, highest = torch.aminmax(piece)
-        piece_low, piece_high = lowest.item(), highest.item()
+    for start in range(0, len(numbers), _PIECE):
+        piece = numbers[start : start + _PIECE]
+        piece_low, piece_high = float(piece.min()), float(piece.max())
         if not (piece_low > -math.inf and piece_high < math.inf):  # NaN compares as neither
             return _of_the_finite(flat)
-        total += piece.sum().item()
-        squares += torch.dot(piece, piece).item()
+        total += float(piece.dot(ones[: len(piece)]))
+        squares += float(piece.dot(piece))
         low, high = min(low, piece_low), max(high, piece_high)
     if not squares < math.inf:  # finite values whose squares are too large for their type
         squares = _squares(flat)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -205,7 +206,7 @@ class FrameWriter:
         targets: tuple[Tensor, Tensor] | None = pieces.targets.get(self._which)
         if targets is None:
             # In inference mode it would become a tensor that nobody can write into afterwards.
-            with torch.inference_mode(False):
+            with torch.inference_mode(False) if torch.is_inference_mode_enabled() else nullcontext():
                 targets = pieces.targets[self._which] = self._new_targets(row, pieces, dtype)
         return targets
 

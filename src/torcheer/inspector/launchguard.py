@@ -10,6 +10,7 @@ from torcheer.errors import InspectorError
 
 NAME: Final = "torcheer inspector"  # of the processes that multiprocessing makes for us
 UNGUARDED: Final = 86  # the exit code that says so
+NOT_TOLD: Final = 87  # the exit code of one that ended in order, but not because it was told to
 
 WORDS: Final = (
     "the start method {method!r} runs your script again in each new process, and the script has no guard "

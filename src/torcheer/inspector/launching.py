@@ -13,7 +13,7 @@ import msgspec
 
 from torcheer.errors import InspectorError
 from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.launchguard import refuse_in_a_child
+from torcheer.inspector.launchguard import NOT_TOLD, refuse_in_a_child
 from torcheer.inspector.launchlast import write_the_rest
 from torcheer.inspector.launchlife import Life
 from torcheer.inspector.launchmemory import Unsettled
@@ -128,7 +128,7 @@ class Child:
             if self._life is not None:
                 self._take(self._life)
                 self._look_after(self._life)
-            elif not self.is_given_up and self._has_something_left():
+            elif not self.is_given_up and (self._rings.has_something_left or self._unsettled.are_many):
                 self._launch_again()
         heard, self._heard = self._heard, []
         return heard
@@ -166,7 +166,7 @@ class Child:
             # It was idle. What came after that is for another one.
             self._wait_for_the_end(self._life, end)
         is_over = True
-        while is_over and (self._life is not None or self._has_something_left()):
+        while is_over and (self._life is not None or self._rings.has_something_left):
             if self._life is None:
                 if self.is_given_up:
                     break
@@ -178,12 +178,17 @@ class Child:
         self._is_closed = True
         if self._life is not None:
             self._life.let_go()
-        if self.is_given_up:
-            self._unsettled.remember_all(self._rings.lost(also_waiting=True))
-            with suppress(Exception):  # there is nobody left who could be told
-                write_the_rest(self._job, self._unsettled.all_again())
+        else:
+            self._write_the_rest()
         self._rings.let_go()
         return is_over
+
+    def _write_the_rest(self) -> None:
+        """What no child was there for. What one could not write that ended in order, its run has counted."""
+        if self._last is not None and self._last.exit_code != 0:
+            self._unsettled.remember_all(self._rings.lost(also_waiting=True))
+        with suppress(Exception):  # there is nobody left who could be told
+            write_the_rest(self._job, self._unsettled.all_again())
 
     def _wait_for_the_end(self, life: Life, end: float) -> bool:
         """False: it takes longer. One that was killed before it had finished counts as dead."""
@@ -195,7 +200,7 @@ class Child:
         self._take(life)
         if life.exit_code == 0:
             self._unsettled.settle_all()
-        self._bury(life, was_killed=life.exit_code != 0)
+        self._bury(life, was_killed=life.exit_code not in (0, NOT_TOLD))
         return True
 
     # --- inside ------------------------------------------------------------------------------------------
@@ -214,6 +219,7 @@ class Child:
     def _launch_again(self) -> None:
         """After a death, or because something came after it had gone idle."""
         if self._way is None:
+            self.is_given_up = True
             return
         self._unsettled.remember_all(self._rings.lost())
         try:
@@ -278,9 +284,6 @@ class Child:
         self._heard.append(
             Told(message=f"the training is no longer watched. The process that did so: {reason}")
         )
-
-    def _has_something_left(self) -> bool:
-        return self._unsettled.is_anything_left or self._rings.has_something_left
 
     def _become_inert(self) -> None:
         """In a fork: the child is the parent's. Only our copy of the channel is closed."""

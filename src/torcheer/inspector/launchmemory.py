@@ -28,8 +28,9 @@ class Unsettled:
         self._steps: list[int] = []  # theirs: the first and the last
 
     @property
-    def is_anything_left(self) -> bool:
-        return bool(self._messages or self._too_many)
+    def are_many(self) -> bool:
+        """Too many to keep them all in memory."""
+        return len(self._messages) > _MOST_MESSAGES // 2
 
     def remember(self, message: Message) -> None:
         self._messages.append(message)

@@ -69,9 +69,10 @@ def way_to_start(callbacks: Callbacks | None, start_method: str | None) -> Way:
         callbacks = None
     if start_method is not None:
         return _Multiprocessing(callbacks, start_method)
-    if callbacks is None:
+    is_bundled = getattr(sys, "frozen", False)  # the executable is the program itself, and no Python
+    if callbacks is None and not is_bundled:
         return _Fresh(None)
-    pickled = _pickled_without_main(callbacks)
+    pickled = None if callbacks is None or is_bundled else _pickled_without_main(callbacks)
     if pickled is not None:
         return _Fresh(pickled)
     return _Multiprocessing(callbacks, multiprocessing.get_start_method())
@@ -156,7 +157,12 @@ class _Multiprocessing:
                 f"{self._method!r} they must be functions of a module, or methods of objects that pickle; no "
                 "lambdas, and no functions inside functions. Or give start_method='fork'."
             ) from error
-        except (OSError, RuntimeError, AssertionError) as error:
+        except AssertionError as error:
+            raise InspectorError(
+                "this is a daemon of multiprocessing, which may start no process that way: leave out "
+                "start_method, and put callbacks into a module of their own."
+            ) from error
+        except (OSError, RuntimeError) as error:
             raise InspectorError(
                 f"the process that watches cannot be started with start_method={self._method!r} ({error}). "
                 "Leave start_method out."

@@ -25,7 +25,7 @@ Tensors = Literal["sample", "whole"] | None
 
 _UNIT_MODULES = (nn.ReLU, nn.ReLU6)  # whose units can be 0 for good; their values are never negative
 _UNIT_BYTES = 16_384
-_MOST_SLOTS, _FEWEST_SLOTS = 64, 2
+_MOST_SLOTS, _FEWEST_SLOTS = 16, 2
 _EXCERPT_SHARE = 0.8  # of a slot, that excerpts may take of it
 
 

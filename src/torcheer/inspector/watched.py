@@ -42,13 +42,16 @@ class Watched:
     def plan(self) -> Plan | None:
         return None if self.look is None else self.look.planned.plan
 
-    def begin(self, step: int, report: Callable[[Exception], None], *, needs_grad: bool) -> bool:
+    def begin(
+        self, step: int, report: Callable[[Exception], None], *, needs_grad: bool, with_excerpts: bool
+    ) -> bool:
         """Look at this step. False: there is no room for it."""
         if self.is_changed or self.look is None or self.look.planned.is_outdated():
             self._make_plan(report)
         if self.look is None or not self.settle():
             return False
-        return self.look.begin(step, with_excerpts=self._room.tensors is not None, needs_grad=needs_grad)
+        with_excerpts &= self._room.tensors is not None
+        return self.look.begin(step, with_excerpts=with_excerpts, needs_grad=needs_grad)
 
     def finish(self, state_of: StateOf) -> float:
         """Hand over what was seen. How long the training was held up by it, in seconds."""

@@ -30,6 +30,7 @@ _ATTENDING_SECONDS = 0.1  # between two looks at what the children say
 _SAYING_SECONDS = 1.0  # between two notes of the rate and the cost
 _BLOCK_SECONDS = 30.0  # that a training waits at most for a child that stands still
 _CLOSE_SECONDS = 20.0
+_EXCERPT_SECONDS = 1.0  # between two frames with tensors, where the budget does not suffice for all
 _MOST_ALARMS = 10_000
 
 
@@ -62,6 +63,7 @@ class Watcher:
         self._num_looks, self._num_looks_said = 0, 0
         self._rate = self._share_of_time = 0.0
         self._arming_seconds = 0.0
+        self._excerpts_at = -_EXCERPT_SECONDS
         remember(self)
         children = [part.child for part in self._parts]
         weakref.finalize(self, _close_children, children).atexit = False
@@ -229,8 +231,12 @@ class Watcher:
     def _arm(self) -> None:
         """Make ready to look at the step that begins now."""
         started = time.perf_counter()
+        # Where there is no time for everything, figures come first.
+        with_excerpts = not self._pace.is_limited or started - self._excerpts_at > _EXCERPT_SECONDS
+        if with_excerpts:
+            self._excerpts_at = started
         for part in self._parts:
-            if self._begin(part):
+            if self._begin(part, with_excerpts):
                 self._armed.append(part)
                 if not self._steps.knows_update and part.look is not None:
                     part.look.await_weight_gradients()
@@ -239,18 +245,18 @@ class Watcher:
             self._stance = torch.compiler.set_stance("force_eager")
         self._arming_seconds = time.perf_counter() - started
 
-    def _begin(self, part: Watched) -> bool:
-        needs_grad = self._steps.knows_update
+    def _begin(self, part: Watched, with_excerpts: bool) -> bool:
+        how: dict[str, Any] = {"needs_grad": self._steps.knows_update, "with_excerpts": with_excerpts}
         if part.child.is_given_up:
             self._missed.append(part)
             return False
-        if part.begin(self.step, self._report, needs_grad=needs_grad):
+        if part.begin(self.step, self._report, **how):
             return True
         if part.plan is None:
             return False
         if self._manner.when_full == "block":
             wait_for_room(part, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS)
-            if part.begin(self.step, self._report, needs_grad=needs_grad):
+            if part.begin(self.step, self._report, **how):
                 return True
         if self._manner.when_full == "thin":
             self._pace.thin()

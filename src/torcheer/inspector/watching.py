@@ -26,7 +26,7 @@ from torcheer.inspector.watcher import Manner, Watcher, WhenFull
 from torcheer.run.folders import folder_of
 from torcheer.run.placing import rank_of_process
 
-HISTOGRAM_SECONDS: Final = 1.0
+HISTOGRAM_SECONDS: Final = 5.0
 MAX_BYTES: Final = 1 << 30
 _START_METHODS = (None, "spawn", "fork", "forkserver")
 

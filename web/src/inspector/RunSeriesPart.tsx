@@ -4,7 +4,7 @@ import { addressOf } from "../route";
 import { LineChart } from "../runs/chart/LineChart";
 import { pointsKey } from "../runs/chart/seriesblocks";
 import { useSeries } from "../runs/chart/useSeries";
-import { colourOf } from "../runs/store";
+import { colourOf, type RunSeries } from "../runs/store";
 import { useRunIndex } from "../runs/useRunIndex";
 import type { PassDocument, SeriesListing } from "../wire";
 import { addressesOf, seriesNamedAfter } from "./relatedseries";
@@ -21,7 +21,9 @@ interface Props {
 
 export function RunSeriesPart({ runId, document, index }: Props) {
   const series = useRunIndex(runId);
-  const found = seriesNamedAfter(series.values(), addressesOf(document, index));
+  const addresses = addressesOf(document, index);
+  const [address] = addresses;
+  const found = seriesNamedAfter(series.values(), addresses);
   const scalars = found.filter(({ kind }) => kind === "scalar").slice(0, MAX_CHARTS);
   const others = found.filter(({ kind }) => kind === "tensor" || kind === "histogram");
   const { points } = useSeries(scalars.map(({ name }) => ({ run_id: runId, name })));
@@ -43,6 +45,13 @@ export function RunSeriesPart({ runId, document, index }: Props) {
           </figure>
         );
       })}
+      {hasWatched(series) && address !== undefined && (
+        <p class="fs-2">
+          <a class="link" href={addressOf("layers", { runs: runId, run: runId, find: address })}>
+            Watched rows of {address}
+          </a>
+        </p>
+      )}
       {others.length > 0 && (
         <ul class="series-links">
           {others.slice(0, MAX_LINKS).map((one) => (
@@ -59,6 +68,10 @@ export function RunSeriesPart({ runId, document, index }: Props) {
       )}
     </>
   );
+}
+
+function hasWatched(series: RunSeries): boolean {
+  return [...series.values()].some(({ kind }) => kind === "watch");
 }
 
 /** The page of tensors shows distributions, too. */

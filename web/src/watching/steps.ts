@@ -82,7 +82,7 @@ export function pixelBuckets(spans: readonly Span[], axis: Axis): Int32Array {
 export function pixelsOf({ low, high }: Span, axis: Axis): readonly [from: number, to: number] {
   const width = Math.round(axis.width);
   const [left, right] = [placeOf(axis, low), placeOf(axis, high)];
-  if (right < 0 || left > width) return [0, 0];
+  if (right <= 0 || left >= width) return [0, 0];
   const from = Math.min(width - 1, Math.max(0, Math.round(left)));
   return [from, Math.min(width, Math.max(from + 1, Math.round(right)))];
 }

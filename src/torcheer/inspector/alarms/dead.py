@@ -59,8 +59,9 @@ class DeadUnits:
         since = self._since.get(name)
         if since is None or since.shape[1] != len(units):
             since = self._since[name] = numpy.zeros((2, len(units)))
-        since += ((1.0,), (float(head["num_elements"]) / len(units),))
-        since[:, units != 0] = 0
+        since[0] += 1
+        since[1] += float(head["num_elements"]) / len(units)
+        since *= units == 0
         is_dead = (since[0] >= self._thresholds.steps) & (since[1] >= _FEWEST_VALUES)
         return float(is_dead.mean())
 

@@ -18,6 +18,7 @@ from torcheer.inspector.thresholds import Thresholds
 _WINDOW: Final = 64  # norms that say what is usual
 _FEWEST: Final = 10  # before that nothing is usual
 _LATEST: Final = 8  # norms that do not count yet: growth over some steps would hide itself
+_OFTEN: Final = 8  # steps between two looks at the highest that was ever usual
 _ABOVE: Final = 3.0  # times the highest of the window, and the highest that was ever usual
 _NEARLY: Final = 0.1  # of the largest
 
@@ -38,12 +39,14 @@ class ExplodingGradient:
         self._norms = numpy.full((len(self._places), _WINDOW + _LATEST), numpy.nan)  # the latest comes last
         self._totals = numpy.full(_WINDOW + _LATEST, numpy.nan)
         self._highest = 0.0
+        self._num_looks = 0
         self._bout = Bouts(1, 1, thresholds.well_steps)
 
     def renewed(self, plan: Plan) -> ExplodingGradient:
         new = ExplodingGradient(plan, self._thresholds)
         new._places.carry(self._places, [(new._norms, self._norms)])
         new._totals, new._highest, new._bout = self._totals, self._highest, self._bout
+        new._num_looks = self._num_looks
         return new
 
     def look_at_numbers(self, numbers: Numbers) -> list[Finding]:
@@ -54,25 +57,22 @@ class ExplodingGradient:
         total = float(numpy.sqrt(numpy.nansum(norms**2)))
         if not total > 0:
             return []
-        usual = _median(self._totals[:_WINDOW])
-        self._highest = max(self._highest, usual)  # with NaN it stays
-        is_bad = self._is_bad(total, usual)
-        is_due = len(self._bout.update(numpy.array([is_bad]), numpy.array([True])))
-        finding = self._finding(sight, norms) if is_due else None
+        self._num_looks += 1
+        if self._num_looks % _OFTEN == 0:
+            self._highest = max(self._highest, _median(self._totals[:_WINDOW]))  # with NaN it stays
+        is_due = len(self._bout.update(numpy.array([self._is_bad(total)]), numpy.array([True])))
+        findings = [self._finding(sight, norms)] if is_due else []
         self._norms[:, :-1], self._norms[:, -1] = self._norms[:, 1:], norms
-        self._totals = numpy.append(self._totals[1:], total)
-        return [] if finding is None else [finding]
+        self._totals[:-1], self._totals[-1] = self._totals[1:], total
+        return findings
 
-    def _is_bad(self, total: float, usual: float) -> bool:
+    def _is_bad(self, total: float) -> bool:
         factor, largest = self._thresholds.exploding_gradient, self._thresholds.gradient_norm
         if largest is not None and total > largest:
             return True
         past = self._totals[:_WINDOW]
-        return (
-            factor is not None
-            and total > factor * usual
-            and total > _ABOVE * max(self._highest, float(numpy.fmax.reduce(past)))
-        )
+        is_above = total > _ABOVE * max(self._highest, float(numpy.fmax.reduce(past)))
+        return factor is not None and is_above and total > factor * _median(past)
 
     def _finding(self, sight: Sight, norms: _Floats) -> Finding:
         """Names the largest."""

@@ -6,13 +6,13 @@ from typing import Final
 
 import numpy
 
-from torcheer.inspector.alarms.losses import is_loss
 from torcheer.inspector.alarms.sight import Finding, Indices, Sight
 from torcheer.inspector.alarms.words import counted, percent
 from torcheer.inspector.columns import COLUMN
 from torcheer.inspector.messages import Numbers
 from torcheer.inspector.rows import Plan, Row
 from torcheer.inspector.thresholds import Thresholds
+from torcheer.run.lossnames import is_loss
 
 # A step goes forward, then backward, then it changes the weights. What comes first is the cause.
 _STAGES: Final = {

@@ -25,8 +25,9 @@ _LEAST_CHANGE: Final = 1e-6  # of the weight: smaller updates are lost in roundi
 class StuckWeight:
     """Counts for each weight the steps without a gradient, and those in which one changed nothing.
 
-    Nothing is concluded from what was not seen: a gradient that is None, as it is for a weight that is frozen
-    or takes no part; or a sample in which no element has a gradient, as with the rare words of an embedding.
+    Rows of gradients are those of weights that ask for one: a weight that is frozen has none. Nothing is
+    concluded from a sample in which no element has a gradient, as with the rare words of an embedding; nor
+    from a gradient that came before and is not there now: the layer may be left out for a while.
     """
 
     def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
@@ -63,46 +64,50 @@ class StuckWeight:
         if not len(self._places) or steps is None:
             return []
         indices = self._places.indices
-        is_seen = sight.is_seen(indices) & sight.is_finite(indices)
-        norms = numpy.where(is_seen, sight.column("norm", indices), numpy.nan)
-        self._count_without(norms, is_seen & sight.is_whole(indices))
-        is_known = self._count_unmoved(sight, norms) | is_seen
+        is_there = sight.is_seen(indices)
+        norms = numpy.where(is_there & sight.is_finite(indices), sight.column("norm", indices), numpy.nan)
+        is_moved, is_same = self._moving.look(sight)
+        self._count_unmoved(sight, norms, is_moved, is_same)
+        is_whole = is_there & sight.is_whole(indices)
+        is_left_out = ~is_there & (self._largest == 0) & is_same & is_moved.any()
+        self._count_without(norms, ((norms == 0) & is_whole) | is_left_out)
         self._largest = numpy.fmax(_FADING * self._largest, norms)
         is_without = self._num_without >= numpy.where(self._largest > 0, _AGAIN * steps, steps)
-        due = self._bouts.update(is_without | (self._num_unmoved >= steps), is_known)
-        findings = [self._finding(sight, place, bool(is_without[place])) for place in due.tolist()]
+        due = self._bouts.update(is_without | (self._num_unmoved >= steps), is_there | is_left_out)
+        findings = [
+            self._finding(sight, place, _why(bool(is_without[place]), bool(is_there[place])))
+            for place in due.tolist()
+        ]
         is_all_stuck = numpy.array([self._num_all_unmoved >= _ALL * steps])
-        if len(self._bout_of_all.update(is_all_stuck, numpy.array([bool(is_known.any())]))):
+        if len(self._bout_of_all.update(is_all_stuck, numpy.array([bool(is_there.any())]))):
             findings.insert(0, self._finding_of_all(sight))
         return findings
 
-    def _count_without(self, norms: NDArray[numpy.float64], is_whole: Marks) -> None:
+    def _count_without(self, norms: NDArray[numpy.float64], is_without: Marks) -> None:
         has_gradient = norms > 0
         # Where none has a gradient any more, all has been learned; where none ever had one, it is odd.
         if has_gradient.any() or not self._largest.any():
-            self._num_without[(norms == 0) & is_whole] += 1
+            self._num_without[is_without] += 1
         self._num_without[has_gradient] = 0
 
-    def _count_unmoved(self, sight: Sight, norms: NDArray[numpy.float64]) -> Marks:
-        """Also: of which weights it is known now whether they moved."""
-        is_moved, is_same = self._moving.look(sight)
+    def _count_unmoved(
+        self, sight: Sight, norms: NDArray[numpy.float64], is_moved: Marks, is_same: Marks
+    ) -> None:
         self._num_unmoved[is_moved] = 0
-        is_same &= norms > _SMALL * self._largest
-        if is_same.any():
-            is_same &= self._moving.has_gradient(sight, self._places.indices)
-        if is_same.any() and not is_moved.any():
-            self._num_all_unmoved += 1
-        elif is_moved.any():
+        is_odd = is_same & (norms > _SMALL * self._largest)
+        if is_odd.any():
+            is_odd &= self._moving.has_gradient(sight, self._places.indices)
+        if is_moved.any():
             self._num_all_unmoved = 0
-            if is_same.any():
+            if is_odd.any():
                 expected = self._moving.expected_changes(sight, norms, is_moved)
-                self._num_unmoved[is_same & (expected > _LEAST_CHANGE)] += 1
-        return is_moved | is_same
+                self._num_unmoved[is_odd & (expected > _LEAST_CHANGE)] += 1
+        elif is_odd.any():
+            self._num_all_unmoved += 1
 
-    def _finding(self, sight: Sight, place: int, is_without: bool) -> Finding:
+    def _finding(self, sight: Sight, place: int, why: str) -> Finding:
         row = self._places.rows[place]
-        count = self._num_without[place] if is_without else self._num_unmoved[place]
-        why = "its gradient is 0" if is_without else "it has a gradient, and stays the same"
+        count = max(self._num_without[place], self._num_unmoved[place])
         message = (
             f"{parameter(row)} does not move: {why}, for {counted(int(count), 'watched step')} "
             f"up to step {sight.frame.step:,}"
@@ -119,3 +124,9 @@ class StuckWeight:
         )
         variable = row.variable.removesuffix(".Grad")
         return Finding(layer=row.layer, variable=variable, value=0.0, threshold=None, message=message)
+
+
+def _why(is_without: bool, is_there: bool) -> str:
+    if not is_without:
+        return "it has a gradient, and stays the same"
+    return "its gradient is 0" if is_there else "it gets no gradient"

@@ -65,7 +65,7 @@ class VanishingGradient:
             f"while it is {number(norms[1])} in {parameter(other)}"
         )
         if num_more:
-            message += f"; {counted(num_more, 'weight')} after it are no better"
+            message += f"; no better in {counted(num_more, 'weight')} after it"
         limit = norms[1] * float(self._thresholds.vanishing_gradient or 0)
         return Finding(
             layer=row.layer, variable=row.variable, value=norms[0], threshold=limit, message=message

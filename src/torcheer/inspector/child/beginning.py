@@ -16,7 +16,7 @@ from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.channel import Channel, to_parent
 from torcheer.inspector.child.lifetime import Signals, end_within
 from torcheer.inspector.child.telling import words_of
-from torcheer.inspector.launchguard import note_that_this_is_a_child
+from torcheer.inspector.launchguard import NOT_TOLD, note_that_this_is_a_child
 from torcheer.inspector.messages import Failed, Job, Ready, ToChild
 
 _JOB_SECONDS: Final = 120.0
@@ -62,6 +62,8 @@ def _live(end: socket.socket, callbacks: Callbacks | None, pickled: int) -> None
         with suppress(Exception):
             stream.flush()
     end_within(_SHUTDOWN_SECONDS)
+    if not loop.was_told_to_close:
+        sys.exit(NOT_TOLD)  # what was said to it at the end, it may not have heard
 
 
 def _job(channel: Channel[ToChild]) -> Job | None:

@@ -26,10 +26,10 @@ class Losses:
         self._next = 0.0
         self._since = time.time()  # what an earlier training logged says nothing about this one
 
-    def new(self) -> list[Numbers]:
+    def new(self, *, at_once: bool = False) -> list[Numbers]:
         """What came since; nothing where it is not yet time to look. Raises OSError or sqlite3.Error."""
         started = time.monotonic()
-        if started < self._next:
+        if started < self._next and not at_once:
             return []
         try:
             if self._reader is None:
@@ -41,6 +41,13 @@ class Losses:
             now = time.monotonic()
             self._next = now + max(_SECONDS, (now - started) / _MOST_SHARE)
         return sorted(found, key=lambda numbers: numbers.time)
+
+    @property
+    def are_being_written(self) -> bool:
+        """Whether somebody logs something at this time, as of the last look."""
+        if self._reader is None:
+            return False
+        return any(part.status().state == "running" for part in self._parts(self._reader))
 
     def close(self) -> None:
         if self._reader is not None:

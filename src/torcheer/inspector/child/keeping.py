@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import deque
@@ -56,7 +57,7 @@ class Keeper:
         self._run = _open(job, voice)
         self._blocks: list[Looked] = []
         self._num_cells = 0
-        self._written_at = self._shapes_at = time.monotonic()
+        self._written_at = time.monotonic()
         self._noted: deque[_Noted] = deque()
         self._plan: Plan | None = None
         self._is_ended = False
@@ -65,7 +66,7 @@ class Keeper:
 
     def begin(self, plan: Plan) -> None:
         """From here on frames have these rows. What came before is written."""
-        self._write_block()
+        self._write_block(is_last=True)
         self._write_histograms(time.monotonic())
         prefix = f"rank {self._job.rank}/" if self._job.rank else ""
         names = [prefix + row.name for row in plan.rows]
@@ -76,6 +77,7 @@ class Keeper:
         self._shapes_left = numpy.ones(len(plan.rows), dtype=bool)
         self._has_new_shapes = False
         self._write_rows(0, time.time())
+        self._shapes_at = -math.inf  # the first that are seen are written at once
 
     def look(self, frames: Sequence[Frame], table: NDArray[numpy.float32]) -> Looked:
         """Copy what is to be kept."""
@@ -166,6 +168,7 @@ class Keeper:
             return
         self._is_ended = True
         self._write_histograms(time.monotonic())
+        self._write_block(is_last=True)
         self.write(ring)
         if self._run is not None:
             self._run._writer.close_with(ending, patience)
@@ -173,14 +176,14 @@ class Keeper:
 
     # --- writing -----------------------------------------------------------------------------------------
 
-    def _write_block(self) -> None:
+    def _write_block(self, *, is_last: bool = False) -> None:
         blocks, self._blocks, self._num_cells = self._blocks, [], 0
         if not blocks or self._run is None:
             return
         steps = [step for looked in blocks for step in looked.steps]
         times = [at for looked in blocks for at in looked.times]
         table = numpy.concatenate([looked.table for looked in blocks])
-        if self._has_new_shapes and self._is_time_for_shapes():
+        if self._has_new_shapes and (is_last or self._is_time_for_shapes()):
             self._write_rows(steps[0], times[0])
         self._run.log_statistics(
             self._digest,

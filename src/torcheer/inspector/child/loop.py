@@ -6,14 +6,13 @@ import select
 import time
 from typing import Final
 
-from torcheer.inspector.alarms import Alarms
 from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.channel import Channel
 from torcheer.inspector.child.calling import Caller
-from torcheer.inspector.child.following import Losses
 from torcheer.inspector.child.keeping import Keeper, Looked
 from torcheer.inspector.child.lifetime import LEAST_SECONDS, Guard, Parent, Signals
 from torcheer.inspector.child.losing import lost_now
+from torcheer.inspector.child.noticing import Noticing
 from torcheer.inspector.child.resuming import Resumed
 from torcheer.inspector.child.source import Source
 from torcheer.inspector.child.telling import Voice, words_of
@@ -27,12 +26,9 @@ from torcheer.inspector.messages import (
     Lost,
     NewPlan,
     Numbers,
-    Raised,
     ToChild,
-    Wake,
 )
 from torcheer.run.endings import Ending
-from torcheer.run.lossnames import is_loss
 from torcheer.run.queueing import Mark
 
 _BUSY_SECONDS: Final = 0.03  # between two looks at a ring that fills up fast
@@ -57,17 +53,13 @@ class Loop:
         self._parent = Parent(job.parent)
         self._keeper = Keeper(job, self._voice)
         self._caller = Caller(callbacks, self._voice)
-        self._alarms: Alarms | None = None
-        self._losses = (
-            Losses(job.run, job.rank, is_loss)
-            if job.run is not None and job.follows_losses and job.thresholds is not None
-            else None
-        )
+        self._noticing = Noticing(job, self._keeper, self._voice)
         self._resumed = Resumed(job.run, job.rank) if job.is_again and job.run is not None else None
         self._source: Source | None = None
         self._old: list[Source] = []  # emptied, and not yet on disk
         self._flushes: list[tuple[int, Mark]] = []
         self._ending: Ending | None = None
+        self.was_told_to_close = False
         self._deadline = float("inf")  # of callbacks, when the training is gone
         self._news_at = time.monotonic()
         self._is_filling = True
@@ -85,6 +77,8 @@ class Loop:
                 self._turn()
             except Exception as error:
                 self._tell_fault(error)
+                time.sleep(_BUSY_SECONDS)  # where it happens each time, it must not take all of a core
+                self._look_for_the_end()
         self._finish(self._ending)
 
     def _turn(self) -> None:
@@ -95,7 +89,7 @@ class Loop:
             self._source is not None and self._source.num_waiting > _MUCH * self._source.plan.num_slots
         )
         self._empty()
-        self._follow_losses()
+        self._noticing.follow_losses()
         self._keeper.tick(None if self._source is None else self._source.ring)
         self._answer_flushes()
         self._let_go()
@@ -106,18 +100,16 @@ class Loop:
 
     def _hear(self) -> None:
         for message in self._channel.hear():
-            if not isinstance(message, Wake):
-                self._news_at = time.monotonic()
             if isinstance(message, NewPlan):
                 self._begin(message)
             elif isinstance(message, Numbers):
-                self._keeper.numbers(message)
-                self._look_at(message)
+                self._note_numbers(message)
             elif isinstance(message, Lost):
                 self._note_lost(message)
             elif isinstance(message, Flush):
                 self._flush(message)
             elif isinstance(message, Close):
+                self.was_told_to_close = True
                 self._ending = Ending("died", message.reason) if message.reason else Ending("finished")
 
     def _begin(self, message: NewPlan) -> None:
@@ -126,21 +118,16 @@ class Loop:
             self._keeper.write(self._source.ring)
             self._old.append(self._source)
         self._source = Source(message.plan, self._channel.take_descriptor())
-        if self._job.thresholds is not None:
-            if self._alarms is None:
-                self._alarms = Alarms(message.plan, self._job.thresholds)
-            else:
-                self._alarms = self._alarms.renewed(message.plan)
+        self._news_at = time.monotonic()
+        self._noticing.begin(message.plan)
         self._keeper.begin(message.plan)
 
+    def _note_numbers(self, numbers: Numbers) -> None:
+        self._noticing.look_at(numbers)
+        self._keeper.numbers(numbers if self._resumed is None else self._resumed.new_of(numbers))
+
     def _note_lost(self, lost: Lost) -> None:
-        missing: Lost | None = lost
-        if self._resumed is not None:
-            # A child that is killed cannot say how far it came. What it wrote is there.
-            try:
-                missing = self._resumed.missing(lost)
-            except Exception as error:
-                self._tell_fault(error)
+        missing = lost if self._resumed is None else self._resumed.missing(lost)
         if missing is not None:
             self._keeper.lost(missing)
 
@@ -200,10 +187,7 @@ class Loop:
     def _look(self, source: Source, frames: list[Frame]) -> Looked:
         table = source.figures.table(frames)
         looked = self._keeper.look(frames, table)
-        if self._alarms is not None:
-            for frame, figures in zip(frames, table, strict=True):
-                for alarm in self._alarms.look(frame, figures):
-                    self._raise(alarm)
+        self._noticing.look(frames, table)
         return looked
 
     def _call(self, source: Source, frames: list[Frame]) -> None:
@@ -211,24 +195,6 @@ class Loop:
             skipped = self._caller.call(frame, source.plan, self._deadline)
             if skipped:
                 self._voice.tell("the training ended before the callback had seen all that was kept for it.")
-
-    def _raise(self, alarm: Raised) -> None:
-        self._keeper.alarm(alarm)
-        self._voice.raise_alarm(alarm)
-
-    def _look_at(self, numbers: Numbers) -> None:
-        if self._alarms is not None:
-            for alarm in self._alarms.look_at_numbers(numbers):
-                self._raise(alarm)
-
-    def _follow_losses(self) -> None:
-        if self._losses is not None and self._alarms is not None:
-            try:
-                found = self._losses.new()
-            except Exception:  # a file that is being written, moved or deleted: the next look may see more
-                return
-            for numbers in found:
-                self._look_at(numbers)
 
     # --- the end ---------------------------------------------------------------------------------------
 
@@ -258,6 +224,7 @@ class Loop:
             self._hear()  # its last words may say why it ends
             ending = self._ending or ending
             self._empty(self._deadline)
+            self._noticing.follow_the_last_losses(self._parent)
         except Exception as error:
             self._tell_fault(error)
         self._close_files(ending)

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 import numpy
 
-from torcheer.inspector.messages import Lost
+from torcheer.inspector.messages import Lost, Numbers
+from torcheer.run.parts import Part
 from torcheer.run.reading.reader import RunReader
 
 _SLACK_SECONDS: Final = 1.0  # between two clocks that are set at the same time
 
 
 class Resumed:
-    """Looks once into the run, when the first message about something lost comes."""
+    """What is in the run already, as of the first message that comes. In doubt, nothing is."""
 
     def __init__(self, folder: str, rank: int) -> None:
         self._folder, self._rank = folder, rank
-        self._known: set[tuple[str, float]] | None = None  # gaps that are in the run
         self._reader: RunReader | None = None
+        self._known: set[tuple[str, float]] = set()  # gaps, by reason and time
         self._since: float | None = None  # when the child that was killed began
+        self._numbers_until: dict[str, float] = {}  # the time of the last point that it wrote, by name
 
     def missing(self, lost: Lost) -> Lost | None:
-        """What of it is missing and not in the run already. Raises OSError or sqlite3.Error."""
-        if self._known is None:
-            self._reader = RunReader(self._folder)
-            gaps = self._reader.events().gaps
-            self._known = {(gap.reason, gap.time) for gap in gaps if gap.rank == self._rank}
-            self._since = _start_of_the_killed(self._reader)
+        """What of it is missing and not in the run already."""
+        self._look()
         if (lost.reason, lost.time) in self._known:
             return None
         if lost.reason != "killed" or not lost.counts:
@@ -38,9 +37,35 @@ class Resumed:
         counts = {name: count - num_there for name, count in lost.counts.items() if count > num_there}
         return msgspec.structs.replace(lost, counts=counts) if counts else None
 
+    def new_of(self, numbers: Numbers) -> Numbers:
+        """Those that are not in the run already."""
+        self._look()
+        if not self._numbers_until:
+            return numbers
+        until = self._numbers_until
+        values = {
+            name: value for name, value in numbers.values.items() if numbers.time > until.get(name, 0.0)
+        }
+        return msgspec.structs.replace(numbers, values=values)
+
     def close(self) -> None:
         if self._reader is not None:
             self._reader.close()
+
+    def _look(self) -> None:
+        if self._reader is not None:
+            return
+        self._reader = RunReader(self._folder)
+        with suppress(Exception):  # it can be read later, or not at all: then what is there counts twice
+            gaps = self._reader.events().gaps
+            self._known = {(gap.reason, gap.time) for gap in gaps if gap.rank == self._rank}
+            part = _part_of_the_killed(self._reader)
+            if part is not None:
+                self._since = part.status().sessions[-2]
+                series = part.series().items()
+                self._numbers_until = {
+                    key.name: entry.last_time for key, entry in series if key.kind == "scalar"
+                }
 
     def _num_there(self, lost: Lost) -> int:
         """Frames of the killed child that are in the run after all. Where in doubt, none."""
@@ -56,10 +81,10 @@ class Resumed:
         return int(numpy.count_nonzero(is_of_it))
 
 
-def _start_of_the_killed(reader: RunReader) -> float | None:
+def _part_of_the_killed(reader: RunReader) -> Part | None:
     """A killed child's file is taken over by the next one: its session is the one before ours."""
     for part in reader.parts().values():
         status = part.status()
         if status.pid == os.getpid() and len(status.sessions) > 1:
-            return status.sessions[-2]
+            return part
     return None

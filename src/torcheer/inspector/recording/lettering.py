@@ -46,12 +46,14 @@ class Lettering:
             "title": Style(15 * scale, round(20 * scale), BOLD),
         }
         self._letters: dict[tuple[StyleName, str], Opacity] = {}
+        # The same name and the same words stand in frame after frame.
         self.strip = lru_cache(maxsize=1024)(self._strip)
+        self.fitted = lru_cache(maxsize=1024)(self._fitted)
 
     def width(self, text: str, style: StyleName) -> int:
         return math.ceil(sum(self._advance(letter, style) for letter in text))
 
-    def fitted(self, text: str, width: int, style: StyleName) -> str:
+    def _fitted(self, text: str, width: int, style: StyleName) -> str:
         """With its middle left out where it is too wide: a name tells most at its ends."""
         if self.width(text, style) <= width:
             return text

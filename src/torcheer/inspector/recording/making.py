@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from torcheer.errors import InputError, TorcheerError
 from torcheer.graph.wholefile import target_of
-from torcheer.inspector.recording.charts.kinds import WantedKind, checked_kind
+from torcheer.inspector.recording.charts.kinds import checked_kind
 from torcheer.inspector.recording.colours import theme_named
 from torcheer.inspector.recording.films.film import Film
 from torcheer.inspector.recording.films.h264 import INSTALL, is_installed
 from torcheer.inspector.recording.films.opening import FilmMaker, Format
+from torcheer.inspector.recording.finding import find_series, whole_shape_of
 from torcheer.inspector.recording.moving import Moving, frame_of
 from torcheer.inspector.recording.savedmoments import moment_of
 from torcheer.inspector.recording.settings import checked_rate, checked_size
 from torcheer.inspector.recording.sheet import Sheet
 from torcheer.run.reading.face import SavedRun, open_run
 
-SeriesKind = Literal["tensor", "histogram", "image"]
 Progress = Callable[[int, int], None]  # how much is done, and of how much
 
 _ENDINGS: Final[dict[str, Format]] = {".mp4": "mp4", ".gif": "gif", "": "png"}
-_KINDS: Final[tuple[SeriesKind, ...]] = ("tensor", "histogram", "image")
 _KEYFRAME_SECONDS: Final = 1.0
-_LISTED: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,93 +63,35 @@ def make_video(
     size, fps = checked_size(size), checked_rate(fps)
     colours = theme_named(theme)
     format = _format_of(path)
-    saved = run if isinstance(run, SavedRun) else open_run(run)
-    series_kind, series = find_series(saved, name, wanted)
-    records = _between(_records(saved, series_kind, series), first_step, last_step)
     maker = FilmMaker(size, fps, format, keyframe_every=max(2, round(fps * _KEYFRAME_SECONDS)))
     sheet = Sheet(maker.size, colours)
-    moving = Moving(series, wanted)
-
-    def done(num: int) -> None:
-        if progress is not None:
-            progress(num, 2 * len(records))
-
-    # Once through all of it for the scales, so that they are the same in the first frame as in the last.
-    for index, _ in enumerate(_moments(records, moving, sheet)):
-        done(index + 1)
-    film = maker.open(_target(path, format))
-    num_left_out = 0
-    try:
-        for index, moment in enumerate(_moments(records, moving, sheet)):
-            if moment is None:
-                num_left_out += 1
-            else:
-                film.append(frame_of(moment, sheet), moment.heading.step)
-            done(len(records) + index + 1)
-    finally:
-        _finish(film)
-    if not film.num_frames:
-        raise InputError(f"no record of {series!r} can be shown: {_why_none(records, moving, sheet)}")
+    with nullcontext(run) if isinstance(run, SavedRun) else open_run(run) as saved:
+        series, found = find_series(saved, name, wanted)
+        records = _between(found, first_step, last_step)
+        moving = Moving(series, wanted, whole_shape_of(saved, series))
+        # Once through all of it for the scales, so that they are the same in the first frame as in the last.
+        for index, _ in enumerate(_moments(records, moving, sheet)):
+            _tell(progress, index + 1, records)
+        film = maker.open(_target(path, format))
+        try:
+            for index, moment in enumerate(_moments(records, moving, sheet)):
+                if moment is not None:
+                    film.append(frame_of(moment, sheet), moment.heading.step)
+                _tell(progress, len(records) + index + 1, records)
+        finally:
+            _finish(film)
+        if not film.num_frames:
+            raise InputError(f"no record of {series!r} can be shown: {_why_none(records, moving, sheet)}")
+    num_left_out = len(records) - film.num_frames
     return MadeVideo(path=film.path, series=series, num_frames=film.num_frames, num_left_out=num_left_out)
 
 
-# --- which series --------------------------------------------------------------------------------------
+def _tell(progress: Progress | None, num_done: int, records: Sequence[Any]) -> None:
+    if progress is not None:
+        progress(num_done, 2 * len(records))
 
 
-def find_series(run: SavedRun, name: str, kind: WantedKind = "auto") -> tuple[SeriesKind, str]:
-    """The one series that is meant by a name or a layer. InputError lists those that it could be."""
-    kinds = _kinds_for(kind)
-    names = {each: run.names(each) for each in kinds}
-    everything = list(dict.fromkeys(series for each in kinds for series in names[each]))
-    found = [series for series in everything if series == name] or [
-        series for series in everything if _is_in_layer(series, name)
-    ]
-    if not found:
-        raise InputError(_not_there(run, name, everything))
-    if len(found) > 1:
-        shown = ", ".join(map(repr, found[:_LISTED]))
-        more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-        raise InputError(f"{name!r} could be any of {shown}{more}: name one of them.")
-    return next(each for each in kinds if found[0] in names[each]), found[0]
-
-
-def _kinds_for(kind: WantedKind) -> Sequence[SeriesKind]:
-    if kind == "auto":
-        return _KINDS
-    # A histogram that was logged as one saw all values, and not only a piece of the tensor.
-    return ("histogram", "tensor") if kind == "histogram" else ("tensor",)
-
-
-def _is_in_layer(series: str, layer: str) -> bool:
-    return bool(layer) and series.startswith((f"{layer}.", f"{layer}/"))
-
-
-def _not_there(run: SavedRun, name: str, names: Sequence[str]) -> str:
-    if name in run.names("scalar"):
-        return f"{name!r} is a scalar, and a video is made of tensors. `torcheer view` draws its curve."
-    if not names:
-        return (
-            "this run has no tensors, histograms or images that a video could be made of: "
-            "tl.watch(model, run=…, tensors='sample') keeps tensors, run.log_tensor does."
-        )
-    layers = [series.rpartition(".")[0] for series in names]
-    near = difflib.get_close_matches(
-        name, list(dict.fromkeys([*names, *filter(None, layers)])), n=3, cutoff=0.5
-    )
-    if near:
-        return f"this run has no {name!r}: did you mean {' or '.join(map(repr, near))}?"
-    shown = ", ".join(map(repr, names[:_LISTED]))
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"this run has no {name!r}: it has {shown}{more}."
-
-
-def _records(run: SavedRun, kind: SeriesKind, name: str) -> Sequence[Any]:
-    methods: dict[SeriesKind, Callable[[str], Sequence[Any]]] = {
-        "tensor": run.tensors,
-        "histogram": run.histograms,
-        "image": run.images,
-    }
-    return methods[kind](name)
+# --- which records -------------------------------------------------------------------------------------
 
 
 def _between(records: Sequence[Any], first: int | None, last: int | None) -> list[Any]:

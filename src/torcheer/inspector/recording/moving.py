@@ -35,8 +35,11 @@ class Moment:
 class Moving:
     """Keeps the scales of one name, so that they are the same from frame to frame."""
 
-    def __init__(self, name: str, kind: WantedKind = "auto") -> None:
+    def __init__(
+        self, name: str, kind: WantedKind = "auto", whole_shape: tuple[int, ...] | None = None
+    ) -> None:
         self.name = name
+        self._whole_shape = whole_shape
         self._kind = kind
         self._picture = PictureChart()
         self._tiles = TileChart()
@@ -48,7 +51,7 @@ class Moving:
         """InputError where it cannot be seen."""
         values, is_magnitude = values_of(tensor)
         measured = measure(values, is_magnitude=is_magnitude)
-        heading = Heading(name=self.name, step=step, measured=measured)
+        heading = Heading(name=self.name, step=step, measured=measured, whole_shape=self._whole_shape)
         kind = kind_of(self.name, values.shape, self._kind)
         box = body_of(sheet)
         if kind == "picture":

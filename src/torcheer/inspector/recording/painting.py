@@ -23,6 +23,7 @@ class Heading:
     name: str
     step: int
     measured: Measured | None = None
+    whole_shape: tuple[int, ...] | None = None  # of what the tensor is a piece of
 
 
 def body_of(sheet: Sheet) -> Box:
@@ -70,14 +71,24 @@ def _paint_heading(sheet: Sheet, heading: Heading) -> None:
     name = sheet.lettering.fitted(heading.name, right - wide - margin - sheet.px(12), "title")
     sheet.text(name, "title", margin, top, theme.text)
     if heading.measured is not None:
-        _paint_figures(sheet, heading.measured, margin, top + sheet.line_height("title") + sheet.px(3))
+        below = top + sheet.line_height("title") + sheet.px(3)
+        _paint_figures(sheet, heading.measured, _shape_of(heading), margin, below)
 
 
-def _paint_figures(sheet: Sheet, measured: Measured, x: int, y: int) -> None:
+def _shape_of(heading: Heading) -> str:
+    if heading.measured is None:
+        return ""
+    shape = heading.measured.shape
+    words = " × ".join(map(str, shape)) or "one number"
+    if heading.whole_shape is not None and heading.whole_shape != shape:
+        words = f"{words} of {' × '.join(map(str, heading.whole_shape))}"
+    return f"{words}, magnitudes" if heading.measured.is_magnitude else words
+
+
+def _paint_figures(sheet: Sheet, measured: Measured, shape: str, x: int, y: int) -> None:
     """Term and value in turn; what is not finite comes first: it must not be cut off."""
     theme, gap = sheet.theme, sheet.px(12)
     limit = sheet.width - sheet.px(_MARGIN)
-    shape = " × ".join(map(str, measured.shape)) or "one number"
     x += sheet.text(shape, "body", x, y, theme.text_2) + gap
     for count, word in ((measured.num_nan, "NaN"), (measured.num_inf, "Inf")):
         if count:

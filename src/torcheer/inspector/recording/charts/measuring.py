@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from torcheer.run.observing.arrays import view_of
 
 Values = NDArray[numpy.floating[Any]]
+
+_LEAST: Final = 1e-30  # of a variance that float32 has with all its digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,17 +50,18 @@ def values_of(tensor: Any) -> tuple[Values, bool]:
 def measure(values: Values, *, is_magnitude: bool = False) -> Measured:
     num_nan = num_inf = 0
     finite = values
+    mean = std = low = high = math.nan
     with numpy.errstate(all="ignore"):
+        total = float(values.sum(dtype=numpy.float64))
         # Most tensors are finite, and then so is their sum: one look instead of three.
-        if not math.isfinite(float(values.sum(dtype=numpy.float64))):
+        if not math.isfinite(total):
             num_nan, num_inf = int(numpy.isnan(values).sum()), int(numpy.isinf(values).sum())
             finite = values[numpy.isfinite(values)]
-    mean = std = low = high = math.nan
-    if finite.size:
-        with numpy.errstate(all="ignore"):
-            mean = float(finite.mean(dtype=numpy.float64))
-            std = float(finite.std(dtype=numpy.float64))
-        low, high = float(finite.min()), float(finite.max())
+            total = float(finite.sum(dtype=numpy.float64))
+        if finite.size:
+            low, high = float(finite.min()), float(finite.max())
+            mean = total / finite.size
+            std = _deviation(finite, mean) if low < high else 0.0
     return Measured(
         shape=tuple(values.shape),
         mean=mean,
@@ -69,3 +72,13 @@ def measure(values: Values, *, is_magnitude: bool = False) -> Measured:
         num_inf=num_inf,
         is_magnitude=is_magnitude,
     )
+
+
+def _deviation(values: Values, mean: float) -> float:
+    squares = values.reshape(-1) - values.dtype.type(mean)
+    numpy.square(squares, out=squares)
+    variance = float(squares.mean(dtype=numpy.float64))
+    if _LEAST < variance < math.inf:
+        return math.sqrt(variance)
+    # Squared, it is too large or too small for its own type: gradients that vanish are.
+    return float(values.std(dtype=numpy.longdouble))

@@ -1,0 +1,122 @@
+"""Real trainings that are watched, and real ends of them: the run says which, and no process is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.inspector.feeding import is_running, num_lost, seen_steps
+from tests.inspector.test_processes import IN_TIME, SLACK, Script, scripts, wait_for_end
+from torcheer.run.reading.face import open_run
+
+__all__ = ["scripts"]
+
+MODEL = """
+import torch, torcheer as tl
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+def train_step(x):
+    optimizer.zero_grad()
+    model(x).sum().backward()
+    optimizer.step()
+"""
+
+ENDLESS = """
+watcher = tl.watch(model, optimizer, run, every=1, budget=None)
+say("child", watcher._parts[0].child.pid)
+step = 0
+while True:
+    train_step(torch.randn(4, 8))
+    step += 1
+    if step == 30:
+        say("trained")
+    time.sleep(0.002)
+"""
+
+
+def reason_of(run: Path) -> tuple[str, str]:
+    with open_run(run) as saved:
+        return saved.state, saved.status().reason
+
+
+def test_a_training_that_is_killed_leaves_a_run_with_all_its_steps(
+    tmp_path: Path, scripts: list[Script]
+) -> None:
+    script = Script(tmp_path, MODEL + ENDLESS)
+    scripts.append(script)
+    pid = script.hear_pid()
+    script.hear("trained")
+
+    seconds = wait_for_end(pid, script.kill())
+
+    assert seconds < IN_TIME + SLACK
+    steps = seen_steps(tmp_path / "run", "0.weight.Grad")
+    assert steps == list(range(len(steps)))
+    assert len(steps) >= 30
+    assert reason_of(tmp_path / "run") == ("died", "the training was killed")
+
+
+def test_ctrl_c_flushes_everything(tmp_path: Path, scripts: list[Script]) -> None:
+    script = Script(tmp_path, MODEL + ENDLESS)
+    scripts.append(script)
+    pid = script.hear_pid()
+    script.hear("trained")
+
+    os.killpg(script.process.pid, signal.SIGINT)
+    _, _, err = script.end()
+
+    assert err.count("Traceback") == 1
+    assert "KeyboardInterrupt" in err
+    assert not is_running(pid)
+    steps = seen_steps(tmp_path / "run", "0.weight.Grad")
+    assert steps == list(range(len(steps)))
+    assert len(steps) >= 30
+    assert reason_of(tmp_path / "run") == ("died", "KeyboardInterrupt")
+
+
+def test_a_program_that_simply_ends_has_a_finished_run_and_workers_change_nothing(
+    tmp_path: Path, scripts: list[Script]
+) -> None:
+    script = Script(
+        tmp_path,
+        MODEL
+        + """
+from torch.utils.data import DataLoader
+
+watcher = tl.watch(model, optimizer, run, every=1, budget=None)
+say("child", watcher._parts[0].child.pid)
+# Workers are forks of this process, and end before it does.
+for batch in DataLoader(torch.randn(40, 8), batch_size=4, num_workers=2):
+    train_step(batch)
+""",
+    )
+    scripts.append(script)
+    pid = script.hear_pid()
+
+    code, _, err = script.end()
+
+    assert (code, err) == (0, "")
+    assert not is_running(pid)
+    assert seen_steps(tmp_path / "run", "0.weight.Grad") == list(range(10))
+    assert num_lost(tmp_path / "run", "0.weight.Grad") == 0
+    assert reason_of(tmp_path / "run") == ("finished", "")
+
+
+@pytest.mark.parametrize("method", ["spawn"])
+def test_without_a_guard_tl_watch_says_what_to_do(method: str, tmp_path: Path, scripts: list[Script]) -> None:
+    script = Script(tmp_path, MODEL + f"tl.watch(model, optimizer, run, start_method={method!r})")
+    scripts.append(script)
+
+    code, _, err = script.end()
+
+    assert code == 1
+    assert "InspectorError" in err
+    assert 'if __name__ == "__main__":' in err
+    assert err.count("Traceback") == 1

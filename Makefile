@@ -18,7 +18,7 @@ help:
 	@echo "make lint    the same without the tests"
 	@echo "make format  put the code into the form that lint asks for"
 	@echo "make web     build the front end into src/torcheer/app/static"
-	@echo "make torture kill writers at random instants, 200 times, and look at what is left"
+	@echo "make torture kill writers at random instants, watch a training for ten minutes, and look at what is left"
 	@echo "make zoo     capture, validate and draw every real architecture"
 	@echo "make bench   measure against the bare forward pass and against others"
 	@echo "make gallery draw the pictures of docs/gallery again, and photograph the pages"
@@ -75,9 +75,11 @@ browser: $(VENV)/dev.stamp
 test: lint web-check browser
 	$(BIN)/pytest -n $(WORKERS)
 
-# Writers killed at random instants; the run must open and miss no more than the last half second.
+# Writers killed at random instants: the run must open and miss no more than the last half second. Then a training
+# that is watched for ten minutes while its children are killed: memory stays flat, and what is lost is counted.
 torture: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.run.torture --kills 200
+	$(BIN)/python -m tests.inspector.torture --seconds 600
 
 zoo: $(VENV)/dev.stamp
 	$(BIN)/pytest -n $(WORKERS) -m '' tests/zoo

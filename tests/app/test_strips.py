@@ -114,6 +114,45 @@ def test_few_steps_and_windows_are_as_they_are_from_all_figures_at_once(
             assert np.array_equal(found.marks, expected.marks)
 
 
+def test_merged_blocks_do_not_count_twice(
+    run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strips, "_MOST_CELLS", 128)
+    kept = Strips()
+    log_plan(run, "a.Act")
+    for first in range(0, 600, 10):
+        log_figures(run, range(first, first + 10), figures(1, range(10)))
+        run.flush()
+        reader.refresh()
+        found = heat_map(kept, reader, wish_of(), 128)
+    assert len(found.first_steps) == 75  # 8 steps each: with 4 there would be more than 128 cells
+
+
+def test_a_window_between_two_steps_is_empty(run: tl.Run, reader: RunReader) -> None:
+    log_plan(run, "a.Act")
+    log_figures(run, range(0, 100, 10), figures(1, range(10)))
+    log_figures(run, range(100, 200, 10), figures(1, range(10)))
+    run.flush()
+    reader.refresh()
+    assert heat_map(Strips(), reader, wish_of(low=101, high=105), 10).values.shape == (1, 0)
+    assert heat_map(Strips(), reader, wish_of(low=95, high=105), 10).first_steps == [100]
+
+
+def test_a_strip_takes_no_more_bytes_than_it_may(
+    run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strips, "_MAX_STRIP_BYTES", 10_000)
+    values = figures(20, range(400))
+    log_plan(run, *(f"layer{number}.Act" for number in range(20)))
+    log_figures(run, range(400), values)
+    run.flush()
+    reader.refresh()
+    strip = Strips().look(reader, wish_of())
+    assert strip is not None
+    assert strip.num_bytes <= 10_000
+    assert_is_right(strip.heat_map(100), range(400), values, "mean")
+
+
 def test_children_and_plans_that_follow_each_other_are_put_together(tmp_path: Path) -> None:
     steps = np.arange(100)
     values = spoilt(4, steps)

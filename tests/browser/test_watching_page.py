@@ -155,7 +155,22 @@ def test_a_press_on_an_alarm_leads_to_its_row_and_step(page: Page, serving: Serv
     expect(layers.alarms.get_by_role("link")).to_have_count(2)
     layers.alarms.get_by_role("link", name=re.compile("25 % of the values")).click()
     page.wait_for_url(re.compile("step=40"))
-    expect(page.get_by_role("combobox", name="Figure")).to_have_value("nan")
+    expect(layers.selected).to_be_visible()
+
+
+def test_a_row_that_the_figure_leaves_out_is_shown_with_another_figure(page: Page, serving: Serving) -> None:
+    layers = open_layers(page, serving, "fig=dead")
+    layers.alarms.get_by_role("link", name=re.compile("25 % of the values")).click()
+    expect(layers.name("conv.weight.Grad")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("combobox", name="Figure")).to_have_value("norm")
+
+
+def test_what_scrolls_away_under_the_pointer_is_no_longer_read(page: Page, serving: Serving) -> None:
+    page.set_viewport_size({"width": 1440, "height": 640})
+    layers = open_layers(page, serving)
+    layers.point("relu.Act", 30)
+    page.mouse.wheel(0, 40)
+    expect(layers.reading).not_to_contain_text("relu.Act")
 
 
 def test_gaps_stand_on_the_same_axis_and_say_what_is_missing(page: Page, serving: Serving) -> None:

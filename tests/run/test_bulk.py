@@ -121,7 +121,8 @@ def test_a_mark_is_never_done_for_what_cannot_be_written(
     run = Run(tmp_path)
     monkeypatch.setattr(PartFile, "write", _no_space)
     monkeypatch.setattr(run_module, "_CLOSE_SECONDS", 1.0)
-    run.keep_encoded([tensor_record("a", step, [1.0]) for step in range(7)])
+    for first in range(0, 40, 10):  # more than one batch takes: some of it waits behind
+        run.keep_encoded([tensor_record("a", first + step, numpy.zeros(200_000)) for step in range(10)])
     mark = run.mark()
     with pytest.warns(RunWarning, match="disk is full"):
         run.flush(timeout=10)
@@ -129,7 +130,7 @@ def test_a_mark_is_never_done_for_what_cannot_be_written(
 
     assert mark.is_settled
     assert not mark.is_done
-    assert run.num_dropped == 7
+    assert run.num_dropped == 40
 
 
 def _no_space(*_: object) -> None:

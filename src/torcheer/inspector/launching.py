@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections import deque
 from contextlib import suppress
 from typing import Final
 
@@ -15,7 +14,7 @@ from torcheer.errors import InspectorError
 from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.launchguard import NOT_TOLD, refuse_in_a_child
 from torcheer.inspector.launchlast import write_the_rest
-from torcheer.inspector.launchlife import Life
+from torcheer.inspector.launchlife import Deaths, Life
 from torcheer.inspector.launchmemory import Unsettled
 from torcheer.inspector.launchprocess import Way, reason_of, way_to_start
 from torcheer.inspector.launchrings import Rings
@@ -40,7 +39,6 @@ from torcheer.inspector.rows import Plan
 
 _READY_SECONDS: Final = 120.0  # a busy machine, a network file system, a script that imports much
 _LOOK_SECONDS: Final = 0.25  # between two questions whether the process lives
-_MOST_DEATHS, _DEATHS_SECONDS = 5, 60.0
 _WAIT_SECONDS: Final = 0.02
 
 
@@ -56,7 +54,7 @@ class Child:
         self._unsettled = Unsettled()
         self._heard: list[ToParent] = []
         self._looked_at = 0.0
-        self._deaths: deque[float] = deque()
+        self._deaths = Deaths()
         self._ticket, self._flushed = 0, 0
         self._is_closed = False
         self.is_inert = False  # this process is a fork of the training
@@ -269,14 +267,11 @@ class Child:
         self._life = None
         if not was_killed:
             return
-        now = time.monotonic()
         self.num_restarts += 1
-        self._deaths.append(now)
-        while self._deaths[0] < now - _DEATHS_SECONDS:
-            self._deaths.popleft()
+        self._deaths.note(time.monotonic())
         if life.failure:
             self._give_up(life.failure)
-        elif len(self._deaths) > _MOST_DEATHS:
+        elif self._deaths.are_too_many:
             self._give_up(f"it ended again and again: {reason_of(life.exit_code, self._start_method)}")
 
     def _give_up(self, reason: str) -> None:

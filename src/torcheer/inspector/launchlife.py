@@ -5,12 +5,14 @@ from __future__ import annotations
 import select
 import socket
 import time
+from collections import deque
 from typing import Final
 
 from torcheer.inspector.channel import Channel, to_child
 from torcheer.inspector.launchprocess import Way
 from torcheer.inspector.messages import ToParent
 
+_MOST_DEATHS, _DEATHS_SECONDS = 5, 60.0
 _DYING_SECONDS: Final = 3.0  # for a process that has closed its channel
 
 
@@ -78,3 +80,18 @@ class Life:
         self.channel.close()
         if self.is_alive and self not in _unfinished:
             _unfinished.append(self)
+
+
+class Deaths:
+    """When processes were killed, lately."""
+
+    def __init__(self) -> None:
+        self._times: deque[float] = deque(maxlen=_MOST_DEATHS + 1)
+
+    def note(self, now: float) -> None:
+        self._times.append(now)
+
+    @property
+    def are_too_many(self) -> bool:
+        """It will die again: there is no use in starting another."""
+        return len(self._times) > _MOST_DEATHS and self._times[-1] - self._times[0] < _DEATHS_SECONDS

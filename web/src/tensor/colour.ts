@@ -47,8 +47,10 @@ export function stepClass(scale: Scale, value: number): string {
 
 export type Rgb = readonly [red: number, green: number, blue: number];
 
+/** `#FFFFFF`, and `#fff`, as a bundle writes it. */
 export function parseHex(hex: string): Rgb {
-  const digits = /^#([0-9a-f]{6})$/i.exec(hex.trim())?.[1];
+  const whole = hex.trim().replace(/^#([0-9a-f])([0-9a-f])([0-9a-f])$/i, "#$1$1$2$2$3$3");
+  const digits = /^#([0-9a-f]{6})$/i.exec(whole)?.[1];
   if (digits === undefined) return [128, 128, 128];
   const code = parseInt(digits, 16);
   return [code >> 16, (code >> 8) & 255, code & 255];

@@ -3,8 +3,7 @@ import { useState } from "preact/hooks";
 import { formatCount } from "../format";
 import { useWidth } from "../measuring/useWidth";
 import * as runs from "../runs/store";
-import { alarmKind } from "../watching/alarmkinds";
-import { eventsOf, goToAlarm } from "../watching/events";
+import { eventsOf, goToAlarm, isOfScalar } from "../watching/events";
 import {
   alarmsOf,
   countsOf,
@@ -123,7 +122,7 @@ function Strip() {
 
 /** To the chart of a scalar, or to the map of the layers. */
 export function openAlarm({ name, step, watched }: Alarm): void {
-  if (watched === null || alarmKind(watched.alarm).isOfLoss) goToScalar(name, step);
+  if (watched === null || isOfScalar(watched)) goToScalar(name, step);
   else goToAlarm(watched);
 }
 

@@ -27,6 +27,8 @@ export function HeatMap() {
   const scrollTop = useSignal(0);
   const viewHeight = useSignal(0);
   const drag = useSignal<readonly [number, number] | null>(null);
+  /** Where the pointer is in the view, in pixels; null where it is elsewhere, or keys are used. */
+  const pointer = useRef<readonly [number, number] | null>(null);
   const lines = state.lines.value;
 
   useLayoutEffect(() => {
@@ -78,9 +80,13 @@ export function HeatMap() {
   const onMove = (event: PointerEvent): void => {
     const [x, y] = spot(event);
     if (drag.peek() !== null) drag.value = [drag.peek()![0], x];
-    const under = lineAt(state.lines.peek().all, y);
-    const row = under?.kind === "row" ? under.row.name : null;
-    state.pointed.value = row === null ? null : { row, step: stepUnder(state.axis.peek(), x) };
+    pointer.current = [x, y - scrollTop.peek()];
+    pointAt(x, y);
+  };
+  // What was under the pointer moves away below it.
+  const onScroll = (event: Event): void => {
+    scrollTop.value = (event.currentTarget as HTMLElement).scrollTop;
+    if (pointer.current !== null) pointAt(pointer.current[0], pointer.current[1] + scrollTop.peek());
   };
   const onUp = (event: PointerEvent): void => {
     const drawn = drag.peek();
@@ -102,7 +108,7 @@ export function HeatMap() {
         ref={view}
         role="region"
         aria-label="Map of the watched layers"
-        onScroll={(event) => (scrollTop.value = event.currentTarget.scrollTop)}
+        onScroll={onScroll}
       >
         <div class="heat-inner" style={{ height: `${lines.height}px` }}>
           <HeatLabels scrollTop={scrollTop.value} viewHeight={viewHeight.value} />
@@ -114,7 +120,10 @@ export function HeatMap() {
             aria-label={summary()}
             tabIndex={0}
             onPointerMove={onMove}
-            onPointerLeave={() => (state.pointed.value = null)}
+            onPointerLeave={() => {
+              pointer.current = null;
+              state.pointed.value = null;
+            }}
             onPointerDown={(event) => {
               if (event.button !== 0) return;
               event.currentTarget.setPointerCapture(event.pointerId);
@@ -126,6 +135,7 @@ export function HeatMap() {
             onDblClick={() => state.setZoom(null)}
             onKeyDown={(event) => {
               if (!handleHeatKey(event)) return;
+              pointer.current = null; // from here on the cursor is the keyboard's
               event.preventDefault();
               event.stopPropagation();
             }}
@@ -140,6 +150,12 @@ export function HeatMap() {
       <StepAxis />
     </div>
   );
+}
+
+function pointAt(x: number, y: number): void {
+  const under = lineAt(state.lines.peek().all, y);
+  const row = under?.kind === "row" ? under.row.name : null;
+  state.pointed.value = row === null ? null : { row, step: stepUnder(state.axis.peek(), x) };
 }
 
 function chooseAt(x: number, y: number): void {

@@ -8,29 +8,24 @@ export interface AlarmKind {
   readonly severity: Severity;
   /** The figure in which it can be seen; null where no figure of the row shows it. */
   readonly figure: string | null;
-  /** It is about a scalar, and about no layer. */
-  readonly isOfLoss: boolean;
 }
 
-type Known = Omit<AlarmKind, "isOfLoss"> & { readonly isOfLoss?: true };
-
-const KNOWN: readonly Known[] = [
-  { id: "nan", title: "NaN", severity: "danger", figure: "nan" },
-  { id: "inf", title: "Inf", severity: "danger", figure: "inf" },
-  { id: "nonfinite", title: "NaN or Inf", severity: "danger", figure: "nan" },
+const KNOWN: readonly AlarmKind[] = [
+  // The map marks it whatever figure is shown.
+  { id: "nan", title: "NaN or Inf", severity: "danger", figure: null },
   { id: "exploding_gradient", title: "exploding gradient", severity: "warn", figure: "norm" },
   { id: "vanishing_gradient", title: "vanishing gradient", severity: "warn", figure: "norm" },
   { id: "dead_units", title: "dead units", severity: "warn", figure: "dead" },
   { id: "saturated", title: "saturated", severity: "warn", figure: "saturated" },
-  { id: "loss_spike", title: "loss spike", severity: "warn", figure: null, isOfLoss: true },
+  { id: "loss_spike", title: "loss spike", severity: "warn", figure: null },
+  { id: "stuck_weight", title: "stuck weight", severity: "warn", figure: null },
 ];
 
 const BY_ID = new Map(KNOWN.map((kind) => [kind.id, kind]));
 
 /** Also one that this page does not know yet. */
 export function alarmKind(id: string): AlarmKind {
-  const known = BY_ID.get(id) ?? { id, title: id.replaceAll("_", " "), severity: "warn", figure: null };
-  return { isOfLoss: false, ...known };
+  return BY_ID.get(id) ?? { id, title: id.replaceAll("_", " "), severity: "warn", figure: null };
 }
 
 /** Those that are known in their order, the worst first, then the others. */

@@ -2,7 +2,7 @@
 import { effect, signal } from "@preact/signals";
 import { formatCount, formatNumberOf } from "../format";
 import { addressOf, go, type Changes } from "../route";
-import { chosenIds } from "../runs/store";
+import { chosenIds, seriesOf } from "../runs/store";
 import type { Reply, Source } from "../source/source";
 import type { AlarmListing, GapListing } from "../wire";
 import { alarmKind } from "./alarmkinds";
@@ -82,15 +82,20 @@ export function stepsText(first: number, last: number): string {
 
 /** What the address of the map needs to show the row and the step of an alarm. */
 export function placeOfAlarm(alarm: AlarmListing): Changes {
-  const { figure, isOfLoss } = alarmKind(alarm.alarm);
+  const { figure } = alarmKind(alarm.alarm);
   return {
     run: alarm.run_id,
     rank: alarm.rank === 0 ? null : String(alarm.rank),
     step: String(alarm.step),
-    // What no figure shows leaves the one that is there; a loss is no row of the map.
+    // What no figure shows leaves the one that is there; a scalar is no row of the map.
     ...(figure === null ? {} : { fig: figure, limits: null }),
-    ...(isOfLoss ? {} : { row: alarm.row }),
+    ...(isOfScalar(alarm) ? {} : { row: alarm.row }),
   };
+}
+
+/** Is it about a loss, and about no layer? The model itself has no address either. */
+export function isOfScalar({ run_id, alarm, layer, row }: AlarmListing): boolean {
+  return layer === "" && (alarm === "loss_spike" || seriesOf(run_id, "scalar", row) !== undefined);
 }
 
 export function addressOfAlarm(alarm: AlarmListing): string {

@@ -4,7 +4,7 @@ import type { Inks } from "./painting";
 
 export function readInks(): Inks {
   const style = getComputedStyle(window.document.documentElement);
-  const colour = (name: string): Rgb => parseHex(sixDigits(style.getPropertyValue(name).trim()));
+  const colour = (name: string): Rgb => parseHex(style.getPropertyValue(name));
   return {
     seq: readPalette("seq").ramp,
     div: readPalette("div").ramp,
@@ -13,9 +13,4 @@ export function readInks(): Inks {
     surface: colour("--surface"),
     missing: colour("--line-2"),
   };
-}
-
-/** `#fff`, as a bundle writes what was `#FFFFFF`. */
-export function sixDigits(hex: string): string {
-  return /^#[0-9a-f]{3}$/i.test(hex) ? hex.replace(/[0-9a-f]/gi, "$&$&") : hex;
 }

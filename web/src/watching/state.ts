@@ -199,10 +199,12 @@ export function zoomAround(first: number, last: number): void {
   setZoom({ low: Math.max(low, first - room), high: Math.min(high, last + room) });
 }
 
-/** Open the group of a row, and let the filter go where it hides it. */
+/** Open the group of a row, and let the filter, or a figure that it does not have, go where they hide it. */
 export function uncover(name: string): void {
-  const row = grid.peek()?.rows.find((one) => one.name === name);
+  const rows = grid.peek()?.rows ?? NO_ROWS;
+  const row = rows.find((one) => one.name === name);
   if (row === undefined) return;
+  if (hasAny.peek()?.[rows.indexOf(row)] === false) setParams({ fig: null, limits: null });
   if (closed.peek().has(row.role)) setClosed(row.role, false);
   if (!matches(row, filter.peek())) setParams({ find: null });
 }

@@ -31,11 +31,11 @@ describe("events", () => {
   });
 
   it("lead to their row, step, rank and figure", () => {
-    expect(placeOfAlarm(alarmWith({ rank: 1 }))).toEqual({
-      ...{ run: "a", rank: "1", step: "5", fig: "nan", limits: null, row: "fc.Act" },
+    expect(placeOfAlarm(alarmWith({ alarm: "dead_units", rank: 1 }))).toEqual({
+      ...{ run: "a", rank: "1", step: "5", fig: "dead", limits: null, row: "fc.Act" },
     });
     // A loss is no row, and no figure shows it.
-    expect(placeOfAlarm(alarmWith({ alarm: "loss_spike", row: "loss" }))).toEqual({ run: "a", rank: null, step: "5" });
+    expect(placeOfAlarm(alarmWith({ alarm: "loss_spike", layer: "", row: "loss" }))).toEqual({ run: "a", rank: null, step: "5" });
   });
 });
 
@@ -54,7 +54,7 @@ describe("marks", () => {
       [50, 50, 1],
       [90, 90, 1],
     ]);
-    expect(describeAlarms(marks[0]!)).toContain("2 × NaN of fc.Act, steps 10 to 12");
+    expect(describeAlarms(marks[0]!)).toContain("2 × NaN or Inf of fc.Act, steps 10 to 12");
   });
 
   it("of unknown kinds come last and are called by their name", () => {
@@ -70,6 +70,6 @@ describe("the strip of the charts", () => {
     expect(marks).toHaveLength(2);
     expect(describeMark(marks[0]!, "first")).toBe("first: half is dead.");
     const counts = countsOf([{ run: runWith({ id: "a" }), lastStep: 10, marks }]);
-    expect(counts.map(({ title, count }) => `${title} ${count}`)).toEqual(["NaN 1", "dead units 1"]);
+    expect(counts.map(({ title, count }) => `${title} ${count}`)).toEqual(["NaN or Inf 1", "dead units 1"]);
   });
 });

@@ -8,6 +8,7 @@ training went back, the heat map is made from all figures.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy
@@ -32,6 +33,8 @@ MAX_BYTES: Final = 256 << 20  # of all strips of a run
 MAX_CELLS: Final = 8 << 20  # of all rows of a strip together
 _MOST_CELLS: Final = 8192  # of a row: four for each bucket that there can be
 _FEWEST_CELLS: Final = 64
+_MAX_STRIP_BYTES: Final = 128 << 20
+_MOST_SHIFT: Final = 62  # a cell is half of all the steps that there can be
 _MAX_GROUPS: Final = 64
 _KNOWN: Final = BlockFigures(numpy.empty(0, "<i8"), numpy.empty(0, "<f8"), numpy.empty((0, 0), "<f4"))
 
@@ -49,10 +52,7 @@ class Strip:
         self._num_cells: Counter[Group] = Counter()
         self._lines: dict[Group, Places] = {}  # where the rows of a plan stand among all
         self._num_rows = 0
-
-    @property
-    def num_bytes(self) -> int:
-        return sum(block.num_bytes for block in self._blocks.values())
+        self.num_bytes = 0
 
     def read_on(self, reader: RunReader, plan: RankPlan) -> bool:
         """Take what is new, and forget what is gone. Whether a heat map can be made of it."""
@@ -67,10 +67,9 @@ class Strip:
             for digest, its in plans.items()
             if (part, digest) in self._num_cells
         }
-        self._blocks = {
-            key: block for key, block in self._blocks.items() if key in there and self._is_known(block)
-        }
-        self._count_cells()
+        self._forget(
+            key for key, block in self._blocks.items() if key not in there or not self._is_known(block)
+        )
         return self._is_plain()
 
     def _is_known(self, block: CellBlock) -> bool:
@@ -87,28 +86,41 @@ class Strip:
             found = part.figures(reading.wanted, dict.fromkeys(known, _KNOWN))
             if not found.blocks and part.statistics():  # it cannot be read this moment
                 return {(*place, number) for number in known}
+            there = {(*place, block.id) for block in found.blocks}
+            self._forget(key for key in self._blocks if key[:2] == place and key not in there)
             new = [block for block in found.blocks if found.figures.get(block.id, _KNOWN) is not _KNOWN]
             for block in new:
                 if isinstance(block.head, StatisticsHead):
                     figures = found.figures[block.id]
                     self._add((*place, block.id), reading.reduced(block.head, figures, self._shift))
             if not new or not reading.is_cut:
-                return {(*place, block.id) for block in found.blocks}
+                return there
+
+    def _forget(self, keys: Iterable[_BlockKey]) -> None:
+        for key in list(keys):
+            del self._blocks[key]
+        self._count_cells()
 
     def _add(self, key: _BlockKey, block: CellBlock) -> None:
         self._blocks[key] = block
-        self._num_cells[block.group] += len(block.cells)
+        self._count(block)
         most = min(_MOST_CELLS, max(_FEWEST_CELLS, MAX_CELLS // max(1, self._num_rows)))
-        while self._num_cells[block.group] > most and self._shift < 63:
+        while self._shift < _MOST_SHIFT and (
+            self._num_cells[block.group] > most or self.num_bytes > _MAX_STRIP_BYTES
+        ):
             self._shift += 1
             for one in self._blocks.values():
                 one.widen(self._kinds)
             self._count_cells()
 
     def _count_cells(self) -> None:
-        self._num_cells = Counter()
+        self._num_cells, self.num_bytes = Counter(), 0
         for block in self._blocks.values():
-            self._num_cells[block.group] += len(block.cells)
+            self._count(block)
+
+    def _count(self, block: CellBlock) -> None:
+        self._num_cells[block.group] += len(block.cells)
+        self.num_bytes += block.num_bytes
 
     def _is_plain(self) -> bool:
         """Whether no row has two figures for a step."""
@@ -116,17 +128,20 @@ class Strip:
             return False
         rows = {group: set(lines.tolist()) for group, lines in self._lines.items()}
         reached: dict[Group, int] = {}
-        for block in sorted(self._blocks.values(), key=lambda block: block.first_step):
+        for block in sorted(self._filled(), key=lambda block: block.first_step):
             for group, last_step in reached.items():
                 if block.first_step <= last_step and not rows[group].isdisjoint(rows[block.group]):
                     return False
-            if len(block.cells):
-                reached[block.group] = block.last_step
+            reached[block.group] = block.last_step
         return True
+
+    def _filled(self) -> list[CellBlock]:
+        """Those with something in the window."""
+        return [block for block in self._blocks.values() if len(block.cells)]
 
     def heat_map(self, most: int) -> HeatMap:
         """In so many buckets at most."""
-        blocks = [block for block in self._blocks.values() if len(block.cells)]
+        blocks = self._filled()
         cells = numpy.unique(numpy.concatenate([_NO_CELLS, *(block.cells for block in blocks)]))
         buckets = bucket_steps(cells, None, None, most)
         edges = numpy.array(buckets.first_steps, dtype=numpy.int64)

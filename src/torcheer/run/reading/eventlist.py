@@ -57,12 +57,15 @@ class _Place(NamedTuple):
     num_records: int
 
 
+_Places = Mapping[tuple[str, SeriesKey], _Place]  # by part and series
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsCursor:
     """How far they were read."""
 
     restarts: Mapping[str, int]  # by part
-    places: Mapping[tuple[str, SeriesKey], _Place]
+    places: _Places
 
 
 class EventsTail(NamedTuple):
@@ -78,36 +81,41 @@ def events_after(
     parts: Mapping[str, Part], restarts: Mapping[str, int], cursor: EventsCursor | None
 ) -> EventsTail:
     """As of the last refresh of the parts."""
-    is_fresh = cursor is None or _is_void(cursor, parts, restarts)
-    before = {} if cursor is None or is_fresh else cursor.places
-    places: dict[tuple[str, SeriesKey], _Place] = {}
+    if cursor is not None and not _is_void(cursor, parts, restarts):
+        tail = _read(parts, restarts, cursor.places)
+        if tail is not None:
+            return tail
+    tail = _read(parts, restarts, {})
+    assert tail is not None  # of what was not read before, nothing can be missing
+    return tail._replace(is_fresh=True)
+
+
+def _read(parts: Mapping[str, Part], restarts: Mapping[str, int], places: _Places) -> EventsTail | None:
+    """What came after these places; None where some of what was read before is gone since."""
+    reached: dict[tuple[str, SeriesKey], _Place] = {}
     alarms: list[Alarm] = []
     gaps: list[Gap] = []
     for part_name, part in parts.items():
         for key, entry in part.series().items():
             if key.kind not in ("alarm", "gap"):
                 continue
-            place = before.get((part_name, key), _Place(0, 0))
+            place = places.get((part_name, key), _Place(0, 0))
             found = part.records(key.kind, key.name, place.last_record)
+            if place.num_records and entry.count < place.num_records + len(found):
+                return None
             alarms += [_alarm(key.name, one, one.head) for one in found if isinstance(one.head, AlarmHead)]
             gaps += [_gap(one, one.head) for one in found if isinstance(one.head, GapHead)]
-            last = found[-1].id if found else place.last_record
-            places[part_name, key] = _Place(last, entry.count)
+            reached[part_name, key] = _Place(found[-1].id if found else place.last_record, entry.count)
     alarms.sort(key=lambda alarm: alarm.time)
     gaps.sort(key=lambda gap: gap.time)
-    reached = EventsCursor(restarts=dict(restarts), places=places)
-    return EventsTail(alarms, gaps, reached, is_fresh)
+    return EventsTail(alarms, gaps, EventsCursor(restarts=dict(restarts), places=reached), False)
 
 
 def _is_void(cursor: EventsCursor, parts: Mapping[str, Part], restarts: Mapping[str, int]) -> bool:
-    """Whether some of what was read is not there any more."""
-    if any(restarts.get(part) != number for part, number in cursor.restarts.items()):
-        return True
-    for (part, key), place in cursor.places.items():
-        entry = parts[part].series().get(key)
-        if entry is None or entry.count < place.num_records:
-            return True
-    return False
+    """Whether a part began anew, or a series is not there any more."""
+    return any(restarts.get(part) != number for part, number in cursor.restarts.items()) or any(
+        key not in parts[part].series() for part, key in cursor.places
+    )
 
 
 def _alarm(name: str, entry: RecordEntry, head: AlarmHead) -> Alarm:

@@ -51,6 +51,7 @@ SHOTS = {
     "runs": Shot("runs"),
     "charts": Shot("training"),
     "evaluation": Shot("training", _scroll_to("evaluation")),
+    "layers": Shot("layers"),
     "tensors": Shot("tensors"),
     "projector": Shot("projector"),
     "parameters": Shot("parameters"),

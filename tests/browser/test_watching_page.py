@@ -166,11 +166,12 @@ def test_a_row_that_the_figure_leaves_out_is_shown_with_another_figure(page: Pag
 
 
 def test_what_scrolls_away_under_the_pointer_is_no_longer_read(page: Page, serving: Serving) -> None:
-    page.set_viewport_size({"width": 1440, "height": 640})
-    layers = open_layers(page, serving)
+    page.set_viewport_size({"width": 1440, "height": 600})
+    layers = open_layers(page, serving, "row=conv.Act")
+    expect(layers.selected).to_be_visible()
     layers.point("relu.Act", 30)
     page.mouse.wheel(0, 40)
-    expect(layers.reading).not_to_contain_text("relu.Act")
+    expect(page.locator(".heat-reading")).not_to_contain_text("relu.Act")
 
 
 def test_gaps_stand_on_the_same_axis_and_say_what_is_missing(page: Page, serving: Serving) -> None:

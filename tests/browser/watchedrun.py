@@ -85,8 +85,8 @@ def begin_watching(run: tl.Run) -> None:
 
 
 def log_gradient_alarm(run: tl.Run, step: int, alarm: str, value: float, message: str) -> None:
-    place = {"layer": "conv", "variable": "weight.Grad"}
-    run.log_alarm(step, alarm, **place, value=value, message=f"conv.weight.Grad: {message}")
+    message = f"conv.weight.Grad: {message}"
+    run.log_alarm(step, alarm, layer="conv", variable="weight.Grad", value=value, message=message)
 
 
 def write_watched(path: Path) -> None:

@@ -11,6 +11,7 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from tests.inspector.framing import frame_of, plan_of, row_of
@@ -493,6 +494,26 @@ def test_each_alarm_can_be_switched_off() -> None:
     assert set(Alarms(plan_of(STEP), Thresholds())._kinds) == set(KINDS)
 
 
+ANY_ARRAY = st.none() | arrays.arrays(
+    numpy.float32,
+    arrays.array_shapes(min_dims=1, max_dims=3, max_side=5, min_side=0),
+    elements=st.floats(width=32),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(frames=st.lists(st.dictionaries(st.sampled_from(STEP), ANY_ARRAY), max_size=6))
+def test_whatever_comes_can_be_looked_at_and_told(frames: list[Seen]) -> None:
+    watching = Watching(plan_of(STEP, sample_elements=16), Thresholds(steps=1, well_steps=1, stuck_weight=1))
+    raised = [alarm for seen in frames for alarm in watching.see(seen)]
+    watching.renew(plan_of(STEP[4:], sample_elements=16, number=1))
+    raised += [alarm for seen in frames for alarm in watching.see(seen)]
+    for alarm in raised:
+        assert msgspec.msgpack.decode(msgspec.msgpack.encode(alarm), type=Raised) == alarm
+        assert alarm.alarm in KINDS
+        assert f"step {alarm.step}" in alarm.message
+
+
 def test_rows_that_are_never_seen_and_empty_tensors_are_no_alarm() -> None:
     watching = Watching(plan_of(STEP))
     assert watching.see_often(30, lambda _: {}) == []
@@ -510,6 +531,7 @@ def test_rows_that_are_never_seen_and_empty_tensors_are_no_alarm() -> None:
         ("loss_spike", "ten"),
         ("vanishing_gradient", -1),
         ("stuck_weight", 2.5),
+        ("stuck_weight", math.inf),
         ("steps", 0),
         ("well_steps", None),
     ],

@@ -29,7 +29,7 @@ def train_step(x):
 """
 
 ENDLESS = """
-watcher = tl.watch(model, optimizer, run, every=1, budget=None)
+watcher = tl.watch(model, optimizer, run, every=1, budget=None, when_full="block")
 say("child", watcher._parts[0].child.pid)
 step = 0
 while True:

@@ -20,6 +20,8 @@ from torcheer.inspector.statistics import Figures
 SAMPLE = 64
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)
 ANYTHING = st.floats(width=32)
+# Squares of smaller ones are 0 in float32; what is done then has tests of its own.
+ORDINARY = st.floats(-1000, 1000, width=32).map(lambda value: value if abs(value) > 1e-6 else 0.0)
 
 
 def figures_of(
@@ -84,9 +86,7 @@ def test_rows_of_many_sizes_in_many_frames_do_not_mix(rows: list[NDArray[Any]]) 
 
 
 @given(
-    values=arrays.arrays(
-        numpy.float32, st.integers(SAMPLE + 1, 300), elements=st.floats(-1000, 1000, width=32)
-    ),
+    values=arrays.arrays(numpy.float32, st.integers(SAMPLE + 1, 300), elements=ORDINARY),
     others=st.lists(st.sampled_from([numpy.nan, numpy.inf, -numpy.inf]), max_size=5),
 )
 def test_of_a_large_tensor_the_exact_figures_hold(values: NDArray[Any], others: list[float]) -> None:

@@ -63,7 +63,8 @@ def train(folder: Path) -> None:
         counted[0] = step
         if step % 50 == 0:
             pids = [part.child.pid for part in watcher._parts]
-            print(json.dumps({"pids": pids, "dropped": watcher.num_dropped}), flush=True)
+            restarts, dropped = watcher.num_restarts, watcher.dropped[ROWS[0]]
+            print(json.dumps({"pids": pids, "restarts": restarts, "dropped": dropped}), flush=True)
         time.sleep(0.004)
 
 
@@ -235,7 +236,6 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.train is not None:
         train(arguments.train)
-    named = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
     with tempfile.TemporaryDirectory() as folder:
         torment = Torment(Path(folder), arguments.seconds, arguments.seed)
         try:
@@ -244,11 +244,15 @@ def main() -> int:
             seconds = torment.kill()
         print(
             f"{torment.num_steps:,} steps; the child was killed {torment.num_kills} times and stopped "
-            f"{torment.num_stops} times; it ended {seconds:.2f} s after the training"
+            f"{torment.num_stops} times; it ended {seconds:.2f} s after the training. It said last: "
+            f"{torment.said}"
         )
         faults = faults_of(torment, seconds)
-    if named and set(os.listdir("/dev/shm")) - named:
-        faults.append("shared memory is left")
+    if os.path.isdir("/dev/shm"):
+        numbers = [str(pid) for pid in (torment.process.pid, *torment.pids)]
+        left = [name for name in os.listdir("/dev/shm") if any(number in name for number in numbers)]
+        if left:
+            faults.append(f"shared memory is left: {left}")
     for fault in faults:
         print("FAULT:", fault)
     print("all is well" if not faults else "")

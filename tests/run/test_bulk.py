@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.run.rawtables import RawPart, quick_folder
-from tests.run.watching import log_plan, log_table, table_at
+from tests.run.watching import log_plan, table_at
 from torcheer.run import run as run_module
 from torcheer.run.figuretables import FigureTable
 from torcheer.run.observations import EncodedRecord
 from torcheer.run.partfile import PartFile
+from torcheer.run.queueing import Mark
 from torcheer.run.records import TensorHead, TextHead, encode_head
 from torcheer.run.run import Run
 from torcheer.run.telling import RunWarning
@@ -44,6 +45,15 @@ def tensor_record(name: str, step: int, values: Any, *, is_json: bool = False) -
     )
     its_head = encode_head(head) if is_json else head
     return EncodedRecord("tensor", name, step, 1000.0 + step, its_head, array.tobytes())
+
+
+def keep_and_flush(run: Run, *groups: list[EncodedRecord]) -> Mark:
+    """The writer may come before the flush: what it warns of is in here, whenever it does."""
+    for records in groups:
+        run.keep_encoded(records)
+    mark = run.mark()
+    run.flush(timeout=10)
+    return mark
 
 
 @settings(max_examples=25, deadline=None)
@@ -121,11 +131,13 @@ def test_a_mark_is_never_done_for_what_cannot_be_written(
     run = Run(tmp_path)
     monkeypatch.setattr(PartFile, "write", _no_space)
     monkeypatch.setattr(run_module, "_CLOSE_SECONDS", 1.0)
-    for first in range(0, 40, 10):  # more than one batch takes: some of it waits behind
-        run.keep_encoded([tensor_record("a", first + step, numpy.zeros(200_000)) for step in range(10)])
-    mark = run.mark()
+    # More than one batch takes: some of it waits behind.
+    groups = [
+        [tensor_record("a", first + step, numpy.zeros(200_000)) for step in range(10)]
+        for first in range(0, 40, 10)
+    ]
     with pytest.warns(RunWarning, match="disk is full"):
-        run.flush(timeout=10)
+        mark = keep_and_flush(run, *groups)
     run.close()
 
     assert mark.is_settled
@@ -166,10 +178,8 @@ def test_a_record_that_is_too_large_is_left_out_alone(
 
 def test_one_that_cannot_be_stored_does_not_take_the_others_with_it(tmp_path: Path) -> None:
     bad = EncodedRecord("text", "bad", 2**70, 1000.0, TextHead(num_characters=0), b"")
-    with Run(tmp_path) as run:
-        run.keep_encoded([tensor_record("a", 0, [1.0]), bad, tensor_record("b", 0, [2.0])])
-        with pytest.warns(RunWarning, match="text 'bad' cannot be written"):
-            run.flush()
+    with Run(tmp_path) as run, pytest.warns(RunWarning, match="text 'bad' cannot be written"):
+        keep_and_flush(run, [tensor_record("a", 0, [1.0]), bad, tensor_record("b", 0, [2.0])])
 
     assert RawPart(tmp_path).names("tensor") == ["a", "b"]
     assert run.num_dropped == 1
@@ -177,10 +187,8 @@ def test_one_that_cannot_be_stored_does_not_take_the_others_with_it(tmp_path: Pa
 
 def test_a_block_of_statistics_that_is_none_does_not_take_the_others_with_it(tmp_path: Path) -> None:
     bad = EncodedRecord("statistics", "watch", 0, 1000.0, TextHead(num_characters=0), b"abc")
-    with Run(tmp_path) as run:
-        run.keep_encoded([tensor_record("a", 0, [1.0]), bad])
-        with pytest.warns(RunWarning, match="statistics 'watch' cannot be written"):
-            run.flush()
+    with Run(tmp_path) as run, pytest.warns(RunWarning, match="statistics 'watch' cannot be written"):
+        keep_and_flush(run, [tensor_record("a", 0, [1.0]), bad])
 
     assert RawPart(tmp_path).names("tensor") == ["a"]
     assert run.num_dropped == 1
@@ -190,14 +198,15 @@ def test_statistics_of_times_that_cannot_be_do_not_harm_what_follows(tmp_path: P
     good = table_at(range(4))
     with Run(tmp_path) as run:
         log_plan(run)
-        for time_of_it in (float("nan"), float("inf"), 1e300):
-            bad = FigureTable(
-                digest="plan", steps=good.steps, times=good.times * 0 + time_of_it, values=good.values
-            )
-            run.keep_encoded([EncodedRecord("statistics", "watch", 0, 1.0, bad.head(), bad.data())])
-        log_table(run, good)
+        bad = [
+            FigureTable(digest="plan", steps=good.steps, times=good.times * 0 + moment, values=good.values)
+            for moment in (float("nan"), float("inf"), 1e300)
+        ]
+        records = [
+            EncodedRecord("statistics", "watch", 0, 1.0, one.head(), one.data()) for one in (*bad, good)
+        ]
         with pytest.warns(RunWarning, match="some times of statistics cannot be"):
-            run.flush()
+            keep_and_flush(run, records)
 
         assert run.watched.steps.tolist() == [0, 1, 2, 3]
         assert run.num_dropped == 3

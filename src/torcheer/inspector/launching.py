@@ -253,7 +253,7 @@ class Child:
         overflow = self._unsettled.overflow(life.channel.num_waiting)
         if overflow is not None:
             self.tell(overflow)
-        self._rings.drop_old()
+        self._rings.attend()
         if life.is_alive:
             life.hasten(now)
             return

@@ -2,28 +2,88 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
 
 from torcheer.errors import InspectorError
 from torcheer.inspector.child.losing import lost_frames
-from torcheer.inspector.frames import Layout
+from torcheer.inspector.frames import FRAME, Layout
 from torcheer.inspector.messages import Lost
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
+
+
+class _Note(NamedTuple):
+    """So many frames were filled, the last of them at this step and time. All others come after that."""
+
+    num_filled: int
+    step: int
+    time: float
+
+
+class _Given:
+    """A ring, and what was noted of it: slots hold only the last few frames."""
+
+    def __init__(self, plan: Plan, ring: Ring) -> None:
+        self.plan, self.ring = plan, ring
+        self._notes = deque([_Note(0, -1, time.time())])
+
+    def note(self) -> None:
+        """How far it is filled. Notes that nobody can need any more are dropped."""
+        num_filled = self.ring.num_filled
+        if num_filled > self._notes[-1].num_filled:
+            number, step, at, _ = FRAME.unpack_from(self.ring.slot(num_filled - 1))
+            if number == num_filled - 1:
+                self._notes.append(_Note(num_filled, step, at))
+        while len(self._notes) > 1 and self._notes[1].num_filled <= self.ring.num_kept:
+            self._notes.popleft()
+
+    def lost(self) -> Lost | None:
+        """What was given back and not kept, as far as the child could say.
+
+        It counts from the last note before that, and so too much: what is in the run after all, whoever
+        writes it there subtracts (see `resuming`), and that can be found by steps and times.
+        """
+        ring = self.ring
+        if ring.num_kept == ring.num_given_back:
+            return None
+        before = self._notes[0]
+        for note in self._notes:
+            if note.num_filled <= ring.num_kept:
+                before = note
+        lost = lost_frames(ring, self.plan, range(before.num_filled, ring.num_given_back), "killed")
+        ring.note_kept(ring.num_given_back)
+        if lost is None:
+            return None
+        first_step = before.step + 1
+        last_step = max(first_step, lost.last_step, self._last_step_given_back())
+        return msgspec.structs.replace(lost, first_step=first_step, last_step=last_step, time=before.time)
+
+    def _last_step_given_back(self) -> int:
+        """At most: the slot may be filled anew, but then there is one that waits, and comes after it."""
+        for number, less in ((self.ring.num_given_back, 1), (self.ring.num_given_back - 1, 0)):
+            found, step, _, _ = FRAME.unpack_from(self.ring.slot(number))
+            if found == number:
+                return int(step) - less
+        return -1
 
 
 class Rings:
     """In the order in which they were made."""
 
     def __init__(self) -> None:
-        self._rings: list[tuple[Plan, Ring]] = []
+        self._rings: list[_Given] = []
 
     def __iter__(self) -> Iterator[tuple[Plan, Ring]]:
-        return iter(self._rings)
+        return ((given.plan, given.ring) for given in self._rings)
 
     @property
     def current(self) -> Ring | None:
-        return self._rings[-1][1] if self._rings else None
+        return self._rings[-1].ring if self._rings else None
 
     def add(self, plan: Plan) -> Ring:
         """Raises InspectorError where there is no room."""
@@ -35,13 +95,13 @@ class Rings:
                 f"there is no room for {plan.num_slots * slot_bytes / 1e6:,.0f} MB of shared memory "
                 f"({error}): watch fewer layers, or keep smaller pieces of tensors."
             ) from error
-        self._rings.append((plan, ring))
+        self._rings.append(_Given(plan, ring))
         return ring
 
     @property
     def has_something_left(self) -> bool:
         """Whether a child would have something to do: to read, or to say that it is lost."""
-        return any(ring.num_waiting or ring.num_kept < ring.num_given_back for _, ring in self._rings)
+        return any(ring.num_waiting or ring.num_kept < ring.num_given_back for _, ring in self)
 
     def lost(self, *, also_waiting: bool = False) -> list[Lost]:
         """What a child that is gone had read and not put on disk. Each frame is counted once.
@@ -49,21 +109,22 @@ class Rings:
         `also_waiting`: what nobody has read, too, for there is nobody any more.
         """
         found = []
-        for plan, ring in self._rings:
+        for given in self._rings:
             if also_waiting:
-                ring.give_back(ring.num_waiting)
-            lost = lost_frames(ring, plan, range(ring.num_kept, ring.num_given_back), "killed")
-            ring.note_kept(ring.num_given_back)
+                given.ring.give_back(given.ring.num_waiting)
+            lost = given.lost()
             if lost is not None:
                 found.append(lost)
         return found
 
-    def drop_old(self) -> None:
-        """Those that are done with."""
-        while len(self._rings) > 1 and self._rings[0][1].num_kept >= self._rings[0][1].num_filled:
-            self._rings.pop(0)[1].memory.close()
+    def attend(self) -> None:
+        """Now and then: note how far they are filled, and drop those that are done with."""
+        while len(self._rings) > 1 and self._rings[0].ring.num_kept >= self._rings[0].ring.num_filled:
+            self._rings.pop(0).ring.memory.close()
+        for given in self._rings:
+            given.note()
 
     def let_go(self) -> None:
         """No other process is to see them. Their counters can be read as long as somebody has them."""
-        for _, ring in self._rings:
+        for _, ring in self:
             ring.memory.close()

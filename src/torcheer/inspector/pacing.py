@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from torcheer.errors import InputError
@@ -12,9 +14,10 @@ from torcheer.errors import InputError
 _RATE = re.compile(r"\s*([0-9.eE+-]+)\s*/\s*(s|sec|second|min|minute|h|hour)\s*\Z")
 _STEPS = re.compile(r"\s*(?:every\s+)?([0-9]+)\s*(?:steps?)?\s*\Z")
 _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
-_MEMORY = 0.8  # how much of what was known of the cost stays with each new look
-_NUM_WARMING = 3  # looks that set things up and say nothing of the cost
-_MOST_TIMES = 4.0  # of the usual cost, above which a look counts as disturbed
+_NUM_WARMING = 2  # looks that set things up and say nothing of the cost
+_NUM_COSTS = 7  # of which the median holds: one that was disturbed says nothing
+_MEMORY = 0.8  # how much of what was known of a step's length stays with each new one
+_MOST_TIMES = 4.0  # of the usual length, above which a step counts as disturbed
 _THINNING, _RECOVERY = 0.5, 1.02
 
 
@@ -64,6 +67,7 @@ class Pace:
         self._next_step: int | None = None
         self._share = 1.0  # of the rate, where the ring was full and the rate is thinned for it
         self._num_looks = 0
+        self._costs: deque[float] = deque(maxlen=_NUM_COSTS)
         self._cost: float | None = None  # seconds for a look, both processes together
         self._step_seconds: float | None = None  # from one step to the next
 
@@ -101,13 +105,10 @@ class Pace:
     def note_look(self, seconds: float) -> None:
         """A look took so long, in the training and in the child."""
         self._num_looks += 1
-        if self._num_looks <= _NUM_WARMING and self._cost is None:
-            if self._num_looks == _NUM_WARMING:
-                self._cost = seconds
-            return
-        known = seconds if self._cost is None else self._cost
-        self._cost = _MEMORY * known + (1 - _MEMORY) * min(seconds, _MOST_TIMES * known)
         self._share = min(1.0, self._share * _RECOVERY)
+        if self._num_looks > _NUM_WARMING:
+            self._costs.append(seconds)
+            self._cost = median(self._costs)
 
     def note_step(self, seconds: float) -> None:
         known = seconds if self._step_seconds is None else self._step_seconds

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from torcheer.errors import InputError
@@ -34,14 +36,14 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
         for name in _POSITIVE:
             self._check(name, lambda value: value > 0, "a number above 0")
         for name in _COUNTS:
-            self._check(name, lambda value: value >= 1 and value == int(value), "a whole number from 1 on")
+            self._check(name, lambda value: isinstance(value, int) and value >= 1, "a whole number from 1 on")
 
-    def _check(self, name: str, test: object, wanted: str) -> None:
+    def _check(self, name: str, test: Callable[[float], bool], wanted: str) -> None:
         value = getattr(self, name)
         if value is None and name in ("steps", "well_steps"):
             raise InputError(f"{name} is None: give {wanted}.")
         if value is None:
             return
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not callable(test) or not test(value):
+        if not is_number or not test(value):
             raise InputError(f"{name} is {value!r}: give {wanted}, or None to switch this alarm off.")

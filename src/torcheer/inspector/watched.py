@@ -163,8 +163,9 @@ def wait_for_room(part: Watched, attend: Callable[[], None], seconds: float) -> 
 
 
 def is_crowded() -> bool:
-    """Whether a child takes a processor away from the training: torch computes on all of them."""
-    return torch.get_num_threads() >= _num_processors()
+    """Whether a child takes a processor away from the training: torch, or somebody else, uses all of them."""
+    num_processors = _num_processors()
+    return torch.get_num_threads() >= num_processors or os.getloadavg()[0] >= num_processors
 
 
 def _num_processors() -> int:

@@ -66,7 +66,8 @@ export function HeatMap() {
   const line = lines.byName.get(wanted);
   useEffect(() => {
     if (line !== undefined) bringIntoView(view.current, line.top, line.height);
-  }, [wanted, line === undefined, state.isThin.value]);
+    // Also when the view became smaller: the row in full takes room from it.
+  }, [wanted, line === undefined, state.isThin.value, viewHeight.value]);
   const cursorRow = state.pointed.value?.row ?? null;
   useEffect(() => {
     const at = cursorRow === null ? undefined : state.lines.peek().byName.get(cursorRow);

@@ -1,7 +1,7 @@
 /** The cursor of the keyboard on the map: from cell to cell. */
 import { readingOf, sentenceOf } from "./readings";
 import * as state from "./state";
-import { moved, nearestBucket, zoomed } from "./steps";
+import { nearestBucket, zoomed } from "./steps";
 
 const FAR = 10;
 const PAGE = 10;
@@ -85,13 +85,6 @@ export function zoomBy(factor: number, around?: number): void {
   const middle = around ?? state.pointed.peek()?.step ?? (axis.low + axis.high) / 2;
   if (factor > 1 && axis.high - axis.low < 2) return;
   state.setZoom(zoomed(axis, state.whole.peek(), factor, middle));
-}
-
-/** Move what is shown of the axis by a share of itself. */
-export function panBy(share: number): void {
-  const axis = state.axis.peek();
-  if (state.zoom.peek() === null) return;
-  state.setZoom(moved(axis, state.whole.peek(), share * (axis.high - axis.low)));
 }
 
 /** One thing after the other: the cursor, the zoom, what is selected. */

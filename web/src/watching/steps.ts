@@ -101,9 +101,3 @@ export function zoomed(axis: Span, whole: Span, factor: number, around: number):
   const low = Math.min(whole.high - size, Math.max(whole.low, around - share * size));
   return { low, high: low + size };
 }
-
-/** The same part, moved, and no further than the ends. */
-export function moved(axis: Span, whole: Span, by: number): Span {
-  const shift = Math.min(whole.high - axis.high, Math.max(whole.low - axis.low, by));
-  return { low: axis.low + shift, high: axis.high + shift };
-}

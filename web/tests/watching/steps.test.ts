@@ -4,7 +4,6 @@ import { bucketsFor } from "../../src/watching/feeds";
 import {
   bucketAt,
   bucketSpans,
-  moved,
   nearestBucket,
   pixelBuckets,
   placeOf,
@@ -86,7 +85,6 @@ describe("an axis", () => {
     expect(zoomed(axis, axis, 2, 0)).toEqual({ low: 0, high: 50 });
     expect(zoomed({ low: 20, high: 60 }, axis, 0.5, 40)).toEqual({ low: 0, high: 80 });
     expect(zoomed(axis, axis, 0.5, 50)).toBeNull();
-    expect(moved({ low: 50, high: 80 }, axis, 99)).toEqual({ low: 70, high: 100 });
   });
 });
 

@@ -72,9 +72,8 @@ class Places:
     """The rows that a kind looks at, and their names, by which they are found again in another plan."""
 
     def __init__(self, plan: Plan, chosen: Iterable[int]) -> None:
-        self.rows: list[Row] = []
         indices = list(chosen)
-        self.rows = [plan.rows[index] for index in indices]
+        self.rows: list[Row] = [plan.rows[index] for index in indices]
         self.indices: Indices = numpy.array(indices, dtype=numpy.intp)
 
     def __len__(self) -> int:

@@ -108,6 +108,7 @@ class Loop:
                 self._note_lost(message)
             elif isinstance(message, Flush):
                 self._flush(message)
+                self._forget_the_killed()
             elif isinstance(message, Close):
                 self.was_told_to_close = True
                 self._ending = Ending("died", message.reason) if message.reason else Ending("finished")
@@ -130,6 +131,12 @@ class Loop:
         missing = lost if self._resumed is None else self._resumed.missing(lost)
         if missing is not None:
             self._keeper.lost(missing)
+
+    def _forget_the_killed(self) -> None:
+        """All that was told again to this child was told before the first question."""
+        if self._resumed is not None:
+            self._resumed.close()
+            self._resumed = None
 
     def _flush(self, message: Flush) -> None:
         self._empty()
@@ -191,10 +198,12 @@ class Loop:
         return looked
 
     def _call(self, source: Source, frames: list[Frame]) -> None:
+        started = time.process_time()
         for frame in frames:
             skipped = self._caller.call(frame, source.plan, self._deadline)
             if skipped:
                 self._voice.tell("the training ended before the callback had seen all that was kept for it.")
+        source.leave_out(time.process_time() - started)
 
     # --- the end ---------------------------------------------------------------------------------------
 

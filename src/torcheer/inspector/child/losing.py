@@ -24,16 +24,17 @@ _WORDS: Mapping[str, str] = {
 def lost_frames(ring: Ring, plan: Plan, numbers: Iterable[int], reason: Reason) -> Lost | None:
     """Frames by their numbers, of which the slots may hold others by now; None where there are none.
 
-    What a slot still holds says what was in its frame; of others, each row counts.
+    What a slot still holds says what was in its frame. In those of others there were the rows that the
+    nearest frame has, or all where nothing is known.
     """
     layout = Layout(plan)
     names = [row.name for row in plan.rows]
     counts = dict.fromkeys(names, 0)
     steps: list[int] = []
-    num_frames = 0
-    for number in numbers:
+    seen, num_frames = names, 0
+    for number in sorted(numbers, reverse=True):
         num_frames += 1
-        slot, seen = ring.slot(number), names
+        slot = ring.slot(number)
         if FRAME.unpack_from(slot)[0] == number:
             frame = read_frame(slot, layout)
             steps.append(frame.step)

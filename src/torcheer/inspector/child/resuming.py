@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import Final
 
 import msgspec
 import numpy
@@ -12,8 +11,6 @@ import numpy
 from torcheer.inspector.messages import Lost, Numbers
 from torcheer.run.parts import Part
 from torcheer.run.reading.reader import RunReader
-
-_SLACK_SECONDS: Final = 1.0  # between two clocks that are set at the same time
 
 
 class Resumed:
@@ -23,7 +20,6 @@ class Resumed:
         self._folder, self._rank = folder, rank
         self._reader: RunReader | None = None
         self._known: set[tuple[str, float]] = set()  # gaps, by reason and time
-        self._since: float | None = None  # when the child that was killed began
         self._numbers_until: dict[str, float] = {}  # the time of the last point that it wrote, by name
 
     def missing(self, lost: Lost) -> Lost | None:
@@ -33,9 +29,12 @@ class Resumed:
             return None
         if lost.reason != "killed" or not lost.counts:
             return lost
-        num_there = self._num_there(lost)
-        counts = {name: count - num_there for name, count in lost.counts.items() if count > num_there}
-        return msgspec.structs.replace(lost, counts=counts) if counts else None
+        steps = self._steps_there(lost)
+        counts = {name: count - len(steps) for name, count in lost.counts.items() if count > len(steps)}
+        # Frames are written in order: what is missing, came after what is there.
+        first_step = max([lost.first_step, *(step + 1 for step in steps)])
+        first_step = min(first_step, lost.last_step)
+        return msgspec.structs.replace(lost, counts=counts, first_step=first_step) if counts else None
 
     def new_of(self, numbers: Numbers) -> Numbers:
         """Those that are not in the run already."""
@@ -61,24 +60,24 @@ class Resumed:
             self._known = {(gap.reason, gap.time) for gap in gaps if gap.rank == self._rank}
             part = _part_of_the_killed(self._reader)
             if part is not None:
-                self._since = part.status().sessions[-2]
                 series = part.series().items()
                 self._numbers_until = {
                     key.name: entry.last_time for key, entry in series if key.kind == "scalar"
                 }
 
-    def _num_there(self, lost: Lost) -> int:
-        """Frames of the killed child that are in the run after all. Where in doubt, none."""
-        if self._since is None or self._reader is None:
-            return 0
+    def _steps_there(self, lost: Lost) -> list[int]:
+        """Of the frames that may be lost, those that are in the run after all."""
+        assert self._reader is not None
         name = max(lost.counts, key=lambda name: lost.counts[name])
-        figures = self._reader.watched.row(self._rank, name)
-        if figures is None:
-            return 0
-        is_of_it = (figures.steps >= lost.first_step) & (figures.steps <= lost.last_step)
-        is_of_it &= figures.times >= self._since - _SLACK_SECONDS
-        is_of_it &= ~numpy.isnan(figures.values).all(axis=0)
-        return int(numpy.count_nonzero(is_of_it))
+        with suppress(Exception):
+            figures = self._reader.watched.row(self._rank, name)
+            if figures is not None:
+                is_of_it = (figures.steps >= lost.first_step) & (figures.steps <= lost.last_step)
+                is_of_it &= figures.times > lost.time
+                is_of_it &= ~numpy.isnan(figures.values).all(axis=0)
+                steps: list[int] = figures.steps[is_of_it].tolist()
+                return steps
+        return []
 
 
 def _part_of_the_killed(reader: RunReader) -> Part | None:

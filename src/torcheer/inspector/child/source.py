@@ -38,6 +38,10 @@ class Source:
         self.ring.give_back(count)
         self.ring.note_busy(max(0.0, self._busy_before + time.process_time()))
 
+    def leave_out(self, seconds: float) -> None:
+        """Time of a processor that is the user's own, and not the cost of watching."""
+        self._busy_before -= seconds
+
     def give_up(self, reason: Reason) -> Lost | None:
         """All that waits will never be read."""
         first, last = self.ring.num_given_back, self.ring.num_filled

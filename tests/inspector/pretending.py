@@ -18,7 +18,6 @@ from torcheer.inspector.rows import Plan
 from torcheer.inspector.stepping import ForwardSteps, OptimizerSteps
 from torcheer.inspector.watched import Watched
 from torcheer.inspector.watcher import Manner, Watcher
-from torcheer.inspector.watching import is_compiled
 
 
 class Seen:
@@ -122,12 +121,11 @@ class Pretended:
         **manner: Any,
     ) -> None:
         self.child = PretendedChild()
-        chosen = {name or "model": module for name, module in chosen_layers(model, layers).items()}
-        share = Share(layers=chosen, tensors=dict(tensors or {}))
+        share = Share(layers=chosen_layers(model, layers), tensors=dict(tensors or {}))
         optimizers = [optimizer] if isinstance(optimizer, Optimizer) else optimizer
         steps = OptimizerSteps(optimizers) if optimizers else ForwardSteps([model], share)
         part = Watched(self.child, share, observed(observe), room or Room())  # type: ignore[arg-type]
-        kept = {"budget": None, "when_full": "drop", "on_alarm": None, "is_compiled": is_compiled(model)}
+        kept = {"budget": None, "when_full": "drop", "on_alarm": None}
         self.watcher = Watcher([part], steps, Manner(every=every_of(every), **{**kept, **manner}))
         self.watcher.start()
 

@@ -312,6 +312,18 @@ def test_a_loss_that_leaps_is_a_spike() -> None:
     assert raised.threshold < 6
 
 
+@pytest.mark.parametrize("length", [1, 2, 6])
+def test_a_loss_that_falls_fast_does_not_hide_its_spikes(length: int) -> None:
+    losses = 0.1 + 2.2 * numpy.exp(-numpy.arange(200) / 30)
+    losses[100 : 100 + length] *= 200
+
+    assert [alarm.step for alarm in spikes(losses)] == [100]
+
+
+def test_a_loss_that_was_always_0_has_no_spike() -> None:
+    assert spikes([0.0] * 100 + [1e-6] + [0.0] * 20) == []
+
+
 def test_a_spike_comes_again_only_after_a_while() -> None:
     losses = falling(300)
     losses[[150, 160, 170, 290]] = 9.0

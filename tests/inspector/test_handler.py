@@ -62,7 +62,9 @@ def test_the_seeds_own_snippet_runs(folder: Path) -> None:
 
     ph = tl.ParallelHandler()
     assert ph.ids == [0, 1]
-    assert ph.is_alive() and ph.is_alive(0) and ph.is_alive(1)
+    assert ph.is_alive()
+    assert ph.is_alive(0)
+    assert ph.is_alive(1)
     ph.stop()
     assert not ph.is_alive()
 
@@ -92,8 +94,18 @@ def test_models_layers_and_tensors_go_to_the_children_that_were_named(folder: Pa
     assert sorted(map(sorted, noted(folder))) == [
         ["last.Act", "last.Grad", "last.bias", "last.weight", "middle.Act", "middle.Grad"],
         sorted(
-            ["net.0.Act", "net.0.Grad", "net.0.bias", "net.0.weight", "net.1.Act", "net.1.Grad"]
-            + ["net.2.Act", "net.2.Grad", "net.2.bias", "net.2.weight"]
+            [
+                "net.0.Act",
+                "net.0.Grad",
+                "net.0.bias",
+                "net.0.weight",
+                "net.1.Act",
+                "net.1.Grad",
+                "net.2.Act",
+                "net.2.Grad",
+                "net.2.bias",
+                "net.2.weight",
+            ]
         ),
         ["prompt", "prompt.Grad"],
     ]
@@ -114,7 +126,9 @@ def test_switched_off_and_on_at_any_time(folder: Path) -> None:
     ph.stop()
 
     steps = {int(line.split()[1]) for line in next(folder.glob("child *")).read_text().splitlines()}
-    assert steps and min(steps) >= 3 and max(steps) <= 6
+    assert steps
+    assert min(steps) >= 3
+    assert max(steps) <= 6
 
 
 def test_what_is_untracked_is_seen_no_more(folder: Path) -> None:

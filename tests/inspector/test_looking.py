@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import SGD, Adam, AdamW, Optimizer
 from torch.utils.checkpoint import checkpoint
+from torch.utils.flop_counter import FlopCounterMode
 
 import torcheer as tl
 from tests.inspector.pretending import Pretended, Seen
@@ -31,37 +32,33 @@ class Oracle:
         self.model = model
         self.values: dict[str, Tensor] = {}
 
-    def _named_parameters(self) -> Iterator[tuple[str, Tensor]]:
-        for name, parameter in self.model.named_parameters():
-            yield name if "." in name else f"model.{name}", parameter
-
     @contextmanager
     def watching(self) -> Iterator[None]:
         handles = [
-            module.register_forward_hook(self._keeping(name or "model"))
+            module.register_forward_hook(self._keeping(f"{name}." if name else ""))
             for name, module in self.model.named_modules()
         ]
-        before = {name: parameter.detach().clone() for name, parameter in self._named_parameters()}
+        before = {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
         try:
             yield
         finally:
             for handle in handles:
                 handle.remove()
-        for name, parameter in self._named_parameters():
+        for name, parameter in self.model.named_parameters():
             self.values[name] = parameter.detach().clone()
             self.values[f"{name}.Delta"] = parameter.detach() - before[name]
             if parameter.grad is not None:
                 self.values[f"{name}.Grad"] = parameter.grad.clone()
 
-    def _keeping(self, name: str) -> Callable[..., None]:
-        # Not retain_grad, which follows a tensor that is changed in place: this is the gradient of the output.
+    def _keeping(self, prefix: str) -> Callable[..., None]:
+        # Not retain_grad, which follows a tensor that is changed in place: it is the gradient of the output.
         def keep_gradient(gradient: Tensor) -> None:
-            self.values[f"{name}.Grad"] = gradient.clone()
+            self.values[f"{prefix}Grad"] = gradient.clone()
 
         def keep(_module: nn.Module, _args: Any, output: Any) -> None:
             tensor = first_tensor(output)
             if tensor is not None:
-                self.values[f"{name}.Act"] = tensor.detach().clone()
+                self.values[f"{prefix}Act"] = tensor.detach().clone()
                 if tensor.requires_grad:
                     tensor.register_hook(keep_gradient)  # type: ignore[no-untyped-call]
 
@@ -176,7 +173,6 @@ def test_all_that_is_seen_of_a_step_is_what_it_was(kind: str) -> None:
             if len(change) == oracle.values[name].numel():
                 assert numpy.allclose(change, as_numbers(oracle.values[name]).reshape(-1), atol=1e-7)
     for name, parameter in model.named_parameters():
-        name = name if "." in name else f"model.{name}"
         check(seen, f"{name}.momentum_buffer", optimizer.state[parameter]["momentum_buffer"])
 
 
@@ -191,7 +187,8 @@ def test_an_excerpt_keeps_the_shape_and_the_values_bit_by_bit() -> None:
     seen = watched.seen[0]
     for name in ("0.Act", "3.weight", "3.weight.Grad", "6.Grad", "6.weight", "6.bias", "6.weight.Delta"):
         row, excerpt = seen.row(name), seen.excerpt(name)
-        assert excerpt is not None and excerpt.size <= 100
+        assert excerpt is not None
+        assert excerpt.size <= 100
         steps = row["excerpt_steps"][: row["num_excerpt_dims"]].tolist()
         whole = oracle.values[name].numpy()
         assert numpy.allclose(excerpt, whole[tuple(slice(None, None, step) for step in steps)], atol=1e-9)
@@ -325,8 +322,8 @@ def test_of_several_small_batches_in_a_step_the_last_is_seen_and_all_of_the_grad
     optimizer.step()
 
     assert len(watched.seen) == 1
-    check(watched.seen[0], "model.Act", last)
-    check(watched.seen[0], "model.weight.Grad", gradient)
+    check(watched.seen[0], "Act", last)
+    check(watched.seen[0], "weight.Grad", gradient)
     watched.close()
 
 
@@ -356,7 +353,7 @@ def test_sparse_gradients_are_seen_by_their_values() -> None:
     model(torch.tensor([1, 5, 5])).sum().backward()
     optimizer.step()
 
-    assert watched.seen[0].sample("model.weight.Grad").tolist() == [1.0] * 4 + [2.0] * 4
+    assert watched.seen[0].sample("weight.Grad").tolist() == [1.0] * 4 + [2.0] * 4
     watched.close()
 
 
@@ -404,6 +401,42 @@ def test_a_compiled_model_is_seen_layer_by_layer_and_stays_compiled(how: str) ->
     assert seen_compiled[-1] == seen_compiled[1], "it was compiled anew"
 
 
+@pytest.mark.parametrize("has_optimizer", [True, False])
+def test_a_function_that_is_compiled_whole_runs_and_is_seen(has_optimizer: bool) -> None:
+    model, x = cnn()
+    optimizer = SGD(model.parameters(), 0.01)
+    torch._dynamo.reset()
+
+    @torch.compile(backend="eager", fullgraph=True)
+    def loss_of(x: Tensor) -> Tensor:
+        loss: Tensor = model(x).square().mean()
+        return loss
+
+    watched = Pretended(model, optimizer if has_optimizer else None, every=2)
+    for _ in range(5):
+        optimizer.zero_grad()
+        loss_of(x).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    watched.close()
+
+    if has_optimizer:
+        assert [seen.step for seen in watched.seen] == [0, 2, 4]
+        assert all(seen.has("3.Grad") for seen in watched.seen)
+
+
+def test_of_a_scripted_module_the_parameters_are_seen() -> None:
+    inner = torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
+    model = nn.Sequential(inner, nn.Linear(4, 2))
+    optimizer = SGD(model.parameters(), 0.1)
+    watched = Pretended(model, optimizer)
+    train_step(model, optimizer, torch.randn(3, 4))
+    watched.close()
+
+    assert watched.seen[0].has("1.Act")
+    assert watched.seen[0].has("0.0.weight.Grad")
+    assert not watched.seen[0].has("0.0.Act")
+
+
 def test_without_an_optimizer_a_step_is_a_forward_pass() -> None:
     model = nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 2))
     watched = Pretended(model)
@@ -431,6 +464,33 @@ def test_without_an_optimizer_a_step_is_a_forward_pass() -> None:
     )
 
 
+def test_a_weight_that_is_shared_keeps_its_first_name_in_every_step() -> None:
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.shared = nn.Embedding(7, 4)  # never called itself
+            self.inner = nn.Embedding(7, 4)
+            self.inner.weight = self.shared.weight
+            self.scale = nn.Parameter(torch.full((4,), 5.0))
+
+        def forward(self, x: Tensor) -> Tensor:
+            out: Tensor = self.inner(x) * self.scale
+            return out
+
+    model = Tied()
+    optimizer = Adam(model.parameters())
+    watched = Pretended(model, optimizer)
+    for _ in range(5):
+        train_step(model, optimizer, torch.randint(0, 7, (3,)))
+    watched.close()
+
+    weights = {name for seen in watched.seen for name in seen.names if "weight" in name or "scale" in name}
+    of_each = ("", ".Grad", ".Delta", ".exp_avg", ".exp_avg_sq")
+    assert weights == {f"{name}{of}" for name in ("shared.weight", "scale") for of in of_each}
+    assert len(watched.child.plans) == 2
+    check(watched.seen[-1], "scale", model.scale.detach())
+
+
 def test_layers_that_are_called_by_themselves_make_steps_too() -> None:
     model = nn.Sequential(nn.Linear(5, 4), nn.Linear(4, 2))
     watched = Pretended(model)
@@ -439,7 +499,8 @@ def test_layers_that_are_called_by_themselves_make_steps_too() -> None:
     watched.close()
 
     assert [seen.step for seen in watched.seen] == [0, 1, 2]
-    assert watched.seen[1].has("0.Act") and watched.seen[1].has("1.Grad")
+    assert watched.seen[1].has("0.Act")
+    assert watched.seen[1].has("1.Grad")
 
 
 def test_a_tensor_by_itself_is_seen_with_its_gradient() -> None:
@@ -451,6 +512,133 @@ def test_a_tensor_by_itself_is_seen_with_its_gradient() -> None:
 
     check(watched.seen[0], "prompt", weight.detach())
     assert watched.seen[0].sample("prompt.Grad").tolist() == [3.0] * 12
+
+
+STRIDED: dict[str, Callable[[Tensor], Tensor]] = {
+    "a channel": lambda x: x[..., 0],
+    "every second": lambda x: x[:, ::2],
+    "turned": lambda x: x.transpose(0, 2),
+    "a turned slice": lambda x: x.transpose(0, 1)[::3],
+    "one for all": lambda x: x[:1, :1, :1].expand(20, 30, 7),
+    "one for each": lambda x: x[:, :, :1].expand(60, 40, 7),
+    "overlapping": lambda x: x.reshape(-1).unfold(0, 40, 1),
+}
+
+
+@pytest.mark.parametrize("size", [(6, 4, 3), (60, 40, 7)])
+@pytest.mark.parametrize("how", STRIDED)
+def test_however_a_tensor_lies_in_memory_only_its_own_values_are_seen(
+    how: str, size: tuple[int, ...]
+) -> None:
+    class Sliced(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return STRIDED[how](x)
+
+    if how in ("one for all", "one for each", "overlapping") and size == (6, 4, 3):
+        size = (60, 40, 7)
+    model = nn.Sequential(Sliced())
+    x = torch.randn(size)
+    watched = Pretended(model, room=Room(tensors="whole", ring_bytes=16 << 20))
+    for _ in range(2):
+        wanted = model(x)
+    watched.close()
+
+    check(watched.seen[1], "0.Act", wanted)
+    assert numpy.array_equal(watched.seen[1].excerpt("0.Act"), wanted.numpy())  # type: ignore[arg-type]
+
+
+def test_the_gradient_of_a_sum_is_seen() -> None:
+    model = nn.Linear(16, 200)
+    optimizer = SGD(model.parameters(), 0.1)
+    watched = Pretended(model, optimizer)
+    model(torch.randn(32, 16)).sum().backward()
+    optimizer.step()
+    watched.close()
+
+    row = watched.seen[0].row("Grad")
+    assert (row["total"], row["low"], row["high"]) == (32 * 200, 1, 1)
+
+
+def test_a_tensor_of_nine_dimensions_has_figures_and_no_excerpt() -> None:
+    class Deep(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x.view(2, 2, 2, 2, 2, 1, 1, 1, 1)
+
+    model = nn.Sequential(Deep())
+    watched = Pretended(model)
+    model(torch.arange(32.0))
+    watched.close()
+
+    assert watched.seen[0].sample("0.Act").tolist() == list(range(32))
+    assert watched.seen[0].excerpt("0.Act") is None
+
+
+def test_small_tensors_of_wide_numbers_have_exact_figures() -> None:
+    model = nn.Identity()
+    watched = Pretended(model, layers=lambda name, module: True)
+    model(torch.tensor([1e40, -3.0, 1e-50], dtype=torch.float64))
+    watched.close()
+
+    row = watched.seen[0].row("Act")
+    assert row["flags"] & IS_EXACT
+    assert (row["high"], row["num_inf"]) == (1e40, 0)
+
+
+def test_an_empty_batch_is_no_trouble() -> None:
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+    watched = Pretended(model)
+    model(torch.randn(0, 4))
+    watched.close()
+
+    assert watched.seen[0].shape("1.Act") == (0, 4)
+
+
+def test_shapes_that_never_come_again_are_forgotten() -> None:
+    model = nn.Sequential(nn.Linear(4, 4))
+    watched = Pretended(model)
+    for size in range(1, 200):
+        model(torch.randn(size, 4))
+    look = watched.watcher._parts[0].look
+    watched.close()
+
+    assert look is not None
+    assert max(map(len, look.writer._pieces)) <= 8
+
+
+def test_gradients_that_the_optimizer_computes_in_its_step_are_those_of_this_step() -> None:
+    model = nn.Linear(1, 1, bias=False)
+    optimizer = SGD(model.parameters(), 0.0)
+    watched = Pretended(model, optimizer)
+    for factor in (1.0, 2.0, 3.0):
+
+        def closure(factor: float = factor) -> Tensor:
+            optimizer.zero_grad()
+            loss: Tensor = model(torch.full((1, 1), factor)).sum()
+            loss.backward()  # type: ignore[no-untyped-call]
+            return loss
+
+        optimizer.step(closure)  # type: ignore[arg-type]
+    watched.close()
+
+    assert [seen.sample("weight.Grad").item() for seen in watched.seen] == [1.0, 2.0, 3.0]
+
+
+def test_what_an_optimizer_keeps_for_weights_that_are_trained_later_is_seen_then() -> None:
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+    for parameter in model[0].parameters():
+        parameter.requires_grad_(False)
+    optimizer = Adam(model.parameters())
+    watched = Pretended(model, optimizer)
+    for _ in range(4):
+        train_step(model, optimizer, torch.randn(3, 4))
+    for parameter in model[0].parameters():
+        parameter.requires_grad_(True)
+    for _ in range(4):
+        train_step(model, optimizer, torch.randn(3, 4))
+    watched.close()
+
+    assert "0.weight.exp_avg" not in watched.seen[2].names
+    assert watched.seen[-1].has("0.weight.exp_avg")
 
 
 # --- and nothing of it is noticed ---------------------------------------------------------------------
@@ -580,10 +768,75 @@ def test_a_layer_that_cannot_be_looked_at_is_told_once_and_the_training_goes_on(
         raise RuntimeError("this tensor is strange")
 
     look.writer.put = broken  # type: ignore[method-assign]
-    with pytest.warns(tl.InspectorWarning, match="this tensor is strange") as told:
-        train_step(model, optimizer, torch.randn(3, 4))
-    assert len(told) == 1
+
+    def train() -> None:
+        for _ in range(3):
+            train_step(model, optimizer, torch.randn(3, 4))
+
+    with pytest.warns(tl.InspectorWarning, match="1.Act cannot be watched: .*this tensor is strange") as told:
+        train()
+    assert len(told) == 2  # once for each layer
     watched.close()
+
+
+def test_a_trace_an_export_and_a_transform_have_nothing_of_ours() -> None:
+    model, x = cnn()
+    model.eval()
+    watched = Pretended(model, SGD(model.parameters(), 0.1))
+    traced = torch.jit.trace(model, x)
+    exported = torch.export.export(model, (x,))
+    mapped = torch.func.vmap(lambda one: model(one[None]))(x)
+    with FlopCounterMode(display=False) as counted:
+        model(x)
+    watched.close()
+
+    assert "as_strided" not in str(traced.inlined_graph)
+    assert "as_strided" not in str(exported.graph)
+    assert mapped.shape == (6, 1, 10)
+    with FlopCounterMode(display=False) as plain:
+        model(x)
+    assert counted.get_flop_counts() == plain.get_flop_counts()
+
+
+def test_two_who_watch_at_the_same_time_leave_the_compiler_as_it_was() -> None:
+    torch._dynamo.reset()
+    graphs = []
+
+    def backend(graph: torch.fx.GraphModule, _inputs: Any) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    model, x = cnn()
+    compiled: Any = torch.compile(model, backend=backend)
+    optimizer = SGD(model.parameters(), 0.01)
+    one, other = Pretended(compiled, optimizer), Pretended(compiled, optimizer, every=2)
+    for _ in range(4):
+        train_step(compiled, optimizer, x)
+    other.close()
+    one.close()
+
+    assert len(graphs) == 0
+    train_step(compiled, optimizer, x)
+    assert len(graphs) > 0
+
+
+def test_an_optimizer_with_a_state_of_its_own_kind_leaves_no_hook_and_no_stance() -> None:
+    class Strange(SGD):
+        def step(self, closure: Any = None) -> Any:
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    self.state[parameter] = torch.zeros(3)  # type: ignore[assignment]
+
+    model, x = cnn()
+    optimizer = Strange(model.parameters(), 0.1)
+    watched = Pretended(model, optimizer)
+    for _ in range(3):
+        train_step(model, optimizer, x)
+    assert max(len(module._forward_hooks) for module in model.modules()) == 1
+    watched.close()
+
+    assert [seen.step for seen in watched.seen] == [0, 1, 2]
+    assert hooks_of(model, optimizer) == 0
 
 
 # --- units, and what is not finite ---------------------------------------------------------------------
@@ -613,9 +866,9 @@ def test_not_one_nan_is_missed_and_the_figures_are_of_the_others(size: int) -> N
     model(x)
     watched.close()
 
-    row = watched.seen[0].row("model.Act")
+    row = watched.seen[0].row("Act")
     if size <= SAMPLE:
-        assert numpy.isnan(watched.seen[0].sample("model.Act")).sum() == 1
+        assert numpy.isnan(watched.seen[0].sample("Act")).sum() == 1
         return
     finite = x.detach()[x.detach().isfinite()].double()
     assert (row["num_nan"], row["num_inf"]) == (1, 2)
@@ -630,7 +883,7 @@ def test_squares_too_large_for_a_float_are_no_infinities() -> None:
     model(torch.full((5000,), 1e30))
     watched.close()
 
-    row = watched.seen[0].row("model.Act")
+    row = watched.seen[0].row("Act")
     assert row["squares"] == pytest.approx(5000 * 1e60, rel=1e-5)
     assert row["num_inf"] == 0
 

@@ -87,14 +87,23 @@ def test_one_look_that_is_disturbed_does_not_stop_the_others() -> None:
     for _ in range(10):
         pace.note_look(0.0001)
     pace.note_look(30.0)  # the machine was asleep
-    assert pace.cost is not None and pace.cost < 0.001
+    assert pace.cost is not None
+    assert pace.cost < 0.001
 
 
 def test_thinned_it_looks_less_often_and_recovers() -> None:
     pace = Pace(every_of(1), None)
     assert len(looks(pace, step_seconds=0.01, num_steps=100)) == 100
-    pace.thin()
-    pace.thin()
+    pace.thin(1.0)
+    pace.thin(1.0)
     thinned = len(looks(pace, step_seconds=0.01, num_steps=100, first=100))
     assert 10 < thinned < 60
-    assert len(looks(pace, step_seconds=0.01, num_steps=1000, first=200)) > 10 * thinned
+    assert len(looks(pace, step_seconds=0.01, num_steps=1000, first=1500)) == 1000
+
+
+def test_a_child_that_stood_still_for_long_does_not_blind_it_for_long() -> None:
+    pace = Pace(every_of("20/s"), None)
+    for second in range(600):
+        pace.thin(float(second))
+    assert len(looks(pace, step_seconds=0.01, num_steps=6000, first=60_000)) > 500
+    assert len(looks(pace, step_seconds=0.01, num_steps=1000, first=66_000)) == pytest.approx(200, abs=3)

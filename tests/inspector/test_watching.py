@@ -58,7 +58,9 @@ def test_one_line_and_the_run_has_all_of_it(tmp_path: Path) -> None:
         assert series["max"].values[at] == pytest.approx(numbers.max(), rel=1e-5), name
         if numbers.size <= 1024 or not name.endswith("Delta"):
             assert series["norm"].values[at] == pytest.approx(numpy.linalg.norm(numbers), rel=1e-4), name
-            assert series["std"].values[at] == pytest.approx(numbers.std(ddof=1), rel=1e-3, abs=1e-7 * scale), name
+            assert series["std"].values[at] == pytest.approx(
+                numbers.std(ddof=1), rel=1e-3, abs=1e-7 * scale
+            ), name
     kept = {record.step: record for record in run.tensors("5.weight")}[12]
     assert numpy.array_equal(kept.array, oracle.values["5.weight"].numpy())
     assert run.scalars("loss").values.tolist() == [0.5] * 20
@@ -129,7 +131,8 @@ def test_ranks_of_a_parallel_training_are_one_run_with_a_tag_each(tmp_path: Path
             torch.distributed.init_process_group("gloo", init_method=f"file://{sys.argv[2]}",
                                                  rank=int(sys.argv[3]), world_size=2)
             torch.manual_seed(0)
-            model = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1)))
+            inner = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
+            model = nn.parallel.DistributedDataParallel(inner)
             optimizer = torch.optim.SGD(model.parameters(), 0.1)
             torch.manual_seed(int(sys.argv[3]))
             with tl.watch(model, optimizer, sys.argv[1], every=1, budget=None, when_full="block") as watcher:

@@ -50,7 +50,16 @@ def train(folder: Path) -> None:
     model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     counted = _counter(folder)
-    watcher = tl.watch(model, optimizer, folder / "run", every=1, budget=None, max_bytes=64 << 20)
+    # Room for the figures of all steps: what is thinned on disk cannot be counted here.
+    watcher = tl.watch(
+        model,
+        optimizer,
+        folder / "run",
+        every=1,
+        budget=None,
+        observe=["activation", "weight", "weight_gradient", "update"],
+        max_bytes=1 << 30,
+    )
     step = 0
     while True:
         inputs, targets = torch.randn(8, 16), torch.randint(0, 4, (8,))
@@ -65,7 +74,7 @@ def train(folder: Path) -> None:
             pids = [part.child.pid for part in watcher._parts]
             restarts, dropped = watcher.num_restarts, watcher.dropped[ROWS[0]]
             print(json.dumps({"pids": pids, "restarts": restarts, "dropped": dropped}), flush=True)
-        time.sleep(0.004)
+        time.sleep(0.006)
 
 
 def _counter(folder: Path) -> memoryview:

@@ -13,14 +13,12 @@ import torch
 from torch import Tensor
 
 from torcheer.inspector.frames import FIGURES, FIGURES_AT
-from torcheer.inspector.ring import Ring
 
 
 class Transfers:
     """What of one frame is on its way. The frame is complete when all of it has come."""
 
-    def __init__(self, ring: Ring) -> None:
-        self._ring = ring
+    def __init__(self) -> None:
         self._parts: list[tuple[Tensor, Callable[[Tensor], Any]]] = []
         self._devices: set[torch.device] = set()
         self._events: list[Any] = []
@@ -29,18 +27,22 @@ class Transfers:
         """Copy into memory of the host now, and call `put` with that when the frame is complete."""
         source = source.contiguous()
         # From memory that is not pinned, the copy would be waited for.
-        host = torch.empty(source.shape, dtype=source.dtype, pin_memory=source.device.type == "cuda")
+        is_pinned = source.device.type == "cuda"
+        host = torch.empty(source.shape, dtype=source.dtype, device="cpu", pin_memory=is_pinned)
         host.copy_(source, non_blocking=True)
         self._devices.add(source.device)
         self._parts.append((host, put))
 
     def add_figures(self, flat: Tensor, where: tuple[memoryview, int, bytes]) -> None:
         """The figures of a whole tensor; `where` is a slot, the place of the row in it, and its head."""
-        finite = flat.nan_to_num(0.0, 0.0, 0.0)
-        low, high = torch.aminmax(finite)
-        num_nan, num_inf = flat.isnan().sum(), flat.isinf().sum()
-        figures = [finite.sum(), torch.dot(finite, finite), low, high]
-        self.add(torch.stack([*figures, num_nan.to(finite.dtype), num_inf.to(finite.dtype)]), _putting(where))
+        is_finite = flat.isfinite()
+        finite = flat.where(is_finite, 0.0)
+        low, high = flat.where(is_finite, torch.inf).amin(), flat.where(is_finite, -torch.inf).amax()
+        counts = torch.stack([flat.isnan().sum(), flat.isinf().sum()])
+        figures = torch.stack([finite.sum(), torch.dot(finite, finite), low, high])
+        found: list[list[float]] = []
+        self.add(counts, lambda host: found.append(host.tolist()))
+        self.add(figures, lambda host: _put_figures(where, host.tolist(), found[0]))
 
     def mark(self) -> None:
         """All of it is queued."""
@@ -52,17 +54,13 @@ class Transfers:
     def is_done(self) -> bool:
         return all(event.query() for event in self._events)
 
-    def publish(self) -> None:
+    def put(self) -> None:
+        """It is there: into the frame with it."""
         for host, put in self._parts:
             put(host)
-        self._ring.publish()
 
 
-def _putting(where: tuple[memoryview, int, bytes]) -> Callable[[Tensor], None]:
-    def put(host: Tensor) -> None:
-        slot, place, head = where
-        slot[place : place + FIGURES_AT] = head
-        total, squares, low, high, num_nan, num_inf = host.tolist()
-        FIGURES.pack_into(slot, place + FIGURES_AT, total, squares, low, high, int(num_nan), int(num_inf), 0)
-
-    return put
+def _put_figures(where: tuple[memoryview, int, bytes], figures: list[float], counts: list[float]) -> None:
+    slot, place, head = where
+    slot[place : place + FIGURES_AT] = head
+    FIGURES.pack_into(slot, place + FIGURES_AT, *figures, *map(int, counts), 0)

@@ -30,6 +30,7 @@ IS_EXACT: Final = 2  # the figures are of the whole tensor, and not to be taken 
 IS_CUT: Final = 4  # the excerpt is not the whole tensor
 
 MOST_DIMS: Final = 8  # of more, the first ones are put together
+NO_EXCERPT: Final = 255  # the number of dimensions of an excerpt that there is none of
 _FIGURES: Final = [("total", "<f8"), ("squares", "<f8"), ("low", "<f8"), ("high", "<f8")]
 _COUNTS: Final = [("num_nan", "<i8"), ("num_inf", "<i8"), ("num_units", "<i8")]
 ROW_TYPE: Final = numpy.dtype(
@@ -116,7 +117,8 @@ class Frame(NamedTuple):
     def excerpt(self, row: int) -> NDArray[Any] | None:
         """A piece of the tensor in the shape that it has; bfloat16 and the like as whole numbers."""
         head = self.rows[row]
-        if not self.flags & HAS_EXCERPTS or not head["flags"] & IS_SEEN:
+        has_excerpt = self.flags & HAS_EXCERPTS and head["num_excerpt_dims"] != NO_EXCERPT
+        if not has_excerpt or not head["flags"] & IS_SEEN:
             return None
         shape = tuple(head["excerpt_shape"][: head["num_excerpt_dims"]].tolist())
         count = 1

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ _DTYPE_NAMES = {
     if isinstance(dtype, torch.dtype)
 }
 _NO_FIGURES = Exact(0.0, 0.0, 0.0, 0.0, 0, 0)
+_MOST_SHAPES = 8  # of a row, that are remembered
 _SMALL_ELEMENTS = 1 << 16  # activations up to here are looked at unit by unit each time
 _UNIT_SECONDS = 0.5  # between two looks at the units of larger ones
 
@@ -54,7 +56,7 @@ class FrameWriter:
         self.ring, self.plan = ring, plan
         self.wanted_bytes: dict[int, int] = {}  # rows whose excerpts would not fit
         self._layout = Layout(plan)
-        self._pieces: dict[Any, Pieces] = {}
+        self._pieces: list[dict[Any, Pieces]] = [{} for _ in plan.rows]  # by shape, layout and dtype
         self._number: int | None = None  # of the slot that is being filled
         self._slot = memoryview(b"")
         self._which = 0
@@ -63,7 +65,13 @@ class FrameWriter:
         self._shift = 0
         self._units_at = 0.0
         self._transfers: Transfers | None = None
+        self._pending: deque[Transfers] = deque()  # frames that are complete but for what is on its way
         self._no_rows = bytes(self._layout.samples_at - self._layout.rows_at)
+
+    @property
+    def has_room(self) -> bool:
+        num_waiting = self.ring.num_filled + len(self._pending) - self.ring.num_given_back
+        return num_waiting < self.ring.num_slots
 
     @property
     def is_open(self) -> bool:
@@ -71,9 +79,9 @@ class FrameWriter:
 
     def begin(self, step: int, *, with_excerpts: bool) -> bool:
         """Take the next slot. False: the ring is full."""
-        if not self.ring.has_room:
+        if not self.has_room:
             return False
-        self._number = number = self.ring.num_filled
+        self._number = number = self.ring.num_filled + len(self._pending)
         self._which = number % self.ring.num_slots
         self._slot = self.ring.slot(number)
         self._slot[self._layout.rows_at : self._layout.samples_at] = self._no_rows
@@ -89,80 +97,113 @@ class FrameWriter:
     def abandon(self) -> None:
         self._number = self._transfers = None
 
-    def finish(self) -> Transfers | None:
-        """Hand the frame to the child; what is still on its way from another device is given back instead."""
+    def finish(self) -> None:
+        """Hand the frame to the child, as soon as all of it has come from wherever it is."""
         FRAME.pack_into(self._slot, 0, self._number, self._step, time.time(), self._flags)
         self._number = None
         transfers, self._transfers = self._transfers, None
-        if transfers is not None:
-            transfers.mark()
-            return transfers
-        self.ring.publish()
-        return None
+        if transfers is None and not self._pending:
+            self.ring.publish()
+            return
+        transfers = transfers or Transfers()
+        transfers.mark()
+        self._pending.append(transfers)
+        self.settle()
+
+    def settle(self) -> bool:
+        """Publish what has come from other devices, in order. False: something is still on its way."""
+        while self._pending:
+            if not self._pending[0].is_done():
+                return False
+            self._pending.popleft().put()
+            self.ring.publish()
+        return True
 
     # --- rows ---------------------------------------------------------------------------------------
 
     def put(self, row: int, tensor: Tensor, unit_dim: int | None = None) -> None:
         """A tensor as it is now. `unit_dim` is that of its units, where it is asked which of them are 0."""
-        tensor = plain(tensor)
+        tensor, pieces = self._dense(row, tensor)
         numbers = _numbers(tensor)
-        pieces = self._pieces_of(row, tensor)
         sample = self._sample(pieces, numbers, self._shift % pieces.room)
         excerpt = self._excerpt_source(pieces, tensor)
         if tensor.device.type != "cpu":
-            self._put_remote(row, pieces, (sample, excerpt, numbers))
+            self._put_remote(row, pieces, tensor.dtype, (sample, excerpt, numbers))
             return
+        self._clear_head(row)  # of an earlier call: where this one fails, nothing is better than half of it
         sample_target, excerpt_target = self._targets(row, pieces, tensor.dtype)
         sample_target.copy_(sample)
         if excerpt is not None:
             excerpt_target.copy_(excerpt)
-        figures = None if pieces.is_whole else exact_figures(_flat(numbers, pieces))
+        figures = exact_figures(_flat(numbers)) if pieces.needs_figures else None
         num_units = 0
-        if unit_dim is not None and (self._with_units or pieces.num_elements <= _SMALL_ELEMENTS):
+        if (
+            unit_dim is not None
+            and pieces.num_elements
+            and (self._with_units or pieces.num_elements <= _SMALL_ELEMENTS)
+        ):
             num_units = self._put_units(row, numbers, unit_dim)
         self._put_head(row, pieces, figures, num_units)
 
-    def put_many(self, rows: Sequence[int], tensors: Sequence[Tensor], *, exact: bool) -> None:
+    def put_many(
+        self,
+        found: Sequence[tuple[int, Tensor]],
+        report: Callable[[Exception, int], None],
+        *,
+        exact: bool,
+    ) -> None:
         """Several at once, which is faster; `exact` figures of the large ones, or samples alone."""
-        targets, sources = [], []
-        for row, tensor in zip(rows, tensors, strict=True):
-            tensor = plain(tensor)
-            if tensor.device.type != "cpu":
-                self.put(row, tensor)
-                continue
-            numbers = _numbers(tensor)
-            pieces = self._pieces_of(row, tensor)
-            sample_target, excerpt_target = self._targets(row, pieces, tensor.dtype)
-            targets.append(sample_target)
-            sources.append(self._sample(pieces, numbers, 0))
-            excerpt = self._excerpt_source(pieces, tensor)
-            if excerpt is not None:
-                targets.append(excerpt_target)
-                sources.append(excerpt)
-            is_exact = exact and not pieces.is_whole
-            self._put_head(row, pieces, exact_figures(_flat(numbers, pieces)) if is_exact else None, 0)
-        if targets:
-            torch._foreach_copy_(targets, sources)
+        copies: list[tuple[Tensor, Tensor]] = []
+        heads: list[tuple[int, Pieces, Exact | None]] = []
+        for row, tensor in found:
+            try:
+                self._prepare(row, tensor, exact, copies, heads)
+            except Exception as error:
+                report(error, row)
+        if copies:
+            torch._foreach_copy_([target for target, _ in copies], [source for _, source in copies])
+        for row, pieces, figures in heads:
+            self._put_head(row, pieces, figures, 0)
+
+    def _prepare(
+        self,
+        row: int,
+        tensor: Tensor,
+        exact: bool,
+        copies: list[tuple[Tensor, Tensor]],
+        heads: list[tuple[int, Pieces, Exact | None]],
+    ) -> None:
+        tensor, pieces = self._dense(row, tensor)
+        if tensor.device.type != "cpu":
+            self.put(row, tensor)
+            return
+        numbers = _numbers(tensor)
+        sample_target, excerpt_target = self._targets(row, pieces, tensor.dtype)
+        of_row = [(sample_target, self._sample(pieces, numbers, 0))]
+        excerpt = self._excerpt_source(pieces, tensor)
+        if excerpt is not None:
+            of_row.append((excerpt_target, excerpt))
+        is_exact = pieces.needs_figures and (exact or pieces.is_whole)
+        heads.append((row, pieces, exact_figures(_flat(numbers)) if is_exact else None))
+        copies.extend(of_row)
 
     def take(self, row: int, tensor: Tensor) -> Taken:
         """What `put_change` needs of a tensor that is about to change."""
-        tensor = plain(tensor)
-        pieces = self._pieces_of(row, tensor)
+        tensor, pieces = self._dense(row, tensor)
         sample = self._sample(pieces, tensor, 0).to(_fine(tensor.dtype), copy=True)
         excerpt = self._excerpt_source(pieces, tensor)
         return Taken(sample, None if excerpt is None else excerpt.clone())
 
     def put_change(self, row: int, before: Taken, tensor: Tensor) -> None:
         """What changed since `take`, of a row with the same shape."""
-        tensor = plain(tensor)
-        pieces = self._pieces_of(row, tensor)
+        tensor, pieces = self._dense(row, tensor)
         change = self._sample(pieces, tensor, 0).to(_fine(tensor.dtype)) - before.sample
         change = change.abs() if change.is_complex() else change
         excerpt = self._excerpt_source(pieces, tensor)
         if excerpt is not None:
             excerpt = None if before.excerpt is None else excerpt - before.excerpt
         if tensor.device.type != "cpu":
-            self._put_remote(row, pieces, (change, excerpt, None))
+            self._put_remote(row, pieces, tensor.dtype, (change, excerpt, None))
             return
         sample_target, excerpt_target = self._targets(row, pieces, tensor.dtype)
         sample_target.copy_(change)
@@ -172,10 +213,22 @@ class FrameWriter:
 
     # --- pieces -------------------------------------------------------------------------------------
 
+    def _dense(self, row: int, tensor: Tensor) -> tuple[Tensor, Pieces]:
+        """The numbers of a tensor without gaps between them, and how to take them."""
+        tensor = plain(tensor)
+        pieces = self._pieces_of(row, tensor)
+        if not pieces.is_dense:  # a slice, or one number that stands for many
+            tensor = tensor.contiguous()
+            pieces = self._pieces_of(row, tensor)
+        return tensor, pieces
+
     def _pieces_of(self, row: int, tensor: Tensor) -> Pieces:
-        key = (row, tensor.shape, tensor.stride(), tensor.dtype)
-        pieces = self._pieces.get(key)
+        known_pieces = self._pieces[row]
+        key = (tensor.shape, tensor.stride(), tensor.dtype)
+        pieces = known_pieces.get(key)
         if pieces is None:
+            if len(known_pieces) >= _MOST_SHAPES:
+                known_pieces.clear()
             known = self.plan.rows[row]
             outline = Outline(
                 shape=tuple(tensor.shape),
@@ -183,7 +236,7 @@ class FrameWriter:
                 dtype=_DTYPE_NAMES[tensor.dtype],
                 item_bytes=tensor.element_size(),
             )
-            pieces = self._pieces[key] = pieces_of(
+            pieces = known_pieces[key] = pieces_of(
                 outline, known.role, self.plan.sample_elements, known.excerpt_bytes
             )
         if pieces.excerpt_bytes > self.plan.rows[row].excerpt_bytes:
@@ -193,8 +246,6 @@ class FrameWriter:
     def _sample(self, pieces: Pieces, tensor: Tensor, shift: int) -> Tensor:
         if pieces.is_whole:
             return tensor
-        if not pieces.is_dense:
-            tensor = tensor.reshape(-1)
         return tensor.as_strided(pieces.run_shape, pieces.run_stride, tensor.storage_offset() + shift)
 
     def _excerpt_source(self, pieces: Pieces, tensor: Tensor) -> Tensor | None:
@@ -236,27 +287,33 @@ class FrameWriter:
         self._flags |= HAS_UNITS
         return alive.numel()
 
+    def _clear_head(self, row: int) -> None:
+        self._slot[self._layout.rows_at + row * ROW_TYPE.itemsize] = 0  # the flags
+
     def _put_head(self, row: int, pieces: Pieces, figures: Exact | None, num_units: int) -> None:
         place = self._layout.rows_at + row * ROW_TYPE.itemsize
         self._slot[place : place + FIGURES_AT] = pieces.head if figures is None else pieces.head_of_all
         FIGURES.pack_into(self._slot, place + FIGURES_AT, *(figures or _NO_FIGURES), num_units)
 
     def _put_remote(
-        self, row: int, pieces: Pieces, parts: tuple[Tensor, Tensor | None, Tensor | None]
+        self,
+        row: int,
+        pieces: Pieces,
+        dtype: torch.dtype,
+        parts: tuple[Tensor, Tensor | None, Tensor | None],
     ) -> None:
         """From another device: it is copied when the device comes to it, and nobody waits."""
         sample, excerpt, numbers = parts
         if self._transfers is None:
-            self._transfers = Transfers(self.ring)
-        dtype = sample.dtype if excerpt is None else excerpt.dtype
+            self._transfers = Transfers()
         sample_target, excerpt_target = self._targets(row, pieces, dtype)
         self._transfers.add(sample.to(torch.float32), sample_target.copy_)
         if excerpt is not None:
             self._transfers.add(excerpt, excerpt_target.copy_)
         self._put_head(row, pieces, None, 0)
-        if numbers is not None and not pieces.is_whole:
+        if numbers is not None and pieces.needs_figures:
             place, slot = self._layout.rows_at + row * ROW_TYPE.itemsize, self._slot
-            self._transfers.add_figures(_flat(numbers, pieces), (slot, place, pieces.head_of_all))
+            self._transfers.add_figures(_flat(numbers), (slot, place, pieces.head_of_all))
 
 
 def plain(tensor: Tensor) -> Tensor:
@@ -286,10 +343,9 @@ def _fine(dtype: torch.dtype) -> torch.dtype:
     return dtype if dtype is torch.float64 or dtype.is_complex else torch.float32
 
 
-def _flat(tensor: Tensor, pieces: Pieces) -> Tensor:
-    if pieces.is_dense and tensor.numel() == pieces.num_elements:
-        return tensor.as_strided((pieces.num_elements,), (1,), tensor.storage_offset())
-    return tensor.reshape(-1)
+def _flat(tensor: Tensor) -> Tensor:
+    """All elements of a tensor without gaps, in the order in which they lie in memory."""
+    return tensor.as_strided((tensor.numel(),), (1,), tensor.storage_offset())
 
 
 def _looking_at(slot: memoryview, dtype: torch.dtype, count: int, place: int) -> Tensor:

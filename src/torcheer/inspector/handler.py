@@ -22,7 +22,6 @@ from torcheer.inspector.watching import (
     HISTOGRAM_SECONDS,
     MAX_BYTES,
     callbacks_of,
-    is_compiled,
     rank_of,
     run_folder,
     tensors_of,
@@ -199,7 +198,7 @@ class ParallelHandler:
     ) -> int:
         if process_id == -1:
             process_id = self._next_id
-            self._tracked[process_id] = self._started(any(map(is_compiled, models)))
+            self._tracked[process_id] = self._started()
             self._next_id += 1
         tracked = self._found(process_id)
         for name in (*layers, *tensors):
@@ -220,7 +219,7 @@ class ParallelHandler:
             raise InputError(f"there is no child {process_id!r}: give -1 for a new one, or one of: {known}.")
         return tracked
 
-    def _started(self, is_compiled: bool) -> _Tracked:
+    def _started(self) -> _Tracked:
         job = Job(
             run=self._folder,
             rank=rank_of(None),
@@ -238,8 +237,13 @@ class ParallelHandler:
         child.start()
         share = Share()
         models: list[nn.Module] = []
+        has_callback = self._callbacks is not None
         manner = Manner(
-            every=self._every, budget=self._budget, when_full="drop", on_alarm=None, is_compiled=is_compiled
+            every=self._every,
+            budget=self._budget,
+            when_full="drop",
+            on_alarm=None,
+            has_callback=has_callback,
         )
         part = Watched(child, share, self._roles, self._room)
         watcher = Watcher([part], ForwardSteps(models, share), manner)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import torch
+
 # Takes anything and does nothing. Of the standard library, so that a model that was saved while it was
 # watched can be loaded where torcheer is not installed.
 _NOTHING = partial(sys.audit, "torcheer.hook")
@@ -21,7 +23,9 @@ class Hook:
         self._function, self._first = function, first
 
     def __call__(self, *rest: Any) -> None:
-        self._function(*self._first, *rest)
+        # A model that is being compiled takes this call into its graph, or fails to; it runs without us.
+        if not torch.compiler.is_compiling():
+            self._function(*self._first, *rest)
 
     def __deepcopy__(self, _memo: Any) -> Callable[..., None]:
         return _NOTHING

@@ -53,9 +53,8 @@ class Child:
         self._rings = Rings()
         self._unsettled = Unsettled()
         self._heard: list[ToParent] = []
-        self._looked_at = 0.0
         self._deaths = Deaths()
-        self._ticket, self._flushed = 0, 0
+        self._ticket, self._flushed, self._looked_at = 0, 0, 0.0
         self._is_closed = False
         self.is_inert = False  # this process is a fork of the training
         self.is_given_up = False  # it died again and again: there is none any more
@@ -71,18 +70,21 @@ class Child:
             return
         self._way = way_to_start(self._callbacks, self._start_method)
         life = self._launch(is_again=False)
-        end = time.monotonic() + _READY_SECONDS
-        while True:
+        try:
+            self._wait_until_ready(life, time.monotonic() + _READY_SECONDS)
+        except BaseException:
+            life.stop()
+            self._life, self._is_closed = None, True
+            raise
+
+    def _wait_until_ready(self, life: Life, end: float) -> None:
+        while not life.is_ready:
             code = life.exit_code  # asked first: its last words are heard after that
+            life.wait_for_news(_WAIT_SECONDS)
             self._take(life)
-            if life.is_ready:
-                return
-            if life.failure or code is not None or time.monotonic() > end:
-                life.stop()
-                self._life, self._is_closed = None, True
+            if not life.is_ready and (life.failure or code is not None or time.monotonic() > end):
                 reason = life.failure or reason_of(code, self._start_method)
                 raise InspectorError(f"the process that watches the training cannot begin: {reason}")
-            life.wait_for_news(0.1)
 
     def new_plan(self, plan: Plan) -> Ring:
         """The ring for these rows. The one before is emptied, and must not be filled any more."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import select
 import socket
 import time
 from collections import deque
 from typing import Final
 
 from torcheer.inspector.channel import Channel, to_child
+from torcheer.inspector.child.waiting import wait_for
 from torcheer.inspector.launchprocess import Way
 from torcheer.inspector.messages import ToParent
 
@@ -55,9 +55,8 @@ class Life:
 
     def wait_for_news(self, seconds: float) -> None:
         """Until it says something, or can be told something, or the time is up."""
-        channel = self.channel
-        if channel.is_open:
-            select.select([channel], [channel] if channel.num_waiting else [], [], seconds)
+        if self.channel.is_open:
+            wait_for(self.channel.fileno(), seconds, writing=self.channel.num_waiting > 0)
         else:
             time.sleep(seconds)
 

@@ -60,6 +60,9 @@ class _Given:
         if lost is None:
             return None
         first_step = before.step + 1
+        number, step, _, _ = FRAME.unpack_from(ring.slot(before.num_filled))
+        if number == before.num_filled:  # it is still there
+            first_step = max(first_step, step)
         last_step = max(first_step, lost.last_step, self._last_step_given_back())
         return msgspec.structs.replace(lost, first_step=first_step, last_step=last_step, time=before.time)
 

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.hooks import RemovableHandle
 
 from torcheer.inspector.framewriting import FrameWriter, Taken
 from torcheer.inspector.hooks import Hook
 from torcheer.inspector.planning import Planned, Share
 
+Report = Callable[[Exception, str], None]  # takes the name of a row, empty where it is not one alone
 StateOf = Callable[[Tensor], Mapping[str, Any]]  # what an optimizer keeps for a parameter
+_NOTHING = nullcontext()
+_interpreters = torch._C._functorch.peek_interpreter_stack
 _CONVOLUTIONS_OF_LINES = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d)
 
 
 class Look:
     """One share in the watched steps of one plan. The same object is used again and again."""
 
-    def __init__(
-        self, share: Share, planned: Planned, writer: FrameWriter, report: Callable[[Exception], None]
-    ) -> None:
+    def __init__(self, share: Share, planned: Planned, writer: FrameWriter, report: Report) -> None:
         self.writer, self.planned = writer, planned
         self.seconds = 0.0  # that looking took in this step
         self._share, self._report = share, report
@@ -42,21 +45,31 @@ class Look:
     def begin(self, step: int, *, with_excerpts: bool, needs_grad: bool) -> bool:
         """Install the hooks. False: there is no room. `needs_grad`: passes without gradients do not count."""
         self.seconds, self.num_seen = 0.0, 0
+        self.remove_hooks()
         if not self.writer.begin(step, with_excerpts=with_excerpts):
             return False
         self._needs_grad = needs_grad
         self._calls.clear()
         self._hooked.clear()
         self._before.clear()
+        try:
+            self._install()
+        except BaseException:
+            self.remove_hooks()
+            self.writer.abandon()
+            raise
+        return True
+
+    def _install(self) -> None:
         for name, module in self._share.layers.items():
             rows = self.planned.activations.get(name), self.planned.gradients.get(name)
-            if rows != (None, None):
+            is_scripted = isinstance(module, torch.jit.ScriptModule)  # which takes no hooks
+            if rows != (None, None) and not is_scripted:
                 self._handles.append(module.register_forward_hook(Hook(self._on_forward, *rows)))
         for name, tensor in self._share.tensors.items():
             row = self.planned.gradients.get(name)
             if row is not None and tensor.requires_grad:
                 self._hook(tensor.register_hook, Hook(self._on_gradient, row, 0))
-        return True
 
     def await_weight_gradients(self) -> None:
         """Where no optimizer tells when they are ready: look at each as it comes."""
@@ -77,20 +90,20 @@ class Look:
     # --- as the step runs ---------------------------------------------------------------------------
 
     def _on_forward(
-        self, row: int | None, gradient_row: int | None, module: nn.Module, _args: Any, output: Any
+        self, row: int | None, gradient_row: int | None, _module: nn.Module, _args: Any, output: Any
     ) -> None:
-        if not self.writer.is_open or (self._needs_grad and not torch.is_grad_enabled()):
+        if not self.writer.is_open or (self._needs_grad and not torch.is_grad_enabled()) or _is_unreal():
             return
         started = time.perf_counter()
         try:
             tensor = first_tensor(output)
             if tensor is not None:
-                self._look(row, gradient_row, module, tensor)
+                self._look(row, gradient_row, tensor)
         except Exception as error:
-            self._report(error)
+            self._fail(error, gradient_row if row is None else row)
         self.seconds += time.perf_counter() - started
 
-    def _look(self, row: int | None, gradient_row: int | None, module: nn.Module, tensor: Tensor) -> None:
+    def _look(self, row: int | None, gradient_row: int | None, tensor: Tensor) -> None:
         # A checkpoint computes again during the backward pass what was seen already.
         if gradient_row in self._hooked and torch._C._current_graph_task_id() != -1:
             return
@@ -111,7 +124,7 @@ class Look:
                 self._handles.append(handle)
 
     def _on_gradient(self, row: int, call: int, gradient: Tensor) -> None:
-        if not self.writer.is_open or self._calls.get(row, 0) != call:
+        if not self.writer.is_open or self._calls.get(row, 0) != call or _is_unreal():
             return
         started = time.perf_counter()
         try:
@@ -119,12 +132,16 @@ class Look:
             with _outside_of_modes():
                 self.writer.put(row, gradient)
         except Exception as error:
-            self._report(error)
+            self._fail(error, row)
         self.seconds += time.perf_counter() - started
 
     def _on_weight_gradient(self, row: int, parameter: Tensor) -> None:
         if parameter.grad is not None:
             self._on_gradient(row, 0, parameter.grad)
+
+    def _fail(self, error: Exception, row: int | None) -> None:
+        name = "" if row is None else self.planned.plan.rows[row].name
+        self._report(error, name)
 
     # --- around the optimizer -----------------------------------------------------------------------
 
@@ -132,13 +149,19 @@ class Look:
         """The weights as they are, to see afterwards what has changed."""
         started = time.perf_counter()
         try:
-            self._before = {}
+            self._before.clear()
             for rows in self.planned.parameters:
                 if rows.update is not None:
-                    self._before[rows.update] = self.writer.take(rows.update, rows.parameter)
+                    self._take(rows.update, rows.parameter)
         except Exception as error:
-            self._report(error)
+            self._report(error, "")
         self.seconds += time.perf_counter() - started
+
+    def _take(self, row: int, parameter: Tensor) -> None:
+        try:
+            self._before[row] = self.writer.take(row, parameter)
+        except Exception as error:
+            self._fail(error, row)
 
     def look_at_weight_gradients(self) -> None:
         started = time.perf_counter()
@@ -148,28 +171,25 @@ class Look:
                 for rows in self.planned.parameters
                 if rows.gradient is not None and rows.parameter.grad is not None
             ]
-            self._put_all([row for row, _ in found], [tensor for _, tensor in found], exact=True)
+            self._put_all(found, exact=True)
         except Exception as error:
-            self._report(error)
+            self._report(error, "")
         self.seconds += time.perf_counter() - started
 
     def look_after_update(self, state_of: StateOf) -> None:
         """The weights, what has changed, and what the optimizer keeps."""
         started = time.perf_counter()
         try:
-            found = [rows for rows in self.planned.parameters if rows.weight is not None]
-            self._put_all([rows.weight for rows in found], [rows.parameter for rows in found], exact=True)
-            for rows in self.planned.parameters:
-                if rows.update in self._before:
-                    self.writer.put_change(rows.update, self._before[rows.update], rows.parameter)
-            kept = list(self._kept(state_of))
-            self._put_all([row for row, _ in kept], [tensor for _, tensor in kept], exact=False)
-            given = self.planned.tensors.items()
-            for name, row in given:
-                self.writer.put(row, self._share.tensors[name])
-            self._before = {}
+            weights = [
+                (rows.weight, rows.parameter) for rows in self.planned.parameters if rows.weight is not None
+            ]
+            self._put_all(weights, exact=True)
+            self._put_changes()
+            self._put_all(list(self._kept(state_of)), exact=False)
+            given = [(row, self._share.tensors[name]) for name, row in self.planned.tensors.items()]
+            self._put_all(given, exact=True)
         except Exception as error:
-            self._report(error)
+            self._report(error, "")
         self.seconds += time.perf_counter() - started
 
     def _kept(self, state_of: StateOf) -> Iterator[tuple[int, Tensor]]:
@@ -180,11 +200,20 @@ class Look:
                     if isinstance(kept.get(key), Tensor):
                         yield row, kept[key]
 
-    def _put_all(self, rows: list[Any], tensors: list[Tensor], *, exact: bool) -> None:
-        if rows:
-            self.num_seen += len(rows)
+    def _put_changes(self) -> None:
+        for rows in self.planned.parameters:
+            before = None if rows.update is None else self._before.pop(rows.update, None)
+            if before is not None and rows.update is not None:
+                try:
+                    self.writer.put_change(rows.update, before, rows.parameter)
+                except Exception as error:
+                    self._fail(error, rows.update)
+
+    def _put_all(self, found: list[tuple[int, Tensor]], *, exact: bool) -> None:
+        if found:
+            self.num_seen += len(found)
             with _outside_of_modes():
-                self.writer.put_many(rows, tensors, exact=exact)
+                self.writer.put_many(found, self._fail, exact=exact)
 
 
 def first_tensor(output: Any) -> Tensor | None:
@@ -198,15 +227,19 @@ def first_tensor(output: Any) -> Tensor | None:
     return next((found for part in output if (found := first_tensor(part)) is not None), None)
 
 
-class _Nothing:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: Any) -> None: ...
-
-
-_NOTHING = _Nothing()
+def _is_unreal() -> bool:
+    """Whether the model is traced or transformed, so that its tensors have no values of their own."""
+    return torch._C._get_tracing_state() is not None or _interpreters() is not None
 
 
-def _outside_of_modes() -> Any:
+@contextmanager
+def _disabled_modes() -> Iterator[None]:
+    with torch._C.DisableTorchFunction(), _disable_current_modes():
+        yield
+
+
+def _outside_of_modes() -> AbstractContextManager[None]:
     """Whoever records the operations of the model, as a pass does, must not see ours."""
-    return torch._C.DisableTorchFunction() if torch._C._len_torch_function_stack() else _NOTHING
+    if torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack():
+        return _disabled_modes()
+    return _NOTHING

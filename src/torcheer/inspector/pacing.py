@@ -18,7 +18,8 @@ _NUM_WARMING = 2  # looks that set things up and say nothing of the cost
 _NUM_COSTS = 7  # of which the median holds: one that was disturbed says nothing
 _MEMORY = 0.8  # how much of what was known of a step's length stays with each new one
 _MOST_TIMES = 4.0  # of the usual length, above which a step counts as disturbed
-_THINNING, _RECOVERY = 0.5, 1.02
+_DOUBLING_SECONDS = 5.0  # in which a thinned rate doubles again
+_LEAST_SHARE = 1 / 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,7 @@ class Pace:
         self._next_time = -math.inf
         self._next_step: int | None = None
         self._share = 1.0  # of the rate, where the ring was full and the rate is thinned for it
+        self._thinned_at = self._now = 0.0
         self._num_looks = 0
         self._costs: deque[float] = deque(maxlen=_NUM_COSTS)
         self._cost: float | None = None  # seconds for a look, both processes together
@@ -83,6 +85,7 @@ class Pace:
 
     def is_due(self, now: float, step: int) -> bool:
         """Whether to watch this step. Where it is, the next one is due an interval later."""
+        self._now = now
         if self._next_step is not None and step < self._next_step:
             return False
         if now < self._next_time:
@@ -98,14 +101,14 @@ class Pace:
         rate = self.every.per_second
         if self.budget is not None and self._cost:
             rate = min(rate, self.budget / self._cost)
-        if self._share < 1:
-            rate = min(rate, 1 / (self._step_seconds or 0.05)) * self._share
+        share = self._share_at(self._now)
+        if share < 1:
+            rate = min(rate, 1 / (self._step_seconds or 0.05)) * share
         return rate
 
     def note_look(self, seconds: float) -> None:
         """A look took so long, in the training and in the child."""
         self._num_looks += 1
-        self._share = min(1.0, self._share * _RECOVERY)
         if self._num_looks > _NUM_WARMING:
             self._costs.append(seconds)
             self._cost = median(self._costs)
@@ -114,9 +117,14 @@ class Pace:
         known = seconds if self._step_seconds is None else self._step_seconds
         self._step_seconds = _MEMORY * known + (1 - _MEMORY) * min(seconds, _MOST_TIMES * known)
 
-    def thin(self) -> None:
+    def thin(self, now: float) -> None:
         """The ring was full: look half as often, for a while."""
-        self._share *= _THINNING
+        self._share = max(_LEAST_SHARE, self._share_at(now) / 2)
+        self._thinned_at = self._now = now
+
+    def _share_at(self, now: float) -> float:
+        """Of the rate; it doubles again as time goes by."""
+        return min(1.0, self._share * 2 ** min(64.0, (now - self._thinned_at) / _DOUBLING_SECONDS))
 
     def _steps_apart(self) -> float:
         if not self._step_seconds:

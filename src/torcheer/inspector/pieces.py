@@ -6,11 +6,20 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from torcheer.inspector.frames import DTYPE_CODES, IS_CUT, IS_EXACT, IS_SEEN, MOST_DIMS, ROW_HEAD
+from torcheer.inspector.frames import (
+    DTYPE_CODES,
+    IS_CUT,
+    IS_EXACT,
+    IS_SEEN,
+    MOST_DIMS,
+    NO_EXCERPT,
+    ROW_HEAD,
+)
 from torcheer.inspector.rows import Role
 
 RUN = 8  # neighbours in a sample: a cache line is read anyway
 _WITH_BATCH = ("activation", "gradient")
+_WIDE = ("float64", "complex128", "int64", "int32", "uint64", "uint32")
 _NOTHING = (0,) * MOST_DIMS
 
 
@@ -27,6 +36,7 @@ class Pieces:
     num_sampled: int
     shape: tuple[int, ...]
     is_whole: bool  # the sample is the tensor
+    needs_figures: bool  # of the whole: the sample is not all, or float32 is not enough for them
     is_dense: bool  # its elements lie in memory without gaps, in whatever order
     run_shape: tuple[int, int]
     run_stride: tuple[int, int]
@@ -63,7 +73,7 @@ def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes:
             flags | (IS_CUT if is_cut else 0),
             DTYPE_CODES.get(outline.dtype, 0),
             min(len(outline.shape), MOST_DIMS),
-            len(taken) if has_excerpt else 0,
+            len(taken) if has_excerpt else NO_EXCERPT,
             num_sampled,
             num_elements,
             *_padded(_shortened(outline.shape)),
@@ -78,6 +88,7 @@ def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes:
         num_sampled=num_sampled,
         shape=outline.shape,
         is_whole=is_whole,
+        needs_figures=num_elements > 0 and (not is_whole or outline.dtype in _WIDE),
         is_dense=_is_dense(outline.shape, outline.stride),
         run_shape=(num_runs, RUN),
         run_stride=(spacing, 1),
@@ -124,9 +135,12 @@ def _num_taken(shape: tuple[int, ...], steps: list[int]) -> int:
 
 
 def _is_dense(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    reach = sum((size - 1) * step for size, step in zip(shape, stride, strict=True)) + 1
-    has_gaps = reach != math.prod(shape)
-    return not has_gaps and all(step > 0 for size, step in zip(shape, stride, strict=True) if size > 1)
+    expected = 1
+    for step, size in sorted((step, size) for size, step in zip(shape, stride, strict=True) if size != 1):
+        if step != expected:
+            return False
+        expected *= size
+    return True
 
 
 def _shortened(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -45,6 +45,12 @@ class Share:
 
     layers: dict[str, nn.Module] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)  # of the layers, as the model calls them, once it is known
+
+    def names(self) -> list[str]:
+        """The layers in the order in which they are called, as far as that is known."""
+        places = {name: place for place, name in enumerate(self.order)}
+        return sorted(self.layers, key=lambda name: places.get(name, len(places)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +105,8 @@ def planned(
 ) -> Planned:
     """`states` are tensors of the optimizer by the id of a parameter; `known_bytes` what whole rows take."""
     builder = _Builder(roles, room, known_bytes)
-    for name, module in share.layers.items():
-        builder.add_layer(name, module)
+    for name in share.names():
+        builder.add_layer(name, share.layers[name])
     for name, tensor in share.tensors.items():
         builder.add_tensor(name, tensor)
     parameters = list(_parameters_of(share))
@@ -118,7 +124,7 @@ def planned(
 
 
 def _parameters_of(share: Share) -> list[tuple[str, str, Tensor]]:
-    """Each parameter once, under the first of its names."""
+    """Each parameter once, under the first of its names in the model, in the order of the layers."""
     seen: set[int] = set()
     found: list[tuple[str, str, Tensor]] = []
     for layer, module in share.layers.items():
@@ -126,7 +132,13 @@ def _parameters_of(share: Share) -> list[tuple[str, str, Tensor]]:
             if id(parameter) not in seen and not is_lazy(parameter):
                 seen.add(id(parameter))
                 found.append((layer, local, parameter))
-    return found
+    places = {name: place for place, name in enumerate(share.names())}
+    return sorted(found, key=lambda known: places[known[0]])
+
+
+def named(layer: str, variable: str) -> str:
+    """The name of a row. What is the model's own stands by itself, as in its state_dict."""
+    return f"{layer}.{variable}" if layer else variable
 
 
 class _Builder:
@@ -142,11 +154,10 @@ class _Builder:
         of_layer = {"layer": name, "module": type(module).__name__}
         if "activation" in self._roles:
             units = _UNIT_BYTES if isinstance(module, _UNIT_MODULES) else 0
-            self._activations.append(
-                self._row(f"{name}.Act", "Act", "activation", of_layer, unit_bytes=units)
-            )
+            act = named(name, "Act")
+            self._activations.append(self._row(act, "Act", "activation", of_layer, unit_bytes=units))
         if "gradient" in self._roles:
-            self._gradients.append(self._row(f"{name}.Grad", "Grad", "gradient", of_layer))
+            self._gradients.append(self._row(named(name, "Grad"), "Grad", "gradient", of_layer))
 
     def add_tensor(self, name: str, tensor: Tensor) -> None:
         row = self._row(name, "", "tensor", {"layer": name, "module": ""}, tensor)
@@ -159,12 +170,12 @@ class _Builder:
     def add_parameter(self, layer: str, local: str, parameter: Tensor, role: Role) -> None:
         ending = {"weight": "", "weight_gradient": ".Grad", "update": ".Delta"}[role]
         variable = f"{local}{ending}"
-        row = self._row(f"{layer}.{variable}", variable, role, {"layer": layer, "module": ""}, parameter)
+        row = self._row(named(layer, variable), variable, role, {"layer": layer, "module": ""}, parameter)
         self._others.append((row, parameter, role))
 
     def add_state(self, layer: str, local: str, parameter: Tensor, key: str) -> None:
         variable = f"{local}.{key}"
-        row = self._row(f"{layer}.{variable}", variable, "state", {"layer": layer, "module": ""}, parameter)
+        row = self._row(named(layer, variable), variable, "state", {"layer": layer, "module": ""}, parameter)
         self._others.append((row, parameter, f"state {key}"))
 
     def planned(self, parameters: list[Tensor]) -> Planned:

@@ -18,7 +18,10 @@ class Stepped(Protocol):
     """Somebody who is told how the training goes."""
 
     def on_update_due(self) -> None:
-        """The gradients are ready, and the optimizer is about to change the weights."""
+        """The optimizer is about to change the weights."""
+
+    def on_gradients_ready(self) -> None:
+        """The gradients of the weights are those of this step."""
 
     def on_step_end(self) -> None:
         """The step is over; what follows belongs to the next."""
@@ -28,16 +31,21 @@ class OptimizerSteps:
     """A step is a call of `optimizer.step()`; of several optimizers, the last one ends it."""
 
     knows_update = True
+    is_outside = True  # of all that may be compiled: its steps end where nothing of the model runs
 
     def __init__(self, optimizers: Sequence[Optimizer]) -> None:
         self.optimizers = optimizers
         self._handles: list[Any] = []
 
     def start(self, told: Stepped) -> None:
-        def before(*_: Any) -> None:
+        def before(_optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+            if not _has_closure(args, kwargs):
+                told.on_gradients_ready()
             told.on_update_due()
 
-        def after(*_: Any) -> None:
+        def after(_optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+            if _has_closure(args, kwargs):
+                told.on_gradients_ready()
             told.on_step_end()
 
         self._handles.append(self.optimizers[0].register_step_pre_hook(before))
@@ -47,6 +55,12 @@ class OptimizerSteps:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+
+
+def _has_closure(args: Any, kwargs: Any) -> bool:
+    """Whether the optimizer computes the gradients itself, during its step."""
+    closure = kwargs.get("closure", args[1] if len(args) > 1 else args[0] if args else None)
+    return callable(closure) and not isinstance(closure, Optimizer)
 
 
 class ForwardSteps:
@@ -65,6 +79,11 @@ class ForwardSteps:
         self._places: dict[nn.Module, RemovableHandle] = {}
         self._first: nn.Module | None = None
         self._is_backward = False
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether steps end before compiled code begins: torch.compile's wrapper calls its hooks itself."""
+        return bool(self._models) and all(hasattr(model, "_orig_mod") for model in self._models)
 
     def start(self, told: Stepped) -> None:
         def begins(module: nn.Module, _args: Any) -> None:

@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import torch
 from torch import Tensor
 
-from torcheer.inspector.devices import Transfers
 from torcheer.inspector.framewriting import FrameWriter
 from torcheer.inspector.launching import Child
-from torcheer.inspector.looking import Look, StateOf
+from torcheer.inspector.looking import Look, Report, StateOf
 from torcheer.inspector.losses import Losses
 from torcheer.inspector.messages import Wake
 from torcheer.inspector.planning import Room, Share, planned
 from torcheer.inspector.rows import Plan, Role
 
 _MEMORY = 0.7
+_MANY_LOOKS = 20  # between two questions for tensors of the optimizer that came later
 
 
 class Watched:
@@ -34,21 +36,25 @@ class Watched:
         self._roles, self._room = roles, room
         self._known_bytes: dict[str, int] = {}
         self._states: dict[int, tuple[str, ...]] = {}
-        self._pending: Transfers | None = None
-        self._num_plans = 0
+        self._num_plans = self._num_looks = 0
         self._counted = (0, 0.0)  # frames and seconds of the child, when they were last looked at
+
+    def has_room(self) -> bool:
+        """Whether it makes sense to begin: there is a slot, or nobody who will ever empty one."""
+        self.settle()
+        return self.child.is_given_up or self.look is None or self.look.writer.has_room
 
     @property
     def plan(self) -> Plan | None:
         return None if self.look is None else self.look.planned.plan
 
-    def begin(
-        self, step: int, report: Callable[[Exception], None], *, needs_grad: bool, with_excerpts: bool
-    ) -> bool:
+    def begin(self, step: int, report: Report, *, needs_grad: bool, with_excerpts: bool) -> bool:
         """Look at this step. False: there is no room for it."""
-        if self.is_changed or self.look is None or self.look.planned.is_outdated():
+        is_changed = self.is_changed or self.look is None or self.look.planned.is_outdated()
+        # What is on its way belongs to the old ring, and must be there before the child goes on to the next.
+        if is_changed and self.settle():
             self._make_plan(report)
-        if self.look is None or not self.settle():
+        if self.look is None:
             return False
         with_excerpts &= self._room.tensors is not None
         return self.look.begin(step, with_excerpts=with_excerpts, needs_grad=needs_grad)
@@ -63,8 +69,7 @@ class Watched:
             look.writer.abandon()
             return 0.0
         look.look_after_update(state_of)
-        self._pending = look.writer.finish()
-        self.settle()
+        look.writer.finish()
         ring = look.writer.ring
         if 2 * ring.num_waiting > ring.num_slots:
             self.child.tell(Wake())
@@ -78,13 +83,8 @@ class Watched:
             self.look.writer.abandon()
 
     def settle(self) -> bool:
-        """Publish what came from another device. False: it is still on its way."""
-        if self._pending is not None:
-            if not self._pending.is_done():
-                return False
-            self._pending.publish()
-            self._pending = None
-        return True
+        """Publish what came from another device. False: some of it is still on its way."""
+        return self.look is None or self.look.writer.settle()
 
     def note_child(self) -> None:
         """Learn how much the child computes for a frame."""
@@ -101,21 +101,16 @@ class Watched:
             self.child_seconds = _MEMORY * known + (1 - _MEMORY) * each
             self._counted = (frames, seconds)
 
-    def _make_plan(self, report: Callable[[Exception], None]) -> None:
+    def _make_plan(self, report: Report) -> None:
         made = planned(self.share, self._roles, self._states, self._room, self._known_bytes)
         self.is_changed = False
         if not made.plan.rows:
             self.look = None
             return
-        plan = Plan(
-            number=self._num_plans,
-            rows=made.plan.rows,
-            sample_elements=made.plan.sample_elements,
-            num_slots=made.plan.num_slots,
-        )
+        plan = msgspec.structs.replace(made.plan, number=self._num_plans)
         self._num_plans += 1
         ring = self.child.new_plan(plan)
-        self.look = Look(self.share, made, FrameWriter(ring, plan), report)
+        self.look = Look(self.share, replace(made, plan=plan), FrameWriter(ring, plan), report)
 
     def _learn(self, look: Look, state_of: StateOf) -> None:
         """What is known only after a step: the order of the layers, the optimizer's tensors, sizes."""
@@ -129,22 +124,25 @@ class Watched:
                     self._known_bytes[name] = num_bytes
                     self.is_changed = True
             look.writer.wanted_bytes.clear()
-        if "state" in self._roles and not self._states:
+        self._num_looks += 1
+        if "state" in self._roles and (self._num_looks <= _MANY_LOOKS or not self._num_looks % _MANY_LOOKS):
             self._learn_states(look, state_of)
 
     def _learn_states(self, look: Look, state_of: StateOf) -> None:
+        """Of parameters of which nothing is known yet: some are trained from a later step on."""
         for rows in look.planned.parameters:
-            size = rows.parameter.numel()
-            keys = (key for key, value in state_of(rows.parameter).items() if _is_like(value, size))
-            self._states[id(rows.parameter)] = tuple(map(str, keys))
-        self.is_changed |= any(self._states.values())
+            if not rows.states:
+                size = rows.parameter.numel()
+                kept = state_of(rows.parameter).items()
+                if keys := tuple(str(key) for key, value in kept if _is_like(value, size)):
+                    self._states[id(rows.parameter)] = keys
+                    self.is_changed = True
 
     def _sort(self, places: Mapping[str, int]) -> None:
         """Layers in the order in which the model comes by; those that it does not, last."""
-        layers = self.share.layers
-        names = sorted(layers, key=lambda name: places.get(name, len(places) + 1))
-        if names != list(layers):
-            self.share.layers = {name: layers[name] for name in names}
+        order = sorted(self.share.layers, key=lambda name: places.get(name, len(places) + 1))
+        if order != list(self.share.layers):
+            self.share.order = order
             self.is_changed = True
 
 
@@ -152,14 +150,15 @@ def _is_like(value: Any, size: int) -> bool:
     return isinstance(value, Tensor) and value.numel() == size and value.dim() > 0
 
 
-def wait_for_room(part: Watched, attend: Callable[[], None], seconds: float) -> None:
-    """Until the child has room again, as long as there is a child."""
+def wait_for(is_done: Callable[[], bool], attend: Callable[[], None], seconds: float) -> bool:
+    """Whether it is done, after so many seconds at most."""
     until = time.monotonic() + seconds
-    while time.monotonic() < until and not part.child.is_given_up:
-        if part.child.ring is None or part.child.ring.has_room:
-            return
+    while not is_done():
+        if time.monotonic() > until:
+            return False
         time.sleep(0.001)
         attend()
+    return True
 
 
 def is_crowded() -> bool:

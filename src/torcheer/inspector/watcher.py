@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 from types import TracebackType
 from typing import Any, Literal, Self
 
-import torch
 from torch import Tensor
 
 from torcheer.errors import InputError
@@ -20,9 +19,10 @@ from torcheer.inspector.launching import Child
 from torcheer.inspector.lifetimes import remember
 from torcheer.inspector.messages import Numbers, Raised, Told, ToParent
 from torcheer.inspector.pacing import Every, Pace
+from torcheer.inspector.stances import begin_eager, end_eager
 from torcheer.inspector.stepping import OptimizerSteps, Steps
 from torcheer.inspector.telling import Announcer
-from torcheer.inspector.watched import Watched, is_crowded, wait_for_room
+from torcheer.inspector.watched import Watched, is_crowded, wait_for
 from torcheer.run.endings import ending_of
 
 WhenFull = Literal["drop", "block", "thin"]
@@ -30,6 +30,7 @@ _ATTENDING_SECONDS = 0.1  # between two looks at what the children say
 _SAYING_SECONDS = 1.0  # between two notes of the rate and the cost
 _BLOCK_SECONDS = 30.0  # that a training waits at most for a child that stands still
 _CLOSE_SECONDS = 20.0
+_TRANSFER_SECONDS = 2.0  # for what is on its way from another device at the end
 _EXCERPT_SECONDS = 1.0  # between two frames with tensors, where the budget does not suffice for all
 _MOST_ALARMS = 10_000
 
@@ -42,21 +43,21 @@ class Manner:
     budget: float | None
     when_full: WhenFull
     on_alarm: Callable[[Raised], Any] | None
-    is_compiled: bool  # its layers can be seen only when it runs without the compiler
+    has_callback: bool = False  # which gets each tensor of each step that is watched
 
 
 class Watcher:
     """A training that is watched. `close()` ends it, and so does the end of a `with`."""
 
-    def __init__(self, parts: Sequence[Watched], steps: Steps, manner: Manner) -> None:
-        self.step = 0
+    def __init__(self, parts: Sequence[Watched], steps: Steps, manner: Manner, first_step: int = 0) -> None:
+        self.step = self._first_step = first_step
         self.alarms: deque[Raised] = deque(maxlen=_MOST_ALARMS)
         self._parts, self._steps, self._manner = list(parts), steps, manner
         self._pace = Pace(manner.every, manner.budget)
         self._announcer = Announcer()
         self._armed: list[Watched] = []
         self._missed: list[Watched] = []  # that had no room for this step
-        self._stance: Any = None
+        self._standing: list[Watched] = []  # whose children stand still: these are not waited for again
         self._is_enabled, self._is_closed = True, False
         self._pid = os.getpid()
         self._attended_at = self._said_at = self._step_at = time.monotonic()
@@ -114,14 +115,20 @@ class Watcher:
         """Whether there are children that look."""
         return not self._is_closed and any(part.child.is_alive() for part in self._parts)
 
-    def log(self, values: dict[str, Any] | None = None, /, **named: Any) -> None:
-        """Keep numbers of this step in the run, such as the loss: `watcher.log(loss=loss)`."""
+    def log(self, values: dict[str, Any] | None = None, /, *, step: int | None = None, **named: Any) -> None:
+        """Keep numbers of a step in the run, such as the loss: `watcher.log(loss=loss)`.
+
+        `step` is the one that ended last: call it after `optimizer.step()`. Without an optimizer, it is the
+        one that is under way.
+        """
+        if step is None:
+            step = max(self._first_step, self.step - 1) if self._steps.knows_update else self.step
         try:
             numbers = {name: _number(value) for name, value in {**(values or {}), **named}.items()}
         except Exception as error:
             self._announcer.warn(f"watcher.log: {error}: give numbers, by name.", "log")
             return
-        self._tell_numbers(numbers)
+        self._tell_numbers(numbers, step)
 
     def renew(self) -> None:
         """There are layers or tensors that were not there before."""
@@ -175,6 +182,9 @@ class Watcher:
         if os.getpid() != self._pid:
             return
         self._finish_or_forget()
+        for part in self._parts:
+            if not wait_for(part.settle, lambda: None, _TRANSFER_SECONDS) and part.plan is not None:
+                part.losses.count(part.plan, self.step)
         self._attend(time.monotonic(), say_all=True)
         until = time.monotonic() + seconds
         is_done = [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
@@ -203,8 +213,12 @@ class Watcher:
     def on_update_due(self) -> None:
         for part in self._armed:
             if part.look is not None:
-                part.look.look_at_weight_gradients()
                 part.look.look_before_update()
+
+    def on_gradients_ready(self) -> None:
+        for part in self._armed:
+            if part.look is not None:
+                part.look.look_at_weight_gradients()
 
     def on_step_end(self) -> None:
         if self._is_closed or os.getpid() != self._pid:
@@ -232,7 +246,8 @@ class Watcher:
         """Make ready to look at the step that begins now."""
         started = time.perf_counter()
         # Where there is no time for everything, figures come first.
-        with_excerpts = not self._pace.is_limited or started - self._excerpts_at > _EXCERPT_SECONDS
+        is_enough = not self._pace.is_limited or self._manner.has_callback
+        with_excerpts = is_enough or started - self._excerpts_at > _EXCERPT_SECONDS
         if with_excerpts:
             self._excerpts_at = started
         for part in self._parts:
@@ -241,8 +256,8 @@ class Watcher:
                 if not self._steps.knows_update and part.look is not None:
                     part.look.await_weight_gradients()
                     part.look.look_before_update()
-        if self._armed and self._manner.is_compiled:
-            self._stance = torch.compiler.set_stance("force_eager")
+        if self._armed and self._steps.is_outside:
+            begin_eager(self)
         self._arming_seconds = time.perf_counter() - started
 
     def _begin(self, part: Watched, with_excerpts: bool) -> bool:
@@ -251,15 +266,19 @@ class Watcher:
             self._missed.append(part)
             return False
         if part.begin(self.step, self._report, **how):
+            if part in self._standing:
+                self._standing.remove(part)
             return True
         if part.plan is None:
             return False
-        if self._manner.when_full == "block":
-            wait_for_room(part, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS)
-            if part.begin(self.step, self._report, **how):
-                return True
+        if self._manner.when_full == "block" and part not in self._standing:
+            if wait_for(part.has_room, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS):
+                if part.begin(self.step, self._report, **how):
+                    return True
+            else:
+                self._standing.append(part)
         if self._manner.when_full == "thin":
-            self._pace.thin()
+            self._pace.thin(time.monotonic())
         self._missed.append(part)
         return False
 
@@ -268,8 +287,12 @@ class Watcher:
         armed, self._armed = self._armed, []
         in_step = sum(part.look.seconds for part in armed if part.look is not None)
         for part in armed:
-            part.finish(self._state_of)
-        self._restore_stance()
+            try:
+                part.finish(self._state_of)
+            except Exception as error:
+                part.abandon()
+                self._report(error)
+        end_eager(self)
         self._num_looks += 1
         spent = self._arming_seconds + in_step + time.perf_counter() - started
         children = sum(part.child_seconds for part in self._parts)
@@ -280,8 +303,8 @@ class Watcher:
         if isinstance(self._steps, OptimizerSteps):
             for optimizer in self._steps.optimizers:
                 if parameter in optimizer.state:
-                    kept: Mapping[str, Any] = optimizer.state[parameter]
-                    return kept
+                    kept = optimizer.state[parameter]
+                    return kept if isinstance(kept, Mapping) else {}
         return {}
 
     def _count_missed(self) -> None:
@@ -315,12 +338,7 @@ class Watcher:
         self._missed.clear()
         for part in armed:
             part.abandon()
-        self._restore_stance()
-
-    def _restore_stance(self) -> None:
-        if self._stance is not None:
-            self._stance.__exit__(None, None, None)
-            self._stance = None
+        end_eager(self)
 
     # --- with the children --------------------------------------------------------------------------
 
@@ -339,7 +357,8 @@ class Watcher:
             self._rate = (self._num_looks - self._num_looks_said) / seconds
             self._share_of_time = self._rate * (self._pace.cost or 0.0)
             self._said_at, self._num_looks_said = now, self._num_looks
-            self._tell_numbers({"watch/records a second": self._rate, "watch/cost": self._share_of_time})
+            values = {"watch/records a second": self._rate, "watch/cost": self._share_of_time}
+            self._tell_numbers(values, self.step)
 
     def _hear(self, messages: Iterable[ToParent]) -> None:
         for message in messages:
@@ -357,14 +376,19 @@ class Watcher:
             except Exception as error:
                 self._announcer.warn(f"on_alarm raised {type(error).__name__}: {error}", "on_alarm")
 
-    def _tell_numbers(self, values: dict[str, float]) -> None:
-        if self._parts and not self._is_closed:
-            self._parts[0].child.tell(Numbers(step=self.step, time=time.time(), values=values))
+    def tell_unseen(self, layers: Sequence[str], why: str) -> None:
+        names = ", ".join(layers[:3]) + (f" and {len(layers) - 3} more" if len(layers) > 3 else "")
+        self._announcer.warn(f"of {names} only the parameters are watched: {why}.", "unseen")
 
-    def _report(self, error: Exception) -> None:
+    def _tell_numbers(self, values: dict[str, float], step: int) -> None:
+        if self._parts and not self._is_closed:
+            self._parts[0].child.tell(Numbers(step=step, time=time.time(), values=values))
+
+    def _report(self, error: Exception, name: str = "") -> None:
+        what = f"{name} cannot be watched" if name else "something cannot be watched"
         self._announcer.warn(
-            f"a layer could not be watched: {type(error).__name__}: {error}. The training goes on.",
-            f"{type(error).__name__}",
+            f"{what}: {type(error).__name__}: {error}. The training goes on.",
+            f"{type(error).__name__} {name}",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -12,12 +13,12 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from torcheer.errors import InputError
+from torcheer.errors import InputError, TorcheerError
 from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.choosing import chosen_layers, unwrapped
+from torcheer.inspector.choosing import chosen_layers
 from torcheer.inspector.launching import Child
 from torcheer.inspector.messages import Job, Raised
-from torcheer.inspector.pacing import Every, every_of
+from torcheer.inspector.pacing import every_of
 from torcheer.inspector.planning import Room, Share, Tensors, observed
 from torcheer.inspector.stepping import ForwardSteps, OptimizerSteps
 from torcheer.inspector.thresholds import Thresholds
@@ -25,6 +26,7 @@ from torcheer.inspector.watched import Watched
 from torcheer.inspector.watcher import Manner, Watcher, WhenFull
 from torcheer.run.folders import folder_of
 from torcheer.run.placing import rank_of_process
+from torcheer.run.reading.face import open_run
 
 HISTOGRAM_SECONDS: Final = 5.0
 MAX_BYTES: Final = 1 << 30
@@ -48,6 +50,7 @@ def watch(
     on_closing: Callable[[], Any] | None = None,
     children: int = 1,
     rank: int | None = None,
+    first_step: int | None = None,
     max_bytes: int = MAX_BYTES,
     start_method: str | None = None,
 ) -> Watcher:
@@ -73,20 +76,24 @@ def watch(
     - `callback`: your own analysis, called in the child with (name, step, tensor); `on_closing` at its end.
     - `children`: processes among which the layers are split.
     - `rank`: of this process where several train together; found out where it is left out.
+    - `first_step`: the number of the first step; left out, the run goes on where it ended, or begins with 0.
     - `max_bytes`: what is kept of tensors in the run; above it old ones are thinned.
     - `start_method`: of multiprocessing: spawn, fork, forkserver. Left out, a process is started that needs
       nothing of your program, unless a callback does.
     """
     given = _optimizers(optimizer)
-    chosen = {name or "model": module for name, module in chosen_layers(model, layers).items()}
+    chosen = chosen_layers(model, layers)
     roles = observed(observe)
-    manner = _manner(model, every, budget, when_full, on_alarm)
+    manner = _manner(every, budget, when_full, on_alarm)
+    if callback is not None:
+        manner = replace(manner, has_callback=True)
     room = Room(tensors=tensors_of(tensors, callback))
     if room.tensors == "whole":
         room = Room(tensors="whole", ring_bytes=256 << 20)
     if start_method not in _START_METHODS:
         raise InputError(f"start_method is {start_method!r}: give spawn, fork or forkserver.")
     folder = run_folder(run)
+    begun = _next_step(folder, rank_of(rank)) if first_step is None else 0
     callbacks = callbacks_of(callback, on_closing)
     job = Job(
         run=folder,
@@ -114,24 +121,36 @@ def watch(
         for part in parts:
             part.child.close(0.0)
         raise
-    watcher = Watcher(parts, steps, manner)
-    watcher.start()
+    watcher = Watcher(parts, steps, manner, begun if first_step is None else first_step)
+    try:
+        watcher.start()
+    except BaseException:
+        watcher.close()
+        raise
+    scripted = [name for name, module in chosen.items() if isinstance(module, torch.jit.ScriptModule)]
+    if scripted:
+        watcher.tell_unseen(scripted, "a scripted module runs outside of Python")
     return watcher
 
 
 def _optimizers(optimizer: Any) -> list[Optimizer]:
     if optimizer is None or isinstance(optimizer, Optimizer):
-        return [] if optimizer is None else [optimizer]
+        return [] if optimizer is None else _optimizers_in(optimizer)
     given = list(optimizer) if isinstance(optimizer, Iterable) else [optimizer]
-    for one in given:
-        if not isinstance(one, Optimizer):
-            raise InputError(f"optimizer is a {type(one).__name__}: give a torch.optim.Optimizer.")
-    return given
+    return [found for one in given for found in _optimizers_in(one)]
 
 
-def _manner(
-    model: nn.Module, every: Any, budget: Any, when_full: Any, on_alarm: Callable[[Raised], Any] | None
-) -> Manner:
+def _optimizers_in(one: Any) -> list[Optimizer]:
+    """Where somebody wraps an optimizer, it is the one inside that makes the steps."""
+    inner = getattr(one, "optimizer", None)
+    if isinstance(one, Optimizer) and hasattr(one, "_optimizer_step_post_hooks"):
+        return [one]
+    if isinstance(inner, Optimizer):
+        return _optimizers_in(inner)
+    raise InputError(f"optimizer is a {type(one).__name__}: give a torch.optim.Optimizer.")
+
+
+def _manner(every: Any, budget: Any, when_full: Any, on_alarm: Callable[[Raised], Any] | None) -> Manner:
     if when_full not in ("drop", "block", "thin"):
         raise InputError(f"when_full is {when_full!r}: give 'drop', 'block' or 'thin'.")
     if budget is not None and not (isinstance(budget, int | float) and 0 < budget <= 1):
@@ -140,24 +159,7 @@ def _manner(
         )
     if on_alarm is not None and not callable(on_alarm):
         raise InputError(f"on_alarm is a {type(on_alarm).__name__}: give a function that takes an alarm.")
-    how_often: Every = every_of(every)
-    return Manner(
-        every=how_often,
-        budget=budget,
-        when_full=when_full,
-        on_alarm=on_alarm,
-        is_compiled=is_compiled(model),
-    )
-
-
-def is_compiled(model: nn.Module) -> bool:
-    """Whether torch.compile runs the model, or a part of it."""
-    if unwrapped(model) is not model and hasattr(model, "_orig_mod"):
-        return True
-    return any(
-        getattr(module, "_compiled_call_impl", None) is not None or hasattr(module, "_orig_mod")
-        for module in model.modules()
-    )
+    return Manner(every=every_of(every), budget=budget, when_full=when_full, on_alarm=on_alarm)
 
 
 def tensors_of(tensors: Any, callback: Any) -> Tensors:
@@ -199,6 +201,20 @@ def run_folder(run: Any) -> str | None:
     if path is not None and not isinstance(path, str | os.PathLike):
         raise InputError(f"run is {run!r}: give the folder of a run, a tl.Run, or False.")
     return str(folder_of(path).absolute())
+
+
+def _next_step(folder: str | None, rank: int) -> int:
+    """The one after the last that is in the run, where it was watched before."""
+    if folder is None or not os.path.isdir(folder):
+        return 0
+    try:
+        watched = open_run(folder).watched
+        if rank not in watched.ranks:
+            return 0
+        steps = watched.of_rank(rank).steps
+        return int(steps[-1]) + 1 if len(steps) else 0
+    except TorcheerError:
+        return 0  # there is a folder, and nothing in it yet
 
 
 def rank_of(rank: Any) -> int:

@@ -150,4 +150,4 @@ def _place(row: Row, index: int, layer: int) -> tuple[int, int, int]:
 
 
 def _is_within(inner: str, outer: str) -> bool:
-    return inner != outer and (outer in ("", "model") or inner.startswith(f"{outer}."))
+    return inner != outer and (not outer or inner.startswith(f"{outer}."))

@@ -28,7 +28,7 @@ class LossSpike:
 
     What is usual is a median, and so is how far values stray from it: neither minds a few that lie outside.
     Losses that are often far out, as those of single examples are, vary by factors rather than by amounts; so
-    the same must hold for the logarithms, where all are positive.
+    the same must hold for the logarithms, where all are positive; there, a fall is taken out first.
     """
 
     def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
@@ -99,13 +99,25 @@ class _Series:
             _LEAST_RISE * abs(usual),
             _LEAST_LOST * (self._highest_usual - usual),
         )
+        if not any(self._values):
+            return math.inf  # of a loss that was always 0, nothing says what is much
         if min(self._values) <= 0:
             return limit
-        logarithms = [math.log(value) for value in self._values]
+        logarithms = _without_fall([math.log(value) for value in self._values])
         middle = median(logarithms)
         by_factors = middle + _limit_above(logarithms, middle, factor / 2)
         # Beyond that there is no such number.
         return max(limit, math.exp(by_factors)) if by_factors < 700 else math.inf
+
+
+def _without_fall(values: list[float]) -> list[float]:
+    """As they would be if all were at the level of the last ones: that a loss falls is no noise."""
+    third = len(values) // 3
+    slope = (median(values[-third:]) - median(values[:third])) / (len(values) - third)
+    if slope >= 0:
+        return values
+    last = len(values) - 1
+    return [value + slope * (last - place) for place, value in enumerate(values)]
 
 
 def _limit_above(values: list[float], usual: float, factor: float) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-import select
 import socket
 import sys
 import time
@@ -16,6 +15,7 @@ from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.channel import Channel, to_parent
 from torcheer.inspector.child.lifetime import Signals, end_within
 from torcheer.inspector.child.telling import words_of
+from torcheer.inspector.child.waiting import wait_for
 from torcheer.inspector.launchguard import NOT_TOLD, note_that_this_is_a_child
 from torcheer.inspector.messages import Failed, Job, Ready, ToChild
 
@@ -73,7 +73,7 @@ def _job(channel: Channel[ToChild]) -> Job | None:
         for message in channel.hear():
             assert isinstance(message, Job)
             return message
-        select.select([channel.fileno()], [], [], 1.0)
+        wait_for(channel.fileno(), 1.0)
     return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import socket
 import threading
@@ -12,6 +11,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 from typing import Final
+
+from torcheer.inspector.child.waiting import wait_for
 
 LEAST_SECONDS: Final = 1.0  # after the end of the training, for what is in the ring
 _TAKEOVER_SECONDS: Final = 1.35  # then the guard closes the files itself: the rest hangs in a callback
@@ -59,12 +60,12 @@ class Parent:
             if self._descriptor is None:
                 time.sleep(min(left, _LOOK_SECONDS))
             else:
-                _poll(self._descriptor, left)
+                wait_for(self._descriptor, left)
         return True
 
     def _look(self) -> bool:
         if self._descriptor is not None:
-            return _poll(self._descriptor, 0)
+            return wait_for(self._descriptor, 0.0)
         if self._is_direct:
             return os.getppid() != self.pid
         try:
@@ -139,9 +140,3 @@ def end_within(seconds: float) -> None:
     """The interpreter is to end by itself, but threads and libraries of others must not keep it."""
     if signal.getitimer(signal.ITIMER_REAL)[0] == 0.0:
         signal.setitimer(signal.ITIMER_REAL, seconds)
-
-
-def _poll(descriptor: int, seconds: float) -> bool:
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(1000 * seconds))

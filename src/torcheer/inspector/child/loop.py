@@ -16,6 +16,7 @@ from torcheer.inspector.child.noticing import Noticing
 from torcheer.inspector.child.resuming import Resumed
 from torcheer.inspector.child.source import Source
 from torcheer.inspector.child.telling import Voice, words_of
+from torcheer.inspector.child.waiting import wait_for
 from torcheer.inspector.frames import Frame
 from torcheer.inspector.messages import (
     Close,
@@ -258,7 +259,7 @@ class Loop:
         end = time.monotonic() + 0.5
         self._voice.send()
         while self._channel.num_waiting and self._channel.is_open and time.monotonic() < end:
-            select.select([], [self._channel.fileno()], [], 0.1)
+            wait_for(self._channel.fileno(), 0.1, reading=False, writing=True)
             self._channel.pump()
 
     def _let_go(self) -> None:

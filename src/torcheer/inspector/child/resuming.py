@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from typing import Final
 
 import msgspec
 import numpy
@@ -11,6 +12,8 @@ import numpy
 from torcheer.inspector.messages import Lost, Numbers
 from torcheer.run.parts import Part
 from torcheer.run.reading.reader import RunReader
+
+_NUM_TRIES: Final = 5
 
 
 class Resumed:
@@ -69,14 +72,17 @@ class Resumed:
         """Of the frames that may be lost, those that are in the run after all."""
         assert self._reader is not None
         name = max(lost.counts, key=lambda name: lost.counts[name])
-        with suppress(Exception):
-            figures = self._reader.watched.row(self._rank, name)
-            if figures is not None:
-                is_of_it = (figures.steps >= lost.first_step) & (figures.steps <= lost.last_step)
-                is_of_it &= figures.times > lost.time
-                is_of_it &= ~numpy.isnan(figures.values).all(axis=0)
-                steps: list[int] = figures.steps[is_of_it].tolist()
-                return steps
+        for _ in range(_NUM_TRIES):
+            with suppress(Exception):
+                figures = self._reader.watched.row(self._rank, name)
+                if figures is not None:
+                    is_of_it = (figures.steps >= lost.first_step) & (figures.steps <= lost.last_step)
+                    is_of_it &= figures.times > lost.time
+                    is_of_it &= ~numpy.isnan(figures.values).all(axis=0)
+                    steps: list[int] = figures.steps[is_of_it].tolist()
+                    return steps
+                # This child writes, too, and has just put another record in the place of the one looked for.
+                self._reader.refresh()
         return []
 
 

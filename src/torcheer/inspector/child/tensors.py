@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.columns import COLUMN
-from torcheer.inspector.frames import DTYPES, HAS_EXCERPTS, IS_CUT, IS_SEEN, Frame
+from torcheer.inspector.frames import DTYPES, HAS_EXCERPTS, IS_CUT, IS_SEEN, NO_EXCERPT, Frame
 from torcheer.run.observations import EncodedRecord
 from torcheer.run.records import TensorHead
 
@@ -41,7 +41,7 @@ class Tensors:
         table = figures.tolist()
         found = []
         for row, flag in enumerate(flags):
-            if not flag & IS_SEEN:
+            if not flag & IS_SEEN or num_dims[row] == NO_EXCERPT:
                 continue
             shape = shapes[row][: num_dims[row]]
             size = math.prod(shape)

@@ -19,7 +19,7 @@ from torcheer.errors import InputError
 from torcheer.inspector.alarms import Alarms
 from torcheer.inspector.alarms.alarming import KINDS
 from torcheer.inspector.messages import Numbers, Raised
-from torcheer.inspector.rows import Plan
+from torcheer.inspector.rows import Plan, Row
 from torcheer.inspector.statistics import Figures
 from torcheer.inspector.thresholds import Thresholds
 
@@ -103,10 +103,11 @@ def test_the_cause_is_named(bad: Seen, says: str) -> None:
 
 
 def test_a_container_comes_after_what_it_holds() -> None:
-    plan = plan_of(["model.Act", "block.Act", "block.1.Act", "block.2.Act"])
+    own = Row(name="Act", layer="", variable="Act", role="activation", module="Model")
+    plan = plan_of([own, "block.Act", "block.1.Act", "block.2.Act"])
     (raised,) = Watching(plan).see({row.name: NAN for row in plan.rows})
     assert raised.layer == "block.1"
-    (raised,) = Watching(plan).see({"model.Act": NAN, "block.Act": NAN, "block.1.Act": numbers(1)})
+    (raised,) = Watching(plan).see({"Act": NAN, "block.Act": NAN, "block.1.Act": numbers(1)})
     assert raised.layer == "block"
 
 

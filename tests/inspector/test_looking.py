@@ -211,6 +211,37 @@ def test_whole_tensors_come_whole_as_soon_as_their_sizes_are_known() -> None:
     watched.close()
 
 
+@pytest.mark.parametrize("observe", ["weight", "update", "state", ["weight", "update"], "weight_gradient"])
+def test_what_is_observed_alone_is_seen_alone(observe: Any) -> None:
+    model, x = cnn()
+    optimizer = Adam(model.parameters())
+    watched = Pretended(model, optimizer, observe=observe)
+    for _ in range(4):
+        train_step(model, optimizer, x)
+    watched.close()
+
+    assert [seen.step for seen in watched.seen][-3:] == [1, 2, 3]
+    ending = {"weight": "", "update": ".Delta", "state": ".exp_avg", "weight_gradient": ".Grad"}
+    for role in [observe] if isinstance(observe, str) else observe:
+        assert watched.seen[-1].has(f"6.weight{ending[role]}")
+
+
+def test_until_sizes_are_known_there_is_no_piece_that_could_be_taken_for_the_whole() -> None:
+    model, _ = cnn()
+    optimizer = SGD(model.parameters(), 0.1)
+    watched = Pretended(model, optimizer, room=Room(tensors="whole", ring_bytes=64 << 20))
+    for size in (2, 6, 3, 12, 12):
+        train_step(model, optimizer, torch.randn(size, 3, 16, 16))
+    watched.close()
+
+    for seen, size in zip(watched.seen, (2, 6, 3, 12, 12), strict=True):
+        excerpt = seen.excerpt("0.Act")
+        assert excerpt is None or excerpt.shape == (size, 16, 16, 16)
+        assert seen.excerpt("6.weight") is not None
+    assert watched.seen[2].excerpt("0.Act") is not None
+    assert watched.seen[4].excerpt("0.Act") is not None
+
+
 def test_where_whole_tensors_do_not_fit_the_largest_are_cut_and_the_rest_is_whole() -> None:
     model = nn.Sequential(nn.Linear(2000, 500), nn.Linear(500, 4))
     watched = Pretended(model, SGD(model.parameters(), 0.1), room=Room(tensors="whole", ring_bytes=4 << 20))

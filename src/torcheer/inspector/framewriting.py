@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -52,8 +52,10 @@ class Taken(NamedTuple):
 class FrameWriter:
     """Writes the frames of one plan into its ring, one at a time."""
 
-    def __init__(self, ring: Ring, plan: Plan) -> None:
+    def __init__(self, ring: Ring, plan: Plan, uncut: Collection[int] = ()) -> None:
+        """Rows in `uncut` have a whole excerpt or none."""
         self.ring, self.plan = ring, plan
+        self._uncut = uncut
         self.wanted_bytes: dict[int, int] = {}  # rows whose excerpts would not fit
         self._layout = Layout(plan)
         self._pieces: list[dict[Any, Pieces]] = [{} for _ in plan.rows]  # by shape, layout and dtype
@@ -236,8 +238,11 @@ class FrameWriter:
                 dtype=_DTYPE_NAMES[tensor.dtype],
                 item_bytes=tensor.element_size(),
             )
+            num_bytes = tensor.numel() * tensor.element_size()
+            is_too_large = num_bytes > known.excerpt_bytes and row in self._uncut
+            excerpt_bytes = 0 if is_too_large else known.excerpt_bytes
             pieces = known_pieces[key] = pieces_of(
-                outline, known.role, self.plan.sample_elements, known.excerpt_bytes
+                outline, known.role, self.plan.sample_elements, excerpt_bytes
             )
         if pieces.excerpt_bytes > self.plan.rows[row].excerpt_bytes:
             self.wanted_bytes[row] = max(self.wanted_bytes.get(row, 0), pieces.excerpt_bytes)

@@ -160,7 +160,7 @@ class ParallelHandler:
     def is_alive(self, process_id: int | None = None) -> bool:
         """Whether a child runs; without an id, whether any does."""
         if process_id is not None:
-            return self._found(process_id).watcher.is_alive()
+            return process_id in self._tracked and self._tracked[process_id].watcher.is_alive()
         return any(tracked.watcher.is_alive() for tracked in self._tracked.values())
 
     def flush(self, timeout: float = 30.0) -> bool:

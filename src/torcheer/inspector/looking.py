@@ -206,6 +206,7 @@ class Look:
             if before is not None and rows.update is not None:
                 try:
                     self.writer.put_change(rows.update, before, rows.parameter)
+                    self.num_seen += 1
                 except Exception as error:
                     self._fail(error, rows.update)
 

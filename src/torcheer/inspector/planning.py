@@ -74,6 +74,7 @@ class Planned:
     parameters: list[ParameterRows]
     tensors: dict[str, int]
     trained: tuple[bool, ...]  # which of the parameters, when the plan was made
+    unlimited: frozenset[int]  # rows that have all the room that they were known to need
 
     def is_outdated(self) -> bool:
         """Whether a parameter was frozen, or thawed."""
@@ -109,7 +110,7 @@ def planned(
         builder.add_layer(name, share.layers[name])
     for name, tensor in share.tensors.items():
         builder.add_tensor(name, tensor)
-    parameters = list(_parameters_of(share))
+    parameters = list(parameters_of(share))
     for role in OBSERVABLE[2:5]:
         if role in roles:
             for layer, local, parameter in parameters:
@@ -123,7 +124,7 @@ def planned(
     return builder.planned([parameter for _, _, parameter in parameters])
 
 
-def _parameters_of(share: Share) -> list[tuple[str, str, Tensor]]:
+def parameters_of(share: Share) -> list[tuple[str, str, Tensor]]:
     """Each parameter once, under the first of its names in the model, in the order of the layers."""
     seen: set[int] = set()
     found: list[tuple[str, str, Tensor]] = []
@@ -185,8 +186,12 @@ class _Builder:
         for row, parameter, what in self._others:
             if parameter is not None:
                 of.setdefault(id(parameter), {})[what] = places[row.name]
+        plan = _fitted(rows, self._room)
         return Planned(
-            plan=_fitted(rows, self._room),
+            plan=plan,
+            unlimited=frozenset(
+                place for place, row in enumerate(rows) if plan.rows[place].excerpt_bytes == row.excerpt_bytes
+            ),
             activations={row.layer: places[row.name] for row in self._activations},
             gradients={row.layer: places[row.name] for row in self._gradients},
             parameters=[_rows_of(parameter, of.get(id(parameter), {})) for parameter in parameters],

@@ -17,7 +17,7 @@ from torcheer.inspector.launching import Child
 from torcheer.inspector.looking import Look, Report, StateOf
 from torcheer.inspector.losses import Losses
 from torcheer.inspector.messages import Wake
-from torcheer.inspector.planning import Room, Share, planned
+from torcheer.inspector.planning import Room, Share, parameters_of, planned
 from torcheer.inspector.rows import Plan, Role
 
 _MEMORY = 0.7
@@ -59,16 +59,20 @@ class Watched:
         with_excerpts &= self._room.tensors is not None
         return self.look.begin(step, with_excerpts=with_excerpts, needs_grad=needs_grad)
 
-    def finish(self, state_of: StateOf) -> float:
-        """Hand over what was seen. How long the training was held up by it, in seconds."""
+    def finish(self, state_of: StateOf, *, is_step: bool) -> float:
+        """Hand over what was seen. How long the training was held up by it, in seconds.
+
+        `is_step`: somebody said that it was a step, also where nothing was seen of it.
+        """
         look = self.look
         if look is None:
             return 0.0
         look.remove_hooks()
+        if look.num_seen or is_step:
+            look.look_after_update(state_of)
         if not look.num_seen:
             look.writer.abandon()
             return 0.0
-        look.look_after_update(state_of)
         look.writer.finish()
         ring = look.writer.ring
         if 2 * ring.num_waiting > ring.num_slots:
@@ -110,7 +114,9 @@ class Watched:
         plan = msgspec.structs.replace(made.plan, number=self._num_plans)
         self._num_plans += 1
         ring = self.child.new_plan(plan)
-        self.look = Look(self.share, replace(made, plan=plan), FrameWriter(ring, plan), report)
+        # Of what is to be whole, a piece would be taken for it: until its size is known, there is none.
+        unknown = made.unlimited if self._room.tensors == "whole" else frozenset()
+        self.look = Look(self.share, replace(made, plan=plan), FrameWriter(ring, plan, unknown), report)
 
     def _learn(self, look: Look, state_of: StateOf) -> None:
         """What is known only after a step: the order of the layers, the optimizer's tensors, sizes."""
@@ -121,21 +127,23 @@ class Watched:
             for row, num_bytes in look.writer.wanted_bytes.items():
                 name = rows[row].name
                 if num_bytes > self._known_bytes.get(name, 0):
-                    self._known_bytes[name] = num_bytes
+                    self._known_bytes[name] = (
+                        num_bytes if name not in self._known_bytes else 3 * num_bytes // 2
+                    )
                     self.is_changed = True
             look.writer.wanted_bytes.clear()
         self._num_looks += 1
         if "state" in self._roles and (self._num_looks <= _MANY_LOOKS or not self._num_looks % _MANY_LOOKS):
-            self._learn_states(look, state_of)
+            self.learn_states(state_of)
 
-    def _learn_states(self, look: Look, state_of: StateOf) -> None:
+    def learn_states(self, state_of: StateOf) -> None:
         """Of parameters of which nothing is known yet: some are trained from a later step on."""
-        for rows in look.planned.parameters:
-            if not rows.states:
-                size = rows.parameter.numel()
-                kept = state_of(rows.parameter).items()
+        for _, _, parameter in parameters_of(self.share) if "state" in self._roles else ():
+            if id(parameter) not in self._states:
+                size = parameter.numel()
+                kept = state_of(parameter).items()
                 if keys := tuple(str(key) for key, value in kept if _is_like(value, size)):
-                    self._states[id(rows.parameter)] = keys
+                    self._states[id(parameter)] = keys
                     self.is_changed = True
 
     def _sort(self, places: Mapping[str, int]) -> None:

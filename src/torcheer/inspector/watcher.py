@@ -251,6 +251,8 @@ class Watcher:
         if with_excerpts:
             self._excerpts_at = started
         for part in self._parts:
+            if part.look is None:  # there may be something to look at by now
+                part.learn_states(self._state_of)
             if self._begin(part, with_excerpts):
                 self._armed.append(part)
                 if not self._steps.knows_update and part.look is not None:
@@ -288,7 +290,7 @@ class Watcher:
         in_step = sum(part.look.seconds for part in armed if part.look is not None)
         for part in armed:
             try:
-                part.finish(self._state_of)
+                part.finish(self._state_of, is_step=self._steps.knows_update)
             except Exception as error:
                 part.abandon()
                 self._report(error)

@@ -20,6 +20,7 @@ import torcheer as tl
 from tests.inspector.pretending import Pretended, Seen
 from torcheer.inspector.frames import IS_EXACT, ROW_TYPE
 from torcheer.inspector.looking import first_tensor
+from torcheer.inspector.pieces import Outline, pieces_of
 from torcheer.inspector.planning import Room
 
 SAMPLE = 1024
@@ -576,6 +577,38 @@ def test_however_a_tensor_lies_in_memory_only_its_own_values_are_seen(
 
     check(watched.seen[1], "0.Act", wanted)
     assert numpy.array_equal(watched.seen[1].excerpt("0.Act"), wanted.numpy())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (1024, 256),
+        (256, 1024),
+        (512, 512, 3, 3),
+        (64, 512),
+        (32, 64, 56, 56),
+        (8, 128, 768),
+        (4096, 4096),
+        (100_003,),
+    ],
+)
+@pytest.mark.parametrize("is_channels_last", [False, True])
+def test_a_sample_comes_from_everywhere(shape: tuple[int, ...], is_channels_last: bool) -> None:
+    if is_channels_last and len(shape) != 4:
+        return
+    stride = torch.empty(shape, device="meta").stride()
+    if is_channels_last:
+        stride = torch.empty(shape, device="meta").to(memory_format=torch.channels_last).stride()
+    size = int(numpy.prod(shape))
+    outline = Outline(shape=shape, stride=stride, dtype="float32", item_bytes=4)
+    pieces = pieces_of(outline, "weight", SAMPLE, 0)
+    starts = numpy.arange(pieces.run_shape[0]) * pieces.run_stride[0]
+    places = (starts[:, None] + numpy.arange(pieces.run_shape[1])).reshape(-1)
+
+    assert places.max() + pieces.room - 1 < size
+    assert places.max() > 0.7 * size
+    for dim_size, dim_stride in zip(shape, stride, strict=True):
+        assert len(set(places // dim_stride % dim_size)) >= min(60, 0.8 * dim_size)
 
 
 def test_the_gradient_of_a_sum_is_seen() -> None:

@@ -163,23 +163,45 @@ def test_an_error_of_the_training_is_what_the_child_hears() -> None:
 # --- optimizers ------------------------------------------------------------------------------------------
 
 
-def test_of_several_optimizers_the_last_one_ends_the_step() -> None:
+@pytest.mark.parametrize("is_turned", [False, True])
+@pytest.mark.parametrize("every", [1, 3])
+def test_of_several_optimizers_each_is_seen_with_its_own_gradients_and_updates(
+    is_turned: bool, every: int
+) -> None:
+    """As a GAN is trained: the judge, then, at times, the maker, whose backward pass adds to the judge's."""
     model = nn.ModuleDict({"maker": nn.Linear(3, 3), "judge": nn.Linear(3, 1)})
-    first = SGD(model["maker"].parameters(), 0.1)
-    second = Adam(model["judge"].parameters(), 0.1)
-    watched = Pretended(model, [first, second])
-    for _ in range(3):
-        first.zero_grad()
-        second.zero_grad()
-        model["judge"](model["maker"](torch.randn(2, 3))).sum().backward()
-        first.step()
-        second.step()
+    makers = SGD(model["maker"].parameters(), 0.1)
+    judges = Adam(model["judge"].parameters(), 0.1)
+    watched = Pretended(model, [makers, judges] if is_turned else [judges, makers])
+    truth: dict[str, list[numpy.ndarray[Any, Any]]] = {}
+
+    def step(name: str, optimizer: Any) -> None:
+        before = model[name].weight.detach().clone()  # type: ignore[operator]
+        gradient = model[name].weight.grad.numpy().copy()  # type: ignore[union-attr]
+        optimizer.step()
+        truth.setdefault(f"{name}.weight.Grad", []).append(gradient)
+        change = (model[name].weight.detach() - before).numpy()  # type: ignore[operator]
+        truth.setdefault(f"{name}.weight.Delta", []).append(change)
+
+    for number in range(7):
+        judges.zero_grad()
+        (model["judge"](model["maker"](torch.randn(2, 3)).detach()) - 1).square().sum().backward()
+        step("judge", judges)
+        if number % every == 0:
+            makers.zero_grad()
+            model["judge"](model["maker"](torch.randn(2, 3))).square().sum().backward()
+            step("maker", makers)
     watched.close()
 
-    assert [seen.step for seen in watched.seen] == [0, 1, 2]
-    assert numpy.abs(watched.seen[1].sample("maker.weight.Delta")).sum() > 0
-    assert numpy.abs(watched.seen[1].sample("judge.weight.Delta")).sum() > 0
-    assert watched.seen[2].has("judge.weight.exp_avg")
+    for name, values in truth.items():
+        found = [seen.sample(name) for seen in watched.seen if seen.has(name)]
+        assert found
+        assert all(any(numpy.allclose(one, true.reshape(-1)) for true in values) for one in found), name
+    if every == 1:
+        assert [seen.step for seen in watched.seen] == list(range(7))
+        for seen, gradient in zip(watched.seen, truth["maker.weight.Grad"], strict=True):
+            assert numpy.allclose(seen.sample("maker.weight.Grad"), gradient.reshape(-1))
+    assert watched.seen[-1].has("judge.weight.exp_avg")
 
 
 def test_an_optimizer_that_computes_the_loss_itself_is_watched() -> None:
@@ -194,11 +216,16 @@ def test_an_optimizer_that_computes_the_loss_itself_is_watched() -> None:
         loss.backward()  # type: ignore[no-untyped-call]
         return loss
 
+    gradients = []
     for _ in range(3):
         optimizer.step(closure)  # type: ignore[no-untyped-call]
+        assert model.weight.grad is not None
+        gradients.append(model.weight.grad.numpy().reshape(-1).copy())
     watched.close()
 
     assert [seen.step for seen in watched.seen] == [0, 1, 2]
+    for seen, gradient in zip(watched.seen, gradients, strict=True):
+        assert numpy.array_equal(seen.sample("weight.Grad"), gradient)
     assert watched.seen[1].has("Act")
     assert watched.seen[1].has("weight.Delta")
 

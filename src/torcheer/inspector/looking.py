@@ -15,7 +15,7 @@ from torch.utils.hooks import RemovableHandle
 
 from torcheer.inspector.framewriting import FrameWriter, Taken
 from torcheer.inspector.hooks import Hook
-from torcheer.inspector.planning import Planned, Share
+from torcheer.inspector.planning import ParameterRows, Planned, Share
 
 Report = Callable[[Exception, str], None]  # takes the name of a row, empty where it is not one alone
 StateOf = Callable[[Tensor], Mapping[str, Any]]  # what an optimizer keeps for a parameter
@@ -145,12 +145,11 @@ class Look:
 
     # --- around the optimizer -----------------------------------------------------------------------
 
-    def look_before_update(self) -> None:
-        """The weights as they are, to see afterwards what has changed."""
+    def look_before_update(self, parameters: frozenset[int] | None) -> None:
+        """These weights as they are, to see afterwards what has changed; None for all."""
         started = time.perf_counter()
         try:
-            self._before.clear()
-            for rows in self.planned.parameters:
+            for rows in self._rows_of(parameters):
                 if rows.update is not None:
                     self._take(rows.update, rows.parameter)
         except Exception as error:
@@ -163,12 +162,12 @@ class Look:
         except Exception as error:
             self._fail(error, row)
 
-    def look_at_weight_gradients(self) -> None:
+    def look_at_weight_gradients(self, parameters: frozenset[int] | None) -> None:
         started = time.perf_counter()
         try:
             found = [
                 (rows.gradient, rows.parameter.grad)
-                for rows in self.planned.parameters
+                for rows in self._rows_of(parameters)
                 if rows.gradient is not None and rows.parameter.grad is not None
             ]
             self._put_all(found, exact=True)
@@ -184,7 +183,7 @@ class Look:
                 (rows.weight, rows.parameter) for rows in self.planned.parameters if rows.weight is not None
             ]
             self._put_all(weights, exact=True)
-            self._put_changes()
+            self._put_changes(self.planned.parameters)
             self._put_all(list(self._kept(state_of)), exact=False)
             given = [(row, self._share.tensors[name]) for name, row in self.planned.tensors.items()]
             self._put_all(given, exact=True)
@@ -200,8 +199,18 @@ class Look:
                     if isinstance(kept.get(key), Tensor):
                         yield row, kept[key]
 
-    def _put_changes(self) -> None:
-        for rows in self.planned.parameters:
+    def look_at_changes(self, parameters: frozenset[int] | None) -> None:
+        """What has become of the weights that were looked at before."""
+        started = time.perf_counter()
+        self._put_changes(self._rows_of(parameters))
+        self.seconds += time.perf_counter() - started
+
+    def _rows_of(self, parameters: frozenset[int] | None) -> list[ParameterRows]:
+        every = self.planned.parameters
+        return every if parameters is None else [rows for rows in every if id(rows.parameter) in parameters]
+
+    def _put_changes(self, every: list[ParameterRows]) -> None:
+        for rows in every:
             before = None if rows.update is None else self._before.pop(rows.update, None)
             if before is not None and rows.update is not None:
                 try:

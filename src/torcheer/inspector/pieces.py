@@ -61,7 +61,7 @@ def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes:
     num_elements = math.prod(outline.shape)
     is_whole = num_elements <= sample_elements
     num_runs = sample_elements // RUN
-    spacing = 0 if is_whole else num_elements // num_runs
+    spacing = 0 if is_whole else _spacing(outline, num_elements // num_runs, num_runs)
     num_sampled = num_elements if is_whole else num_runs * RUN
     steps = _excerpt_steps(outline.shape, role, excerpt_bytes // outline.item_bytes)
     has_excerpt = excerpt_bytes > 0 and steps is not None and outline.dtype in DTYPE_CODES
@@ -92,13 +92,43 @@ def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes:
         is_dense=_is_dense(outline.shape, outline.stride),
         run_shape=(num_runs, RUN),
         run_stride=(spacing, 1),
-        room=max(1, spacing - RUN + 1),
+        room=max(1, num_elements - (num_runs - 1) * spacing - RUN + 1),
         excerpt_shape=taken if has_excerpt else None,
         excerpt_stride=tuple(
             stride * step for stride, step in zip(outline.stride, steps or (), strict=False)
         ),
         excerpt_bytes=num_elements * outline.item_bytes,
     )
+
+
+def _spacing(outline: Outline, most: int, num_runs: int) -> int:
+    """From one run to the next, so that they begin at many places of each dimension.
+
+    Were it a multiple of a row, which it is wherever sizes are powers of two, all runs would lie in the same
+    columns. So in each dimension it goes on by a share of its size that comes back to no place soon: near the
+    golden section, or, where it is to go farthest, as far as it can.
+    """
+    spacing, share = 0, 0.0  # of the dimensions so far, from the innermost on
+    for stride, size in sorted(zip(outline.stride, outline.shape, strict=True)):
+        if size == 1:
+            continue
+        is_last = stride * size > most
+        farthest = (most - spacing) // stride if is_last else round(0.618 * size - share)
+        nearest = max(0, farthest * 3 // 4)
+        digit = next(
+            (digit for digit in range(farthest, nearest, -1) if _is_spread((digit + share) / size, num_runs)),
+            max(0, farthest),
+        )
+        spacing += stride * digit
+        share = (digit + share) / size
+        if is_last:
+            break
+    return max(1, spacing)
+
+
+def _is_spread(share: float, num_runs: int) -> bool:
+    """Whether steps by this share of a circle, so many of them, do not pile up at a few places of it."""
+    return all(abs(times * share - round(times * share)) >= 1 / num_runs for times in range(1, 13))
 
 
 def _excerpt_steps(shape: tuple[int, ...], role: Role, most: int) -> list[int] | None:

@@ -13,22 +13,31 @@ from torch.utils.hooks import RemovableHandle
 from torcheer.inspector.hooks import Hook
 from torcheer.inspector.planning import Share
 
+Ids = frozenset[int] | None  # of parameters, by identity; None for all of them
+
 
 class Stepped(Protocol):
     """Somebody who is told how the training goes."""
 
-    def on_update_due(self) -> None:
-        """The optimizer is about to change the weights."""
+    def on_gradients_ready(self, parameters: Ids) -> None:
+        """The gradients of these weights are those of this step."""
 
-    def on_gradients_ready(self) -> None:
-        """The gradients of the weights are those of this step."""
+    def on_update_due(self, parameters: Ids) -> None:
+        """An optimizer is about to change these weights."""
+
+    def on_updated(self, parameters: Ids) -> None:
+        """An optimizer has changed these weights."""
 
     def on_step_end(self) -> None:
         """The step is over; what follows belongs to the next."""
 
 
 class OptimizerSteps:
-    """A step is a call of `optimizer.step()`; of several optimizers, the last one ends it."""
+    """A step is a call of `optimizer.step()`.
+
+    Of several optimizers, the one that was last in the first round ends it: their order in the training need
+    not be the one in which they are given, and some may not step each time.
+    """
 
     knows_update = True
     is_outside = True  # of all that may be compiled: its steps end where nothing of the model runs
@@ -36,25 +45,45 @@ class OptimizerSteps:
     def __init__(self, optimizers: Sequence[Optimizer]) -> None:
         self.optimizers = optimizers
         self._handles: list[Any] = []
+        self._stepped: list[Optimizer] = []  # in the first round
+        self._last = optimizers[0] if len(optimizers) == 1 else None  # the one that ends a step
 
     def start(self, told: Stepped) -> None:
-        def before(_optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        def before(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+            if self._last is None and optimizer in self._stepped:
+                self._last = self._stepped[-1]
+                told.on_step_end()
+            own = self._own(optimizer)
             if not _has_closure(args, kwargs):
-                told.on_gradients_ready()
-            told.on_update_due()
+                told.on_gradients_ready(own)
+            told.on_update_due(own)
 
-        def after(_optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        def after(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+            own = self._own(optimizer)
             if _has_closure(args, kwargs):
-                told.on_gradients_ready()
-            told.on_step_end()
+                told.on_gradients_ready(own)
+            told.on_updated(own)
+            if self._last is None:
+                self._stepped.append(optimizer)
+                if len(self._stepped) == len(self.optimizers):
+                    self._last = optimizer
+            if optimizer is self._last:
+                told.on_step_end()
 
-        self._handles.append(self.optimizers[0].register_step_pre_hook(before))
-        self._handles.append(self.optimizers[-1].register_step_post_hook(after))
+        for optimizer in self.optimizers:
+            self._handles.append(optimizer.register_step_pre_hook(before))
+            self._handles.append(optimizer.register_step_post_hook(after))
 
     def stop(self) -> None:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+
+    def _own(self, optimizer: Optimizer) -> Ids:
+        if len(self.optimizers) == 1:
+            return None
+        groups = optimizer.param_groups
+        return frozenset(id(parameter) for group in groups for parameter in group["params"])
 
 
 def _has_closure(args: Any, kwargs: Any) -> bool:

@@ -20,7 +20,7 @@ from torcheer.inspector.lifetimes import remember
 from torcheer.inspector.messages import Numbers, Raised, Told, ToParent
 from torcheer.inspector.pacing import Every, Pace
 from torcheer.inspector.stances import begin_eager, end_eager
-from torcheer.inspector.stepping import OptimizerSteps, Steps
+from torcheer.inspector.stepping import Ids, OptimizerSteps, Steps
 from torcheer.inspector.telling import Announcer
 from torcheer.inspector.watched import Watched, is_crowded, wait_for
 from torcheer.run.endings import ending_of
@@ -210,15 +210,20 @@ class Watcher:
 
     # --- as the training goes -----------------------------------------------------------------------
 
-    def on_update_due(self) -> None:
+    def on_update_due(self, parameters: Ids) -> None:
         for part in self._armed:
             if part.look is not None:
-                part.look.look_before_update()
+                part.look.look_before_update(parameters)
 
-    def on_gradients_ready(self) -> None:
+    def on_updated(self, parameters: Ids) -> None:
         for part in self._armed:
             if part.look is not None:
-                part.look.look_at_weight_gradients()
+                part.look.look_at_changes(parameters)
+
+    def on_gradients_ready(self, parameters: Ids) -> None:
+        for part in self._armed:
+            if part.look is not None:
+                part.look.look_at_weight_gradients(parameters)
 
     def on_step_end(self) -> None:
         if self._is_closed or os.getpid() != self._pid:
@@ -257,7 +262,7 @@ class Watcher:
                 self._armed.append(part)
                 if not self._steps.knows_update and part.look is not None:
                     part.look.await_weight_gradients()
-                    part.look.look_before_update()
+                    part.look.look_before_update(None)
         if self._armed and self._steps.is_outside:
             begin_eager(self)
         self._arming_seconds = time.perf_counter() - started

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import resource
 import signal
@@ -448,6 +449,23 @@ def test_a_lambda_cannot_be_handed_to_a_process_that_is_spawned(run: Path) -> No
         child = Child(job_of(run), Callbacks(on_run=lambda *_: None), method)
         with pytest.raises(InputError, match="lambda"):
             child.start()
+
+
+def test_one_that_is_left_to_end_by_itself_stays_no_zombie(run: Path) -> None:
+    child = started(run)
+    pid = child.pid
+    assert not child.close(0.0)
+
+    wait_until(
+        lambda: not Path(f"/proc/{pid}").exists(), "the end of the process, and somebody who asks for it"
+    )
+
+
+def test_the_users_own_start_method_can_still_be_set_afterwards(run: Path) -> None:
+    before = multiprocessing.get_start_method(allow_none=True)
+    child = started(run, Callbacks(on_run=lambda *_: None))
+    assert child.close(PATIENCE)
+    assert multiprocessing.get_start_method(allow_none=True) == before
 
 
 def test_start_methods_have_names(run: Path) -> None:

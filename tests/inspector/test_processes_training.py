@@ -81,6 +81,73 @@ def test_ctrl_c_flushes_everything(tmp_path: Path, scripts: list[Script]) -> Non
     assert reason_of(tmp_path / "run") == ("died", "KeyboardInterrupt")
 
 
+def test_a_killed_child_of_a_real_training_is_replaced_and_all_steps_are_kept_or_counted(
+    tmp_path: Path, scripts: list[Script]
+) -> None:
+    script = Script(
+        tmp_path,
+        MODEL
+        + """
+import signal
+watcher = tl.watch(model, optimizer, run, every=1, budget=None)
+first, steps = watcher._parts[0].child.pid, 0
+while steps < 200 or watcher._parts[0].child.pid == first or not watcher.is_alive():
+    train_step(torch.randn(4, 8))
+    steps += 1
+    watcher.log(made_up=float(steps))
+    if steps == 100:
+        os.kill(first, signal.SIGKILL)
+    time.sleep(0.002)
+watcher.close()
+hooks = sum(len(module._forward_hooks) + len(module._backward_hooks) for module in model.modules())
+say("trained", steps, watcher.num_restarts, hooks)
+""",
+    )
+    scripts.append(script)
+
+    steps, num_restarts, num_hooks = map(int, script.hear("trained"))
+
+    assert (num_restarts, num_hooks) == (1, 0)
+    run = tmp_path / "run"
+    assert len(seen_steps(run, "0.weight.Grad")) + num_lost(run, "0.weight.Grad") == steps
+    with open_run(run) as saved:
+        assert saved.scalars("made_up").values.tolist() == list(range(1, steps + 1))
+    assert reason_of(run) == ("finished", "")
+
+
+def test_a_training_goes_on_while_its_child_stands_still_and_what_is_dropped_is_counted(
+    tmp_path: Path, scripts: list[Script]
+) -> None:
+    script = Script(
+        tmp_path,
+        MODEL
+        + """
+import signal
+watcher = tl.watch(model, optimizer, run, every=1, budget=None)
+pid = watcher._parts[0].child.pid
+for step in range(300):
+    if step == 100:
+        os.kill(pid, signal.SIGSTOP)
+    train_step(torch.randn(4, 8))
+num_waiting = watcher._parts[0].child.ring.num_waiting
+os.kill(pid, signal.SIGCONT)
+watcher.close()
+say("trained", watcher.dropped["0.weight.Grad"], num_waiting, watcher.num_restarts)
+""",
+    )
+    scripts.append(script)
+
+    num_dropped, num_waiting, num_restarts = map(int, script.hear("trained"))
+
+    # It did not wait: the ring was full, and stayed so.
+    assert num_dropped >= 200 - num_waiting
+    assert num_waiting > 0
+    assert num_restarts == 0
+    run = tmp_path / "run"
+    assert num_lost(run, "0.weight.Grad") == num_dropped
+    assert len(seen_steps(run, "0.weight.Grad")) == 300 - num_dropped
+
+
 def test_a_program_that_simply_ends_has_a_finished_run_and_workers_change_nothing(
     tmp_path: Path, scripts: list[Script]
 ) -> None:

@@ -51,6 +51,8 @@ ROW_TYPE: Final = numpy.dtype(
 ROW_HEAD: Final = struct.Struct("<BBBBIq8q8q8q")  # all but the figures
 FIGURES: Final = struct.Struct("<ddddqqq")
 FIGURES_AT: Final = ROW_HEAD.size
+NUM_UNITS: Final = struct.Struct("<q")  # the last of the figures, which may come later
+NUM_UNITS_AT: Final = FIGURES_AT + FIGURES.size - NUM_UNITS.size
 assert ROW_HEAD.size + FIGURES.size == ROW_TYPE.itemsize
 
 # Torch's names, by which excerpts are kept, and NumPy's for the same bytes.

@@ -24,6 +24,8 @@ from torcheer.inspector.frames import (
     FRAME,
     HAS_EXCERPTS,
     HAS_UNITS,
+    NUM_UNITS,
+    NUM_UNITS_AT,
     ROW_TYPE,
     Layout,
 )
@@ -74,6 +76,10 @@ class FrameWriter:
     def has_room(self) -> bool:
         num_waiting = self.ring.num_filled + len(self._pending) - self.ring.num_given_back
         return num_waiting < self.ring.num_slots
+
+    @property
+    def num_pending(self) -> int:
+        return len(self._pending)
 
     @property
     def is_open(self) -> bool:
@@ -131,6 +137,8 @@ class FrameWriter:
         excerpt = self._excerpt_source(pieces, tensor)
         if tensor.device.type != "cpu":
             self._put_remote(row, pieces, tensor.dtype, (sample, excerpt, numbers))
+            if unit_dim is not None and pieces.num_elements and self._with_units:
+                self._put_remote_units(row, numbers, unit_dim)
             return
         self._clear_head(row)  # of an earlier call: where this one fails, nothing is better than half of it
         sample_target, excerpt_target = self._targets(row, pieces, tensor.dtype)
@@ -278,19 +286,23 @@ class FrameWriter:
         return sample.view(shape), excerpt
 
     def _put_units(self, row: int, tensor: Tensor, unit_dim: int) -> int:
-        most = self.plan.rows[row].unit_bytes
-        num_dims = tensor.dim()
-        unit_dim %= num_dims
-        others = [dim for dim in range(num_dims) if dim != unit_dim]
-        highest = tensor.amax(others) if others else tensor
-        step = -(-highest.numel() // most) if most else 0
-        if not step:
-            return 0
-        alive = (highest[::step] != 0).view(torch.uint8)
+        alive = _units(tensor, unit_dim, self.plan.rows[row].unit_bytes)
         place = self._layout.units_at[row]
         self._slot[place : place + alive.numel()] = alive.numpy().data
         self._flags |= HAS_UNITS
         return alive.numel()
+
+    def _put_remote_units(self, row: int, tensor: Tensor, unit_dim: int) -> None:
+        slot, place = self._slot, self._layout.units_at[row]
+        head = self._layout.rows_at + row * ROW_TYPE.itemsize
+
+        def put(host: Tensor) -> None:
+            slot[place : place + host.numel()] = host.numpy().data
+            NUM_UNITS.pack_into(slot, head + NUM_UNITS_AT, host.numel())
+
+        if self._transfers is not None:
+            self._transfers.add(_units(tensor, unit_dim, self.plan.rows[row].unit_bytes), put)
+            self._flags |= HAS_UNITS
 
     def _clear_head(self, row: int) -> None:
         self._slot[self._layout.rows_at + row * ROW_TYPE.itemsize] = 0  # the flags
@@ -341,6 +353,14 @@ def _numbers(tensor: Tensor) -> Tensor:
     if dtype.is_complex:
         return tensor.abs()
     return tensor.float() if dtype.is_floating_point else tensor.double()
+
+
+def _units(tensor: Tensor, unit_dim: int, most: int) -> Tensor:
+    """For each unit of a layer whose values are never negative, whether any of them is other than 0."""
+    unit_dim %= tensor.dim()
+    others = [dim for dim in range(tensor.dim()) if dim != unit_dim]
+    highest = tensor.amax(others) if others else tensor
+    return (highest[:: -(-highest.numel() // most)] != 0).to(torch.uint8)
 
 
 def _fine(dtype: torch.dtype) -> torch.dtype:

@@ -24,6 +24,11 @@ WORDS: Final = (
 _is_child = False
 
 
+def usual_start_method() -> str:
+    """What multiprocessing does where nothing is said. Merely asking for it must not settle it."""
+    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
+
+
 def note_that_this_is_a_child() -> None:
     global _is_child
     _is_child = True
@@ -36,6 +41,6 @@ def refuse_in_a_child(method: str | None) -> None:
         if process.name == NAME:
             # Nothing was done here yet, and the script might catch what is raised and train on, unseen.
             os._exit(UNGUARDED)
-        raise InspectorError(WORDS.format(method=method or multiprocessing.get_start_method()))
+        raise InspectorError(WORDS.format(method=method or usual_start_method()))
     if _is_child:
         raise InspectorError("this process watches a training itself: nothing can be watched from within.")

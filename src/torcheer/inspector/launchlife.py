@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections import deque
+from contextlib import suppress
 from typing import Final
 
 from torcheer.inspector.channel import Channel, to_child
@@ -16,16 +18,10 @@ _MOST_DEATHS, _DEATHS_SECONDS = 5, 60.0
 _DYING_SECONDS: Final = 3.0  # for a process that has closed its channel
 
 
-_unfinished: list[
-    Life
-] = []  # of which nobody waits for the end: asked now and then, so that none stays a zombie
-
-
 class Life:
     """Raises InputError or InspectorError where it cannot be started."""
 
     def __init__(self, way: Way) -> None:
-        _unfinished[:] = [life for life in _unfinished if life.is_alive]
         ours, theirs = socket.socketpair()
         try:
             self._process = way.start(theirs)
@@ -77,8 +73,9 @@ class Life:
     def let_go(self) -> None:
         """Close our end of the channel. The process, where it still lives, ends by itself."""
         self.channel.close()
-        if self.is_alive and self not in _unfinished:
-            _unfinished.append(self)
+        if self.is_alive:  # somebody has to wait for its end, else it stays a zombie
+            with suppress(RuntimeError):  # the interpreter is ending
+                threading.Thread(target=self._process.wait, name="torcheer end", daemon=True).start()
 
 
 class Deaths:

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 from torcheer.errors import InputError, InspectorError
 from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.child.beginning import begin_in_process
-from torcheer.inspector.launchguard import NAME, UNGUARDED, WORDS
+from torcheer.inspector.launchguard import NAME, UNGUARDED, WORDS, usual_start_method
 
 START_METHODS: Final = ("spawn", "fork", "forkserver")
 
@@ -44,6 +44,9 @@ class Started(Protocol):
         """None while it runs."""
 
     def kill(self) -> None: ...
+
+    def wait(self) -> object:
+        """Until it has ended."""
 
 
 class Way(Protocol):
@@ -75,7 +78,7 @@ def way_to_start(callbacks: Callbacks | None, start_method: str | None) -> Way:
     pickled = None if callbacks is None or is_bundled else _pickled_without_main(callbacks)
     if pickled is not None:
         return _Fresh(pickled)
-    return _Multiprocessing(callbacks, multiprocessing.get_start_method())
+    return _Multiprocessing(callbacks, usual_start_method())
 
 
 def _pickled_without_main(callbacks: Callbacks) -> bytes | None:
@@ -130,6 +133,9 @@ class _FreshProcess:
     def kill(self) -> None:
         self._process.kill()
 
+    def wait(self) -> object:
+        return self._process.wait()
+
 
 class _Multiprocessing:
     """A process of multiprocessing: where callbacks are part of the script, or somebody asks for it."""
@@ -182,11 +188,14 @@ class _ProcessOfMultiprocessing:
     def kill(self) -> None:
         self._process.kill()
 
+    def wait(self) -> object:
+        return self._process.join()
+
 
 def reason_of(exit_code: int | None, start_method: str | None) -> str:
     """Why a process that was to watch is not there."""
     if exit_code == UNGUARDED:
-        return WORDS.format(method=start_method or multiprocessing.get_start_method())
+        return WORDS.format(method=start_method or usual_start_method())
     if exit_code is None:
         return "it does not answer. The machine may be very busy; try again."
     if exit_code < 0:

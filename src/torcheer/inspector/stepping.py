@@ -35,8 +35,8 @@ class Stepped(Protocol):
 class OptimizerSteps:
     """A step is a call of `optimizer.step()`.
 
-    Of several optimizers, the one that was last in the first round ends it: their order in the training need
-    not be the one in which they are given, and some may not step each time.
+    Of several optimizers, the one that was last in the round before ends it: their order in the training need
+    not be the one in which they are given, and some may not step each time, or no more.
     """
 
     knows_update = True
@@ -45,14 +45,14 @@ class OptimizerSteps:
     def __init__(self, optimizers: Sequence[Optimizer]) -> None:
         self.optimizers = optimizers
         self._handles: list[Any] = []
-        self._stepped: list[Optimizer] = []  # in the first round
+        self._stepped: list[Optimizer] = []  # since the last step ended
         self._last = optimizers[0] if len(optimizers) == 1 else None  # the one that ends a step
 
     def start(self, told: Stepped) -> None:
         def before(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-            if self._last is None and optimizer in self._stepped:
+            if optimizer in self._stepped:  # a new round, although nobody ended the last one
                 self._last = self._stepped[-1]
-                told.on_step_end()
+                self._end(told)
             own = self._own(optimizer)
             if not _has_closure(args, kwargs):
                 told.on_gradients_ready(own)
@@ -63,12 +63,11 @@ class OptimizerSteps:
             if _has_closure(args, kwargs):
                 told.on_gradients_ready(own)
             told.on_updated(own)
-            if self._last is None:
-                self._stepped.append(optimizer)
-                if len(self._stepped) == len(self.optimizers):
-                    self._last = optimizer
+            self._stepped.append(optimizer)
+            if len(self._stepped) == len(self.optimizers):
+                self._last = optimizer
             if optimizer is self._last:
-                told.on_step_end()
+                self._end(told)
 
         for optimizer in self.optimizers:
             self._handles.append(optimizer.register_step_pre_hook(before))
@@ -78,6 +77,10 @@ class OptimizerSteps:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+
+    def _end(self, told: Stepped) -> None:
+        self._stepped.clear()
+        told.on_step_end()
 
     def _own(self, optimizer: Optimizer) -> Ids:
         if len(self.optimizers) == 1:

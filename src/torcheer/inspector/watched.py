@@ -90,6 +90,12 @@ class Watched:
         """Publish what came from another device. False: some of it is still on its way."""
         return self.look is None or self.look.writer.settle()
 
+    def count_pending(self, step: int) -> None:
+        """What is on its way comes too late."""
+        if self.look is not None:
+            for _ in range(self.look.writer.num_pending):
+                self.losses.count(self.look.planned.plan, step)
+
     def note_child(self) -> None:
         """Learn how much the child computes for a frame."""
         ring = self.child.ring
@@ -172,7 +178,12 @@ def wait_for(is_done: Callable[[], bool], attend: Callable[[], None], seconds: f
 def is_crowded() -> bool:
     """Whether a child takes a processor away from the training: torch, or somebody else, uses all of them."""
     num_processors = _num_processors()
-    return torch.get_num_threads() >= num_processors or os.getloadavg()[0] >= num_processors
+    if torch.get_num_threads() >= num_processors:
+        return True
+    try:
+        return os.getloadavg()[0] >= num_processors
+    except OSError:  # there is no such figure here
+        return False
 
 
 def _num_processors() -> int:

@@ -183,8 +183,8 @@ class Watcher:
             return
         self._finish_or_forget()
         for part in self._parts:
-            if not wait_for(part.settle, lambda: None, _TRANSFER_SECONDS) and part.plan is not None:
-                part.losses.count(part.plan, self.step)
+            if not wait_for(part.settle, lambda: None, _TRANSFER_SECONDS):
+                part.count_pending(self.step)
         self._attend(time.monotonic(), say_all=True)
         until = time.monotonic() + seconds
         is_done = [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]

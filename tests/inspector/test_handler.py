@@ -2,6 +2,7 @@
 
 import os
 import runpy
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,23 @@ def test_models_layers_and_tensors_go_to_the_children_that_were_named(folder: Pa
         ["prompt", "prompt.Grad"],
     ]
     assert hooks_of(model) == 0
+
+
+def test_a_child_with_nothing_to_do_ends_and_comes_back_when_there_is_something(folder: Path) -> None:
+    model = network()
+    ph = handler(observe="activation", timeout=0.3)
+    one = ph.track_model(-1, {"net": model})
+    train(model)
+    until = time.monotonic() + 60
+    while ph.is_alive(one) and time.monotonic() < until:
+        ph.watcher(one).flush(0.1)
+        time.sleep(0.05)
+    assert not ph.is_alive(one)
+    assert len(list(folder.glob("goodbye *"))) == 1
+    train(model)
+    ph.stop()
+
+    assert len(noted(folder)) == 2
 
 
 def test_switched_off_and_on_at_any_time(folder: Path) -> None:

@@ -245,7 +245,8 @@ def test_until_sizes_are_known_there_is_no_piece_that_could_be_taken_for_the_who
 
 def test_where_whole_tensors_do_not_fit_the_largest_are_cut_and_the_rest_is_whole() -> None:
     model = nn.Sequential(nn.Linear(2000, 500), nn.Linear(500, 4))
-    watched = Pretended(model, SGD(model.parameters(), 0.1), room=Room(tensors="whole", ring_bytes=4 << 20))
+    room = Room(tensors="whole", ring_bytes=4 << 20, most_bytes=4 << 20)
+    watched = Pretended(model, SGD(model.parameters(), 0.1), room=room)
 
     plan = watched.child.plans[-1]
     sizes = {row.name: row.excerpt_bytes for row in plan.rows}
@@ -606,7 +607,7 @@ def test_a_sample_comes_from_everywhere(shape: tuple[int, ...], is_channels_last
     places = (starts[:, None] + numpy.arange(pieces.run_shape[1])).reshape(-1)
 
     assert places.max() + pieces.room - 1 < size
-    assert places.max() > 0.7 * size
+    assert places.max() > 0.89 * size
     for dim_size, dim_stride in zip(shape, stride, strict=True):
         assert len(set(places // dim_stride % dim_size)) >= min(60, 0.8 * dim_size)
 
@@ -751,6 +752,19 @@ def test_in_a_step_that_is_not_watched_there_is_no_hook_on_the_model() -> None:
 
     assert found == [True, False, False, True, False, False, True]
     assert hooks_of(model, optimizer) == 0
+
+
+def test_gradients_are_seen_without_backward_hooks_on_modules() -> None:
+    """Which alone slow down small layers to nearly half their speed."""
+    model, x = cnn()
+    optimizer = Adam(model.parameters())
+    watched = Pretended(model, optimizer)
+    model(x).sum().backward()
+    assert not any(module._backward_hooks or module._backward_pre_hooks for module in model.modules())
+    optimizer.step()
+    watched.close()
+
+    assert watched.seen[0].has("0.Grad")
 
 
 @pytest.mark.parametrize("has_optimizer", [True, False])

@@ -146,6 +146,22 @@ def test_numbers_are_told_with_their_step() -> None:
     assert (told[-1].step, told[-1].values) == (2, {"loss": 0.5, "accuracy": 1.0})  # which ended last
 
 
+def test_numbers_that_come_before_the_optimizer_belong_to_the_step_under_way() -> None:
+    watched, go = trained()
+    for number in range(4):
+        watched.watcher.log(loss=number)
+        go(1)
+        watched.watcher.log(accuracy=number)
+    watched.watcher.log(other=7, step=100)
+    watched.close()
+
+    told = [message for message in watched.child.heard if isinstance(message, Numbers)]
+    for name in ("loss", "accuracy"):
+        of_name = [(one.step, one.values[name]) for one in told if name in one.values]
+        assert of_name == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    assert told[-1].step == 100
+
+
 def test_numbers_that_are_none_are_told_and_do_not_raise() -> None:
     watched, _ = trained()
     with pytest.warns(tl.InspectorWarning, match="give numbers, by name"):

@@ -13,7 +13,7 @@ from torcheer.inspector.choosing import Trackable, trackable, unwrapped
 from torcheer.inspector.launching import Child
 from torcheer.inspector.messages import Job
 from torcheer.inspector.pacing import every_of
-from torcheer.inspector.planning import Room, Share, observed
+from torcheer.inspector.planning import Share, observed
 from torcheer.inspector.stepping import ForwardSteps
 from torcheer.inspector.telling import Announcer
 from torcheer.inspector.watched import Watched
@@ -23,12 +23,11 @@ from torcheer.inspector.watching import (
     MAX_BYTES,
     callbacks_of,
     rank_of,
+    room_of,
     run_folder,
     tensors_of,
     thresholds_of,
 )
-
-_RING_BYTES = 256 << 20
 
 
 class _Tracked:
@@ -83,7 +82,7 @@ class ParallelHandler:
         try:
             self._make(callback_onrun, callback_onclosing, frequency, timeout)
             self._roles = observed(observe)
-            self._room = Room(tensors=tensors_of(tensors, callback_onrun), ring_bytes=_RING_BYTES)
+            self._room = room_of(tensors_of(tensors, callback_onrun))
             self._folder = run_folder(run)
             self._budget, self._start_method = budget, start_method
         except BaseException:

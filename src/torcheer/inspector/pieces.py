@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
+
+import numpy
+from numpy.typing import NDArray
 
 from torcheer.inspector.frames import (
     DTYPE_CODES,
@@ -20,6 +24,9 @@ from torcheer.inspector.rows import Role
 RUN = 8  # neighbours in a sample: a cache line is read anyway
 _WITH_BATCH = ("activation", "gradient")
 _WIDE = ("float64", "complex128", "int64", "int32", "uint64", "uint32")
+_LEAST_REACH = 0.9  # of the tensor, that a sample goes through
+_MANY_PLACES = 60  # of a dimension: enough for a sample
+_MOST_TRIES = 60
 _NOTHING = (0,) * MOST_DIMS
 
 
@@ -61,7 +68,7 @@ def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes:
     num_elements = math.prod(outline.shape)
     is_whole = num_elements <= sample_elements
     num_runs = sample_elements // RUN
-    spacing = 0 if is_whole else _spacing(outline, num_elements // num_runs, num_runs)
+    spacing = 0 if is_whole else _spacing(outline.shape, outline.stride, num_runs)
     num_sampled = num_elements if is_whole else num_runs * RUN
     steps = _excerpt_steps(outline.shape, role, excerpt_bytes // outline.item_bytes)
     has_excerpt = excerpt_bytes > 0 and steps is not None and outline.dtype in DTYPE_CODES
@@ -101,34 +108,32 @@ def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes:
     )
 
 
-def _spacing(outline: Outline, most: int, num_runs: int) -> int:
-    """From one run to the next, so that they begin at many places of each dimension.
+@lru_cache(4096)
+def _spacing(shape: tuple[int, ...], stride: tuple[int, ...], num_runs: int) -> int:
+    """From one run to the next: nearly as far as there is room, and so that they begin at many places.
 
     Were it a multiple of a row, which it is wherever sizes are powers of two, all runs would lie in the same
-    columns. So in each dimension it goes on by a share of its size that comes back to no place soon: near the
-    golden section, or, where it is to go farthest, as far as it can.
+    columns. So it is made a little smaller until they are spread over each dimension.
     """
-    spacing, share = 0, 0.0  # of the dimensions so far, from the innermost on
-    for stride, size in sorted(zip(outline.stride, outline.shape, strict=True)):
-        if size == 1:
-            continue
-        is_last = stride * size > most
-        farthest = (most - spacing) // stride if is_last else round(0.618 * size - share)
-        nearest = max(0, farthest * 3 // 4)
-        digit = next(
-            (digit for digit in range(farthest, nearest, -1) if _is_spread((digit + share) / size, num_runs)),
-            max(0, farthest),
-        )
-        spacing += stride * digit
-        share = (digit + share) / size
-        if is_last:
+    dims = [(step, size) for step, size in zip(stride, shape, strict=True) if size > 1 and step > 0]
+    best, best_spread = 1, -1.0
+    spacing = most = math.prod(shape) // num_runs
+    for _ in range(_MOST_TRIES):
+        if spacing < _LEAST_REACH * most:
             break
-    return max(1, spacing)
+        places = spacing * numpy.arange(num_runs)
+        spread = min(_spread(places, step, size) for step, size in dims) if dims else 1.0
+        if spread > best_spread:
+            best, best_spread = spacing, spread
+        if spread >= 1:
+            break
+        spacing -= max(1, spacing // 997)
+    return best
 
 
-def _is_spread(share: float, num_runs: int) -> bool:
-    """Whether steps by this share of a circle, so many of them, do not pile up at a few places of it."""
-    return all(abs(times * share - round(times * share)) >= 1 / num_runs for times in range(1, 13))
+def _spread(places: NDArray[numpy.int64], step: int, size: int) -> float:
+    """How many places of a dimension are met, by how many are enough."""
+    return len(numpy.unique(places // step % size)) / min(_MANY_PLACES, 0.8 * size)
 
 
 def _excerpt_steps(shape: tuple[int, ...], role: Role, most: int) -> list[int] | None:

@@ -36,7 +36,8 @@ class Room:
     tensors: Tensors = "sample"
     sample_elements: int = 1024
     excerpt_elements: int = 1000  # two such records fit into a page of the database
-    ring_bytes: int = 64 << 20
+    ring_bytes: int = 64 << 20  # that are enough for what is usual
+    most_bytes: int = 64 << 20  # that it takes where two frames would not fit into less
 
 
 @dataclass(slots=True, kw_only=True)
@@ -240,7 +241,7 @@ def _fitted(rows: list[Row], room: Room) -> Plan:
     def plan(rows: list[Row], num_slots: int) -> Plan:
         return Plan(number=0, rows=tuple(rows), sample_elements=room.sample_elements, num_slots=num_slots)
 
-    most_bytes = room.ring_bytes // _FEWEST_SLOTS
+    most_bytes = max(room.ring_bytes, room.most_bytes) // _FEWEST_SLOTS
     slot_bytes = Layout(plan(rows, 0)).num_bytes
     while slot_bytes > most_bytes and any(row.excerpt_bytes > 64 for row in rows):
         over = slot_bytes - int(_EXCERPT_SHARE * most_bytes)

@@ -15,7 +15,7 @@ _stance: Any = None
 def begin_eager(who: object) -> None:
     """What is compiled shows its layers only when it runs without the compiler."""
     global _stance
-    if not _wanting and "torch._dynamo" in sys.modules:
+    if _stance is None and "torch._dynamo" in sys.modules:
         _stance = torch.compiler.set_stance("force_eager")
     _wanting.add(who)
 

@@ -90,6 +90,10 @@ class Watched:
         """Publish what came from another device. False: some of it is still on its way."""
         return self.look is None or self.look.writer.settle()
 
+    def let_go(self) -> None:
+        """Look at nothing any more, and hold no memory for it."""
+        self.look = None
+
     def count_pending(self, step: int) -> None:
         """What is on its way comes too late."""
         if self.look is not None:
@@ -123,6 +127,12 @@ class Watched:
         # Of what is to be whole, a piece would be taken for it: until its size is known, there is none.
         unknown = made.unlimited if self._room.tensors == "whole" else frozenset()
         self.look = Look(self.share, replace(made, plan=plan), FrameWriter(ring, plan, unknown), report)
+        cut = [row.name for place, row in enumerate(plan.rows) if place not in made.unlimited]
+        if cut and self._room.tensors == "whole":
+            report(
+                MemoryError("it is too large for shared memory, and kept in part"),
+                cut[0] if len(cut) == 1 else f"{cut[0]} (and {len(cut) - 1} more)",
+            )
 
     def _learn(self, look: Look, state_of: StateOf) -> None:
         """What is known only after a step: the order of the layers, the optimizer's tensors, sizes."""

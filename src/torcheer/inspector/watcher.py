@@ -57,6 +57,7 @@ class Watcher:
         self._announcer = Announcer()
         self._armed: list[Watched] = []
         self._missed: list[Watched] = []  # that had no room for this step
+        self._logged_early: set[str] = set()  # names of numbers that come before the optimizer's step
         self._standing: list[Watched] = []  # whose children stand still: these are not waited for again
         self._is_enabled, self._is_closed = True, False
         self._pid = os.getpid()
@@ -118,17 +119,24 @@ class Watcher:
     def log(self, values: dict[str, Any] | None = None, /, *, step: int | None = None, **named: Any) -> None:
         """Keep numbers of a step in the run, such as the loss: `watcher.log(loss=loss)`.
 
-        `step` is the one that ended last: call it after `optimizer.step()`. Without an optimizer, it is the
-        one that is under way.
+        `step` is the one that is under way for what was first logged before `optimizer.step()`, and the one
+        that ended last for what was first logged after it.
         """
         if step is None:
-            step = max(self._first_step, self.step - 1) if self._steps.knows_update else self.step
+            step = self._step_of_log({**(values or {}), **named})
         try:
             numbers = {name: _number(value) for name, value in {**(values or {}), **named}.items()}
         except Exception as error:
             self._announcer.warn(f"watcher.log: {error}: give numbers, by name.", "log")
             return
         self._tell_numbers(numbers, step)
+
+    def _step_of_log(self, names: Iterable[str]) -> int:
+        if self.step == self._first_step:  # whoever logs before the first step ends, always logs that early
+            self._logged_early.update(names)
+        if not self._steps.knows_update or not self._logged_early.isdisjoint(names):
+            return self.step
+        return self.step - 1
 
     def renew(self) -> None:
         """There are layers or tensors that were not there before."""
@@ -190,6 +198,7 @@ class Watcher:
         is_done = [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
         for part in self._parts:
             self._hear(part.child.poll())
+            part.let_go()
         if not all(is_done):
             self._announcer.warn(
                 "the children that watch are still writing: they go on by themselves, and then end."

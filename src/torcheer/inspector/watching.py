@@ -87,9 +87,7 @@ def watch(
     manner = _manner(every, budget, when_full, on_alarm)
     if callback is not None:
         manner = replace(manner, has_callback=True)
-    room = Room(tensors=tensors_of(tensors, callback))
-    if room.tensors == "whole":
-        room = Room(tensors="whole", ring_bytes=256 << 20)
+    room = room_of(tensors_of(tensors, callback))
     if start_method not in _START_METHODS:
         raise InputError(f"start_method is {start_method!r}: give spawn, fork or forkserver.")
     folder = run_folder(run)
@@ -174,6 +172,20 @@ def tensors_of(tensors: Any, callback: Any) -> Tensors:
     if tensors == "sample" or tensors == "whole":
         return "whole" if tensors == "whole" else "sample"
     raise InputError(f"tensors is {tensors!r}: give 'sample', 'whole' or False.")
+
+
+def room_of(tensors: Tensors) -> Room:
+    """Whole tensors may take a quarter of the memory that is free, and not more than 4 GB."""
+    if tensors != "whole":
+        return Room(tensors=tensors)
+    return Room(tensors="whole", ring_bytes=256 << 20, most_bytes=min(4 << 30, _free_bytes() // 4))
+
+
+def _free_bytes() -> int:
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 2 << 30
 
 
 def thresholds_of(alarms: Any) -> Thresholds | None:

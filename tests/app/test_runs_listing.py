@@ -30,6 +30,8 @@ from torcheer.run.reading.finding import find_runs
         (["lr", "validation loss"], "validation loss"),
         (["lr", "train/nll"], "train/nll"),
         (["lr", "throughput"], ""),
+        (["watch/cost", "watch/records a second"], ""),  # what a watcher says of itself
+        (["watch/cost", "training cost"], "training cost"),
         ([], ""),
     ],
 )
@@ -46,6 +48,11 @@ def test_losses_stand_before_accuracies_and_those_before_the_rest() -> None:
         "lr",
         "grad",
     ]
+
+
+def test_what_a_watcher_says_of_itself_stands_last() -> None:
+    names = ["watch/cost", "lr", "watch/records a second", "watched", "loss"]
+    assert looked_at_first(names) == ["loss", "lr", "watched", "watch/cost", "watch/records a second"]
 
 
 def write_run(folder: Path, num_points: int = 10, **scalars: float) -> None:

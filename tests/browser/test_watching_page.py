@@ -14,6 +14,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 import torcheer as tl
 from tests.app.serving import SECRET
 from tests.browser.watchedrun import (
+    DIGEST,
     INF_CELL,
     LOST_CELL,
     NAN_CELL,
@@ -24,11 +25,13 @@ from tests.browser.watchedrun import (
     begin_watching,
     figures,
     log_steps,
+    row,
     weight,
     write_watched,
 )
 from torcheer.app.server import Serving, serve_runs_in_background
-from torcheer.inspector.columns import COLUMN
+from torcheer.inspector.columns import COLUMN, COLUMNS
+from torcheer.run.records import WatchedRow
 
 ALL_STEPS = np.arange(NUM_STEPS, dtype=np.int64)
 
@@ -343,3 +346,126 @@ def test_a_run_without_watched_layers_says_the_line_that_watches(page: Page, tmp
         page.goto(f"{served.url}#layers")
         expect(page.get_by_text("Nothing is watched in these runs")).to_be_visible()
         expect(page.locator("pre")).to_contain_text("watch(model, optimizer=")
+
+
+def test_a_name_that_begins_with_a_digit_is_read_from_its_beginning(page: Page, tmp_path: Path) -> None:
+    """Names are cut at their beginning: what is no letter must not change its place for it."""
+    rows = [row("0", "weight", "weight", "Linear", [2]), row("(a).1", "bias", "weight", "Linear", [2])]
+    with tl.Run(tmp_path / "digits") as run:
+        run.log_watch(0, rows, COLUMNS, digest=DIGEST, every="step")
+        run.log_statistics(
+            DIGEST, ALL_STEPS, 1.7e9 + ALL_STEPS, np.ones((len(COLUMNS), 2, NUM_STEPS), np.float32)
+        )
+    with serve_runs_in_background(tmp_path, secret=SECRET) as served:
+        layers = open_layers(page, served)
+        for name in ("0.weight", "(a).1.bias"):
+            assert drawn_text(layers.name(name).locator(".heat-label")) == name
+        expect(page.locator(".heat-reading")).to_have_text("2 rows · 60 steps watched (every step wanted)")
+
+
+def drawn_text(label: Locator) -> str:
+    """The letters of a text from left to right, as they stand on the screen."""
+    text: str = label.evaluate(
+        """element => {
+            const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+            const found = [];
+            for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+                for (let at = 0; at < node.length; at++) {
+                    const range = document.createRange();
+                    range.setStart(node, at);
+                    range.setEnd(node, at + 1);
+                    found.push([range.getBoundingClientRect().left, node.data[at]]);
+                }
+            }
+            return found.sort((a, b) => a[0] - b[0]).map(([, letter]) => letter).join("");
+        }"""
+    )
+    return text
+
+
+def unseen_row(layer: str) -> WatchedRow:
+    name = f"{layer}.Act"
+    return WatchedRow(name=name, layer=layer, variable="Act", role="activation", module="Dropout")
+
+
+def write_unseen(path: Path) -> None:
+    """Two rows are seen; four are not: three have no shape, as a watcher leaves it, and one has."""
+    rows = [
+        row("fc", "Act", "activation", "Linear", [2, 3]),
+        *(unseen_row(f"spare.{at}") for at in range(3)),
+        row("fc", "weight", "weight", "Linear", [3, 3]),
+        row("odd", "weight", "weight", "Linear", [3, 3]),
+    ]
+    table = np.full((len(COLUMNS), len(rows), NUM_STEPS), np.nan, np.float32)
+    table[:, [0, 4]] = 1.0
+    with tl.Run(path) as run:
+        run.log_watch(0, rows, COLUMNS, digest=DIGEST, every="20/s")
+        run.log_statistics(DIGEST, ALL_STEPS, 1.7e9 + ALL_STEPS, table)
+        run.log_alarm(3, "stuck_weight", layer="odd", variable="weight", message="odd.weight: no gradient")
+
+
+def test_rows_that_were_never_seen_are_folded_into_one_line(page: Page, tmp_path: Path) -> None:
+    write_unseen(tmp_path / "first")
+    with serve_runs_in_background(tmp_path, secret=SECRET) as served:
+        layers = open_layers(page, served)
+        line = layers.map.get_by_role("button", name=re.compile("4 rows were never seen"))
+        expect(line).to_have_attribute("aria-expanded", "false")
+        expect(layers.name("fc.weight")).to_be_visible()
+        expect(layers.name("spare.1.Act")).to_have_count(0)
+        line.click()
+        expect(layers.name("spare.1.Act")).to_have_text("spare.1.Act")
+        line.click()
+        expect(layers.name("odd.weight")).to_have_count(0)
+        # Of a part of the steps, only those without a shape are known not to be seen in the others either.
+        open_layers(page, served, "from=10&to=20")
+        expect(layers.map.get_by_role("button", name=re.compile("3 rows were never seen"))).to_be_visible()
+        page.get_by_role("button", name="Show all steps").click()
+        expect(line).to_be_visible()
+        page.get_by_role("button", name="Show the rows that were never seen").click()
+        expect(layers.name("spare.2.Act")).to_be_visible()
+        page.get_by_role("button", name="Fold the rows that were never seen").click()
+        expect(layers.name("spare.2.Act")).to_have_count(0)
+        # One that is gone to is not hidden.
+        layers.alarms.get_by_role("link", name=re.compile("no gradient")).click()
+        expect(layers.name("odd.weight")).to_have_attribute("aria-pressed", "true")
+
+
+def test_what_the_watcher_says_of_itself_is_no_metric_and_stands_last(page: Page, tmp_path: Path) -> None:
+    with tl.Run(tmp_path / "first") as run:
+        for step in range(3):
+            run.log(step, {"watch/cost": 0.02, "watch/records a second": 20.0, "lr": 0.1})
+        run.log_text(0, "words", "hello")
+    with serve_runs_in_background(tmp_path, secret=SECRET) as served:
+        page.goto(f"{served.url}#runs")
+        expect(page.get_by_role("columnheader", name="lr")).to_be_visible()
+        expect(page.get_by_role("columnheader", name="watch")).to_have_count(0)
+        page.goto(f"{served.url}#training")
+        fold = page.get_by_role("button", name=re.compile(r"^watch\s*2$"))
+        expect(fold).to_have_attribute("aria-expanded", "false")
+        expect(page.get_by_role("region", name="text")).to_be_visible()
+        groups = page.locator("section:is(.chart-group, .sec-group)")
+        expect(groups.last).to_have_accessible_name("watch")
+        fold.click()
+        expect(page.get_by_role("region", name="watch").locator(".scalar")).to_have_count(2)
+        page.reload()  # what somebody opened stays open
+        expect(fold).to_have_attribute("aria-expanded", "true")
+
+
+def test_many_distributions_are_folded_and_asked_for_only_in_view(page: Page, tmp_path: Path) -> None:
+    with tl.Run(tmp_path / "first") as run:
+        for at in range(40):
+            run.log_histogram(0, f"layer{at:02}.Act", weight(at))
+    with serve_runs_in_background(tmp_path, secret=SECRET) as served:
+        page.goto(f"{served.url}#training")
+        fold = page.get_by_role("button", name=re.compile(r"^distributions\s*40"))
+        expect(fold).to_have_attribute("aria-expanded", "false")
+        page.get_by_role("textbox", name="Filter charts").fill("layer0")  # ten of them
+        expect(page.locator(".sec-pair canvas").first).to_be_visible()
+        page.get_by_role("textbox", name="Filter charts").fill("")
+        expect(fold).to_have_attribute("aria-expanded", "false")
+        fold.click()
+        expect(page.locator(".sec-pair")).to_have_count(40)
+        expect(page.locator(".sec-pair canvas").first).to_be_visible()
+        expect(page.get_by_role("group", name="layer39.Act").locator("canvas")).to_have_count(0)
+        page.get_by_role("group", name="layer39.Act").scroll_into_view_if_needed()
+        expect(page.get_by_role("group", name="layer39.Act").locator("canvas")).to_have_count(2)

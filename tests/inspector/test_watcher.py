@@ -136,6 +136,19 @@ def test_a_function_that_raises_at_an_alarm_is_told_and_stops_nothing() -> None:
     watched.close()
 
 
+def test_an_alarm_may_close_the_watcher() -> None:
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+    optimizer = SGD(model.parameters(), 0.01)
+    watched = Pretended(model, optimizer, on_alarm=lambda _: watched.close())
+    train_step(model, optimizer, torch.randn(3, 4))
+    watched.child.says = [alarm()]
+    watched.watcher._attended_at = 0.0
+    train_step(model, optimizer, torch.randn(3, 4))
+
+    assert watched.child.closed_with == ""
+    assert hooks_of(model, optimizer) == 0
+
+
 def test_numbers_are_told_with_their_step() -> None:
     watched, go = trained()
     go(3)

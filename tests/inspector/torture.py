@@ -1,9 +1,10 @@
-"""A soak: a real training is watched, its child killed and stopped at random, and then it is killed itself.
+"""A soak: a training is watched, its children killed and stopped at random, and then it is killed itself.
 
     python -m tests.inspector.torture --seconds 600
 
 At the end every step of the training must be in the run, or counted there as missing, for each of some rows;
-the memory of both processes must be flat; and no process may be left. Exits with 1 where that is not so.
+the memory of all processes must be flat, though batches differ in size; and no process may be left. Exits
+with 1 where that is not so.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from tests.inspector.feeding import is_running
 from torcheer.run.reading.face import open_run
 
 ROWS = ("0.Act", "0.weight", "0.weight.Grad", "2.bias.Delta")
-_KILL_SECONDS = (14.0, 22.0)  # more than five deaths in a minute, and a child is given up
+_KILL_SECONDS = (14.0, 20.0)  # more than five deaths in a minute, and a child is given up
+_LARGEST_BATCH = 48
 _STOP_SECONDS = (0.2, 1.5)
 _CALM_SECONDS = 4.0  # before the training is killed: what it has not told by then, nobody can know
 _WARM_SHARE = 0.4  # of the time, after which memory must not rise
@@ -59,10 +61,12 @@ def train(folder: Path) -> None:
         budget=None,
         observe=["activation", "weight", "weight_gradient", "update"],
         max_bytes=1 << 30,
+        children=2,
     )
     step = 0
     while True:
-        inputs, targets = torch.randn(8, 16), torch.randint(0, 4, (8,))
+        size = 1 + step * 7 % _LARGEST_BATCH
+        inputs, targets = torch.randn(size, 16), torch.randint(0, 4, (size,))
         loss = nn.functional.cross_entropy(model(inputs), targets)
         optimizer.zero_grad()
         loss.backward()
@@ -120,12 +124,13 @@ class Torment:
             self._measure(now - started)
             if now > next_kill:
                 next_kill = now + self._random.uniform(*_KILL_SECONDS)
-                self.num_kills += self._signal(signal.SIGKILL)
+                self.num_kills += self._signal(signal.SIGKILL, self._some())
             elif now > next_stop:
                 next_stop = now + self._random.uniform(4.0, 9.0)
-                self.num_stops += self._signal(signal.SIGSTOP)
+                stopped = self._some()
+                self.num_stops += self._signal(signal.SIGSTOP, stopped)
                 time.sleep(self._random.uniform(*_STOP_SECONDS))
-                self._signal(signal.SIGCONT)
+                self._signal(signal.SIGCONT, stopped)
         time.sleep(_CALM_SECONDS)
         self._listen()
 
@@ -160,9 +165,14 @@ class Torment:
                 self.said = json.loads(line)
                 self.pids.update(pid for pid in self.said["pids"] if pid)
 
-    def _signal(self, number: int) -> int:
+    def _some(self) -> list[int]:
+        """One of the children, or all."""
+        pids: list[int] = self.said.get("pids", [])
+        return self._random.sample(pids, self._random.randint(1, len(pids))) if pids else []
+
+    def _signal(self, number: int, pids: list[int]) -> int:
         count = 0
-        for pid in self.said.get("pids", ()):
+        for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
                 count += 1
@@ -191,7 +201,7 @@ def _memory_of(pid: int) -> int:
 def faults_of(torment: Torment, seconds_to_end: float) -> list[str]:
     faults = []
     if seconds_to_end > 2.5:
-        faults.append(f"the child ended {seconds_to_end:.1f} s after the training")
+        faults.append(f"the children ended {seconds_to_end:.1f} s after the training")
     left = [pid for pid in torment.pids if is_running(pid)]
     if left:
         faults.append(f"processes are left: {left}")
@@ -252,8 +262,8 @@ def main() -> int:
         finally:
             seconds = torment.kill()
         print(
-            f"{torment.num_steps:,} steps; the child was killed {torment.num_kills} times and stopped "
-            f"{torment.num_stops} times; it ended {seconds:.2f} s after the training. It said last: "
+            f"{torment.num_steps:,} steps; children were killed {torment.num_kills} times and stopped "
+            f"{torment.num_stops} times; they ended {seconds:.2f} s after the training. It said last: "
             f"{torment.said}"
         )
         faults = faults_of(torment, seconds)

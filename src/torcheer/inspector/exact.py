@@ -1,21 +1,19 @@
-"""The figures of a whole tensor, in as little time as there can be: it is the training that waits.
+"""The figures of a whole tensor, in pieces that stay in the cache of a processor from one figure to the next.
 
-The tensor is gone through in pieces that stay in the cache of a processor from one figure to the next. NumPy
-is several times as fast as torch.aminmax here, and wakes no threads.
+By torch and not by NumPy, whose own threads would get into the way of torch's; and by amin and amax, which
+together take a fourth of the time of aminmax.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
-import numpy
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-_PIECE = 1 << 16
-_ONES = {dtype: numpy.ones(_PIECE, dtype) for dtype in ("float32", "float64")}  # a product sums faster
+SAFE: Final = 1e16  # the squares of many numbers of this size can be added up as float32
+_PIECE: Final = 1 << 18
 
 
 class Exact(NamedTuple):
@@ -29,37 +27,35 @@ class Exact(NamedTuple):
     num_inf: int
 
 
-@numpy.errstate(over="ignore", invalid="ignore")
 def exact_figures(flat: Tensor) -> Exact:
-    """Of a tensor of one dimension, float32 or float64, on the CPU."""
-    numbers: NDArray[Any] = flat.numpy()
-    ones = _ONES[numbers.dtype.name]
-    total = squares = 0.0
-    low, high = math.inf, -math.inf
-    for start in range(0, len(numbers), _PIECE):
-        piece = numbers[start : start + _PIECE]
-        piece_low, piece_high = float(piece.min()), float(piece.max())
-        if not (piece_low > -math.inf and piece_high < math.inf):  # NaN compares as neither
-            return _of_the_finite(flat)
-        total += float(piece.dot(ones[: len(piece)]))
-        squares += float(piece.dot(piece))
-        low, high = min(low, piece_low), max(high, piece_high)
-    if not squares < math.inf:  # finite values whose squares are too large for their type
-        squares = _squares(flat)
-    return Exact(total, squares, low, high, 0, 0)
+    """Of a whole tensor of one dimension, float32 or float64, on the CPU."""
+    if flat.numel() <= _PIECE:
+        return _figures(flat)
+    parts = [_figures(piece) for piece in torch.split(flat, _PIECE)]
+    known = [part for part in parts if not math.isnan(part.low)] or parts
+    return Exact(
+        math.fsum(part.total for part in parts),
+        sum(part.squares for part in parts),
+        min(part.low for part in known),
+        max(part.high for part in known),
+        sum(part.num_nan for part in parts),
+        sum(part.num_inf for part in parts),
+    )
 
 
-def _of_the_finite(flat: Tensor) -> Exact:
+def _figures(flat: Tensor) -> Exact:
+    low, high = flat.amin().item(), flat.amax().item()
+    if low > -SAFE and high < SAFE:  # so neither is NaN
+        return Exact(flat.sum().item(), torch.dot(flat, flat).item(), low, high, 0, 0)
+    return of_the_finite(flat)
+
+
+def of_the_finite(flat: Tensor) -> Exact:
     """Something went wrong in the training: now it may take longer."""
     num_nan = int(flat.isnan().sum())
-    finite = flat[flat.isfinite()]
+    finite = flat[flat.isfinite()].double()
     num_inf = flat.numel() - num_nan - finite.numel()
     if not finite.numel():
         return Exact(0.0, 0.0, math.nan, math.nan, num_nan, num_inf)
-    lowest, highest = torch.aminmax(finite)
-    total = finite.sum(dtype=torch.float64).item()
-    return Exact(total, _squares(finite), lowest.item(), highest.item(), num_nan, num_inf)
-
-
-def _squares(flat: Tensor) -> float:
-    return sum(piece.double().square().sum().item() for piece in torch.split(flat, _PIECE))
+    squares = finite.square().sum().item()
+    return Exact(finite.sum().item(), squares, finite.amin().item(), finite.amax().item(), num_nan, num_inf)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
+import numpy
 import torch
 from torch import Tensor
 
@@ -29,7 +30,8 @@ from torcheer.inspector.frames import (
     ROW_TYPE,
     Layout,
 )
-from torcheer.inspector.pieces import Outline, Pieces, pieces_of
+from torcheer.inspector.parts import Parts
+from torcheer.inspector.pieces import RUN, Outline, Pieces, pieces_of
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
 
@@ -39,6 +41,7 @@ _DTYPE_NAMES = {
     if isinstance(dtype, torch.dtype)
 }
 _NO_FIGURES = Exact(0.0, 0.0, 0.0, 0.0, 0, 0)
+_SHORT = (torch.float32, torch.float16, torch.bfloat16)  # whose numbers are as good as float32
 _MOST_SHAPES = 8  # of a row, that are remembered
 _SMALL_ELEMENTS = 1 << 16  # activations up to here are looked at unit by unit each time
 _UNIT_SECONDS = 0.5  # between two looks at the units of larger ones
@@ -68,6 +71,7 @@ class FrameWriter:
         self._with_excerpts = self._with_units = False
         self._shift = 0
         self._units_at = 0.0
+        self._parts = Parts(len(plan.rows), plan.sample_elements // RUN)
         self._transfers: Transfers | None = None
         self._pending: deque[Transfers] = deque()  # frames that are complete but for what is on its way
         self._no_rows = bytes(self._layout.samples_at - self._layout.rows_at)
@@ -93,6 +97,7 @@ class FrameWriter:
         self._which = number % self.ring.num_slots
         self._slot = self.ring.slot(number)
         self._slot[self._layout.rows_at : self._layout.samples_at] = self._no_rows
+        self._parts.forget()
         self._step, self._with_excerpts = step, with_excerpts
         self._flags = HAS_EXCERPTS if with_excerpts else 0
         self._shift = number * 7919  # over many frames, samples come from everywhere
@@ -104,9 +109,11 @@ class FrameWriter:
 
     def abandon(self) -> None:
         self._number = self._transfers = None
+        self._parts.forget()
 
     def finish(self) -> None:
         """Hand the frame to the child, as soon as all of it has come from wherever it is."""
+        self._put_parts()
         FRAME.pack_into(self._slot, 0, self._number, self._step, time.time(), self._flags)
         self._number = None
         transfers, self._transfers = self._transfers, None
@@ -132,28 +139,51 @@ class FrameWriter:
     def put(self, row: int, tensor: Tensor, unit_dim: int | None = None) -> None:
         """A tensor as it is now. `unit_dim` is that of its units, where it is asked which of them are 0."""
         tensor, pieces = self._dense(row, tensor)
-        numbers = _numbers(tensor)
-        sample = self._sample(pieces, numbers, self._shift % pieces.room)
-        excerpt = self._excerpt_source(pieces, tensor)
         if tensor.device.type != "cpu":
-            self._put_remote(row, pieces, tensor.dtype, (sample, excerpt, numbers))
-            if unit_dim is not None and pieces.num_elements and self._with_units:
-                self._put_remote_units(row, numbers, unit_dim)
+            self._put_from_afar(row, pieces, tensor, unit_dim)
             return
         self._clear_head(row)  # of an earlier call: where this one fails, nothing is better than half of it
-        sample_target, excerpt_target = self._targets(row, pieces, tensor.dtype)
-        sample_target.copy_(sample)
-        if excerpt is not None:
-            excerpt_target.copy_(excerpt)
-        figures = exact_figures(_flat(numbers)) if pieces.needs_figures else None
         num_units = 0
-        if (
-            unit_dim is not None
-            and pieces.num_elements
-            and (self._with_units or pieces.num_elements <= _SMALL_ELEMENTS)
-        ):
-            num_units = self._put_units(row, numbers, unit_dim)
+        if unit_dim is not None and pieces.num_elements and self._looks_at_units(pieces):
+            num_units = self._put_units(row, _numbers(tensor), unit_dim)
+        self._put_values(row, pieces, tensor, self._shift, num_units)
+
+    def _looks_at_units(self, pieces: Pieces) -> bool:
+        return self._with_units or pieces.num_elements <= _SMALL_ELEMENTS
+
+    def _put_values(self, row: int, pieces: Pieces, tensor: Tensor, shift: int, num_units: int = 0) -> None:
+        """The sample, the excerpt and the figures of a tensor."""
+        shift %= pieces.room
+        excerpt = self._excerpt_source(pieces, tensor)
+        if excerpt is not None:
+            self._targets(row, pieces, tensor.dtype)[1].copy_(excerpt)
+        if pieces.is_part and tensor.dtype in _SHORT:
+            offset = tensor.storage_offset() + shift
+            part = tensor.as_strided(pieces.part_shape, pieces.run_stride, offset)
+            self._parts.take(row, part, (pieces, num_units))  # all that follows is done once, for all rows
+            return
+        numbers = _numbers(tensor)
+        sample_target, _ = self._targets(row, pieces, tensor.dtype)
+        sample_target.copy_(self._sample(pieces, numbers, shift))
+        figures = exact_figures(_flat(numbers)) if pieces.needs_figures else None
         self._put_head(row, pieces, figures, num_units)
+
+    def _put_parts(self) -> None:
+        """The samples and figures of all tensors of which a part was taken."""
+        found = self._parts.found()
+        if found is None:
+            return
+        samples = numpy.frombuffer(
+            self._slot, "<f4", self._layout.num_rows * self._layout.num_sampled, self._layout.samples_at
+        ).reshape(self._layout.num_rows, -1)
+        samples[found.rows] = found.samples.numpy()
+        for row, (pieces, num_units), figures in zip(
+            found.rows,
+            found.notes,
+            found.figures([pieces.num_elements for pieces, _ in found.notes]),
+            strict=True,
+        ):
+            self._put_head(row, pieces, figures, num_units)
 
     def put_many(
         self,
@@ -164,7 +194,7 @@ class FrameWriter:
     ) -> None:
         """Several at once, which is faster; `exact` figures of the large ones, or samples alone."""
         copies: list[tuple[Tensor, Tensor]] = []
-        heads: list[tuple[int, Pieces, Exact | None]] = []
+        heads: list[tuple[int, Pieces]] = []
         for row, tensor in found:
             try:
                 self._prepare(row, tensor, exact, copies, heads)
@@ -172,8 +202,8 @@ class FrameWriter:
                 report(error, row)
         if copies:
             torch._foreach_copy_([target for target, _ in copies], [source for _, source in copies])
-        for row, pieces, figures in heads:
-            self._put_head(row, pieces, figures, 0)
+        for row, pieces in heads:
+            self._put_head(row, pieces, None, 0)
 
     def _prepare(
         self,
@@ -181,11 +211,14 @@ class FrameWriter:
         tensor: Tensor,
         exact: bool,
         copies: list[tuple[Tensor, Tensor]],
-        heads: list[tuple[int, Pieces, Exact | None]],
+        heads: list[tuple[int, Pieces]],
     ) -> None:
         tensor, pieces = self._dense(row, tensor)
         if tensor.device.type != "cpu":
             self.put(row, tensor)
+            return
+        if pieces.needs_figures and (exact or pieces.is_whole):
+            self._put_values(row, pieces, tensor, 0)
             return
         numbers = _numbers(tensor)
         sample_target, excerpt_target = self._targets(row, pieces, tensor.dtype)
@@ -193,8 +226,7 @@ class FrameWriter:
         excerpt = self._excerpt_source(pieces, tensor)
         if excerpt is not None:
             of_row.append((excerpt_target, excerpt))
-        is_exact = pieces.needs_figures and (exact or pieces.is_whole)
-        heads.append((row, pieces, exact_figures(_flat(numbers)) if is_exact else None))
+        heads.append((row, pieces))
         copies.extend(of_row)
 
     def take(self, row: int, tensor: Tensor) -> Taken:
@@ -311,6 +343,14 @@ class FrameWriter:
         place = self._layout.rows_at + row * ROW_TYPE.itemsize
         self._slot[place : place + FIGURES_AT] = pieces.head if figures is None else pieces.head_of_all
         FIGURES.pack_into(self._slot, place + FIGURES_AT, *(figures or _NO_FIGURES), num_units)
+
+    def _put_from_afar(self, row: int, pieces: Pieces, tensor: Tensor, unit_dim: int | None) -> None:
+        numbers = _numbers(tensor)
+        sample = self._sample(pieces, numbers, self._shift % pieces.room)
+        parts = sample, self._excerpt_source(pieces, tensor), numbers
+        self._put_remote(row, pieces, tensor.dtype, parts)
+        if unit_dim is not None and pieces.num_elements and self._with_units:
+            self._put_remote_units(row, numbers, unit_dim)
 
     def _put_remote(
         self,

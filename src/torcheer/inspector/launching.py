@@ -13,7 +13,7 @@ import msgspec
 from torcheer.errors import InspectorError
 from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.launchguard import NOT_TOLD, refuse_in_a_child
-from torcheer.inspector.launchlast import write_the_rest
+from torcheer.inspector.launchlast import never_heard, write_the_rest
 from torcheer.inspector.launchlife import Deaths, Life
 from torcheer.inspector.launchmemory import Unsettled
 from torcheer.inspector.launchprocess import Way, reason_of, way_to_start
@@ -36,6 +36,7 @@ from torcheer.inspector.messages import (
 )
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
+from torcheer.run.endings import Ending
 
 _READY_SECONDS: Final = 120.0  # a busy machine, a network file system, a script that imports much
 _LOOK_SECONDS: Final = 0.25  # between two questions whether the process lives
@@ -90,7 +91,7 @@ class Child:
         """The ring for these rows. The one before is emptied, and must not be filled any more."""
         ring = self._rings.add(plan)
         if self._life is not None and not self.is_inert:
-            self._life.channel.send(NewPlan(plan=plan), ring.memory.descriptor)
+            self._life.send(NewPlan(plan=plan), ring.memory.descriptor)
         return ring
 
     @property
@@ -112,15 +113,15 @@ class Child:
         if self.is_inert or self._is_closed:
             return
         if isinstance(message, Numbers | Lost):
-            self._unsettled.remember(message)
+            self._unsettled.remember(message, is_sent=self._life is not None)
         if self._life is None:
             return
-        channel = self._life.channel
-        if isinstance(message, Wake) and channel.num_waiting:
+        num_waiting = self._life.channel.num_waiting
+        if isinstance(message, Wake) and num_waiting:
             return
-        if isinstance(message, Numbers) and not self._unsettled.may_send(message, channel.num_waiting):
+        if isinstance(message, Numbers) and not self._unsettled.may_send(message, num_waiting):
             return
-        channel.send(message)
+        self._life.send(message)
 
     def poll(self) -> list[ToParent]:
         """What the child said since. Starts another where it was killed; none of this waits."""
@@ -146,7 +147,7 @@ class Child:
                 continue
             if asked is not self._life:
                 asked = self._life  # another child has to be asked again
-                asked.channel.send(Flush(ticket=ticket))
+                asked.send(Flush(ticket=ticket))
             if time.monotonic() > end:
                 return False
             asked.wait_for_news(_WAIT_SECONDS)
@@ -172,23 +173,28 @@ class Child:
                     break
                 self._launch_again()
                 continue
-            self._life.channel.send(Close(reason=reason))
+            self._life.send(Close(reason=reason))
             self._life.is_expected_to_end = True
             is_over = self._wait_for_the_end(self._life, end)
         self._is_closed = True
+        with suppress(Exception):  # there is nobody left who could be told
+            self._write_the_rest(reason)
         if self._life is not None:
             self._life.let_go()
-        else:
-            self._write_the_rest()
         self._rings.let_go()
         return is_over
 
-    def _write_the_rest(self) -> None:
+    def _write_the_rest(self, reason: str) -> None:
         """What no child was there for. What one could not write that ended in order, its run has counted."""
+        if self._life is not None:
+            left = never_heard(self._life, self._rings)
+            write_the_rest(self._job, [*left, *self._unsettled.overflows()])
+            return
         if self._last is not None and self._last.exit_code != 0:
             self._unsettled.remember_all(self._rings.lost(also_waiting=True))
-        with suppress(Exception):  # there is nobody left who could be told
-            write_the_rest(self._job, self._unsettled.all_again())
+        # Nobody else says how it ended.
+        ending = Ending("died", reason) if reason and self.is_given_up else None
+        write_the_rest(self._job, self._unsettled.all_again(), ending)
 
     def _wait_for_the_end(self, life: Life, end: float) -> bool:
         """False: it takes longer. One that was killed before it had finished counts as dead."""
@@ -209,11 +215,17 @@ class Child:
         assert self._way is not None
         self._life = self._last = life = Life(self._way)
         self._looked_at = time.monotonic()
-        life.channel.send(msgspec.structs.replace(self._job, is_again=is_again))
+        life.send(msgspec.structs.replace(self._job, is_again=is_again))
+        # What may be lost comes first: it is looked for in the run, where nothing new must stand by then.
+        again = self._unsettled.all_again()
+        for message in again:
+            if isinstance(message, Lost):
+                life.send(message)
         for plan, ring in self._rings:
-            life.channel.send(NewPlan(plan=plan), ring.memory.descriptor)
-        for message in self._unsettled.all_again():
-            life.channel.send(message)
+            life.send(NewPlan(plan=plan), ring.memory.descriptor)
+        for message in again:
+            if not isinstance(message, Lost):
+                life.send(message)
         return life
 
     def _launch_again(self) -> None:
@@ -251,7 +263,7 @@ class Child:
         self._looked_at = now
         ticket = self._unsettled.question(now)
         if ticket is not None:
-            life.channel.send(Flush(ticket=ticket))
+            life.send(Flush(ticket=ticket))
         overflow = self._unsettled.overflow(life.channel.num_waiting)
         if overflow is not None:
             self.tell(overflow)

@@ -9,10 +9,11 @@ from collections import deque
 from contextlib import suppress
 from typing import Final
 
+from torcheer.errors import InspectorError
 from torcheer.inspector.channel import Channel, to_child
 from torcheer.inspector.child.waiting import wait_for
 from torcheer.inspector.launchprocess import Way
-from torcheer.inspector.messages import ToParent
+from torcheer.inspector.messages import Message, ToParent
 
 _MOST_DEATHS, _DEATHS_SECONDS = 5, 60.0
 _DYING_SECONDS: Final = 3.0  # for a process that has closed its channel
@@ -22,7 +23,13 @@ class Life:
     """Raises InputError or InspectorError where it cannot be started."""
 
     def __init__(self, way: Way) -> None:
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            raise InspectorError(
+                f"there can be no channel to the process that watches ({error}): close files that are open, "
+                "or allow more of them (ulimit -n)."
+            ) from error
         try:
             self._process = way.start(theirs)
         except BaseException:
@@ -35,6 +42,22 @@ class Life:
         self.failure = ""  # why it could not begin
         self.is_expected_to_end = False  # it said that it was idle, or was told to close
         self._dying_since = 0.0
+        self._waiting: deque[Message] = deque()  # what is on its way, and perhaps some that is not any more
+
+    def send(self, message: Message, descriptor: int | None = None) -> None:
+        """Now, or as soon as there is room."""
+        self.channel.send(message, descriptor)
+        self._waiting.append(message)
+        self._forget_the_sent()
+
+    def unsent(self) -> list[Message]:
+        """What the process never heard, and will not when the channel is closed now."""
+        self._forget_the_sent()
+        return list(self._waiting)
+
+    def _forget_the_sent(self) -> None:
+        while len(self._waiting) > self.channel.num_waiting:
+            self._waiting.popleft()
 
     @property
     def pid(self) -> int:

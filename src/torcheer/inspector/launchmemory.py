@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from torcheer.inspector.messages import Lost, Message, Numbers
@@ -32,7 +32,10 @@ class Unsettled:
         """Too many to keep them all in memory."""
         return len(self._messages) > _MOST_MESSAGES // 2
 
-    def remember(self, message: Message) -> None:
+    def remember(self, message: Message, *, is_sent: bool = True) -> None:
+        if not is_sent and len(self._messages) >= _MOST_MESSAGES:
+            self._only_count(message)
+            return
         self._messages.append(message)
         self._num_told += 1
         if len(self._messages) > _MOST_MESSAGES:  # they were sent; only a kill could lose them
@@ -49,10 +52,19 @@ class Unsettled:
             return True
         self._messages.pop()
         self._num_told -= 1
-        for name in message.values:
-            self._too_many[name] = self._too_many.get(name, 0) + 1
-        self._steps = [min([message.step, *self._steps]), max([message.step, *self._steps])]
+        self._only_count(message)
         return False
+
+    def _only_count(self, message: Message) -> None:
+        counts: Mapping[str, int] = {}
+        steps = self._steps
+        if isinstance(message, Numbers):
+            counts, steps = dict.fromkeys(message.values, 1), [message.step, *steps]
+        elif isinstance(message, Lost):
+            counts, steps = message.counts, [message.first_step, message.last_step, *steps]
+        for name, count in counts.items():
+            self._too_many[name] = self._too_many.get(name, 0) + count
+        self._steps = [min(steps), max(steps)] if steps else []
 
     def overflow(self, num_waiting: int) -> Lost | None:
         """What was only counted, as soon as the child listens again."""
@@ -61,6 +73,11 @@ class Unsettled:
         counts, self._too_many = self._too_many, {}
         (first, last), self._steps = self._steps, []
         return Lost(reason="full", counts=counts, first_step=first, last_step=last, time=time.time())
+
+    def overflows(self) -> list[Lost]:
+        """The same, where nobody will listen any more."""
+        overflow = self.overflow(0)
+        return [] if overflow is None else [overflow]
 
     def question(self, now: float) -> int | None:
         """The ticket with which to ask what is on disk, where it is time for that. They are below 0."""
@@ -91,7 +108,5 @@ class Unsettled:
     def all_again(self) -> list[Message]:
         """For a new child."""
         self._asked = None
-        overflow = self.overflow(0)
-        if overflow is not None:
-            self.remember(overflow)
+        self.remember_all(self.overflows())
         return list(self._messages)

@@ -181,15 +181,23 @@ class _ProcessOfMultiprocessing:
         self._process = process
         self.pid: int = process.pid
 
+        self._code: int | None = None
+
     def exit_code(self) -> int | None:
-        code: int | None = self._process.exitcode
-        return code
+        if self._code is None:
+            self._code = self._process.exitcode
+            if self._code is not None:
+                self._process.close()  # it holds pipes, and would until it is collected
+        return self._code
 
     def kill(self) -> None:
-        self._process.kill()
+        if self._code is None:
+            self._process.kill()
 
     def wait(self) -> object:
-        return self._process.join()
+        with suppress(ValueError):  # another thread saw its end
+            self._process.join()
+        return self.exit_code()
 
 
 def reason_of(exit_code: int | None, start_method: str | None) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -64,6 +65,10 @@ class _Given:
         if number == before.num_filled:  # it is still there
             first_step = max(first_step, step)
         last_step = max(first_step, lost.last_step, self._last_step_given_back())
+        # From here on these are counted: what is lost next comes after them, and has another time than this.
+        later = [note for note in self._notes if note.num_filled > ring.num_given_back]
+        counted = _Note(ring.num_given_back, last_step, math.nextafter(before.time, math.inf))
+        self._notes = deque([counted, *later])
         return msgspec.structs.replace(lost, first_step=first_step, last_step=last_step, time=before.time)
 
     def _last_step_given_back(self) -> int:
@@ -93,10 +98,11 @@ class Rings:
         slot_bytes = Layout(plan).num_bytes
         try:
             ring = Ring.of_size(plan.num_slots, slot_bytes)
-        except OSError as error:
+        except (OSError, MemoryError, ValueError, OverflowError) as error:
             raise InspectorError(
                 f"there is no room for {plan.num_slots * slot_bytes / 1e6:,.0f} MB of shared memory "
-                f"({error}): watch fewer layers, or keep smaller pieces of tensors."
+                f"({error}): watch fewer layers, or keep smaller pieces of tensors. Where the system sets a "
+                "limit (ulimit -f, ulimit -v, the memory of a container), raise it."
             ) from error
         self._rings.append(_Given(plan, ring))
         return ring
@@ -106,13 +112,16 @@ class Rings:
         """Whether a child would have something to do: to read, or to say that it is lost."""
         return any(ring.num_waiting or ring.num_kept < ring.num_given_back for _, ring in self)
 
-    def lost(self, *, also_waiting: bool = False) -> list[Lost]:
+    def lost(self, *, also_waiting: bool = False, only: Collection[int] | None = None) -> list[Lost]:
         """What a child that is gone had read and not put on disk. Each frame is counted once.
 
-        `also_waiting`: what nobody has read, too, for there is nobody any more.
+        `also_waiting`: what nobody has read, too, for there is nobody any more. `only`: of these plans, by
+        their numbers.
         """
         found = []
         for given in self._rings:
+            if only is not None and given.plan.number not in only:
+                continue
             if also_waiting:
                 given.ring.give_back(given.ring.num_waiting)
             lost = given.lost()
@@ -123,11 +132,11 @@ class Rings:
     def attend(self) -> None:
         """Now and then: note how far they are filled, and drop those that are done with."""
         while len(self._rings) > 1 and self._rings[0].ring.num_kept >= self._rings[0].ring.num_filled:
-            self._rings.pop(0).ring.memory.close()
+            self._rings.pop(0).ring.close()
         for given in self._rings:
             given.note()
 
     def let_go(self) -> None:
-        """No other process is to see them. Their counters can be read as long as somebody has them."""
+        """Nothing is in memory any more but their counters."""
         for _, ring in self:
-            ring.memory.close()
+            ring.close()

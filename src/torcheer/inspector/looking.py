@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
 
@@ -232,6 +233,8 @@ def first_tensor(output: Any) -> Tensor | None:
         return output
     if isinstance(output, Mapping):
         output = output.values()
+    elif is_dataclass(output):
+        output = [getattr(output, field.name) for field in fields(output)]
     elif not isinstance(output, list | tuple):
         return None
     return next((found for part in output if (found := first_tensor(part)) is not None), None)

@@ -37,11 +37,13 @@ class SharedMemory:
 
     def close(self) -> None:
         """Let go of it as far as nobody here looks into it; the rest goes with the last view of it."""
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-            self.descriptor = -1
+        if self.descriptor < 0:
+            return
+        os.close(self.descriptor)
+        self.descriptor = -1
         with suppress(BufferError):  # a tensor or an array looks at it, and lets go when it is collected
             self.map.close()
+        del self.map
 
 
 def _nameless_file() -> int:

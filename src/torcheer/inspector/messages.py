@@ -118,4 +118,5 @@ class Idle(Message, frozen=True, tag="idle"):
     """Nothing came for a long time: the child ends. What comes later starts another."""
 
 
-ToParent = Ready | Raised | Told | Flushed | Failed | Idle
+# A child says Lost of what it had, and could not write.
+ToParent = Ready | Raised | Told | Flushed | Failed | Idle | Lost

@@ -22,6 +22,7 @@ from torcheer.inspector.frames import (
 from torcheer.inspector.rows import Role
 
 RUN = 8  # neighbours in a sample: a cache line is read anyway
+PART_RUN = 64  # neighbours in the part by which the figures of a large tensor are known
 _WITH_BATCH = ("activation", "gradient")
 _WIDE = ("float64", "complex128", "int64", "int32", "uint64", "uint32")
 _LEAST_REACH = 0.9  # of the tensor, that a sample goes through
@@ -45,7 +46,9 @@ class Pieces:
     is_whole: bool  # the sample is the tensor
     needs_figures: bool  # of the whole: the sample is not all, or float32 is not enough for them
     is_dense: bool  # its elements lie in memory without gaps, in whatever order
+    is_part: bool  # the figures are known by a part of it
     run_shape: tuple[int, int]
+    part_shape: tuple[int, int]
     run_stride: tuple[int, int]
     room: int  # how far the sample can be shifted
     excerpt_shape: tuple[int, ...] | None  # None: no room, or it has too many dimensions
@@ -70,6 +73,8 @@ def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes:
     num_runs = sample_elements // RUN
     spacing = 0 if is_whole else _spacing(outline.shape, outline.stride, num_runs)
     num_sampled = num_elements if is_whole else num_runs * RUN
+    # The gradients of weights are read whole: in an embedding, a part may be all 0 while others are not.
+    is_part = num_elements > num_runs * PART_RUN and role != "weight_gradient"
     steps = _excerpt_steps(outline.shape, role, excerpt_bytes // outline.item_bytes)
     has_excerpt = excerpt_bytes > 0 and steps is not None and outline.dtype in DTYPE_CODES
     taken = tuple(-(-size // step) for size, step in zip(outline.shape, steps or (), strict=False))
@@ -97,9 +102,11 @@ def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes:
         is_whole=is_whole,
         needs_figures=num_elements > 0 and (not is_whole or outline.dtype in _WIDE),
         is_dense=_is_dense(outline.shape, outline.stride),
+        is_part=is_part,
         run_shape=(num_runs, RUN),
+        part_shape=(num_runs, PART_RUN),
         run_stride=(spacing, 1),
-        room=max(1, num_elements - (num_runs - 1) * spacing - RUN + 1),
+        room=max(1, num_elements - (num_runs - 1) * spacing - (PART_RUN if is_part else RUN) + 1),
         excerpt_shape=taken if has_excerpt else None,
         excerpt_stride=tuple(
             stride * step for stride, step in zip(outline.stride, steps or (), strict=False)
@@ -117,7 +124,8 @@ def _spacing(shape: tuple[int, ...], stride: tuple[int, ...], num_runs: int) -> 
     """
     dims = [(step, size) for step, size in zip(stride, shape, strict=True) if size > 1 and step > 0]
     best, best_spread = 1, -1.0
-    spacing = most = math.prod(shape) // num_runs
+    num_elements = math.prod(shape)
+    spacing = most = (num_elements - min(PART_RUN, num_elements // num_runs)) // (num_runs - 1)
     for _ in range(_MOST_TRIES):
         if spacing < _LEAST_REACH * most:
             break

@@ -14,6 +14,7 @@ from torcheer.inspector.memory import SharedMemory
 
 _HEAD_BYTES: Final = 4096
 _FILLED, _GIVEN_BACK, _KEPT, _BUSY_NS = range(4)
+_NUM_COUNTERS: Final = 4
 
 
 class Ring:
@@ -25,7 +26,7 @@ class Ring:
         self.memory, self.num_slots, self.slot_bytes = memory, num_slots, slot_bytes
         whole = memoryview(memory.map)
         # Items of a view of "Q" are stored in one go, so the other side never sees half a number.
-        self._counters = whole[:_HEAD_BYTES].cast("Q")
+        self._counters: memoryview | list[int] = whole[:_HEAD_BYTES].cast("Q")
         self._slots = [
             whole[_HEAD_BYTES + slot_bytes * number : _HEAD_BYTES + slot_bytes * (number + 1)]
             for number in range(num_slots)
@@ -91,7 +92,13 @@ class Ring:
         self._counters[_BUSY_NS] = int(seconds * 1e9)
 
     def close(self) -> None:
-        for view in (self._counters, *self._slots):
+        """Let go of the memory. What was counted can still be asked for; there are no slots any more."""
+        if isinstance(self._counters, list):
+            return
+        views = [self._counters, *self._slots]
+        self._counters, self._slots = self._counters[:_NUM_COUNTERS].tolist(), []
+        for view in views:
             with suppress(BufferError):  # somebody looks into this slot, and lets go when it is collected
                 view.release()
+        del views, view
         self.memory.close()

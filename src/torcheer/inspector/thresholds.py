@@ -19,7 +19,7 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
 
     nonfinite: bool | None = True  # NaN or infinite values anywhere
     exploding_gradient: float | None = 100.0  # the norm of all gradients together, by its usual size
-    gradient_norm: float | None = 1e8  # the same norm, whatever is usual
+    gradient_norm: float | None = 1e15  # the same norm, whatever is usual
     vanishing_gradient: float | None = 1e-5  # the norm at the first layer, by that where it is largest
     dead_units: float | None = 0.8  # share of a layer's units that give nothing but 0
     saturated: float | None = 0.95  # share of what a Sigmoid, Tanh… gives that lies at the ends of its range

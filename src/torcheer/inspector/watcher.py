@@ -253,7 +253,8 @@ class Watcher:
         self.step += 1
         if now - self._attended_at > _ATTENDING_SECONDS:
             self._attend(now)
-        if self._is_enabled and self._pace.is_due(now, self.step):
+        # Somebody may have closed it meanwhile: an alarm calls what it was told to.
+        if self._is_enabled and not self._is_closed and self._pace.is_due(now, self.step):
             self._arm()
 
     def _arm(self) -> None:

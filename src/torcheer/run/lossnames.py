@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 _WORDS = re.compile(r"f1|top[0-9]|[a-z]+|[0-9]+")
 _LONGEST = 1000
+_OWN = "watch/"
 _LOSS = frozenset(("loss", "losses", "nll", "cost", "objective", "perplexity"))
 _ACCURACY = frozenset(
     ("acc", "accuracy", "f1", "auc", "map", "iou", "precision", "recall", "top1", "top5", "score")
@@ -23,12 +24,17 @@ def loss_of(names: Iterable[str]) -> str:
 
 
 def looked_at_first(names: Iterable[str]) -> Sequence[str]:
-    """Losses, then accuracies, then the rest, each in the order given."""
+    """Losses, then accuracies, then the rest, each in the order given; what a watcher says of itself last."""
     return sorted(names, key=_group)
 
 
 def is_loss(name: str) -> bool:
-    return not _LOSS.isdisjoint(_words(name))
+    return not is_of_watcher(name) and not _LOSS.isdisjoint(_words(name))
+
+
+def is_of_watcher(name: str) -> bool:
+    """Whether a watcher says it of itself, such as its cost: nothing that a training is judged by."""
+    return name.startswith(_OWN)
 
 
 def _words(name: str) -> list[str]:
@@ -38,6 +44,8 @@ def _words(name: str) -> list[str]:
 
 
 def _group(name: str) -> int:
+    if is_of_watcher(name):
+        return 3
     words = _words(name)
     if not _LOSS.isdisjoint(words):
         return 0

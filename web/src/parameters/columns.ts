@@ -1,4 +1,5 @@
 /** Hyperparameters and metrics of the runs as columns. */
+import { isOfWatcher } from "../runs/watchernames";
 import type { HparamsRow, RunListing } from "../wire";
 
 export type Value = number | boolean | string | null;
@@ -70,6 +71,7 @@ const MAX_UNLOGGED = 4;
 export function firstShown(columns: readonly Column[]): ReadonlySet<string> {
   const metrics = columns.filter(({ family }) => family === "metric");
   const logged = metrics.filter(({ isLogged }) => isLogged);
-  const shown = logged.length > 0 ? logged : metrics.slice(0, MAX_UNLOGGED);
+  const likely = metrics.filter(({ name }) => !isOfWatcher(name));
+  const shown = logged.length > 0 ? logged : likely.slice(0, MAX_UNLOGGED);
   return new Set([...columns.filter(({ family }) => family === "hparam"), ...shown].map(({ key }) => key));
 }

@@ -3,6 +3,7 @@ import { computed, signal } from "@preact/signals";
 import { recall, remember } from "../remembered";
 import type { RunListing } from "../wire";
 import { runs } from "./store";
+import { isOfWatcher } from "./watchernames";
 
 export type FixedColumn =
   "state" | "spark" | "step" | "duration" | "updated" | "started" | "host" | "tags" | "series" | "size";
@@ -49,10 +50,11 @@ export const shownMetrics = computed<readonly string[]>(() => {
   const chosen = choice.value.metrics;
   // A metric that no run has would be an empty column; it comes back with the runs that have it.
   if (chosen !== null) return chosen.filter((name) => names.includes(name));
-  const score = names.find((name) => /acc|top|f1|auc|map|score|iou|bleu/i.test(name));
-  const loss = names.find((name) => /loss/i.test(name));
+  const likely = names.filter((name) => !isOfWatcher(name));
+  const score = likely.find((name) => /acc|top|f1|auc|map|score|iou|bleu/i.test(name));
+  const loss = likely.find((name) => /loss/i.test(name));
   const first = [loss, score].filter((name) => name !== undefined);
-  return [...new Set([...first, ...names])].slice(0, NUM_METRICS_FIRST);
+  return [...new Set([...first, ...likely])].slice(0, NUM_METRICS_FIRST);
 });
 
 export function showFixed(id: FixedColumn, isShown: boolean): void {

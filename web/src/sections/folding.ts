@@ -1,25 +1,35 @@
-/** Which groups are closed, for as long as this browser remembers. */
+/** Which groups somebody closed or opened, for as long as this browser remembers. */
 import { signal } from "@preact/signals";
 import { recall, remember } from "../remembered";
 
-const MEMORY = "closed-sections";
+const CLOSED = "closed-sections";
+const OPENED = "opened-sections";
 
-const closed = signal<ReadonlySet<string>>(
-  new Set(
-    recall(MEMORY)
+const closed = signal(recalled(CLOSED));
+const opened = signal(recalled(OPENED));
+
+function recalled(memory: string): ReadonlySet<string> {
+  return new Set(
+    recall(memory)
       ?.split("\n")
       .filter((name) => name !== "") ?? [],
-  ),
-);
+  );
+}
 
-export function isClosed(name: string): boolean {
-  return closed.value.has(name);
+/** What somebody chose holds; before that, what is given. */
+export function isClosed(name: string, isClosedAtFirst = false): boolean {
+  return closed.value.has(name) || (isClosedAtFirst && !opened.value.has(name));
 }
 
 export function fold(name: string, isWanted: boolean): void {
-  const next = new Set(closed.peek());
-  if (isWanted) next.add(name);
-  else next.delete(name);
-  closed.value = next;
-  remember(MEMORY, [...next].join("\n"));
+  for (const [memory, names, isIn] of [
+    [CLOSED, closed, isWanted],
+    [OPENED, opened, !isWanted],
+  ] as const) {
+    const next = new Set(names.peek());
+    if (isIn) next.add(name);
+    else next.delete(name);
+    names.value = next;
+    remember(memory, [...next].join("\n"));
+  }
 }

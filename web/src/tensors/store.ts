@@ -23,19 +23,24 @@ export const failure = signal("");
 /** Is one colour one value at every step? */
 export const isScaleShared = signal(false);
 
-/** Every name of the chosen runs, tensors first. */
-export const listed = computed<readonly Listed[]>(() =>
-  (["tensor", "histogram"] as const).flatMap((kind) =>
-    runs.namesOf(kind).map((name) => ({
-      kind,
-      name,
-      numBad: runs.chosen.value.reduce(
-        (sum, run) => sum + (runs.seriesOf(run.id, kind, name)?.num_bad ?? 0),
-        0,
-      ),
-    })),
-  ),
-);
+/** Every name of the chosen runs: tensors, each before the histograms of its name, then those without a tensor. */
+export const listed = computed<readonly Listed[]>(() => {
+  const [tensors, histograms] = [runs.namesOf("tensor"), new Set(runs.namesOf("histogram"))];
+  const known = new Set(tensors);
+  const alone = [...histograms].filter((name) => !known.has(name));
+  return [
+    ...tensors.flatMap((name) => [
+      listedOf("tensor", name),
+      ...(histograms.has(name) ? [listedOf("histogram", name)] : []),
+    ]),
+    ...alone.map((name) => listedOf("histogram", name)),
+  ];
+});
+
+function listedOf(kind: TensorSeriesKind, name: string): Listed {
+  const numsBad = runs.chosen.value.map((run) => runs.seriesOf(run.id, kind, name)?.num_bad ?? 0);
+  return { kind, name, numBad: numsBad.reduce((sum, one) => sum + one, 0) };
+}
 
 /** Those that have every word of the filter. */
 export const filtered = computed<readonly Listed[]>(() => {

@@ -2,12 +2,14 @@
 import * as runs from "../runs/store";
 import { Blank } from "../shell/Blank";
 import { ChartGroup } from "./ChartGroup";
+import { isWatcherGroup } from "./grouping";
 import { options, setOptions } from "./options";
 import { groups, shownGroups } from "./state";
 
 export function Scalars() {
   const shown = shownGroups.value;
-  if (shown.length > 0) return shown.map((group) => <ChartGroup key={group.key} group={group} />);
+  if (shown.length > 0)
+    return shown.filter((group) => !isWatcherGroup(group)).map((group) => <ChartGroup key={group.key} group={group} />);
   if (groups.value.length > 0) {
     return (
       <Blank icon="search" title="No chart has such a name">
@@ -28,6 +30,11 @@ export function Scalars() {
       <pre class="snippet">run.log(step, loss=loss)</pre>
     </Blank>
   );
+}
+
+/** What a watcher says of itself: below all that the training itself logs. */
+export function WatcherScalars() {
+  return shownGroups.value.filter(isWatcherGroup).map((group) => <ChartGroup key={group.key} group={group} />);
 }
 
 function Waiting() {

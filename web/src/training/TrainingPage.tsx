@@ -11,7 +11,7 @@ import { followOptions } from "./feeds";
 import { followLayouts } from "./layouts";
 import { settleOptions } from "./options";
 import { ScalarOptions } from "./ScalarOptions";
-import { Scalars } from "./Scalars";
+import { Scalars, WatcherScalars } from "./Scalars";
 import { cursor, spoken } from "./state";
 import { startEscape } from "./plotkeys";
 import "./training.css";
@@ -40,6 +40,7 @@ export function TrainingPage() {
       <AlarmStrip />
       <Scalars />
       <Sections />
+      <WatcherScalars />
       <div class="sr" role="status" aria-label="At the cursor">
         {spoken}
       </div>

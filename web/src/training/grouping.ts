@@ -1,4 +1,5 @@
 /** Which charts there are: one for each name, those that were logged together in one, in groups by their prefix. */
+import { WATCHER_GROUP } from "../runs/watchernames";
 import type { LayoutGroup } from "../wire";
 
 /** A scalar as the index lists it. */
@@ -42,7 +43,7 @@ const TOGETHER = /^of (.+)$/s;
 const ENDLESS = /[+*}][^()]*\)\s*[+*{]/;
 const MAX_PATTERN = 500;
 
-/** Scalars of several runs, each name once, in the order in which they were first seen. */
+/** Scalars of several runs, each name once, in the order in which they were first seen; those of a watcher last. */
 export function groupsOf(scalars: Iterable<Scalar>, layouts: readonly LayoutGroup[] = []): Group[] {
   const charts = new Map<string, { title: string; group: string; members: Map<string, Member> }>();
   const names = new Set<string>();
@@ -61,10 +62,17 @@ export function groupsOf(scalars: Iterable<Scalar>, layouts: readonly LayoutGrou
     const chart: Chart = { key, title, fullTitle: key, form: "lines", members: [...members.values()], isAsked: false };
     groups.set(group, [...(groups.get(group) ?? []), chart]);
   }
+  const made = [...groups].map(([title, found]) => ({ key: title, title, charts: found }));
   return [
     ...layoutGroups(layouts, [...names]),
-    ...[...groups].map(([title, found]) => ({ key: title, title, charts: found })),
+    ...made.filter((group) => !isWatcherGroup(group)),
+    ...made.filter(isWatcherGroup),
   ];
+}
+
+/** Is it what a watcher logs of itself? It stands at the end of the page, and is closed at first. */
+export function isWatcherGroup({ key }: Pick<Group, "key">): boolean {
+  return key === WATCHER_GROUP;
 }
 
 /** The name under which it was logged together with others; null where it was logged alone. */

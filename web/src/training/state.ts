@@ -4,7 +4,7 @@ import { recall, remember } from "../remembered";
 import * as runs from "../runs/store";
 import * as store from "../store";
 import type { RunListing } from "../wire";
-import { filtered, filterOf, groupsOf, type Chart, type Group, type Scalar } from "./grouping";
+import { filtered, filterOf, groupsOf, isWatcherGroup, type Chart, type Group, type Scalar } from "./grouping";
 import { layouts } from "./layouts";
 import type { ChartRun, End } from "./model";
 import { options } from "./options";
@@ -84,7 +84,8 @@ export const chartRuns = computed(() => JSON.parse(runsText.value) as readonly C
 const MEMORY = "closed-chart-groups";
 const MAX_REMEMBERED = 500;
 
-const closedGroups = signal<ReadonlySet<string>>(new Set(recalledGroups()));
+/** Groups that were closed or, where they are closed at first, opened. */
+const turnedGroups = signal<ReadonlySet<string>>(new Set(recalledGroups()));
 
 function recalledGroups(): string[] {
   try {
@@ -96,14 +97,14 @@ function recalledGroups(): string[] {
 }
 
 export function isOpen(group: string): boolean {
-  return !closedGroups.value.has(group);
+  return turnedGroups.value.has(group) === isWatcherGroup({ key: group });
 }
 
 export function setGroupOpen(group: string, isWanted: boolean): void {
-  const next = new Set(closedGroups.value);
-  if (isWanted) next.delete(group);
-  else next.add(group);
-  closedGroups.value = next;
+  const next = new Set(turnedGroups.value);
+  if (isWanted === isWatcherGroup({ key: group })) next.add(group);
+  else next.delete(group);
+  turnedGroups.value = next;
   remember(MEMORY, JSON.stringify([...next].slice(-MAX_REMEMBERED)));
 }
 

@@ -1,9 +1,9 @@
 /** All alarms and gaps in words, the latest first; a press goes to the row and the step. */
 import { useState } from "preact/hooks";
-import { formatCount, formatValue } from "../format";
+import { formatCount } from "../format";
 import { Segments } from "../shell/Segments";
 import type { AlarmListing, GapListing } from "../wire";
-import { alarmKind } from "./alarmkinds";
+import { alarmKind, alarmValue } from "./alarmkinds";
 import { addressOfAlarm, describeGap } from "./events";
 import * as state from "./state";
 
@@ -73,9 +73,12 @@ function AlarmItem({ alarm }: { alarm: AlarmListing }) {
         <span class="event-step">{formatCount(alarm.step)}</span>
         <i class={`alarm-sign ${severity}`} />
         <span class="event-what">
-          <b>{title}</b> <span class="mono">{alarm.row}</span>
+          <b>{title}</b>{" "}
+          <span class="mono event-row" title={alarm.row}>
+            <bdi class="marked">{alarm.row}</bdi>
+          </span>
         </span>
-        <span class="event-value">{alarm.value === null ? "" : formatValue(alarm.value, 3)}</span>
+        <span class="event-value">{alarmValue(alarm)}</span>
         <span class="event-message">{alarm.message}</span>
       </a>
     </li>

@@ -20,7 +20,7 @@ export function HeatGroups({ scrollTop, viewHeight }: { scrollTop: number; viewH
 }
 
 function Head({ line, top }: { line: GroupLine; top: number }) {
-  const { role, title, isOpen, count, height } = line;
+  const { role, title, hint, isOpen, count, height } = line;
   const first = state.lines.value.rows.find(({ row }) => row.role === role);
   const scale = first === undefined ? undefined : state.scales.value.get(first.index);
   const hasOwn = state.sharing.value === "group" && state.wish.value.limits === null;
@@ -28,7 +28,7 @@ function Head({ line, top }: { line: GroupLine; top: number }) {
     <div class="heat-head" style={{ top: `${top}px`, height: `${height}px` }}>
       <button class="heat-group" aria-expanded={isOpen} onClick={() => state.setClosed(role, isOpen)}>
         <Icon name={isOpen ? "down" : "right"} />
-        {title} <span class="muted">{formatCount(count)}</span>
+        {title} <span class="muted">{hint === "" ? formatCount(count) : hint}</span>
       </button>
       {hasOwn && isOpen && scale !== undefined && <Ramp scale={scale} />}
     </div>

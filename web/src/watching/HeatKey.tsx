@@ -35,8 +35,8 @@ export function Ramp({ scale }: { scale: HeatScale }) {
     <span class="heat-ramp">
       {formatFigure(figure, scale.low, 3)}
       <span class={`ramp smooth ${scale.map}`} />
-      {formatFigure(figure, scale.high, 3)}
-      {scale.isLog && <span class="muted">log</span>}
+      <span class="ramp-end">{formatFigure(figure, scale.high, 3)}</span>
+      <span class="muted is-log">{scale.isLog ? "log" : ""}</span>
     </span>
   );
 }

@@ -68,7 +68,7 @@ function RowName({ line, severity }: { line: RowLine; severity: "danger" | "warn
     >
       {severity !== undefined && <i class={`alarm-sign ${severity}`} aria-label="has alarms" role="img" />}
       <span class="heat-label">
-        <span class="marked">{label}</span>
+        <bdi class="marked">{label}</bdi>
       </span>
     </button>
   );

@@ -1,6 +1,8 @@
 /** One line above the map: what is under the pointer or, where it is elsewhere, what the map shows. */
 import { formatCount, formatNumberOf } from "../format";
+import { wantedText } from "./everywords";
 import { readingOf } from "./readings";
+import { UNSEEN } from "./rows";
 import * as state from "./state";
 import { bucketAt } from "./steps";
 
@@ -13,7 +15,10 @@ export function ReadingLine() {
   return (
     <div class="heat-reading">
       {reading === null ? (
-        <span class="muted">{about()}</span>
+        <>
+          <span class="muted">{about()}</span>
+          {state.unseenRows.value.size > 0 && <UnseenButton />}
+        </>
       ) : (
         <span data-testid="heat-reading" class="clip">
           <b class="mono">{reading.name}</b> <span class="muted">{reading.steps}</span>{" "}
@@ -30,24 +35,35 @@ export function ReadingLine() {
   );
 }
 
+/** Where there are many rows, those that were never seen stand far below. */
+function UnseenButton() {
+  const isShut = state.closed.value.has(UNSEEN);
+  const press = (): void => {
+    state.setClosed(UNSEEN, !isShut);
+    const view = document.querySelector(".heat");
+    if (isShut && view !== null) requestAnimationFrame(() => (view.scrollTop = view.scrollHeight));
+  };
+  return (
+    <button class="link quiet fs-1" aria-label={`${isShut ? "Show" : "Fold"} the rows that were never seen`} onClick={press}>
+      {isShut ? "show them" : "fold them"}
+    </button>
+  );
+}
+
 function about(): string {
   const grid = state.grid.value;
   if (grid === null) return "";
   const { rows, numSteps, every } = grid;
   const shown = state.lines.value.rows.length;
+  const wanted = wantedText(every);
   const parts = [
     shown === rows.length ? formatNumberOf(shown, "row") : `${formatCount(shown)} of ${formatNumberOf(rows.length, "row")}`,
-    `${formatNumberOf(numSteps, "watched step")}${every === "" ? "" : `, ${everyText(every)}`}`,
+    `${formatNumberOf(numSteps, "step")} watched${wanted === "" ? "" : ` (${wanted})`}`,
   ];
   if (state.numLeftOut.value > 0)
-    parts.push(`${formatCount(state.numLeftOut.value)} have no ${state.shownFigure.value.title}`);
+    parts.push(`${formatCount(state.numLeftOut.value)} without this figure`);
   if (state.failure.value !== "") parts.push(state.failure.value);
+  const { size } = state.unseenRows.value;
+  if (size > 0) parts.push(`${formatCount(size)} never seen`);
   return parts.join(" \u00b7 ");
-}
-
-/** `20/s` → `20 a second`; all else as it was given. */
-function everyText(every: string): string {
-  const rate = /^([\d.]+)\/s$/.exec(every)?.[1];
-  if (rate !== undefined) return `${rate} a second`;
-  return /^\d+$/.test(every) ? (every === "1" ? "every step" : `every ${every} steps`) : every;
 }

@@ -20,8 +20,7 @@ interface ChartPlan {
 export function RowCharts({ figures }: { figures: RowFigures }) {
   const steps = middleSteps(figures);
   const spans = bucketSpans(figures);
-  const at = nearestBucket(spans, state.pointed.value?.step ?? state.step.value ?? Infinity);
-  const shown = at < 0 ? steps.length - 1 : at;
+  const shown = state.shownBucket.value;
   const marks = state.events.value.alarms.filter(({ row }) => row === figures.name).map(({ step }) => step);
   return (
     <div class="row-charts">
@@ -29,7 +28,6 @@ export function RowCharts({ figures }: { figures: RowFigures }) {
         <figure key={title} class="row-chart" aria-label={title}>
           <figcaption>
             <b>{title}</b>
-            <span class="grow" />
             {read(shown)}
           </figcaption>
           <FigureChart
@@ -51,13 +49,17 @@ function stepNear({ lastSteps }: RowFigures, spans: Parameters<typeof nearestBuc
 }
 
 /** A figure at a place, as it stands above a chart. */
-function valueText(figures: RowFigures, name: string, at: number): string {
+function valueText(figures: RowFigures, name: string, at: number, digits = 4): string {
   const value = columnOf(figures, name)[at] ?? NaN;
-  return Number.isNaN(value) ? "unknown" : formatFigure(figureOf(name), value, 4);
+  return Number.isNaN(value) ? "unknown" : formatFigure(figureOf(name), value, digits);
 }
 
 function plain(text: string): ComponentChildren {
-  return <span class="dim fs-1">{text}</span>;
+  return (
+    <span class="dim fs-1" title={text}>
+      {text}
+    </span>
+  );
 }
 
 function plansOf(figures: RowFigures): readonly ChartPlan[] {
@@ -94,7 +96,7 @@ function spreadOf(figures: RowFigures): ChartPlan | null {
       { name: "max", values: columnOf(figures, "max"), slot: 0 },
       { name: "mean", values: mean, slot: 1 },
     ],
-    read: (at) => plain(`${valueText(figures, "mean", at)} ± ${valueText(figures, "std", at)}`),
+    read: (at) => plain(`${valueText(figures, "mean", at, 3)} ± ${valueText(figures, "std", at, 3)}`),
   };
 }
 

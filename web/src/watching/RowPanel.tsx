@@ -6,6 +6,7 @@ import * as runs from "../runs/store";
 import { Distribution } from "../sections/distributions/Distribution";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
+import { stepsText } from "./events";
 import { RowCharts } from "./RowCharts";
 import type { RowFigures } from "./rowfigures";
 import { roleTitle } from "./rows";
@@ -23,7 +24,8 @@ export function RowPanel() {
         <h2 class="mono clip" title={name}>
           {name}
         </h2>
-        <span class="muted fs-1 clip">{factsOf(figures)}</span>
+        <span class="muted fs-1 clip row-facts">{factsOf(figures)}</span>
+        {!isTable && <StepOfValues figures={figures} />}
         <span class="grow" />
         <TensorLink figures={figures} />
         <button class="link quiet fs-2" aria-pressed={isTable} onClick={() => setIsTable(!isTable)}>
@@ -49,6 +51,14 @@ function factsOf(figures: RowFigures | null): string {
   if (row === null) return "";
   const shape = row.shape === null ? "not seen yet" : formatShape(row.shape);
   return [row.module, roleTitle(row.role).toLowerCase(), shape].filter((part) => part !== "").join(" \u00b7 ");
+}
+
+/** Which steps the numbers above the charts are of. */
+function StepOfValues({ figures }: { figures: RowFigures | null }) {
+  const at = state.shownBucket.value;
+  const [first, last] = [figures?.firstSteps[at], figures?.lastSteps[at]];
+  if (first === undefined || last === undefined) return null;
+  return <span class="muted fs-1 row-step">values at {stepsText(first, last)}</span>;
 }
 
 function TensorLink({ figures }: { figures: RowFigures | null }) {

@@ -2,7 +2,8 @@
 import { batch, computed, effect } from "@preact/signals";
 import type { Source } from "../source/source";
 import { followEvents } from "./events";
-import { gridOf, type WatchedGrid } from "./grid";
+import { figureOf } from "./figures";
+import { gridOf, neverSeen, type WatchedGrid } from "./grid";
 import { rowFiguresOf } from "./rowfigures";
 import * as state from "./state";
 import { bucketSpans } from "./steps";
@@ -47,6 +48,8 @@ function followGrid(source: Source): () => void {
           if (grid === null) return;
           batch(() => {
             state.failure.value = "";
+            const isWhole = low === null && high === null && figureOf(column).isRare !== true;
+            state.unseen.value = { runId: run_id, rank, names: neverSeen(grid, isWhole, unseenOf(run_id, rank)) };
             state.lastGrid.value = grid;
             if (low === null) state.knownWhole.value = wholeOf(grid);
           });
@@ -55,6 +58,11 @@ function followGrid(source: Source): () => void {
       },
     );
   });
+}
+
+function unseenOf(runId: string, rank: number): ReadonlySet<string> {
+  const known = state.unseen.peek();
+  return known?.runId === runId && known.rank === rank ? known.names : new Set<string>();
 }
 
 function wholeOf(grid: WatchedGrid): state.KnownWhole {

@@ -61,7 +61,7 @@ export function cellAt(grid: WatchedGrid, row: number, bucket: number): Cell {
   return { value: grid.values[at] ?? NaN, marks: grid.marks[at] ?? 0 };
 }
 
-/** The rows that have any figure at all, or anything that is no number. */
+/** The rows that have a figure anywhere. */
 export function rowsWithAny(grid: WatchedGrid): readonly boolean[] {
   const width = numBuckets(grid);
   return grid.rows.map((_, row) => {
@@ -70,4 +70,19 @@ export function rowsWithAny(grid: WatchedGrid): readonly boolean[] {
     }
     return false;
   });
+}
+
+/**
+ * The names of rows that were never seen, such as those of layers that are not called. Before anything is seen, a row
+ * has no shape; and where all steps are shown, with a figure that every row has, one without any was not seen either.
+ */
+export function neverSeen(grid: WatchedGrid, isWhole: boolean, before: ReadonlySet<string>): ReadonlySet<string> {
+  const width = numBuckets(grid);
+  if (width === 0) return before;
+  const hasAny = rowsWithAny(grid);
+  const found = grid.rows.filter(({ name, shape }, row) => {
+    if (hasAny[row] === true || grid.marks.subarray(row * width, (row + 1) * width).some((mark) => mark !== 0)) return false;
+    return isWhole || shape === null || before.has(name);
+  });
+  return new Set(found.map(({ name }) => name));
 }

@@ -1,4 +1,5 @@
 /** The rows of the map: watched tensors in groups, which fold, with a filter and a place for each. */
+import { formatNumberOf } from "../format";
 import type { WatchedRow } from "../wire";
 
 const TITLES: readonly (readonly [role: string, title: string])[] = [
@@ -10,6 +11,9 @@ const TITLES: readonly (readonly [role: string, title: string])[] = [
   ["state", "Optimizer"],
   ["tensor", "Tensors"],
 ];
+
+/** In the place of a role: the group of rows that were never seen, whatever they are. It is closed at first. */
+export const UNSEEN = "never seen";
 
 /** How the variable of a role ends: it stands in the title of the group already. */
 const ENDINGS: Readonly<Record<string, string>> = {
@@ -25,6 +29,7 @@ export interface GroupLine {
   readonly title: string;
   readonly isOpen: boolean;
   readonly count: number;
+  readonly hint: string;
   readonly top: number;
   readonly height: number;
 }
@@ -83,33 +88,56 @@ interface Choice {
   readonly closed: ReadonlySet<string>;
   /** Which rows have something to show, by their place; all where it is not given. */
   readonly isShown?: (index: number) => boolean;
+  /** The names of those that were never seen; they stand in a group of their own, at the end. */
+  readonly unseen?: ReadonlySet<string>;
 }
 
-export function linesOf(rows: readonly WatchedRow[], { filter, closed, isShown }: Choice, sizes: Sizes): Lines {
-  const byRole = new Map<string, { row: WatchedRow; index: number }[]>(TITLES.map(([role]) => [role, []]));
+interface Placed {
+  readonly row: WatchedRow;
+  /** Its place in the answer. */
+  readonly index: number;
+}
+
+/** The rows that are chosen, by the role of their group, those that were never seen last. */
+function rowsByGroup(rows: readonly WatchedRow[], { filter, isShown, unseen }: Choice): ReadonlyMap<string, Placed[]> {
+  const groups = new Map<string, Placed[]>(TITLES.map(([role]) => [role, []]));
+  const left: Placed[] = [];
   for (const [index, row] of rows.entries()) {
     if (!matches(row, filter) || isShown?.(index) === false) continue;
-    const its = byRole.get(row.role);
-    if (its === undefined) byRole.set(row.role, [{ row, index }]);
+    const its = unseen?.has(row.name) === true ? left : groups.get(row.role);
+    if (its === undefined) groups.set(row.role, [{ row, index }]);
     else its.push({ row, index });
   }
+  return groups.set(UNSEEN, [...(groups.get(UNSEEN) ?? []), ...left]);
+}
+
+export function linesOf(rows: readonly WatchedRow[], choice: Choice, sizes: Sizes): Lines {
   const all: Line[] = [];
   const shown: RowLine[] = [];
   let top = 0;
-  for (const [role, its] of byRole) {
+  for (const [role, its] of rowsByGroup(rows, choice)) {
     if (its.length === 0) continue;
-    const isOpen = !closed.has(role);
-    all.push({ kind: "group", role, title: roleTitle(role), isOpen, count: its.length, top, height: sizes.group });
+    const isOpen = !choice.closed.has(role);
+    const count = its.length;
+    all.push({ ...headOf(role, count), kind: "group", role, isOpen, count, top, height: sizes.group });
     top += sizes.group;
     if (!isOpen) continue;
     for (const { row, index } of its) {
-      const line: RowLine = { kind: "row", row, index, label: labelOf(row), top, height: sizes.row };
+      const line: RowLine = { kind: "row", row, index, label: role === UNSEEN ? row.name : labelOf(row), top, height: sizes.row };
       all.push(line);
       shown.push(line);
       top += sizes.row;
     }
   }
   return { all, rows: shown, byName: new Map(shown.map((line) => [line.row.name, line])), height: top };
+}
+
+function headOf(role: string, count: number): Pick<GroupLine, "title" | "hint"> {
+  if (role !== UNSEEN) return { title: roleTitle(role), hint: "" };
+  return {
+    title: `${formatNumberOf(count, "row was", "rows were")} never seen`,
+    hint: "layers that are not called, or that no gradient reaches",
+  };
 }
 
 /** The lines between two heights; they stand in the order of their places. */

@@ -7,10 +7,10 @@ import type { RunListing, WatchedRow } from "../wire";
 import { eventsOf, type RunEvents } from "./events";
 import { figureOf, FIRST_FIGURE } from "./figures";
 import { rowsWithAny, type WatchedGrid } from "./grid";
-import { linesOf, matches, TALL, THIN, type RowLine } from "./rows";
+import { linesOf, matches, TALL, THIN, UNSEEN, type RowLine } from "./rows";
 import type { RowFigures } from "./rowfigures";
 import { scalesOf, type HeatScale, type LogChoice, type Wish } from "./scales";
-import { bucketSpans, type Axis } from "./steps";
+import { bucketSpans, nearestBucket, type Axis } from "./steps";
 
 // --- what came -----------------------------------------------------------------------------------
 
@@ -25,6 +25,15 @@ export interface KnownWhole extends Span {
 }
 
 export const knownWhole = signal<KnownWhole | null>(null);
+
+/** Rows of a rank that no watched step has. */
+export interface KnownUnseen {
+  readonly runId: string;
+  readonly rank: number;
+  readonly names: ReadonlySet<string>;
+}
+
+export const unseen = signal<KnownUnseen | null>(null);
 /** Pixels that the map has for its steps. */
 export const plotWidth = signal(0);
 
@@ -58,7 +67,11 @@ export const filter = computed(() => param("find"));
 export const isThin = computed(() => param("rows") === "thin");
 export const sharing = computed<Sharing>(() => SHARINGS.find((one) => one === param("scale")) ?? "group");
 const closedText = computed(() => param("shut"));
-export const closed = computed<ReadonlySet<string>>(() => new Set(closedText.value.split(",").filter(Boolean)));
+const isUnseenOpen = computed(() => param("unseen") === "yes");
+/** Groups, by their roles. */
+export const closed = computed<ReadonlySet<string>>(
+  () => new Set([...closedText.value.split(",").filter(Boolean), ...(isUnseenOpen.value ? [] : [UNSEEN])]),
+);
 
 /** A part of the steps; null for all of them, and those that come. */
 export const zoom = computed<Span | null>(() => {
@@ -94,15 +107,32 @@ export const events = computed<RunEvents>(() => {
   return { alarms: alarms.filter(isOurs), gaps: gaps.filter(isOurs) };
 });
 
+/** The bucket whose figures stand above the charts: under the pointer, at the chosen step, or the last; -1 for none. */
+export const shownBucket = computed<number>(() => {
+  const known = figures.value;
+  if (known === null) return -1;
+  const at = nearestBucket(bucketSpans(known), pointed.value?.step ?? step.value ?? Infinity);
+  return at < 0 ? known.firstSteps.length - 1 : at;
+});
+
 export const shownFigure = computed(() => figureOf(grid.value?.column ?? column.value));
 const NO_ROWS: readonly WatchedRow[] = [];
 
 /** Rows that have nothing of a figure that only some have: they are left out. */
 const hasAny = computed(() => (grid.value !== null && shownFigure.value.isRare === true ? rowsWithAny(grid.value) : null));
 
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** Rows that were never seen. With a figure that only some have, they are left out like all others without it. */
+export const unseenRows = computed<ReadonlySet<string>>(() => {
+  const known = unseen.value;
+  const isIts = known !== null && known.runId === runId.value && known.rank === rank.value;
+  return isIts && hasAny.value === null ? known.names : NOTHING;
+});
+
 export const lines = computed(() => {
   const known = hasAny.value;
-  const choice = { filter: filter.value, closed: closed.value };
+  const choice = { filter: filter.value, closed: closed.value, unseen: unseenRows.value };
   return linesOf(
     grid.value?.rows ?? NO_ROWS,
     known === null ? choice : { ...choice, isShown: (index) => known[index] === true },
@@ -176,7 +206,12 @@ export function chooseRow(name: string | null, at: number | null): void {
 }
 
 export function setClosed(role: string, isClosed: boolean): void {
+  if (role === UNSEEN) {
+    setParams({ unseen: isClosed ? null : "yes" });
+    return;
+  }
   const next = new Set(closed.peek());
+  next.delete(UNSEEN);
   if (isClosed) next.add(role);
   else next.delete(role);
   setParams({ shut: next.size === 0 ? null : [...next].join(",") });
@@ -205,6 +240,7 @@ export function uncover(name: string): void {
   const row = rows.find((one) => one.name === name);
   if (row === undefined) return;
   if (hasAny.peek()?.[rows.indexOf(row)] === false) setParams({ fig: null, limits: null });
-  if (closed.peek().has(row.role)) setClosed(row.role, false);
+  const group = unseenRows.peek().has(name) ? UNSEEN : row.role;
+  if (closed.peek().has(group)) setClosed(group, false);
   if (!matches(row, filter.peek())) setParams({ find: null });
 }

@@ -50,6 +50,11 @@ describe("columns", () => {
     );
     expect(firstShown(bare).has("m:loss")).toBe(true);
   });
+  test("what a watcher says of itself is not shown unless somebody asks for it", () => {
+    const [own, other] = ["watch/cost", "lr"].map((name) => ({ ...columns[0]!, key: `m:${name}`, name }));
+    const shown = [own!, other!].map((column) => ({ ...column, family: "metric" as const, isLogged: false }));
+    expect([...firstShown(shown)]).toEqual(["m:lr"]);
+  });
 });
 
 describe("axes", () => {

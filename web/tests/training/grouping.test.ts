@@ -22,6 +22,14 @@ describe("groups of charts", () => {
     expect(groups.map(({ title }) => title)).toEqual(["train", "scalars", "val"]);
   });
 
+  it("stand before what a watcher says of itself, which is no value to compare runs by", () => {
+    const groups = named("watch/cost", "watcher/a", "lr", "watch/records a second");
+    expect(groups.map(({ title }) => title)).toEqual(["watcher", "scalars", "watch"]);
+    expect(columnsFor(groups, "").map(({ key }) => key)).toEqual(["watcher/a", "lr"]);
+    expect(columnsFor(groups, "watch/cost").map(({ key }) => key)).toContain("watch/cost");
+    expect(columnsFor(named("watch/cost"), "")).toEqual([]);
+  });
+
   it("take a name apart only where both parts are there", () => {
     expect(outline(named("/loss", "loss/", "/"))).toEqual({ scalars: ["/loss", "loss/", "/"] });
   });

@@ -34,6 +34,8 @@ class StuckWeight:
         self._thresholds = thresholds
         chosen = [index for index, row in enumerate(plan.rows) if row.role == "weight_gradient"]
         self._places = Places(plan, chosen)
+        acts = {row.layer: index for index, row in enumerate(plan.rows) if row.role == "activation"}
+        self._acts = numpy.array([acts.get(row.layer, -1) for row in self._places.rows], dtype=numpy.intp)
         self._moving = Moving(plan, [parameter(row) for row in self._places.rows])
         self._num_without = numpy.zeros(len(chosen), dtype=numpy.int64)
         self._num_unmoved = numpy.zeros(len(chosen), dtype=numpy.int64)
@@ -69,7 +71,9 @@ class StuckWeight:
         is_moved, is_same = self._moving.look(sight)
         self._count_unmoved(sight, norms, is_moved, is_same)
         is_whole = is_there & sight.is_whole(indices)
-        is_left_out = ~is_there & (self._largest == 0) & is_same & is_moved.any()
+        # A layer that is not called, such as one of many experts, is not to blame.
+        is_called = (self._acts < 0) | sight.is_seen(self._acts)
+        is_left_out = ~is_there & is_called & (self._largest == 0) & is_same & is_moved.any()
         self._count_without(norms, ((norms == 0) & is_whole) | is_left_out)
         self._largest = numpy.fmax(_FADING * self._largest, norms)
         is_without = self._num_without >= numpy.where(self._largest > 0, _AGAIN * steps, steps)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +12,10 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.child.histograms import Histograms
-from torcheer.inspector.child.losing import words_for
+from torcheer.inspector.child.losing import log_gap
+from torcheer.inspector.child.resuming import Resumed
+from torcheer.inspector.child.scarcity import Scarcity
+from torcheer.inspector.child.settling import Settling, block_of
 from torcheer.inspector.child.telling import Voice
 from torcheer.inspector.child.tensors import Tensors
 from torcheer.inspector.columns import COLUMNS
@@ -41,24 +43,18 @@ class Looked(NamedTuple):
     records: list[EncodedRecord]
 
 
-class _Noted(NamedTuple):
-    """A place in the queue of the run: when it is on disk, so are these frames of the ring."""
-
-    mark: Mark
-    ring: Ring
-    num_given_back: int
-
-
 class Keeper:
     """The run of one child. Without a folder it keeps nothing, and only counts."""
 
     def __init__(self, job: Job, voice: Voice) -> None:
-        self._job = job
+        self._job, self._voice = job, voice
         self._run = _open(job, voice)
+        self._scarcity = None if self._run is None else Scarcity(self._run, voice)
+        self._settling = Settling()
+        self._unwritten: list[Lost] = []  # which the run has to be told of, as soon as it can be written
         self._blocks: list[Looked] = []
         self._num_cells = 0
         self._written_at = time.monotonic()
-        self._noted: deque[_Noted] = deque()
         self._plan: Plan | None = None
         self._is_ended = False
 
@@ -70,6 +66,7 @@ class Keeper:
         self._write_histograms(time.monotonic())
         prefix = f"rank {self._job.rank}/" if self._job.rank else ""
         names = [prefix + row.name for row in plan.rows]
+        self._row_names = [row.name for row in plan.rows]
         self._plan, self._digest = plan, plan.digest()
         self._tensors = Tensors(names)
         self._histograms = Histograms(names, self._job.histogram_seconds)
@@ -98,7 +95,7 @@ class Keeper:
             return
         self._blocks.append(looked)
         self._num_cells += looked.table.size
-        self._run.keep_encoded(looked.records)
+        self._keep_large(looked.records)
         if self._num_cells > _MOST_CELLS:
             self._write_block()
 
@@ -123,14 +120,8 @@ class Keeper:
 
     def lost(self, lost: Lost) -> None:
         if self._run is not None and lost.counts:
-            self._run.log_gap(
-                lost.first_step,
-                lost.last_step,
-                reason=lost.reason,
-                counts=lost.counts,
-                message=words_for(lost),
-                time=lost.time,
-            )
+            log_gap(self._run, lost)
+            self._settling.add_gap(lost)
 
     # --- now and then ----------------------------------------------------------------------------------
 
@@ -148,15 +139,24 @@ class Keeper:
         self._written_at = time.monotonic()
         self._write_block()
         mark = self._mark(hurry=hurry)
-        if ring is not None and ring.num_kept < ring.num_given_back:
-            self._noted.append(_Noted(mark, ring, ring.num_given_back))
+        self._settling.note(mark, ring)
         return mark
 
     def look_at_marks(self) -> None:
-        while self._noted and self._noted[0].mark.is_settled:
-            noted = self._noted.popleft()
-            # Where the disk refused them for good, the run has counted them; nobody has to do so again.
-            noted.ring.note_kept(max(noted.ring.num_kept, noted.num_given_back))
+        """Note what is on disk by now, and count what never will be."""
+        refused = self._settling.refused()
+        if refused and self._job.run is not None:
+            for missing in filter(None, map(Resumed(self._job.run, self._job.rank).missing, refused)):
+                self._note_unwritten(missing)
+        if self._unwritten and self._run is not None and not self._is_ended and _can_write(self._run):
+            unwritten, self._unwritten = self._unwritten, []
+            for lost in unwritten:
+                self.lost(lost)
+
+    def _note_unwritten(self, lost: Lost) -> None:
+        self._unwritten.append(lost)
+        if lost.reason == "error":  # the training knows of all others
+            self._voice.report(lost)
 
     def is_waiting_for(self, ring: Ring) -> bool:
         """Whether frames of that ring are on their way to the disk."""
@@ -173,6 +173,12 @@ class Keeper:
         if self._run is not None:
             self._run._writer.close_with(ending, patience)
         self.look_at_marks()
+        if self._unwritten and self._run is not None and os.path.isdir(self._run.path):
+            # Gaps are small: there may be room for them where there was none for what is missing.
+            run = Run(self._run.path, rank=self._job.rank, max_bytes=self._job.max_bytes)
+            for lost in self._unwritten:
+                log_gap(run, lost)
+            run._writer.close_with(ending, patience)
 
     # --- writing -----------------------------------------------------------------------------------------
 
@@ -183,6 +189,11 @@ class Keeper:
         steps = [step for looked in blocks for step in looked.steps]
         times = [at for looked in blocks for at in looked.times]
         table = numpy.concatenate([looked.table for looked in blocks])
+        block = block_of(self._row_names, steps, times, table)
+        if not self._run._queue.press(table.nbytes):  # the disk has stood still for long
+            self._note_unwritten(block.lost())
+            return
+        self._settling.add_block(block)
         if self._has_new_shapes and (is_last or self._is_time_for_shapes()):
             self._write_rows(steps[0], times[0])
         self._run.log_statistics(
@@ -194,7 +205,13 @@ class Keeper:
 
     def _write_histograms(self, now: float) -> None:
         if self._run is not None and self._plan is not None:
-            self._run.keep_encoded(self._histograms.take(now))
+            self._keep_large(self._histograms.take(now))
+
+    def _keep_large(self, records: list[EncodedRecord]) -> None:
+        if self._run is None or self._scarcity is None or not records:
+            return
+        if self._scarcity.has_room_for(len(records), sum(record.num_bytes for record in records)):
+            self._run.keep_encoded(records)
 
     def _is_time_for_shapes(self) -> bool:
         return not self._shapes_left.any() or time.monotonic() - self._shapes_at > _SHAPE_SECONDS
@@ -229,6 +246,10 @@ class Keeper:
         mark = Mark()
         mark.settle(is_done=True)
         return mark
+
+
+def _can_write(run: Run) -> bool:
+    return not (run._queue.is_short_of_room or run._queue.is_stuck or run._disk.is_gone)
 
 
 def _open(job: Job, voice: Voice) -> Run | None:

@@ -52,10 +52,11 @@ class Loop:
         self._voice = Voice(channel)
         self._voice.pass_on_warnings()
         self._parent = Parent(job.parent)
+        # Before anything is written here.
+        self._resumed = Resumed(job.run, job.rank) if job.is_again and job.run is not None else None
         self._keeper = Keeper(job, self._voice)
         self._caller = Caller(callbacks, self._voice)
         self._noticing = Noticing(job, self._keeper, self._voice)
-        self._resumed = Resumed(job.run, job.rank) if job.is_again and job.run is not None else None
         self._source: Source | None = None
         self._old: list[Source] = []  # emptied, and not yet on disk
         self._flushes: list[tuple[int, Mark]] = []
@@ -135,9 +136,7 @@ class Loop:
 
     def _forget_the_killed(self) -> None:
         """All that was told again to this child was told before the first question."""
-        if self._resumed is not None:
-            self._resumed.close()
-            self._resumed = None
+        self._resumed = None
 
     def _flush(self, message: Flush) -> None:
         self._empty()

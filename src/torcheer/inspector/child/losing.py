@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from torcheer.inspector.frames import FRAME, IS_SEEN, Frame, Layout, read_frame
 from torcheer.inspector.messages import Lost
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
+
+if TYPE_CHECKING:
+    from torcheer.run.run import Run
 
 Reason = Literal["full", "killed", "budget", "error"]
 
@@ -17,7 +22,7 @@ _WORDS: Mapping[str, str] = {
     "full": "the training was faster than the process that watches it",
     "killed": "the process that watches was killed",
     "budget": "watching them would have cost too much time",
-    "error": "something went wrong while they were looked at",
+    "error": "they could not be computed, or not be written",
 }
 
 
@@ -83,3 +88,30 @@ def words_for(lost: Lost) -> str:
         else f"from step {lost.first_step} to {lost.last_step}"
     )
     return f"{count:,} {are} missing {where}: {_WORDS[lost.reason]}."
+
+
+def log_gap(run: Run, lost: Lost) -> None:
+    """Into the run."""
+    run.log_gap(
+        lost.first_step,
+        lost.last_step,
+        reason=lost.reason,
+        counts=lost.counts,
+        message=words_for(lost),
+        time=lost.time,
+    )
+
+
+def together(one: Lost | None, other: Lost) -> Lost:
+    """Both in one, with the reason and the time of the second."""
+    if one is None:
+        return other
+    counts = dict(one.counts)
+    for name, count in other.counts.items():
+        counts[name] = counts.get(name, 0) + count
+    return msgspec.structs.replace(
+        other,
+        counts=counts,
+        first_step=min(one.first_step, other.first_step),
+        last_step=max(one.last_step, other.last_step),
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from torcheer.inspector.channel import Channel
-from torcheer.inspector.messages import Raised, ToChild, Told
+from torcheer.inspector.messages import Lost, Raised, ToChild, Told
 from torcheer.run.telling import RunWarning
 
 _MOST_CAUSES = 200
@@ -21,7 +21,7 @@ class Voice:
 
     def __init__(self, channel: Channel[ToChild]) -> None:
         self._channel = channel
-        self._waiting: deque[Told | Raised] = deque()
+        self._waiting: deque[Told | Raised | Lost] = deque()
         self._causes: set[str] = set()
 
     def tell(self, message: str, cause: str | None = None) -> None:
@@ -33,6 +33,10 @@ class Voice:
 
     def raise_alarm(self, alarm: Raised) -> None:
         self._waiting.append(alarm)
+
+    def report(self, lost: Lost) -> None:
+        """What the run could not keep: the training counts it, too."""
+        self._waiting.append(lost)
 
     def send(self) -> None:
         """From the loop's thread alone."""

@@ -15,6 +15,9 @@ interface Row {
   readonly holders: readonly Holder[];
 }
 
+/** More than these are a long way to scroll, such as where all layers are watched. */
+const MOST_OPEN = 24;
+
 /** The series that are shown, or could be. */
 export function distributionNames(): readonly (readonly [Kind, string])[] {
   const histograms = shownNames("histogram").map((name) => ["histogram", name] as const);
@@ -55,7 +58,12 @@ export function Distributions() {
     </>
   );
   return (
-    <Group name="distributions" count={shown.length} tools={tools}>
+    <Group
+      name="distributions"
+      count={shown.length}
+      whyClosed={shown.length > MOST_OPEN ? "folded because there are many; \u201cFilter charts\u201d leaves fewer" : ""}
+      tools={tools}
+    >
       {shown.map(({ kind, name, holders }) => {
         const holder = holders.find(({ run }) => run.id === distributionRun.value) ?? holders[0]!;
         return (

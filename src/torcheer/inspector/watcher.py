@@ -17,7 +17,7 @@ from torch import Tensor
 from torcheer.errors import InputError
 from torcheer.inspector.launching import Child
 from torcheer.inspector.lifetimes import remember
-from torcheer.inspector.messages import Numbers, Raised, Told, ToParent
+from torcheer.inspector.messages import Lost, Numbers, Raised, Told
 from torcheer.inspector.pacing import Every, Pace
 from torcheer.inspector.stances import begin_eager, end_eager
 from torcheer.inspector.stepping import Ids, OptimizerSteps, Steps
@@ -194,11 +194,12 @@ class Watcher:
             if not wait_for(part.settle, lambda: None, _TRANSFER_SECONDS):
                 part.count_pending(self.step)
         self._attend(time.monotonic(), say_all=True)
+        for part in self._parts:
+            part.let_go()
         until = time.monotonic() + seconds
         is_done = [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
         for part in self._parts:
-            self._hear(part.child.poll())
-            part.let_go()
+            self._hear(part)
         if not all(is_done):
             self._announcer.warn(
                 "the children that watch are still writing: they go on by themselves, and then end."
@@ -364,7 +365,7 @@ class Watcher:
         self._attended_at = now
         for part in self._parts:
             part.settle()
-            self._hear(part.child.poll())
+            self._hear(part)
             part.note_child()
             lost = part.losses.due(now, now=say_all)
             if lost is not None:
@@ -377,10 +378,12 @@ class Watcher:
             values = {"watch/records a second": self._rate, "watch/cost": self._share_of_time}
             self._tell_numbers(values, self.step)
 
-    def _hear(self, messages: Iterable[ToParent]) -> None:
-        for message in messages:
+    def _hear(self, part: Watched) -> None:
+        for message in part.child.poll():
             if isinstance(message, Raised):
                 self._on_alarm(message)
+            elif isinstance(message, Lost):  # what the child could not write
+                part.losses.counts.update(message.counts)
             elif isinstance(message, Told):
                 self._announcer.warn(message.message)
 

@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c const
 .PHONY: help demo test lint web web-check browser torture zoo bench gallery docs format clean
 
 help:
-	@echo "make demo    capture AlexNet, train on digits, and show both in the browser while it trains"
+	@echo "make demo    capture AlexNet, train on digits, watched, and show it all in the browser while it trains"
 	@echo "             (DEMO=--no-serve ends without the browser page)"
 	@echo "make test    linters, types, import contracts, the front end and the quick tests"
 	@echo "make lint    the same without the tests"

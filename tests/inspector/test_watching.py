@@ -124,6 +124,19 @@ def test_a_function_of_the_user_gets_every_tensor_whole_in_the_child(
         assert torch.equal(kept, oracle.values[name]), name
 
 
+def test_of_a_scripted_module_the_parameters_are_watched_and_that_is_told(tmp_path: Path) -> None:
+    inner = torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
+    model = nn.Sequential(inner, nn.Linear(4, 2))
+    optimizer = SGD(model.parameters(), 0.1)
+    with pytest.warns(tl.InspectorWarning, match="only the parameters are watched: a scripted module"):
+        watcher = tl.watch(model, optimizer, tmp_path / "a", every=1, when_full="block")
+    train_step(model, optimizer, torch.randn(3, 4))
+    watcher.close()
+
+    watched = tl.open_run(tmp_path / "a").watched
+    assert len(watched["0.0.weight"].steps) == len(watched["1.Act"].steps) == 1
+
+
 def steps_in(run: tl.SavedRun, name: str) -> tuple[list[int], int]:
     """The steps of a row that were kept, and how many are known to be missing."""
     missing = sum(gap.counts.get(name, 0) for gap in run.gaps)

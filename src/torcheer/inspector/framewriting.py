@@ -34,6 +34,7 @@ from torcheer.inspector.parts import Parts
 from torcheer.inspector.pieces import RUN, Outline, Pieces, pieces_of
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
+from torcheer.inspector.tensornumbers import fine_dtype, flat_view, plain, real_numbers, units_of
 
 _DTYPE_NAMES = {
     dtype: str(dtype).removeprefix("torch.")
@@ -145,7 +146,7 @@ class FrameWriter:
         self._clear_head(row)  # of an earlier call: where this one fails, nothing is better than half of it
         num_units = 0
         if unit_dim is not None and pieces.num_elements and self._looks_at_units(pieces):
-            num_units = self._put_units(row, _numbers(tensor), unit_dim)
+            num_units = self._put_units(row, real_numbers(tensor), unit_dim)
         self._put_values(row, pieces, tensor, self._shift, num_units)
 
     def _looks_at_units(self, pieces: Pieces) -> bool:
@@ -162,10 +163,10 @@ class FrameWriter:
             part = tensor.as_strided(pieces.part_shape, pieces.run_stride, offset)
             self._parts.take(row, part, (pieces, num_units))  # all that follows is done once, for all rows
             return
-        numbers = _numbers(tensor)
+        numbers = real_numbers(tensor)
         sample_target, _ = self._targets(row, pieces, tensor.dtype)
         sample_target.copy_(self._sample(pieces, numbers, shift))
-        figures = exact_figures(_flat(numbers)) if pieces.needs_figures else None
+        figures = exact_figures(flat_view(numbers)) if pieces.needs_figures else None
         self._put_head(row, pieces, figures, num_units)
 
     def _put_parts(self) -> None:
@@ -220,7 +221,7 @@ class FrameWriter:
         if pieces.needs_figures and (exact or pieces.is_whole):
             self._put_values(row, pieces, tensor, 0)
             return
-        numbers = _numbers(tensor)
+        numbers = real_numbers(tensor)
         sample_target, excerpt_target = self._targets(row, pieces, tensor.dtype)
         of_row = [(sample_target, self._sample(pieces, numbers, 0))]
         excerpt = self._excerpt_source(pieces, tensor)
@@ -232,14 +233,14 @@ class FrameWriter:
     def take(self, row: int, tensor: Tensor) -> Taken:
         """What `put_change` needs of a tensor that is about to change."""
         tensor, pieces = self._dense(row, tensor)
-        sample = self._sample(pieces, tensor, 0).to(_fine(tensor.dtype), copy=True)
+        sample = self._sample(pieces, tensor, 0).to(fine_dtype(tensor.dtype), copy=True)
         excerpt = self._excerpt_source(pieces, tensor)
         return Taken(sample, None if excerpt is None else excerpt.clone())
 
     def put_change(self, row: int, before: Taken, tensor: Tensor) -> None:
         """What changed since `take`, of a row with the same shape."""
         tensor, pieces = self._dense(row, tensor)
-        change = self._sample(pieces, tensor, 0).to(_fine(tensor.dtype)) - before.sample
+        change = self._sample(pieces, tensor, 0).to(fine_dtype(tensor.dtype)) - before.sample
         change = change.abs() if change.is_complex() else change
         excerpt = self._excerpt_source(pieces, tensor)
         if excerpt is not None:
@@ -318,7 +319,7 @@ class FrameWriter:
         return sample.view(shape), excerpt
 
     def _put_units(self, row: int, tensor: Tensor, unit_dim: int) -> int:
-        alive = _units(tensor, unit_dim, self.plan.rows[row].unit_bytes)
+        alive = units_of(tensor, unit_dim, self.plan.rows[row].unit_bytes)
         place = self._layout.units_at[row]
         self._slot[place : place + alive.numel()] = alive.numpy().data
         self._flags |= HAS_UNITS
@@ -333,7 +334,7 @@ class FrameWriter:
             NUM_UNITS.pack_into(slot, head + NUM_UNITS_AT, host.numel())
 
         if self._transfers is not None:
-            self._transfers.add(_units(tensor, unit_dim, self.plan.rows[row].unit_bytes), put)
+            self._transfers.add(units_of(tensor, unit_dim, self.plan.rows[row].unit_bytes), put)
             self._flags |= HAS_UNITS
 
     def _clear_head(self, row: int) -> None:
@@ -345,7 +346,7 @@ class FrameWriter:
         FIGURES.pack_into(self._slot, place + FIGURES_AT, *(figures or _NO_FIGURES), num_units)
 
     def _put_from_afar(self, row: int, pieces: Pieces, tensor: Tensor, unit_dim: int | None) -> None:
-        numbers = _numbers(tensor)
+        numbers = real_numbers(tensor)
         sample = self._sample(pieces, numbers, self._shift % pieces.room)
         parts = sample, self._excerpt_source(pieces, tensor), numbers
         self._put_remote(row, pieces, tensor.dtype, parts)
@@ -370,47 +371,7 @@ class FrameWriter:
         self._put_head(row, pieces, None, 0)
         if numbers is not None and pieces.needs_figures:
             place, slot = self._layout.rows_at + row * ROW_TYPE.itemsize, self._slot
-            self._transfers.add_figures(_flat(numbers), (slot, place, pieces.head_of_all))
-
-
-def plain(tensor: Tensor) -> Tensor:
-    """The numbers of a tensor, whatever kind of tensor it is, without its history."""
-    tensor = tensor.detach()
-    if tensor.layout is not torch.strided:
-        tensor = tensor.coalesce().values() if tensor.layout is torch.sparse_coo else tensor.values()
-    if tensor.is_quantized:
-        tensor = tensor.dequantize()
-    if tensor.is_conj() or tensor.is_neg():
-        tensor = tensor.resolve_conj().resolve_neg()
-    return tensor
-
-
-def _numbers(tensor: Tensor) -> Tensor:
-    """Real numbers that torch can compute with on the CPU without losing what matters."""
-    dtype = tensor.dtype
-    if dtype is torch.float32 or dtype is torch.float64:
-        return tensor
-    if dtype.is_complex:
-        return tensor.abs()
-    return tensor.float() if dtype.is_floating_point else tensor.double()
-
-
-def _units(tensor: Tensor, unit_dim: int, most: int) -> Tensor:
-    """For each unit of a layer whose values are never negative, whether any of them is other than 0."""
-    unit_dim %= tensor.dim()
-    others = [dim for dim in range(tensor.dim()) if dim != unit_dim]
-    highest = tensor.amax(others) if others else tensor
-    return (highest[:: -(-highest.numel() // most)] != 0).to(torch.uint8)
-
-
-def _fine(dtype: torch.dtype) -> torch.dtype:
-    """In which small differences can be seen."""
-    return dtype if dtype is torch.float64 or dtype.is_complex else torch.float32
-
-
-def _flat(tensor: Tensor) -> Tensor:
-    """All elements of a tensor without gaps, in the order in which they lie in memory."""
-    return tensor.as_strided((tensor.numel(),), (1,), tensor.storage_offset())
+            self._transfers.add_figures(flat_view(numbers), (slot, place, pieces.head_of_all))
 
 
 def _looking_at(slot: memoryview, dtype: torch.dtype, count: int, place: int) -> Tensor:

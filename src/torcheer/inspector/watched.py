@@ -59,26 +59,22 @@ class Watched:
         with_excerpts &= self._room.tensors is not None
         return self.look.begin(step, with_excerpts=with_excerpts, needs_grad=needs_grad)
 
-    def finish(self, state_of: StateOf, *, is_step: bool) -> float:
-        """Hand over what was seen. How long the training was held up by it, in seconds.
-
-        `is_step`: somebody said that it was a step, also where nothing was seen of it.
-        """
+    def finish(self, state_of: StateOf, *, is_step: bool) -> None:
+        """Hand over what was seen. `is_step`: somebody said that it was one, also where nothing was seen."""
         look = self.look
         if look is None:
-            return 0.0
+            return
         look.remove_hooks()
         if look.num_seen or is_step:
             look.look_after_update(state_of)
         if not look.num_seen:
             look.writer.abandon()
-            return 0.0
+            return
         look.writer.finish()
         ring = look.writer.ring
         if 2 * ring.num_waiting > ring.num_slots:
             self.child.tell(Wake())
         self._learn(look, state_of)
-        return look.seconds
 
     def abandon(self) -> None:
         """Leave no hook behind, and forget what was seen in this step."""

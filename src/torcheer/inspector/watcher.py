@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -15,13 +15,13 @@ from typing import Any, Literal, Self
 from torch import Tensor
 
 from torcheer.errors import InputError
+from torcheer.inspector.hearing import Hearing
 from torcheer.inspector.launching import Child
 from torcheer.inspector.lifetimes import remember
-from torcheer.inspector.messages import Lost, Numbers, Raised, Told
+from torcheer.inspector.messages import Numbers, Raised
 from torcheer.inspector.pacing import Every, Pace
 from torcheer.inspector.stances import begin_eager, end_eager
 from torcheer.inspector.stepping import Ids, OptimizerSteps, Steps
-from torcheer.inspector.telling import Announcer
 from torcheer.inspector.watched import Watched, is_crowded, wait_for
 from torcheer.run.endings import ending_of
 
@@ -32,7 +32,6 @@ _BLOCK_SECONDS = 30.0  # that a training waits at most for a child that stands s
 _CLOSE_SECONDS = 20.0
 _TRANSFER_SECONDS = 2.0  # for what is on its way from another device at the end
 _EXCERPT_SECONDS = 1.0  # between two frames with tensors, where the budget does not suffice for all
-_MOST_ALARMS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +50,9 @@ class Watcher:
 
     def __init__(self, parts: Sequence[Watched], steps: Steps, manner: Manner, first_step: int = 0) -> None:
         self.step = self._first_step = first_step
-        self.alarms: deque[Raised] = deque(maxlen=_MOST_ALARMS)
         self._parts, self._steps, self._manner = list(parts), steps, manner
         self._pace = Pace(manner.every, manner.budget)
-        self._announcer = Announcer()
+        self._hearing = Hearing(manner.on_alarm)
         self._armed: list[Watched] = []
         self._missed: list[Watched] = []  # that had no room for this step
         self._logged_early: set[str] = set()  # names of numbers that come before the optimizer's step
@@ -87,6 +85,11 @@ class Watcher:
         self._is_enabled = bool(enabled)
         if not enabled:
             self._disarm()
+
+    @property
+    def alarms(self) -> list[Raised]:
+        """Those of this watching, the latest of them where there are very many. The run has them all."""
+        return list(self._hearing.alarms)
 
     @property
     def rate(self) -> float:
@@ -127,7 +130,7 @@ class Watcher:
         try:
             numbers = {name: _number(value) for name, value in {**(values or {}), **named}.items()}
         except Exception as error:
-            self._announcer.warn(f"watcher.log: {error}: give numbers, by name.", "log")
+            self._hearing.announcer.warn(f"watcher.log: {error}: give numbers, by name.", "log")
             return
         self._tell_numbers(numbers, step)
 
@@ -199,9 +202,9 @@ class Watcher:
         until = time.monotonic() + seconds
         is_done = [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
         for part in self._parts:
-            self._hear(part)
+            self._hearing.hear(part)
         if not all(is_done):
-            self._announcer.warn(
+            self._hearing.announcer.warn(
                 "the children that watch are still writing: they go on by themselves, and then end."
             )
 
@@ -241,7 +244,7 @@ class Watcher:
         try:
             self._end_step()
         except Exception as error:
-            self._report(error)
+            self._hearing.report(error)
 
     def _end_step(self) -> None:
         if self._armed:
@@ -283,7 +286,7 @@ class Watcher:
         if part.child.is_given_up:
             self._missed.append(part)
             return False
-        if part.begin(self.step, self._report, **how):
+        if part.begin(self.step, self._hearing.report, **how):
             if part in self._standing:
                 self._standing.remove(part)
             return True
@@ -291,7 +294,7 @@ class Watcher:
             return False
         if self._manner.when_full == "block" and part not in self._standing:
             if wait_for(part.has_room, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS):
-                if part.begin(self.step, self._report, **how):
+                if part.begin(self.step, self._hearing.report, **how):
                     return True
             else:
                 self._standing.append(part)
@@ -309,7 +312,7 @@ class Watcher:
                 part.finish(self._state_of, is_step=self._steps.knows_update)
             except Exception as error:
                 part.abandon()
-                self._report(error)
+                self._hearing.report(error)
         end_eager(self)
         self._num_looks += 1
         spent = self._arming_seconds + in_step + time.perf_counter() - started
@@ -339,7 +342,7 @@ class Watcher:
             try:
                 self._finish()
             except Exception as error:
-                self._report(error)
+                self._hearing.report(error)
         self._disarm()
 
     def become_inert(self) -> None:
@@ -365,7 +368,7 @@ class Watcher:
         self._attended_at = now
         for part in self._parts:
             part.settle()
-            self._hear(part)
+            self._hearing.hear(part)
             part.note_child()
             lost = part.losses.due(now, now=say_all)
             if lost is not None:
@@ -378,38 +381,13 @@ class Watcher:
             values = {"watch/records a second": self._rate, "watch/cost": self._share_of_time}
             self._tell_numbers(values, self.step)
 
-    def _hear(self, part: Watched) -> None:
-        for message in part.child.poll():
-            if isinstance(message, Raised):
-                self._on_alarm(message)
-            elif isinstance(message, Lost):  # what the child could not write
-                part.losses.counts.update(message.counts)
-            elif isinstance(message, Told):
-                self._announcer.warn(message.message)
-
-    def _on_alarm(self, alarm: Raised) -> None:
-        self.alarms.append(alarm)
-        self._announcer.announce(alarm.alarm, (alarm.alarm, alarm.layer, alarm.variable), alarm.message)
-        if self._manner.on_alarm is not None:
-            try:
-                self._manner.on_alarm(alarm)
-            except Exception as error:
-                self._announcer.warn(f"on_alarm raised {type(error).__name__}: {error}", "on_alarm")
-
     def tell_unseen(self, layers: Sequence[str], why: str) -> None:
-        names = ", ".join(layers[:3]) + (f" and {len(layers) - 3} more" if len(layers) > 3 else "")
-        self._announcer.warn(f"of {names} only the parameters are watched: {why}.", "unseen")
+        """Say that of these layers only the parameters are watched."""
+        self._hearing.tell_unseen(layers, why)
 
     def _tell_numbers(self, values: dict[str, float], step: int) -> None:
         if self._parts and not self._is_closed:
             self._parts[0].child.tell(Numbers(step=step, time=time.time(), values=values))
-
-    def _report(self, error: Exception, name: str = "") -> None:
-        what = f"{name} cannot be watched" if name else "something cannot be watched"
-        self._announcer.warn(
-            f"{what}: {type(error).__name__}: {error}. The training goes on.",
-            f"{type(error).__name__} {name}",
-        )
 
 
 def _number(value: Any) -> float:

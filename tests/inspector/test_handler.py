@@ -13,7 +13,7 @@ from torch import nn
 
 import tests.vision  # noqa: F401
 import torcheer as tl
-from tests.inspector.test_looking import hooks_of, train_step
+from tests.inspector.oracle import hooks_of, train_step
 
 SEED = Path(__file__).parents[1] / "seeds" / "pytorch_inspector.py"
 

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.optim import LBFGS, SGD, Adam
 
 import torcheer as tl
+from tests.inspector.oracle import hooks_of, train_step
 from tests.inspector.pretending import Pretended
-from tests.inspector.test_looking import hooks_of, train_step
 from torcheer.inspector.devices import Transfers
 from torcheer.inspector.framewriting import FrameWriter
 from torcheer.inspector.messages import Lost, Numbers, Raised, Told

@@ -17,7 +17,7 @@ from torch import nn
 from torch.optim import SGD, Adam
 
 import torcheer as tl
-from tests.inspector.test_looking import Oracle, hooks_of, train_step
+from tests.inspector.oracle import Oracle, hooks_of, train_step
 
 
 def network() -> tuple[nn.Module, torch.Tensor]:

@@ -40,8 +40,12 @@ class Hearing:
         )
 
     def tell_unseen(self, layers: Sequence[str], why: str) -> None:
-        names = ", ".join(layers[:3]) + (f" and {len(layers) - 3} more" if len(layers) > 3 else "")
-        self.announcer.warn(f"of {names} only the parameters are watched: {why}.", "unseen")
+        self.announcer.warn(f"of {_listed(layers)} only the parameters are watched: {why}.", "unseen")
+
+    def tell_cut(self, rows: Sequence[str]) -> None:
+        self.announcer.warn(
+            f"of {_listed(rows)} only a piece is kept: there is no room for it in memory.", "cut"
+        )
 
     def _alarm(self, alarm: Raised) -> None:
         self.alarms.append(alarm)
@@ -52,3 +56,7 @@ class Hearing:
                 self._on_alarm(alarm)
             except Exception as error:
                 self.announcer.warn(f"on_alarm raised {type(error).__name__}: {error}", "on_alarm")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -33,6 +33,7 @@ class Watched:
         self.look: Look | None = None
         self.is_changed = True  # there is a new plan to be made
         self.child_seconds = 0.0  # of a processor, for one frame
+        self.cut: list[str] = []  # rows that are to be whole, and for which there is no room
         self._roles, self._room = roles, room
         self._known_bytes: dict[str, int] = {}
         self._states: dict[int, tuple[str, ...]] = {}
@@ -123,12 +124,8 @@ class Watched:
         # Of what is to be whole, a piece would be taken for it: until its size is known, there is none.
         unknown = made.unlimited if self._room.tensors == "whole" else frozenset()
         self.look = Look(self.share, replace(made, plan=plan), FrameWriter(ring, plan, unknown), report)
-        cut = [row.name for place, row in enumerate(plan.rows) if place not in made.unlimited]
-        if cut and self._room.tensors == "whole":
-            report(
-                MemoryError("it is too large for shared memory, and kept in part"),
-                cut[0] if len(cut) == 1 else f"{cut[0]} (and {len(cut) - 1} more)",
-            )
+        if self._room.tensors == "whole":
+            self.cut = [row.name for place, row in enumerate(plan.rows) if place not in made.unlimited]
 
     def _learn(self, look: Look, state_of: StateOf) -> None:
         """What is known only after a step: the order of the layers, the optimizer's tensors, sizes."""

@@ -289,6 +289,8 @@ class Watcher:
         if part.begin(self.step, self._hearing.report, **how):
             if part in self._standing:
                 self._standing.remove(part)
+            if part.cut:
+                self._hearing.tell_cut(part.cut)
             return True
         if part.plan is None:
             return False

@@ -22,7 +22,7 @@ from bench.measure import Times, interleave
 from bench.report import ROOT, Section, Table, Verdict
 
 PLAIN, RATE, EVERY, THEIRS = "a step", "watched, 20/s", "figures of every step", "TensorBoard histograms"
-BLOCK_SECONDS: Final = 1.5
+BLOCK_SECONDS: Final = 4.0  # several looks, also where the budget allows one a second
 _MOST = {RATE: 1.05, EVERY: 1.10}
 
 TEXT: Final = f"""\
@@ -89,7 +89,7 @@ def _measured(build: Callable[[], Trained], effort: Effort) -> tuple[Times, dict
         writer = SummaryWriter(str(Path(folder) / "theirs"))  # type: ignore[no-untyped-call]
         stack.callback(writer.close)
         clocks[THEIRS] = _clock(trained, writer.flush, lambda: _write_histograms(trained, writer))
-        times = interleave(clocks, seconds=3 * effort.seconds_a_model, min_rounds=5)
+        times = interleave(clocks, seconds=3 * effort.seconds_a_model, min_rounds=4)
     return times, seen
 
 

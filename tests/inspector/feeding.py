@@ -55,9 +55,13 @@ def started(
     return child
 
 
+def has_room(ring: Ring) -> bool:
+    return ring.num_waiting < ring.num_slots
+
+
 def fill(ring: Ring, plan: Plan, step: int, arrays: Mapping[str, NDArray[Any]] | None = None) -> bool:
     """One frame. False: the ring is full."""
-    if not ring.has_room:
+    if not has_room(ring):
         return False
     number = ring.num_filled
     slot = ring.slot(number)
@@ -77,7 +81,7 @@ def feed(child: Child, plan: Plan, steps: range) -> None:
     ring = child.ring
     assert ring is not None
     for step in steps:
-        wait_until(lambda: ring.has_room or (not child.poll() and ring.has_room), "room in the ring")
+        wait_until(lambda: has_room(ring) or (not child.poll() and has_room(ring)), "room in the ring")
         assert fill(ring, plan, step)
 
 

@@ -14,9 +14,9 @@ from torch.optim import Optimizer
 from tests.inspector.pretending import Seen
 from torcheer.inspector.frames import IS_EXACT
 from torcheer.inspector.looking import first_tensor
-from torcheer.inspector.pieces import PART_RUN
+from torcheer.inspector.pieces import LARGE, PART_RUN
 
-SAMPLE = 1024
+SAMPLE = 512
 
 
 class Oracle:
@@ -81,7 +81,7 @@ def check(seen: Seen, name: str, tensor: Tensor) -> None:
     else:
         assert len(sample) == SAMPLE
         assert numpy.isin(sample, numbers.astype(numpy.float32)).all()
-    if row["flags"] & IS_EXACT and numbers.size > 128 * PART_RUN and not is_read_whole(name, tensor):
+    if row["flags"] & IS_EXACT and numbers.size > LARGE and not is_read_whole(name, tensor):
         # A part stands for the whole: right but for chance.
         chance = 6 * numbers.std() / numpy.sqrt(128 * PART_RUN) + 1e-6 * numpy.abs(numbers).max()
         if "Act" in name and numbers.ndim < 3:

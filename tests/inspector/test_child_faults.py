@@ -8,7 +8,17 @@ from pathlib import Path
 import numpy
 import pytest
 
-from tests.inspector.feeding import PATIENCE, feed, fill, num_lost, plan_with, seen_steps, started, wait_until
+from tests.inspector.feeding import (
+    PATIENCE,
+    feed,
+    fill,
+    has_room,
+    num_lost,
+    plan_with,
+    seen_steps,
+    started,
+    wait_until,
+)
 from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.frames import ROW_TYPE, Layout
 from torcheer.inspector.launching import Child
@@ -109,7 +119,7 @@ def test_a_run_that_is_deleted_is_told_and_stops_nothing(run: Path) -> None:
     shutil.rmtree(run)
     heard: list[object] = []
     for step in range(3, 60):
-        wait_until(lambda: ring.has_room, "room in the ring")
+        wait_until(lambda: has_room(ring), "room in the ring")
         fill(ring, PLAN, step)
     wait_until(lambda: heard.extend(child.poll()) or heard, "words about the run")
 

@@ -1,6 +1,8 @@
 """Which numbers of a tensor are seen, however it lies in memory, and what is not finite."""
 
+import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy
 import pytest
@@ -8,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD
 
-from tests.inspector.oracle import SAMPLE, check, train_step
+from tests.inspector.oracle import SAMPLE, Oracle, check, train_step
 from tests.inspector.pretending import Pretended
 from torcheer.inspector.frames import FIGURES, IS_EXACT, ROW_HEAD, ROW_TYPE
 from torcheer.inspector.pieces import Outline, pieces_of
@@ -213,3 +215,39 @@ def test_the_head_of_a_row_is_read_as_it_was_written() -> None:
     assert row.tolist()[:6] == (1, 2, 3, 4, 5, 6)
     assert [*row["shape"], *row["excerpt_shape"], *row["excerpt_steps"]] == list(shapes)
     assert row.tolist()[9:] == (0.5, 1.5, 2.5, 3.5, 7, 8, 9)
+
+
+@pytest.mark.parametrize("tensors", ["sample", None])
+@pytest.mark.parametrize("size", [8, 40, 100])
+def test_a_weight_that_is_replaced_or_turned_is_seen_where_it_is_now(tensors: Any, size: int) -> None:
+    model = nn.Linear(size, size)
+    optimizer = SGD(model.parameters(), 0.1)
+    watched = Pretended(model, optimizer, room=Room(tensors=tensors))
+    seen = []
+    for change in (lambda w: w, lambda w: w.clone() + 1, lambda w: w.t(), lambda w: w.double().float()):
+        model.weight.data = change(model.weight.data)
+        oracle = Oracle(model)
+        with oracle.watching():
+            train_step(model, optimizer, torch.randn(3, size))
+        seen.append(oracle.values)
+    watched.close()
+
+    assert len(watched.seen) == len(seen)
+    for frame, values in zip(watched.seen, seen, strict=True):
+        for name in ("weight", "weight.Grad", "weight.Delta", "bias", "bias.Delta"):
+            check(frame, name, values[name])
+
+
+def test_a_weight_that_is_frozen_at_first_is_seen_without_a_word() -> None:
+    model = nn.Linear(40, 40)
+    model.weight.requires_grad_(False)
+    optimizer = SGD(model.parameters(), 0.1)
+    watched = Pretended(model, optimizer, room=Room(tensors=None))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for step in range(4):
+            model.weight.requires_grad_(step > 1)
+            train_step(model, optimizer, torch.randn(3, 40))
+    watched.close()
+
+    check(watched.seen[-1], "weight", model.weight)

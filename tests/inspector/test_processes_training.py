@@ -187,3 +187,42 @@ def test_without_a_guard_tl_watch_says_what_to_do(method: str, tmp_path: Path, s
     assert "InspectorError" in err
     assert 'if __name__ == "__main__":' in err
     assert err.count("Traceback") == 1
+
+
+def test_what_a_killed_training_could_not_say_any_more_is_counted(
+    tmp_path: Path, scripts: list[Script]
+) -> None:
+    script = Script(
+        tmp_path,
+        MODEL
+        + """
+import signal
+watcher = tl.watch(model, optimizer, run, every=1, budget=None)
+pid = watcher._parts[0].child.pid
+say("child", pid)
+for step in range(3000):
+    train_step(torch.randn(4, 8))
+    watcher.log(made_up=float(step))
+    if step == 100:
+        watcher.flush()
+        os.kill(pid, signal.SIGSTOP)
+say("trained")
+time.sleep(60)
+""",
+    )
+    scripts.append(script)
+    pid = script.hear_pid()
+    script.hear("trained")
+
+    since = script.kill()
+    os.kill(pid, signal.SIGCONT)
+
+    assert wait_for_end(pid, since) < IN_TIME + SLACK
+    run = tmp_path / "run"
+    for name in ("0.Act", "2.weight.Grad"):
+        num_seen = len(seen_steps(run, name))
+        assert 0 < num_seen < 3000
+        assert num_seen + num_lost(run, name) == 3000
+    with open_run(run) as saved:
+        num_losses = len(saved.scalars("made_up").steps)
+    assert num_losses + num_lost(run, "made_up") == 3000

@@ -57,7 +57,7 @@ def test_what_is_put_into_a_ring_comes_out_once_and_in_order(moves: list[bool], 
     emptying = Ring.of_descriptor(os.dup(filling.memory.descriptor), num_slots, 64)
     put, taken = [], []
     for number, is_put in enumerate(moves):
-        if is_put and filling.has_room:
+        if is_put and filling.num_waiting < filling.num_slots:
             filling.slot(filling.num_filled)[:8] = number.to_bytes(8, "little")
             filling.publish()
             put.append(number)

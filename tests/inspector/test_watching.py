@@ -17,7 +17,7 @@ from torch import nn
 from torch.optim import SGD, Adam
 
 import torcheer as tl
-from tests.inspector.oracle import Oracle, hooks_of, train_step
+from tests.inspector.oracle import SAMPLE, Oracle, hooks_of, train_step
 
 
 def network() -> tuple[nn.Module, torch.Tensor]:
@@ -57,7 +57,7 @@ def test_one_line_and_the_run_has_all_of_it(tmp_path: Path) -> None:
         numbers = tensor.double().numpy()
         series = watched[name]
         scale = numpy.abs(numbers).max() + 1e-12
-        if numbers.size > 1024 and name.endswith("Delta"):
+        if numbers.size > SAMPLE and name.endswith("Delta"):
             continue  # a sample of it is seen
         assert series["mean"].values[at] == pytest.approx(numbers.mean(), abs=1e-5 * scale), name
         assert series["max"].values[at] == pytest.approx(numbers.max(), rel=1e-5), name

@@ -37,6 +37,7 @@ from torcheer.inspector.messages import (
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
 from torcheer.run.endings import Ending
+from torcheer.run.lossnames import OUR_NUMBERS
 
 _READY_SECONDS: Final = 120.0  # a busy machine, a network file system, a script that imports much
 _LOOK_SECONDS: Final = 0.25  # between two questions whether the process lives
@@ -60,6 +61,7 @@ class Child:
         self.is_inert = False  # this process is a fork of the training
         self.is_given_up = False  # it died again and again: there is none any more
         self.num_restarts = 0
+        self._num_told = 0  # messages with numbers of the user's
         _all_children.add(self)
 
     # --- the beginning ---------------------------------------------------------------------------------
@@ -112,6 +114,8 @@ class Child:
         """Send, now or as soon as there is room. It never waits."""
         if self.is_inert or self._is_closed:
             return
+        if isinstance(message, Numbers):
+            message = self._numbered(message)
         if isinstance(message, Numbers | Lost):
             self._unsettled.remember(message, is_sent=self._life is not None)
         if self._life is None:
@@ -122,6 +126,15 @@ class Child:
         if isinstance(message, Numbers) and not self._unsettled.may_send(message, num_waiting):
             return
         self._life.send(message)
+
+    def _numbered(self, message: Numbers) -> Numbers:
+        """Where the training is killed before it could send them, the child knows how many are missing."""
+        if all(name.startswith(OUR_NUMBERS) for name in message.values):
+            return message
+        self._num_told += 1
+        if self.ring is not None:
+            self.ring.note_told(self._num_told)
+        return msgspec.structs.replace(message, number=self._num_told)
 
     def poll(self) -> list[ToParent]:
         """What the child said since. Starts another where it was killed; none of this waits."""
@@ -264,7 +277,7 @@ class Child:
         ticket = self._unsettled.question(now)
         if ticket is not None:
             life.send(Flush(ticket=ticket))
-        overflow = self._unsettled.overflow(life.channel.num_waiting)
+        overflow = self._unsettled.overflow(life.channel.num_waiting, self._num_told)
         if overflow is not None:
             self.tell(overflow)
         self._rings.attend()

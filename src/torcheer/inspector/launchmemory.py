@@ -66,13 +66,20 @@ class Unsettled:
             self._too_many[name] = self._too_many.get(name, 0) + count
         self._steps = [min(steps), max(steps)] if steps else []
 
-    def overflow(self, num_waiting: int) -> Lost | None:
-        """What was only counted, as soon as the child listens again."""
+    def overflow(self, num_waiting: int, num_told: int = 0) -> Lost | None:
+        """What was only counted, as soon as the child listens again. `num_told`: numbers so far."""
         if not self._too_many or num_waiting:
             return None
         counts, self._too_many = self._too_many, {}
         (first, last), self._steps = self._steps, []
-        return Lost(reason="full", counts=counts, first_step=first, last_step=last, time=time.time())
+        return Lost(
+            reason="full",
+            counts=counts,
+            first_step=first,
+            last_step=last,
+            time=time.time(),
+            num_told=num_told,
+        )
 
     def overflows(self) -> list[Lost]:
         """The same, where nobody will listen any more."""

@@ -104,6 +104,8 @@ class Rings:
                 f"({error}): watch fewer layers, or keep smaller pieces of tensors. Where the system sets a "
                 "limit (ulimit -f, ulimit -v, the memory of a container), raise it."
             ) from error
+        if self.current is not None:
+            ring.go_on_from(self.current)
         self._rings.append(_Given(plan, ring))
         return ring
 

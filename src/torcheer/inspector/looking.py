@@ -93,9 +93,9 @@ class Look:
     def _on_forward(
         self, row: int | None, gradient_row: int | None, _module: nn.Module, _args: Any, output: Any
     ) -> None:
+        started = time.perf_counter()
         if not self.writer.is_open or (self._needs_grad and not torch.is_grad_enabled()) or _is_unreal():
             return
-        started = time.perf_counter()
         try:
             tensor = first_tensor(output)
             if tensor is not None:
@@ -150,18 +150,13 @@ class Look:
         """These weights as they are, to see afterwards what has changed; None for all."""
         started = time.perf_counter()
         try:
-            for rows in self._rows_of(parameters):
-                if rows.update is not None:
-                    self._take(rows.update, rows.parameter)
+            found = [
+                (rows.update, rows.parameter) for rows in self._rows_of(parameters) if rows.update is not None
+            ]
+            self._before |= self.writer.take(found, self._fail)
         except Exception as error:
             self._report(error, "")
         self.seconds += time.perf_counter() - started
-
-    def _take(self, row: int, parameter: Tensor) -> None:
-        try:
-            self._before[row] = self.writer.take(row, parameter)
-        except Exception as error:
-            self._fail(error, row)
 
     def look_at_weight_gradients(self, parameters: frozenset[int] | None) -> None:
         started = time.perf_counter()
@@ -211,14 +206,13 @@ class Look:
         return every if parameters is None else [rows for rows in every if id(rows.parameter) in parameters]
 
     def _put_changes(self, every: list[ParameterRows]) -> None:
-        for rows in every:
-            before = None if rows.update is None else self._before.pop(rows.update, None)
-            if before is not None and rows.update is not None:
-                try:
-                    self.writer.put_change(rows.update, before, rows.parameter)
-                    self.num_seen += 1
-                except Exception as error:
-                    self._fail(error, rows.update)
+        found = [
+            (rows.update, self._before.pop(rows.update), rows.parameter)
+            for rows in every
+            if rows.update is not None and rows.update in self._before
+        ]
+        if found:
+            self.num_seen += self.writer.put_changes(found, self._fail)
 
     def _put_all(self, found: list[tuple[int, Tensor]], *, exact: bool) -> None:
         if found:

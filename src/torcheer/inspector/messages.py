@@ -45,6 +45,7 @@ class Numbers(Message, frozen=True, tag="numbers"):
     step: int
     time: float
     values: dict[str, float]
+    number: int = 0  # of the user's own they are counted from 1, so that none is missed
 
 
 class Lost(Message, frozen=True, tag="lost"):
@@ -55,6 +56,8 @@ class Lost(Message, frozen=True, tag="lost"):
     first_step: int
     last_step: int
     time: float
+    num_lost: int = 0  # frames that did not fit into the ring so far, these among them
+    num_told: int = 0  # numbers up to this one were sent, or are among these
 
 
 class Wake(Message, frozen=True, tag="wake"):

@@ -55,15 +55,18 @@ class Parts:
         self._places: dict[int, tuple[int, Tensor]] = {}  # of rows, in the order in which they first came
         self._notes: dict[int, Any] = {}
 
-    def take(self, row: int, part: Tensor, note: Any) -> None:
-        """Copy it now; of a row that comes twice in a step, the last holds."""
+    def place_of(self, row: int, note: Any) -> Tensor:
+        """Where to copy it, now; of a row that comes twice in a step, the last holds."""
         place = self._places.get(row)
         if place is None:
             place = self._places[row] = self._new_place()
-        place[1].copy_(part)
         self._notes[row] = note
+        return place[1]
 
-    def forget(self) -> None:
+    def forget(self, row: int) -> None:
+        self._notes.pop(row, None)
+
+    def forget_all(self) -> None:
         self._notes.clear()
 
     def found(self) -> Found | None:

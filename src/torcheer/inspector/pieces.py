@@ -21,8 +21,9 @@ from torcheer.inspector.frames import (
 )
 from torcheer.inspector.rows import Role
 
-RUN = 8  # neighbours in a sample: a cache line is read anyway
-PART_RUN = 64  # neighbours in the part by which the figures of a large tensor are known
+RUN = 4  # neighbours in a sample
+LARGE = 8192  # elements: larger tensors are known by a part
+PART_RUN = 32  # neighbours in the part by which the figures of a large tensor are known
 _WITH_BATCH = ("activation", "gradient")
 _WIDE = ("float64", "complex128", "int64", "int32", "uint64", "uint32")
 _LEAST_REACH = 0.9  # of the tensor, that a sample goes through
@@ -54,7 +55,9 @@ class Pieces:
     excerpt_shape: tuple[int, ...] | None  # None: no room, or it has too many dimensions
     excerpt_stride: tuple[int, ...]
     excerpt_bytes: int  # that the whole tensor would take
-    targets: dict[int, Any] = field(default_factory=dict)  # tensors that look into each slot
+    is_wanting: bool = False  # there is no room for it whole
+    sample_target: Any = None  # the tensor that takes the sample
+    excerpt_targets: dict[int, Any] = field(default_factory=dict)  # those that look into each slot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +77,7 @@ def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes:
     spacing = 0 if is_whole else _spacing(outline.shape, outline.stride, num_runs)
     num_sampled = num_elements if is_whole else num_runs * RUN
     # The gradients of weights are read whole: in an embedding, a part may be all 0 while others are not.
-    is_part = num_elements > num_runs * PART_RUN and role != "weight_gradient"
+    is_part = num_elements > max(LARGE, num_runs * PART_RUN) and role != "weight_gradient"
     steps = _excerpt_steps(outline.shape, role, excerpt_bytes // outline.item_bytes)
     has_excerpt = excerpt_bytes > 0 and steps is not None and outline.dtype in DTYPE_CODES
     taken = tuple(-(-size // step) for size, step in zip(outline.shape, steps or (), strict=False))

@@ -34,7 +34,7 @@ class Room:
     """How much of what is seen goes to the child."""
 
     tensors: Tensors = "sample"
-    sample_elements: int = 1024
+    sample_elements: int = 512
     excerpt_elements: int = 1000  # two such records fit into a page of the database
     ring_bytes: int = 64 << 20  # that are enough for what is usual
     most_bytes: int = 64 << 20  # that it takes where two frames would not fit into less

@@ -14,7 +14,8 @@ from torcheer.inspector.memory import SharedMemory
 
 _HEAD_BYTES: Final = 4096
 _FILLED, _GIVEN_BACK, _KEPT, _BUSY_NS = range(4)
-_NUM_COUNTERS: Final = 4
+_LOST, _FIRST_LOST, _LAST_LOST, _LOST_HEARD, _TOLD, _HEARD = range(4, 10)
+_NUM_COUNTERS: Final = 10
 
 
 class Ring:
@@ -66,19 +67,48 @@ class Ring:
         """What the child has computed so far, as time of a processor."""
         return self._counters[_BUSY_NS] / 1e9
 
+    @property
+    def lost(self) -> tuple[int, int, int]:
+        """How many frames of this child did not fit, in all its rings; the first and last step of late."""
+        return self._counters[_LOST], self._counters[_FIRST_LOST], self._counters[_LAST_LOST]
+
+    @property
+    def num_lost_heard(self) -> int:
+        """Of these, how many the child was told of."""
+        return self._counters[_LOST_HEARD]
+
+    @property
+    def num_told(self) -> int:
+        """Messages with numbers of the user's that there ever were."""
+        return self._counters[_TOLD]
+
+    @property
+    def num_heard(self) -> int:
+        """Of these, how many the child has heard, or was told that they are lost."""
+        return self._counters[_HEARD]
+
     def slot(self, number: int) -> memoryview:
         """The slot of the `number`-th frame."""
         return self._slots[number % self.num_slots]
 
     # --- the side that fills ------------------------------------------------------------------------
 
-    @property
-    def has_room(self) -> bool:
-        return self._counters[_FILLED] - self._counters[_GIVEN_BACK] < self.num_slots
-
     def publish(self) -> None:
         """The slot of number `num_filled` is complete."""
         self._counters[_FILLED] += 1
+
+    def note_lost(self, total: int, first_step: int, last_step: int) -> None:
+        """Where the training is killed before it can say so, the child finds it here."""
+        counters = self._counters
+        counters[_LOST], counters[_FIRST_LOST], counters[_LAST_LOST] = total, first_step, last_step
+
+    def note_told(self, num_told: int) -> None:
+        self._counters[_TOLD] = num_told
+
+    def go_on_from(self, earlier: Ring) -> None:
+        """It takes the place of another ring of the same child."""
+        for place in range(_LOST, _NUM_COUNTERS):
+            self._counters[place] = earlier._counters[place]
 
     # --- the side that empties ----------------------------------------------------------------------
 
@@ -87,6 +117,9 @@ class Ring:
 
     def note_kept(self, num_kept: int) -> None:
         self._counters[_KEPT] = num_kept
+
+    def note_heard(self, num_lost_heard: int, num_heard: int) -> None:
+        self._counters[_LOST_HEARD], self._counters[_HEARD] = num_lost_heard, num_heard
 
     def note_busy(self, seconds: float) -> None:
         self._counters[_BUSY_NS] = int(seconds * 1e9)

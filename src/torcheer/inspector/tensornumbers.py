@@ -5,10 +5,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+# None of these is quantized, or stands for its own conjugate.
+_USUAL = frozenset({torch.float32, torch.float16, torch.bfloat16, torch.float64})
+
 
 def plain(tensor: Tensor) -> Tensor:
     """The numbers of a tensor, whatever kind of tensor it is, without its history."""
-    tensor = tensor.detach()
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    if tensor.layout is torch.strided and tensor.dtype in _USUAL and not tensor.is_neg():
+        return tensor
+    return _made_plain(tensor)
+
+
+def _made_plain(tensor: Tensor) -> Tensor:
     if tensor.layout is not torch.strided:
         tensor = tensor.coalesce().values() if tensor.layout is torch.sparse_coo else tensor.values()
     if tensor.is_quantized:

@@ -95,7 +95,7 @@ class Watched:
         """What is on its way comes too late."""
         if self.look is not None:
             for _ in range(self.look.writer.num_pending):
-                self.losses.count(self.look.planned.plan, step)
+                self.losses.count(self.look.planned.plan, step, self.child.ring)
 
     def note_child(self) -> None:
         """Learn how much the child computes for a frame."""

@@ -334,7 +334,7 @@ class Watcher:
         missed, self._missed = self._missed, []
         for part in missed:
             if part.plan is not None:
-                earlier = part.losses.count(part.plan, self.step)
+                earlier = part.losses.count(part.plan, self.step, part.child.ring)
                 if earlier is not None:
                     part.child.tell(earlier)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 _WORDS = re.compile(r"f1|top[0-9]|[a-z]+|[0-9]+")
 _LONGEST = 1000
-_OWN = "watch/"
+OUR_NUMBERS = "watch/"
 _LOSS = frozenset(("loss", "losses", "nll", "cost", "objective", "perplexity"))
 _ACCURACY = frozenset(
     ("acc", "accuracy", "f1", "auc", "map", "iou", "precision", "recall", "top1", "top5", "score")
@@ -34,7 +34,7 @@ def is_loss(name: str) -> bool:
 
 def is_of_watcher(name: str) -> bool:
     """Whether a watcher says it of itself, such as its cost: nothing that a training is judged by."""
-    return name.startswith(_OWN)
+    return name.startswith(OUR_NUMBERS)
 
 
 def _words(name: str) -> list[str]:

@@ -24,6 +24,7 @@ _LOWEST, _HIGHEST = 2.0**-40, 2.0**67  # smaller values are near zero, larger on
 _OCTAVES_SHOWN: Final = 16  # below the largest value of a row; the bins nearer to zero are put together
 _PER_OCTAVE: Final = 8
 _MOST_FRAMES: Final = 3  # between two histograms; more would say the same and cost more
+_MOST_A_SECOND: Final = 40  # of histograms: of many rows they come less often
 
 
 def _first_bits(value: float) -> int:
@@ -70,7 +71,8 @@ class Histograms:
     """The samples that came since the last histograms were given out, a few bits of each."""
 
     def __init__(self, names: list[str], seconds: float) -> None:
-        self._names, self._seconds = names, seconds
+        self._names = names
+        self._seconds = max(seconds, len(names) / _MOST_A_SECOND) if seconds else 0.0
         self._given_at: float | None = None
         self._next_frame = 0.0
         self._begin()

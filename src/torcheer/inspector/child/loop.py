@@ -16,6 +16,7 @@ from torcheer.inspector.child.noticing import Noticing
 from torcheer.inspector.child.resuming import Resumed
 from torcheer.inspector.child.source import Source
 from torcheer.inspector.child.telling import Voice, words_of
+from torcheer.inspector.child.unheard import Unheard
 from torcheer.inspector.child.waiting import wait_for
 from torcheer.inspector.frames import Frame
 from torcheer.inspector.messages import (
@@ -33,7 +34,7 @@ from torcheer.run.endings import Ending
 from torcheer.run.queueing import Mark
 
 _BUSY_SECONDS: Final = 0.03  # between two looks at a ring that fills up fast
-_CALM_SECONDS: Final = 0.15  # the same otherwise: several frames at a time cost less than one by one
+_CALM_SECONDS: Final = 0.3  # the same otherwise: several frames at a time cost less than one by one
 _MUCH: Final = 0.25  # of the ring
 _MOST_FRAMES: Final = 32  # at a time
 _FOLLOWING_SECONDS: Final = 0.5  # after the end was asked for by a signal, in which the training may end, too
@@ -57,6 +58,7 @@ class Loop:
         self._keeper = Keeper(job, self._voice)
         self._caller = Caller(callbacks, self._voice)
         self._noticing = Noticing(job, self._keeper, self._voice)
+        self._unheard = Unheard()
         self._source: Source | None = None
         self._old: list[Source] = []  # emptied, and not yet on disk
         self._flushes: list[tuple[int, Mark]] = []
@@ -121,15 +123,18 @@ class Loop:
             self._keeper.write(self._source.ring)
             self._old.append(self._source)
         self._source = Source(message.plan, self._channel.take_descriptor())
+        self._unheard.begin(self._source.ring)
         self._news_at = time.monotonic()
         self._noticing.begin(message.plan)
         self._keeper.begin(message.plan)
 
     def _note_numbers(self, numbers: Numbers) -> None:
+        self._unheard.hear_numbers(numbers)
         self._noticing.look_at(numbers)
         self._keeper.numbers(numbers if self._resumed is None else self._resumed.new_of(numbers))
 
     def _note_lost(self, lost: Lost) -> None:
+        self._unheard.hear_lost(lost)
         missing = lost if self._resumed is None else self._resumed.missing(lost)
         if missing is not None:
             self._keeper.lost(missing)
@@ -246,8 +251,8 @@ class Loop:
         ring = None if self._source is None else self._source.ring
         if is_killed and self._source is not None:  # else what waits is for the next child
             lost = self._source.give_up("killed")
-            if lost is not None:
-                self._keeper.lost(lost)
+            for missing in [*([] if lost is None else [lost]), *self._unheard.rest(self._source.plan)]:
+                self._keeper.lost(missing)
         self._keeper.end(ring, ending, _LAST_PATIENCE if is_killed else _PATIENCE)
 
     def _take_over(self) -> None:

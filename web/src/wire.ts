@@ -4,7 +4,7 @@ export type OpKind = "op" | "input" | "output" | "buffer" | "source";
 
 export type TensorKind = "output" | "grad" | "param" | "param_grad";
 
-export type RecordKind = "scalar" | "tensor" | "histogram" | "image" | "video" | "audio" | "text" | "embedding" | "pr_curve" | "confusion" | "pass" | "hparams" | "layout" | "watch" | "statistics" | "alarm" | "gap";
+export type RecordKind = "scalar" | "tensor" | "histogram" | "image" | "video" | "audio" | "text" | "embedding" | "pr_curve" | "confusion" | "pass" | "hparams" | "layout" | "watch" | "statistics" | "alarm" | "gap" | "netview" | "moment";
 
 export type RunState = "running" | "finished" | "died" | "unknown";
 
@@ -193,6 +193,91 @@ export interface WatchedRowQuestion {
 export interface EventsQuestion {
   type: "events";
   run_ids: string[];
+  id: number;
+}
+
+/** The network of a run: layers, variables, connections. Followed: comes anew where it has changed. */
+export interface NetSceneQuestion {
+  type: "net_scene";
+  run_id: string;
+  rank: number;
+  id: number;
+}
+
+/** The moments of which there are values. Followed: later answers bring new ones, or all anew. */
+export interface NetMomentsQuestion {
+  type: "net_moments";
+  run_id: string;
+  rank: number;
+  id: number;
+}
+
+/** One variable of some layers at a moment: of each the last record up to then. */
+export interface NetValuesQuestion {
+  type: "net_values";
+  run_id: string;
+  rank: number;
+  step: number;
+  variable: string;
+  item: number;
+  layers: string[];
+  id: number;
+}
+
+/** All variables of one unit at a moment, exactly. */
+export interface NetUnitQuestion {
+  type: "net_unit";
+  run_id: string;
+  rank: number;
+  step: number;
+  layer: string;
+  unit: number;
+  item: number;
+  id: number;
+}
+
+/** All variables of one unit over time; where there are more moments than that, some of them. */
+export interface NetUnitSeriesQuestion {
+  type: "net_unit_series";
+  run_id: string;
+  rank: number;
+  layer: string;
+  unit: number;
+  item: number;
+  /** steps */
+  low: number | null;
+  high: number | null;
+  most: number;
+  id: number;
+}
+
+/** One variable of some layers over time, a column for each moment up to this one, the last ones. */
+export interface NetRasterQuestion {
+  type: "net_raster";
+  run_id: string;
+  rank: number;
+  /** the last */
+  step: number;
+  variable: string;
+  item: number;
+  layers: string[];
+  num_moments: number;
+  id: number;
+}
+
+/** The weights of one unit at a moment, laid on the units of the layers at their other end. */
+export interface NetWeightsQuestion {
+  type: "net_weights";
+  run_id: string;
+  rank: number;
+  step: number;
+  layer: string;
+  unit: number;
+  /** attention is different for each */
+  item: number;
+  direction: "received" | "sent";
+  /** Wt, or what goes with it: Grad, Delta, exp_avg… */
+  variable: string;
   id: number;
 }
 
@@ -690,13 +775,27 @@ export interface GapHead {
   message: string;
 }
 
+/** The network as a NetView shows it. Bytes: JSON of a NetScene (see `netscene`). The last one holds. */
+export interface NetViewHead {
+  kind: "netview";
+  num_layers: number;
+  num_units: number;
+}
+
+/** A moment at which the layers of a NetView were recorded. No bytes. */
+export interface MomentHead {
+  kind: "moment";
+  /** as they are shown: epoch, trial, name */
+  counters: Record<string, string>;
+}
+
 /** A record but for its bytes. */
 export interface RecordListing {
   record: string;
   step: number;
   time: number;
   num_bytes: number;
-  head: TensorHead | HistogramHead | ImageHead | VideoHead | AudioHead | TextHead | EmbeddingHead | PrCurveHead | ConfusionHead | PassHead | HparamsHead | LayoutHead | WatchHead | StatisticsHead | AlarmHead | GapHead;
+  head: TensorHead | HistogramHead | ImageHead | VideoHead | AudioHead | TextHead | EmbeddingHead | PrCurveHead | ConfusionHead | PassHead | HparamsHead | LayoutHead | WatchHead | StatisticsHead | AlarmHead | GapHead | NetViewHead | MomentHead;
 }
 
 /** Records of a series, in the order of their steps. */
@@ -863,6 +962,183 @@ export interface EventsAnswer {
   gaps: GapListing[];
 }
 
-export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion;
+/** How the units of a layer lie on its plate: tiles side by side, each a block of cells.
 
-export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer;
+Units are numbered as they stand in the tensor: tile by tile, in a tile row by row. The last cells may be
+empty. In a colour picture three maps lie on one tile: red, green and blue. */
+export interface Grid {
+  num_units: number;
+  tiles_across: number;
+  tiles_down: number;
+  /** of a tile */
+  columns: number;
+  rows: number;
+  /** cells between two tiles */
+  gap: number;
+  is_colour: boolean;
+}
+
+/** Where somebody wants a layer. All that is None is worked out. */
+export interface Place {
+  relation: "above" | "behind" | "below" | "infront" | "leftof" | "rightof" | null;
+  /** the layer to which this one is in relation */
+  other: string;
+  /** right, up, to the front, in widths of a plate */
+  offset: number[];
+  scale: number;
+}
+
+/** A layer: a plate of units. */
+export interface NetLayer {
+  name: string;
+  /** the type of what computes it: Conv2d; empty where that is not known */
+  module: string;
+  /** of one item */
+  shape: number[];
+  grid: Grid;
+  /** of which there are series: Act, Net, Grad… */
+  variables: string[];
+  place: Place;
+  is_input: boolean;
+  /** the first dimension of its tensors counts items of a batch */
+  has_items: boolean;
+  /** what a reader must know: every second channel is shown */
+  note: string;
+}
+
+/** What one layer receives from another. The source gives its variable Act. */
+export interface Connection {
+  source: string;
+  target: string;
+  form: "attention" | "conv" | "embedding" | "linear" | "other" | "transposed_conv";
+  /** the series of the weights: features.0.weight; empty where there are none */
+  weight: string;
+  stride: number[];
+  /** at the front */
+  padding: number[];
+  dilation: number[];
+  groups: number;
+}
+
+/** Layers from the input to the output. */
+export interface NetScene {
+  layers: NetLayer[];
+  connections: Connection[];
+}
+
+/** A variable that some layer has. */
+export interface NetVariable {
+  /** Act */
+  name: string;
+  /** State, Learn, Weights of unit, Others */
+  group: string;
+  /** in a sentence, for people */
+  about: string;
+  /** of all values that were ever recorded */
+  low: number | null;
+  high: number | null;
+}
+
+/** The network, and all variables that there are, in the order in which they are shown.
+
+Variables of the group `Weights of unit` are those for which there are connections: `r.Wt`, `s.Wt`,
+`r.Grad`… ask for them with a NetWeightsQuestion. */
+export interface NetSceneAnswer {
+  type: "net_scene";
+  id: number;
+  scene: NetScene;
+  variables: NetVariable[];
+  /** where the network is known from */
+  source: "names" | "netview" | "watch";
+  /** of a batch, at most */
+  num_items: number;
+  /** what a reader must know; empty where there is nothing */
+  note: string;
+}
+
+/** The lowest and the highest value that a variable ever had, over all layers. */
+export interface NetRange {
+  variable: string;
+  low: number;
+  high: number;
+}
+
+/** Moments in the order of their steps. Counters are texts, a column for each name: run, epoch, trial. */
+export interface NetMomentsAnswer {
+  type: "net_moments";
+  id: number;
+  /** these take the place of what there was */
+  is_all: boolean;
+  steps: number[];
+  times: number[];
+  counters: Record<string, string[]>;
+  /** as far as they are known by now */
+  ranges: NetRange[];
+  is_running: boolean;
+}
+
+/** The values of one layer. Its levels follow in the frame, block after block, two bytes each. */
+export interface NetBlock {
+  layer: string;
+  /** of the record: an earlier one where nothing was recorded at this moment */
+  step: number;
+  /** of which levels follow; 0 where nothing was recorded */
+  num_units: number;
+  /** of level 0 */
+  low: number;
+  /** of the highest level */
+  high: number;
+  /** why there is nothing, or what is special; empty otherwise */
+  why: string;
+}
+
+/** The head of a binary frame. */
+export interface NetValuesAnswer {
+  type: "net_values";
+  id: number;
+  step: number;
+  blocks: NetBlock[];
+}
+
+/** Values as text where JSON has no number for them: NaN, Infinity, -Infinity. */
+export interface NetUnitAnswer {
+  type: "net_unit";
+  id: number;
+  /** by variable */
+  values: Record<string, number | string>;
+  /** of the records */
+  steps: Record<string, number>;
+}
+
+/** The head of a binary frame: for each variable its steps, then its values, all float64. */
+export interface NetUnitSeriesAnswer {
+  type: "net_unit_series";
+  id: number;
+  variables: string[];
+  /** of each */
+  counts: number[];
+}
+
+/** The head of a binary frame: of each block the levels stand as [moment][unit], on one scale. */
+export interface NetRasterAnswer {
+  type: "net_raster";
+  id: number;
+  /** of the moments */
+  steps: number[];
+  /** `num_units` is that of one moment */
+  blocks: NetBlock[];
+}
+
+/** The head of a binary frame. A block for each layer at the other end; the unit's own bias beside it. */
+export interface NetWeightsAnswer {
+  type: "net_weights";
+  id: number;
+  blocks: NetBlock[];
+  bias: number | null;
+  /** that really connect */
+  num_weights: number;
+}
+
+export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion | NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion;
+
+export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer | NetSceneAnswer | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer | NetRasterAnswer | NetWeightsAnswer;

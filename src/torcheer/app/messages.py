@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from torcheer.app.frames import NO_QUESTION, Answer, Count, Name, Question, Refusal
+from torcheer.app.netmessages import AnyNetAnswer, AnyNetQuestion
 from torcheer.app.runmessages import AnyRunAnswer, AnyRunQuestion, RunTensorQuestion
 from torcheer.graph.document import PassDocument
 from torcheer.graph.tensorview import MAX_WINDOW_VALUES, TensorKind, TensorView, Window
@@ -49,7 +50,7 @@ class FiguresQuestion(Question, frozen=True, tag="figures"):
 
 
 PassQuestion = DocumentQuestion | TensorQuestion | FiguresQuestion
-AnyQuestion = PassesQuestion | PassQuestion | AnyRunQuestion
+AnyQuestion = PassesQuestion | PassQuestion | AnyRunQuestion | AnyNetQuestion
 
 
 # --- what the server answers -----------------------------------------------------------------
@@ -102,7 +103,16 @@ class TensorAnswer(Answer, frozen=True, tag="tensor"):
     view: TensorView
 
 
-AnyAnswer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | AnyRunAnswer
+AnyAnswer = (
+    Hello
+    | PassesAnswer
+    | DocumentAnswer
+    | FiguresAnswer
+    | TensorAnswer
+    | Refusal
+    | AnyRunAnswer
+    | AnyNetAnswer
+)
 
 
 # --- reading and writing them ----------------------------------------------------------------

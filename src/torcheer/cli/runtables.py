@@ -27,7 +27,7 @@ _STATES: Final = {
 }
 
 
-_SAID_ABOVE: Final = ("watch", "statistics", "alarm", "gap")
+_SAID_ABOVE: Final = ("watch", "statistics", "alarm", "gap", "netview", "moment")
 
 
 def print_json(rows: object) -> None:

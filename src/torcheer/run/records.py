@@ -31,6 +31,8 @@ Kind = Literal[
     "statistics",
     "alarm",
     "gap",
+    "netview",
+    "moment",
 ]
 Plain = float | bool | str | None  # what a hyperparameter can be; None for NaN and infinity, too
 
@@ -230,6 +232,19 @@ class GapHead(Head, frozen=True, tag="gap"):
     message: str
 
 
+class NetViewHead(Head, frozen=True, tag="netview"):
+    """The network as a NetView shows it. Bytes: JSON of a NetScene (see `netscene`). The last one holds."""
+
+    num_layers: int
+    num_units: int
+
+
+class MomentHead(Head, frozen=True, tag="moment"):
+    """A moment at which the layers of a NetView were recorded. No bytes."""
+
+    counters: dict[str, str]  # as they are shown: epoch, trial, name
+
+
 AnyHead = (
     TensorHead
     | HistogramHead
@@ -247,6 +262,8 @@ AnyHead = (
     | StatisticsHead
     | AlarmHead
     | GapHead
+    | NetViewHead
+    | MomentHead
 )
 
 _HEADS = msgspec.json.Decoder(AnyHead)

@@ -15,7 +15,7 @@ import numpy
 from numpy.typing import NDArray
 
 # Small, and not one of many; statistics have a budget of their own.
-KEPT_KINDS = ("text", "hparams", "layout", "pass", "watch", "statistics", "alarm", "gap")
+KEPT_KINDS = ("text", "hparams", "layout", "pass", "watch", "statistics", "alarm", "gap", "netview", "moment")
 
 
 class Candidate(NamedTuple):

@@ -54,16 +54,16 @@ class WatchWriter:
 
 
 class FewRecords:
-    """Alarms and gaps have no bytes to speak of, so it is their number that has an end."""
+    """Alarms, gaps and moments have no bytes to speak of, so it is their number that has an end."""
 
-    most: Final[Mapping[Kind, int]] = {"alarm": 100_000, "gap": 10_000}
+    most: Final[Mapping[Kind, int]] = {"alarm": 100_000, "gap": 10_000, "netview": 1000, "moment": 100_000}
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._counts = dict.fromkeys(self.most, 0)
         found = connection.execute(
             "SELECT n.kind, count(*) FROM names n JOIN records r ON r.name = n.id "
-            "WHERE n.kind IN ('alarm', 'gap') GROUP BY n.kind"
+            "WHERE n.kind IN ('alarm', 'gap', 'netview', 'moment') GROUP BY n.kind"
         )
         self._counts.update(found.fetchall())
 

@@ -256,4 +256,6 @@ KINDS: Final[dict[Kind, type[SavedRecord[Any]]]] = {
     "statistics": SavedRecord,
     "alarm": SavedRecord,
     "gap": SavedRecord,
+    "netview": SavedRecord,
+    "moment": SavedRecord,
 }

@@ -1,0 +1,1 @@
+"""The network as plates of units: which layers, which variables, how a shape becomes a grid."""

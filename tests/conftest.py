@@ -6,6 +6,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # read when transformers and timm are import
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import random
+import signal
 
 import numpy as np
 import pytest
@@ -16,6 +17,10 @@ from tests.browser.chromium import MISSING, find_chromium
 
 # The tests run in several processes, so one thread each is the fastest; it is also the most repeatable.
 torch.set_num_threads(1)
+
+# Where the tests run in the background of a shell, Ctrl-C is ignored, and by all that they start as well.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test may fail because the machine is busy, and each run tries the same examples: what passed here passes
 # elsewhere. HYPOTHESIS_PROFILE=explore looks for others.

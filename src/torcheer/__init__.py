@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torcheer.capture import validate_saved_activations as validate_saved_activations
     from torcheer.capture.aten import AtenCall
     from torcheer.capture.backward.passes import BackwardPass
+    from torcheer.capture.choosing import trackable as trackable
     from torcheer.capture.drawing import show_model_graph as show_model_graph
     from torcheer.capture.editing.editor import Edit
     from torcheer.capture.examining.comparing import compare as compare
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
         TorcheerError,
     )
     from torcheer.graph.drawing.picture import Picture
-    from torcheer.inspector.choosing import trackable as trackable
     from torcheer.inspector.handler import ParallelHandler, ParrallelHandler
     from torcheer.inspector.recording.making import make_video as make_video
     from torcheer.inspector.recording.recorder import DataRecorder
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from torcheer.inspector.thresholds import Thresholds
     from torcheer.inspector.watcher import Watcher
     from torcheer.inspector.watching import watch as watch
+    from torcheer.netview.state import State
+    from torcheer.netview.view import NetView
     from torcheer.run.reading.face import SavedRun
     from torcheer.run.reading.face import open_run as open_run
     from torcheer.run.run import Run
@@ -66,6 +68,7 @@ __all__ = [
     "InspectorWarning",
     "LayerNotFoundError",
     "ModelHistory",
+    "NetView",
     "Op",
     "ParallelHandler",
     "ParrallelHandler",
@@ -73,6 +76,7 @@ __all__ = [
     "Run",
     "RunWarning",
     "SavedRun",
+    "State",
     "StatsTable",
     "Summary",
     "SummaryWriter",
@@ -104,12 +108,14 @@ _HOMES = {
     "Fault": "torcheer.capture.examining.findings",
     "Field": "torcheer.capture.fields.fields",
     "InspectorWarning": "torcheer.inspector.telling",
+    "NetView": "torcheer.netview.view",
     "ParallelHandler": "torcheer.inspector.handler",
     "ParrallelHandler": "torcheer.inspector.handler",
     "Picture": "torcheer.graph.drawing.picture",
     "Run": "torcheer.run.run",
     "RunWarning": "torcheer.run.telling",
     "SavedRun": "torcheer.run.reading.face",
+    "State": "torcheer.netview.state",
     "StatsTable": "torcheer.capture.examining.statistics",
     "compare": "torcheer.capture.examining.comparing",
     "SummaryWriter": "torcheer.run.summarywriter",
@@ -118,7 +124,7 @@ _HOMES = {
     "open_run": "torcheer.run.reading.face",
     "show_model_graph": "torcheer.capture.drawing",
     "Thresholds": "torcheer.inspector.thresholds",
-    "trackable": "torcheer.inspector.choosing",
+    "trackable": "torcheer.capture.choosing",
     "watch": "torcheer.inspector.watching",
     "Watcher": "torcheer.inspector.watcher",
 }

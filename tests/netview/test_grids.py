@@ -75,6 +75,14 @@ def test_three_maps_of_a_picture_are_one_tile_in_colour() -> None:
     assert not grid_of([4, 8, 9], is_picture=True).is_colour
 
 
+@pytest.mark.parametrize("shape", [[0], [4, 5, 0], [4, 0, 5], [0, 5]])
+def test_a_layer_without_units_has_an_empty_plate(shape: list[int]) -> None:
+    grid = grid_of(shape)
+    assert grid.num_units == 0
+    assert plate_size(grid) == (1, 1)
+    assert unit_at(grid, 0, 0) is None
+
+
 def test_a_shape_by_hand_is_rows_and_columns_or_tiles_of_them() -> None:
     assert plate_size(manual_grid([20], (4, 5))) == (5, 4)
     grid = manual_grid([10, 25], (2, 5, 5, 5))

@@ -1,4 +1,5 @@
 /** The page that a server sends: passes and runs, from its socket. */
+import { NetViewPage } from "./netview/NetViewPage";
 import { ParametersPage } from "./parameters/ParametersPage";
 import { ProjectorPage } from "./projector/ProjectorPage";
 import { RunsPage } from "./runs/RunsPage";
@@ -15,6 +16,7 @@ import "./theme/runs.css";
 const PAGES = {
   runs: RunsPage,
   graph: GraphPage,
+  netview: NetViewPage,
   training: TrainingPage,
   layers: LayersPage,
   tensors: TensorsPage,

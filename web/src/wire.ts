@@ -281,6 +281,98 @@ export interface NetWeightsQuestion {
   id: number;
 }
 
+/** Which items, and what of each layer is taken as its response to them.
+
+`batch`: the items of the batch at a moment. `moments`: one item of the batch of every moment up to that
+one. `all`: all items of all these moments. Where there are too many moments, some of them, evenly chosen. */
+export interface NetItemChoice {
+  variable: string;
+  scope: "all" | "batch" | "moments";
+  step: number;
+  /** of each batch, for `moments` */
+  item: number;
+  /** items */
+  most: number;
+  labels: string;
+}
+
+/** The items of a choice, their labels, and which labels there are to choose from. */
+export interface NetItemsQuestion {
+  type: "net_items";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
+  id: number;
+}
+
+/** How alike a layer sees the items, and the tree of clusters that comes of it. */
+export interface NetSimilarityQuestion {
+  type: "net_similarity";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
+  layer: string;
+  metric: "correlation" | "cosine" | "euclidean";
+  id: number;
+}
+
+/** How alike layers see the items: the rank correlation of their similarities, of each pair of layers. */
+export interface NetLikenessQuestion {
+  type: "net_likeness";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
+  layers: string[];
+  metric: "correlation" | "cosine" | "euclidean";
+  id: number;
+}
+
+/** Where items lie in the directions in which the responses of a layer vary most. */
+export interface NetComponentsQuestion {
+  type: "net_components";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
+  layer: string;
+  num_components: number;
+  id: number;
+}
+
+/** What all units of a layer respond to most, and how selective they are. */
+export interface NetTuningQuestion {
+  type: "net_tuning";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
+  layer: string;
+  id: number;
+}
+
+/** What one unit responds to each item, and on average to each label. */
+export interface NetUnitTuningQuestion {
+  type: "net_unit_tuning";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
+  layer: string;
+  unit: number;
+  id: number;
+}
+
+/** The mean of another layer over items, each counted by how much a unit responds to it. */
+export interface NetFieldQuestion {
+  type: "net_field";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
+  layer: string;
+  unit: number;
+  source: string;
+  /** what is particular to the unit: without the plain mean over all items */
+  minus_mean: boolean;
+  id: number;
+}
+
 /** A pass that can be opened. The id stays the same for as long as the pass does. */
 export interface PassListing {
   id: string;
@@ -983,7 +1075,7 @@ export interface Place {
   relation: "above" | "behind" | "below" | "infront" | "leftof" | "rightof" | null;
   /** the layer to which this one is in relation */
   other: string;
-  /** right, up, to the front, in widths of a plate */
+  /** right, up, to the front, in plates */
   offset: number[];
   scale: number;
 }
@@ -1013,6 +1105,8 @@ export interface Connection {
   form: "attention" | "conv" | "embedding" | "linear" | "other" | "transposed_conv";
   /** the series of the weights: features.0.weight; empty where there are none */
   weight: string;
+  /** linear weights that stand as [in, out] */
+  is_transposed: boolean;
   stride: number[];
   /** at the front */
   padding: number[];
@@ -1139,6 +1233,120 @@ export interface NetWeightsAnswer {
   num_weights: number;
 }
 
-export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion | NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion;
+/** Where labels can come from. */
+export interface NetLabelChoice {
+  key: string;
+  /** for people */
+  name: string;
+  /** in a few words */
+  about: string;
+}
 
-export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer | NetSceneAnswer | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer | NetRasterAnswer | NetWeightsAnswer;
+/** Of each item its moment, its place in the batch, and its label where there are labels. */
+export interface NetItemsAnswer {
+  type: "net_items";
+  id: number;
+  steps: number[];
+  items: number[];
+  /** each once, in their order */
+  labels: string[];
+  /** of each item, the number of its label; empty where there are none */
+  label_of: number[];
+  label_choices: NetLabelChoice[];
+  /** that there are, of which some may have been chosen */
+  num_moments: number;
+  /** what a reader must know; empty where there is nothing */
+  note: string;
+}
+
+/** Pairs of items with the same label against pairs with different ones. Null where there are none. */
+export interface NetContrast {
+  within: number | null;
+  between: number | null;
+  /** how much more alike items of one label are */
+  contrast: number | null;
+}
+
+/** The head of a binary frame: the tree in rows of four as float64, then the matrix as float32.
+
+A row of the tree joins two clusters: their numbers, their distance, and how many items are then in it.
+Numbers below that of `leaves` stand for leaves, the others for rows of the tree. */
+export interface NetSimilarityAnswer {
+  type: "net_similarity";
+  id: number;
+  /** the items of rows and columns */
+  places: number[];
+  /** the same items, sorted by label */
+  by_label: number[];
+  /** the items of the tree, as it numbers them */
+  leaves: number[];
+  /** these items as they stand below the tree */
+  by_tree: number[];
+  /** null without labels */
+  contrast: NetContrast | null;
+  note: string;
+}
+
+/** One layer among others. */
+export interface NetLayerLikeness {
+  layer: string;
+  contrast: NetContrast | null;
+  /** why it is not among those that are compared; empty where it is */
+  why: string;
+}
+
+/** The head of a binary frame: layers by layers as float32, NaN where it is not defined. */
+export interface NetLikenessAnswer {
+  type: "net_likeness";
+  id: number;
+  layers: NetLayerLikeness[];
+}
+
+/** The head of a binary frame: of each of `places` its coordinates, as float32. */
+export interface NetComponentsAnswer {
+  type: "net_components";
+  id: number;
+  places: number[];
+  /** of the variance of all units, of each component */
+  shares: number[];
+  note: string;
+}
+
+/** The head of a binary frame, float32 of all units: the number of the best label, selectivity, d'. */
+export interface NetTuningAnswer {
+  type: "net_tuning";
+  id: number;
+  num_units: number;
+  num_items: number;
+  note: string;
+}
+
+/** The head of a binary frame, float32: responses to `places`; of each label the mean and d'.
+
+Labels without an item among these have NaN. Without labels there are responses alone. */
+export interface NetUnitTuningAnswer {
+  type: "net_unit_tuning";
+  id: number;
+  places: number[];
+  /** items of each label */
+  counts: number[];
+  note: string;
+}
+
+/** The head of a binary frame: float32 of all units of the source. NaN where the unit never responds. */
+export interface NetFieldAnswer {
+  type: "net_field";
+  id: number;
+  num_units: number;
+  num_items: number;
+  /** items to which the unit responds */
+  num_responses: number;
+  /** of what is finite */
+  low: number | null;
+  high: number | null;
+  note: string;
+}
+
+export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion | NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion | NetItemsQuestion | NetSimilarityQuestion | NetLikenessQuestion | NetComponentsQuestion | NetTuningQuestion | NetUnitTuningQuestion | NetFieldQuestion;
+
+export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer | NetSceneAnswer | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer | NetRasterAnswer | NetWeightsAnswer | NetItemsAnswer | NetSimilarityAnswer | NetLikenessAnswer | NetComponentsAnswer | NetTuningAnswer | NetUnitTuningAnswer | NetFieldAnswer;

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from torcheer.app.frames import NO_QUESTION, Answer, Count, Name, Question, Refusal
+from torcheer.app.netanalysismessages import AnyNetAnalysisAnswer, AnyNetAnalysisQuestion
 from torcheer.app.netmessages import AnyNetAnswer, AnyNetQuestion
 from torcheer.app.runmessages import AnyRunAnswer, AnyRunQuestion, RunTensorQuestion
 from torcheer.graph.document import PassDocument
@@ -50,7 +51,7 @@ class FiguresQuestion(Question, frozen=True, tag="figures"):
 
 
 PassQuestion = DocumentQuestion | TensorQuestion | FiguresQuestion
-AnyQuestion = PassesQuestion | PassQuestion | AnyRunQuestion | AnyNetQuestion
+AnyQuestion = PassesQuestion | PassQuestion | AnyRunQuestion | AnyNetQuestion | AnyNetAnalysisQuestion
 
 
 # --- what the server answers -----------------------------------------------------------------
@@ -112,6 +113,7 @@ AnyAnswer = (
     | Refusal
     | AnyRunAnswer
     | AnyNetAnswer
+    | AnyNetAnalysisAnswer
 )
 
 

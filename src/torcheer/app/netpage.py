@@ -1,21 +1,49 @@
-"""Show the NetView of a run in a browser, from the program that records it."""
+"""The NetView of a run: served beside the program that records it, in a notebook, or as one HTML file."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO, Final
 
+from torcheer.app.netembedding import embedded_net
+from torcheer.app.notebook import InlinePage, show_inline
+from torcheer.app.page import (
+    MAX_BYTES,
+    MAX_NOTEBOOK_BYTES,
+    Bundle,
+    Subject,
+    checked_bytes,
+    frame_of,
+    read_bundle,
+)
+from torcheer.app.runs.arrays import ArrayStore
+from torcheer.app.runs.openrun import OpenRun
+from torcheer.app.runs.places import RunPlace
 from torcheer.app.server import Serving, serve_runs_in_background
-from torcheer.desktop import open_in_browser
+from torcheer.desktop import in_notebook, open_in_browser
+from torcheer.graph.progress import Progress
+from torcheer.graph.wholefile import write_whole
+from torcheer.run.reading.reader import RunReader
 
+_RUN: Final = "file"  # its id in a page that has no other
+_HEIGHT: Final = 720  # between the cells of a notebook, in pixels
+
+_Path = str | os.PathLike[str]
 _servings: dict[Path, Serving] = {}
 _lock = threading.Lock()
 
 
-def show_net(folder: str | os.PathLike[str]) -> str:
-    """Open the page of this run, which goes on as the run does; returns its address."""
+def show_net(folder: _Path) -> str | None:
+    """Show the network of this run: in the notebook, if this is one, as it is now; else in the browser, where
+    the page goes on as the run does. Returns the address of that page."""
+    if in_notebook():
+        page = net_file_page(folder, max_bytes=MAX_NOTEBOOK_BYTES)
+        show_inline(InlinePage(page, _HEIGHT, "A network and its values"))
+        return None
     url = net_address(folder)
     sys.stdout.write(f"The NetView is at {url}\n")
     sys.stdout.flush()
@@ -23,10 +51,43 @@ def show_net(folder: str | os.PathLike[str]) -> str:
     return url
 
 
-def net_address(folder: str | os.PathLike[str]) -> str:
+def net_address(folder: _Path) -> str:
     """Where the NetView of this run is served, beside the program, until that ends."""
     path = Path(os.path.abspath(folder))
     with _lock:
         if path not in _servings:
             _servings[path] = serve_runs_in_background(path)
         return f"{_servings[path].url}#netview"
+
+
+# --- as one file ---------------------------------------------------------------------------------
+
+
+def net_file_page(folder: _Path, *, max_bytes: int = MAX_BYTES, bundle: Bundle | None = None) -> str:
+    """The page as text. It has at most `max_bytes`, unless front end and structure alone take more."""
+    return b"".join(_pieces(folder, checked_bytes(max_bytes), bundle or read_bundle())).decode()
+
+
+def write_net_page(folder: _Path, path: _Path, *, max_bytes: int = MAX_BYTES) -> str:
+    """Write the page to a file, which is there when it is whole; returns where it is."""
+    max_bytes = checked_bytes(max_bytes)
+    bundle = read_bundle()
+
+    def write(file: BinaryIO) -> None:
+        file.writelines(_pieces(folder, max_bytes, bundle))
+
+    return write_whole(path, "a page", write, "netview.html")
+
+
+def _pieces(folder: _Path, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
+    path = Path(os.path.abspath(folder))
+    subject = Subject(name=path.name, about="a network and its values", data_id="torcheer-net")
+    before, after = frame_of(subject, bundle)
+    room = max_bytes - len(before) - len(after)
+    run = OpenRun(RunPlace(id=_RUN, name=path.name, path=path), RunReader, ArrayStore())
+    try:
+        with Progress("writing the page", max(0, room)) as progress:
+            data = embedded_net(run, room, max_bytes, progress.add)
+    finally:
+        run.close()
+    return [before, *data, after]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from torcheer.app.embedding import embedded, tensors_of
-from torcheer.app.notebook import show_inline
+from torcheer.app.notebook import InlinePage, show_inline
 from torcheer.app.passes import PassSource
 from torcheer.desktop import in_notebook, open_in_browser
 from torcheer.errors import InputError
@@ -35,6 +35,15 @@ class Bundle:
     script: str
     style: str
     worker: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a page is of."""
+
+    name: str  # its title
+    about: str  # what it shows, as a part of a sentence
+    data_id: str  # of the element with the data, by which the front end knows what it is to show
 
 
 def read_bundle() -> Bundle:
@@ -61,7 +70,7 @@ def one_file_page(source: PassSource, *, max_bytes: int = MAX_BYTES, bundle: Bun
 
 def write_page(source: PassSource, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> str:
     """Write the page to a file, which is there when it is whole; returns where it is."""
-    max_bytes = _checked(max_bytes)
+    max_bytes = checked_bytes(max_bytes)
     bundle = read_bundle()
 
     def write(file: BinaryIO) -> None:
@@ -70,22 +79,23 @@ def write_page(source: PassSource, path: str | os.PathLike[str], *, max_bytes: i
     return write_whole(path, "a page", write)
 
 
-def _checked(max_bytes: object) -> int:
+def checked_bytes(max_bytes: object) -> int:
     if isinstance(max_bytes, bool) or not isinstance(max_bytes, int | float) or not 0 <= max_bytes < 2**53:
         raise InputError(f"max_bytes is a number of bytes such as 20_000_000, or 0, not {max_bytes!r}.")
     return int(max_bytes)
 
 
 def _pieces(source: PassSource, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
-    max_bytes = _checked(max_bytes)
-    before, after = (text.encode() for text in _frame(source.name, bundle))
+    max_bytes = checked_bytes(max_bytes)
+    subject = Subject(name=source.name, about="a pass through a model", data_id="torcheer-data")
+    before, after = frame_of(subject, bundle)
     wanted = tensors_of(source.document()) if max_bytes else []
     with Progress("writing the page", sum(one.num_bytes for one in wanted)) as progress:
         data = embedded(source, max_bytes - len(before) - len(after), max_bytes, progress.add)
     return [before, *data, after]
 
 
-def _frame(name: str, bundle: Bundle) -> tuple[str, str]:
+def frame_of(subject: Subject, bundle: Bundle) -> tuple[bytes, bytes]:
     """All that stands before the data, and all that stands after it."""
     script, style, worker = (_harmless(text) for text in (bundle.script, bundle.style, bundle.worker))
     policy = "; ".join(
@@ -101,7 +111,7 @@ def _frame(name: str, bundle: Bundle) -> tuple[str, str]:
             "form-action 'none'",
         )
     )
-    title = html.escape(f"{name} · torcheer".encode("utf-8", "replace").decode())
+    title = html.escape(f"{subject.name} · torcheer".encode("utf-8", "replace").decode())
     before = f"""<!doctype html>
 <html lang="en">
 <head>
@@ -113,15 +123,15 @@ def _frame(name: str, bundle: Bundle) -> tuple[str, str]:
 <style>{style}</style>
 </head>
 <body>
-<div id="app"><noscript>This page shows a pass through a model, and needs JavaScript for it.</noscript></div>
-<script type="application/json" id="torcheer-data">"""
+<div id="app"><noscript>This page shows {subject.about}, and needs JavaScript for it.</noscript></div>
+<script type="application/json" id="{subject.data_id}">"""
     after = f"""</script>
 <script type="text/plain" id="torcheer-worker">{worker}</script>
 <script type="module">{script}</script>
 </body>
 </html>
 """
-    return before, after
+    return before.encode(), after.encode()
 
 
 def _harmless(code: str) -> str:
@@ -141,7 +151,8 @@ def _hash(text: str) -> str:
 def show_page(source: PassSource, *, max_bytes: int | None = None) -> None:
     """Show the page in the notebook, if this is one; else write it to a file that only the user reads."""
     if in_notebook():
-        show_inline(one_file_page(source, max_bytes=MAX_NOTEBOOK_BYTES if max_bytes is None else max_bytes))
+        page = one_file_page(source, max_bytes=MAX_NOTEBOOK_BYTES if max_bytes is None else max_bytes)
+        show_inline(InlinePage(page))
         return
     # It is kept: the page may be looked at, and mailed, long after this process. Nobody else may read it.
     folder = Path(tempfile.mkdtemp(prefix="torcheer-"))

@@ -1,4 +1,4 @@
-"""Which layers of a model are watched: all, or by name, pattern, type, module or rule."""
+"""Which layers of a model are meant: all, or by name, pattern, type, module or rule."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
+from torcheer.capture.choosing import Trackable, trackable, unwrapped
 from torcheer.errors import InputError
-from torcheer.inspector.choosing import Trackable, trackable, unwrapped
 from torcheer.inspector.launching import Child
 from torcheer.inspector.messages import Job
 from torcheer.inspector.pacing import every_of

@@ -13,9 +13,9 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from torcheer.capture.choosing import chosen_layers
 from torcheer.errors import InputError, TorcheerError
 from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.choosing import chosen_layers
 from torcheer.inspector.launching import Child
 from torcheer.inspector.messages import Job, Raised
 from torcheer.inspector.pacing import every_of

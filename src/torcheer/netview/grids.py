@@ -28,6 +28,8 @@ def grid_of(shape: Sequence[int], *, is_picture: bool = False) -> Grid:
             is_colour=True,
         )
     sizes = [size for size in sizes if size != 1]
+    if 0 in sizes:
+        return Grid(num_units=0, tiles_across=1, tiles_down=1, columns=1, rows=1, gap=0)
     if len(sizes) <= 1:
         num_units = sizes[0] if sizes else 1
         rows, columns = near_square(num_units)
@@ -107,7 +109,8 @@ def _tiled(num_units: int, num_tiles: int, rows: int, columns: int) -> Grid:
     across = 1
     if num_tiles > 1:
         even = math.sqrt(num_tiles * rows / columns)
-        across = min(range(1, num_tiles + 1), key=lambda count: (abs(math.log(count / even)), count))
+        either = [min(max(count, 1), num_tiles) for count in (math.floor(even), math.ceil(even))]
+        across = min(either, key=lambda count: abs(math.log(count / even)))
         # Where a number nearby leaves no tile empty, it is taken.
         nearby = range(across, min(num_tiles, across + across // 3) + 1)
         across = next((count for count in nearby if num_tiles % count == 0), across)

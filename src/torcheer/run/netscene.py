@@ -7,8 +7,9 @@ names, by `State`, by `NetView` or by a watched training, can be seen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
+
+from msgspec import field
 
 from torcheer.graph.document import Entry
 
@@ -36,7 +37,7 @@ class Place(Entry, frozen=True):
 
     relation: Literal["above", "below", "rightof", "leftof", "infront", "behind"] | None = None
     other: str = ""  # the layer to which this one is in relation
-    offset: Sequence[float] = (0.0, 0.0, 0.0)  # right, up, to the front, in widths of a plate
+    offset: list[float] = field(default_factory=lambda: [0.0] * 3)  # right, up, to the front, in plates
     scale: float = 1.0
 
 
@@ -61,10 +62,11 @@ class Connection(Entry, frozen=True):
     target: str
     form: Form
     weight: str = ""  # the series of the weights: features.0.weight; empty where there are none
+    is_transposed: bool = False  # linear weights that stand as [in, out]
     # Of convolutions, for each dimension of the picture.
-    stride: Sequence[int] = ()
-    padding: Sequence[int] = ()  # at the front
-    dilation: Sequence[int] = ()
+    stride: list[int] = field(default_factory=list)
+    padding: list[int] = field(default_factory=list)  # at the front
+    dilation: list[int] = field(default_factory=list)
     groups: int = 1
 
 

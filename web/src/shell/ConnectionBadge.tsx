@@ -1,4 +1,5 @@
 /** A word in the top bar: is there a server behind this page, and does anything change? */
+import { run } from "../netview/netrun";
 import { isLive } from "../runs/states";
 import { chosen, runs } from "../runs/store";
 import * as store from "../store";
@@ -28,5 +29,6 @@ export function ConnectionBadge() {
 /** Are runs in view that go on? */
 function hasLiveRuns(): boolean {
   if (shownArea.value === "graph") return false;
+  if (shownArea.value === "netview") return run.value !== null && isLive(run.value);
   return (shownArea.value === "training" ? chosen : runs).value.some(isLive);
 }

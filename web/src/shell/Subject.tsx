@@ -1,11 +1,13 @@
-/** In the top bar: what the view is about. A pass for Graph, the folder for the views of runs. */
+/** In the top bar: what the view is about. A pass for Graph, a run for NetView, the folder for the views of runs. */
 import { formatNumberOf } from "../format";
 import * as runs from "../runs/store";
+import { RunPicker } from "../netview/RunPicker";
 import { SubjectPicker } from "./SubjectPicker";
 import { shownArea } from "./views";
 
 export function Subject() {
   if (shownArea.value === "graph") return <SubjectPicker />;
+  if (shownArea.value === "netview") return <RunPicker />;
   const { folder, runs: all } = runs;
   if (folder.value === "") return null;
   return (

@@ -42,6 +42,7 @@ function tabs(): readonly (readonly [Area, string])[] {
   return [
     ["runs", "Runs"],
     ["graph", "Graph"],
+    ["netview", "NetView"],
     ["training", "Training"],
   ];
 }

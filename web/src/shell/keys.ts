@@ -41,7 +41,7 @@ const GRAPH_ACTIONS: Record<string, () => void> = {
 };
 
 /** After a `g`. */
-const PLACES: Record<string, Area> = { r: "runs", g: "graph", t: "training" };
+const PLACES: Record<string, Area> = { r: "runs", g: "graph", n: "netview", t: "training" };
 const WAIT_FOR_PLACE_MS = 1500;
 
 /** When `g` was pressed; what is pressed soon after it names a view. */

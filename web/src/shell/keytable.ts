@@ -14,12 +14,14 @@ export interface KeyGroup {
 const GO_TO: readonly KeyRow[] = [
   { keys: ["g", "r"], action: "Go to Runs: one after the other" },
   { keys: ["g", "g"], action: "Go to Graph" },
+  { keys: ["g", "n"], action: "Go to NetView" },
   { keys: ["g", "t"], action: "Go to Training" },
 ];
 
 const FIND: Record<Area, string> = {
   runs: "Filter the runs",
   graph: "Find a module or op",
+  netview: "Filter the layers",
   training: "Filter the runs",
 };
 
@@ -61,6 +63,36 @@ const RUNS: readonly KeyGroup[] = [
       { keys: ["Home", "End"], action: "First, last" },
       { keys: ["x"], action: "Add to the comparison, or take out" },
       { keys: ["Enter"], action: "Open the run in Training" },
+    ],
+  },
+];
+
+const NETVIEW: readonly KeyGroup[] = [
+  {
+    title: "Time and values",
+    rows: [
+      { keys: ["←", "→"], action: "One moment, with Shift ten" },
+      { keys: ["Home", "End"], action: "First, last moment" },
+      { keys: ["Space"], action: "Play, pause" },
+      { keys: ["f"], action: "Follow the newest" },
+      { keys: ["v"], action: "To the variables; arrows choose" },
+      { keys: ["[", "]"], action: "Batch item before, after" },
+    ],
+  },
+  {
+    title: "Camera",
+    rows: [
+      { keys: ["0", "+", "−"], action: "Fit, zoom" },
+      { keys: ["1", "–", "4"], action: "Use a saved camera, with Shift save it" },
+    ],
+  },
+  {
+    title: "Network, where it has the focus",
+    rows: [
+      { keys: ["w", "a", "s", "d"], action: "Turn, with Shift move" },
+      { keys: ["i", "j", "k", "l"], action: "The unit above, left, below, right" },
+      { keys: ["u", "o"], action: "The layer below, above" },
+      { keys: ["Enter"], action: "The layer alone, and back" },
     ],
   },
 ];
@@ -116,7 +148,12 @@ const TRAINING: readonly KeyGroup[] = [
   },
 ];
 
-const BY_AREA: Record<Area, readonly KeyGroup[]> = { runs: RUNS, graph: GRAPH, training: TRAINING };
+const BY_AREA: Record<Area, readonly KeyGroup[]> = {
+  runs: RUNS,
+  graph: GRAPH,
+  netview: NETVIEW,
+  training: TRAINING,
+};
 
 /** The keys of what is shown; those of other views are listed there. */
 export function keyTable(hasRuns: boolean): readonly KeyGroup[] {

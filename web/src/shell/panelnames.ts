@@ -17,6 +17,10 @@ const NAMES: Record<Area, Partial<Record<Side, PanelName>>> = {
     left: { title: "Modules", phrase: "the module panel", icon: "tree" },
     right: { title: "Inspector", phrase: "the inspector", icon: "details" },
   },
+  netview: {
+    left: { title: "Variables and layers", phrase: "the list of layers", icon: "tree" },
+    right: { title: "Colour and unit", phrase: "the panel of the unit", icon: "details" },
+  },
   training: { left: { title: "Runs and options", phrase: "the list of runs", icon: "tree" } },
 };
 

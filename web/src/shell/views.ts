@@ -21,18 +21,19 @@ function hasOnlyPasses(): boolean {
   return numPasses > 0 && listing.value.state === "shown" && runs.value.length === 0;
 }
 
-/** The views that share their panels: the three tabs of the top bar. */
-export type Area = "runs" | "graph" | "training";
+/** The views that share their panels: the tabs of the top bar. */
+export type Area = "runs" | "graph" | "netview" | "training";
 
 export const shownArea = computed<Area>(() => areaOf(shownView.value ?? "graph"));
 
 export function areaOf(view: View): Area {
-  return view === "runs" || view === "graph" ? view : "training";
+  return view === "runs" || view === "graph" || view === "netview" ? view : "training";
 }
 
 const TITLES: Record<View, string> = {
   runs: "Runs",
   graph: "Graph",
+  netview: "NetView",
   training: "Training",
   layers: "Layers",
   tensors: "Tensors",

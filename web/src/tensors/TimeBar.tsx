@@ -12,6 +12,10 @@ interface Props {
   /** How many there are, where not all of them are listed. */
   numAll: number;
   isFollowing: boolean;
+  /** Is there anything to follow? */
+  canFollow?: boolean;
+  /** Names and texts in the place of step, record and time. */
+  counters?: readonly (readonly [name: string, text: string])[];
   /** A step by hand: it switches following off. */
   onGo: (at: number) => void;
   onFollow: (isFollowing: boolean) => void;
@@ -19,7 +23,7 @@ interface Props {
 
 const PLAY_MS = 250;
 
-export function TimeBar({ moments, at, numAll, isFollowing, onGo, onFollow }: Props) {
+export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, counters, onGo, onFollow }: Props) {
   const [isPlaying, setIsPlaying] = useState(false);
   const count = moments.length;
   const go = (to: number): void => {
@@ -35,7 +39,9 @@ export function TimeBar({ moments, at, numAll, isFollowing, onGo, onFollow }: Pr
     const to = keyStep(event, at, count);
     if (to === null) return false;
     if (to === "play") play();
-    else if (to === "follow") onFollow(!isFollowing);
+    else if (to === "follow") {
+      if (canFollow) onFollow(!isFollowing);
+    }
     else go(to);
     return true;
   });
@@ -75,6 +81,7 @@ export function TimeBar({ moments, at, numAll, isFollowing, onGo, onFollow }: Pr
         class="btn sm"
         aria-pressed={isFollowing}
         title="Show the newest step as it comes (f)"
+        disabled={!canFollow}
         onClick={() => onFollow(!isFollowing)}
       >
         <TimeIcon name="follow" />
@@ -99,18 +106,34 @@ export function TimeBar({ moments, at, numAll, isFollowing, onGo, onFollow }: Pr
           go(to);
         }}
       />
-      <div class="counters">
-        <span>
-          Step <b>{formatCount(now.step)}</b>
+      {counters === undefined ? (
+        <div class="counters">
+          <span>
+            Step <b>{formatCount(now.step)}</b>
+          </span>
+          <span>
+            Record <b>{formatCount(at + 1)}</b> of {formatCount(count)}
+            {numAll > count && ` (${formatCount(numAll)} in all)`}
+          </span>
+          <span class="clock">
+            Time <b>{formatClock(now.time * 1000)}</b>
+          </span>
+        </div>
+      ) : (
+        <Counters counters={counters} />
+      )}
+    </div>
+  );
+}
+
+function Counters({ counters }: { counters: NonNullable<Props["counters"]> }) {
+  return (
+    <div class="counters given">
+      {counters.map(([name, text]) => (
+        <span key={name} title={`${name} ${text}`}>
+          {name} <b>{text}</b>
         </span>
-        <span>
-          Record <b>{formatCount(at + 1)}</b> of {formatCount(count)}
-          {numAll > count && ` (${formatCount(numAll)} in all)`}
-        </span>
-        <span class="clock">
-          Time <b>{formatClock(now.time * 1000)}</b>
-        </span>
-      </div>
+      ))}
     </div>
   );
 }
@@ -134,9 +157,9 @@ function useTimeKeys(handle: (event: KeyboardEvent) => boolean): void {
     const onKeyDown = (event: KeyboardEvent): void => {
       const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
       if (isOther || isTyping(event.target)) return;
-      // A button that has the focus is pressed by the space bar.
-      if (event.key === " " && event.target instanceof HTMLElement && event.target.closest("button, a, [role]"))
-        return;
+      // A button that has the focus is pressed by the space bar; a picture is not.
+      const pressed = event.target instanceof HTMLElement ? event.target.closest("button, a, [role]") : null;
+      if (event.key === " " && pressed !== null && pressed.getAttribute("role") !== "img") return;
       if (latest.current(event)) event.preventDefault();
     };
     addEventListener("keydown", onKeyDown);

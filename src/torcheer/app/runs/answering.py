@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -11,6 +12,16 @@ from anyio.to_thread import run_sync
 
 from torcheer.app.frames import as_json
 from torcheer.app.messages import PassListing
+from torcheer.app.netanalysismessages import AnyNetAnalysisQuestion
+from torcheer.app.netmessages import (
+    NetMomentsQuestion,
+    NetRasterQuestion,
+    NetSceneQuestion,
+    NetUnitQuestion,
+    NetUnitSeriesQuestion,
+    NetValuesQuestion,
+    NetWeightsQuestion,
+)
 from torcheer.app.runmessages import (
     EventsQuestion,
     HistogramsQuestion,
@@ -30,6 +41,12 @@ from torcheer.app.runmessages import (
 from torcheer.app.runs.distributions import Distributions
 from torcheer.app.runs.events import follow_events
 from torcheer.app.runs.feeds import follow_index, follow_runs
+from torcheer.app.runs.netanalysis import Analyses
+from torcheer.app.runs.netfeed import follow_moments, follow_net
+from torcheer.app.runs.nets import Nets
+from torcheer.app.runs.netunits import answer_unit, answer_unit_series
+from torcheer.app.runs.netvalues import answer_raster, answer_values
+from torcheer.app.runs.netweights import answer_weights
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.passes import RunPass, answer_op_series, find_pass, listings
 from torcheer.app.runs.recorded import RunTensors, answer_record, answer_records
@@ -38,6 +55,7 @@ from torcheer.app.runs.seriesfeed import SeriesFeed
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.runs.watchedfeed import follow_row, follow_watched
 from torcheer.app.runs.watching import Watch
+from torcheer.app.turns import Turns
 from torcheer.errors import InputError
 
 Frame = str | bytes  # for a text frame and for a binary one
@@ -49,9 +67,14 @@ FollowedQuestion = (
     | WatchedQuestion
     | WatchedRowQuestion
     | EventsQuestion
+    | NetSceneQuestion
+    | NetMomentsQuestion
 )
-OneRunQuestion = RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion
-RunQuestion = OneRunQuestion | HparamsQuestion | OpSeriesQuestion
+NetQuestion = (
+    NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion
+)
+OneRunQuestion = RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | NetQuestion
+RunQuestion = OneRunQuestion | HparamsQuestion | OpSeriesQuestion | AnyNetAnalysisQuestion
 
 _GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
 _NO_PASS: Final = "this pass is in no run of the folder: only those have figures over time."
@@ -66,11 +89,19 @@ class RunAnswers:
         self.shelf = shelf
         self.watch = Watch(shelf)
         self._reductions = Reductions()
+        self._nets = nets = Nets()
+        self._analyses = Analyses(nets)
+        self._analysis_turns = Turns()  # one at a time for all runs: each takes much memory
         self._of_one_run: dict[type, Callable[[OpenRun, Any], Frame]] = {
             RecordsQuestion: answer_records,
             RecordQuestion: answer_record,
             RunTensorQuestion: RunTensors().answer,
             HistogramsQuestion: Distributions().answer,
+            NetValuesQuestion: partial(answer_values, nets),
+            NetUnitQuestion: partial(answer_unit, nets),
+            NetUnitSeriesQuestion: partial(answer_unit_series, nets),
+            NetRasterQuestion: partial(answer_raster, nets),
+            NetWeightsQuestion: partial(answer_weights, nets),
         }
 
     async def answer(self, question: RunQuestion) -> Frame:
@@ -80,6 +111,9 @@ class RunAnswers:
         if isinstance(question, OpSeriesQuestion):
             return await self._op_series(question)
         run = await self._run(question.run_id)
+        if isinstance(question, AnyNetAnalysisQuestion):
+            # Beside other questions of the run: what is scrubbed does not wait for an analysis.
+            return await self._analysis_turns.take(self._analyses.answer, run, question)
         return await run.slow_turns.take(self._of_one_run[type(question)], run, question)
 
     async def _run(self, run_id: str) -> OpenRun:
@@ -130,6 +164,10 @@ class RunAnswers:
                 return follow_row(self.watch, question)
             case EventsQuestion():
                 return follow_events(self.watch, question)
+            case NetSceneQuestion():
+                return follow_net(self._nets, self.watch, question)
+            case NetMomentsQuestion():
+                return follow_moments(self._nets, self.watch, question)
 
     async def _reduce(self, question: ReduceQuestion, page: object) -> AsyncGenerator[Frame, None]:
         run = await self._run(question.run_id)

@@ -79,6 +79,11 @@ class PartIndex:
     def find(self, kind: Kind, name: str) -> IndexedSeries | None:
         return self._of_key.get(SeriesKey(kind, name))
 
+    def key_of(self, name: int, record: int) -> SeriesKey | None:
+        """The series of a record, by its number in the file; None for what was written since."""
+        series = self._of_number.get(name)
+        return series.key if series is not None and record <= series.last_record else None
+
     def gather(self, connection: sqlite3.Connection, num_bytes: int) -> None:
         """Take in what is new. The caller says `is_sure` once all of it was read at one moment."""
         queries.check_tables(connection)

@@ -151,7 +151,7 @@ def _is_session(row: Row) -> bool:
 
 
 def read_names(connection: sqlite3.Connection, num_bytes: int, damage: Damage) -> list[NameRow]:
-    rows = _scan(connection, "SELECT id, kind, name, description FROM names ", -1, num_bytes, damage)
+    rows = scan(connection, "SELECT id, kind, name, description FROM names ", -1, num_bytes, damage)
     found = []
     for row in rows:
         number, kind, name, description = row
@@ -167,7 +167,7 @@ def read_blocks(
 ) -> list[tuple[int, Block]]:
     """New blocks and the numbers of their names, once the lengths of their columns fit their counts."""
     found: list[tuple[int, Block]] = []
-    for row in _scan(connection, _POINTS, after, num_bytes, damage):
+    for row in scan(connection, _POINTS, after, num_bytes, damage):
         block = _block_of(row, num_bytes)
         if block is None:
             damage.add("some points are not what they should be")
@@ -217,7 +217,7 @@ def read_record_marks(
     connection: sqlite3.Connection, after: int, num_bytes: int, damage: Damage
 ) -> list[RecordMark]:
     found = []
-    for row in _scan(connection, "SELECT id, name, step, time FROM records ", after, num_bytes, damage):
+    for row in scan(connection, "SELECT id, name, step, time FROM records ", after, num_bytes, damage):
         number, name, step, time = row
         if _are_whole(number, name, step) and is_moment(time):
             found.append(RecordMark(number, name, step, float(time)))
@@ -238,7 +238,7 @@ def read_records_of(
             raise
         damage.add(str(error))
     # The index may be what is damaged.
-    rows = _scan(connection, "SELECT id, name FROM records ", after, num_bytes, damage)
+    rows = scan(connection, "SELECT id, name FROM records ", after, num_bytes, damage)
     found = (read_record(connection, number, damage) for number, its_name in rows if its_name == name)
     return [row for row in found if row is not None]
 
@@ -254,7 +254,7 @@ def read_record(connection: sqlite3.Connection, record: int, damage: Damage) -> 
     return row
 
 
-def _scan(connection: sqlite3.Connection, sql: str, after: int, num_bytes: int, damage: Damage) -> list[Row]:
+def scan(connection: sqlite3.Connection, sql: str, after: int, num_bytes: int, damage: Damage) -> list[Row]:
     """Rows with ids above `after`, rising. Where the file is damaged, those before and those behind it."""
     rows: list[Row] = []
     try:

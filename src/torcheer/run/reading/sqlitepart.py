@@ -19,6 +19,7 @@ from torcheer.run.reading.figureblocks import BlockFigures, Found, Wanted, read_
 from torcheer.run.reading.merging import joined
 from torcheer.run.reading.partindex import PartIndex
 from torcheer.run.reading.queries import Damage, NotYet, Row, Unreadable
+from torcheer.run.reading.slicing import HEADS, TOO_SHORT, HeadRow, Slice, read_slices
 from torcheer.run.reading.snapshots import Look, SnapshotFile, is_passing, now
 from torcheer.run.records import Kind
 from torcheer.run.schema import LOCK_ENDING, THINNED_STEPS
@@ -117,9 +118,27 @@ class SqlitePart:
             return None
         num_bytes, data = row
         if not isinstance(data, bytes) or len(data) != num_bytes:
-            self._damage.add("some records are not as long as they should be")
+            self._damage.add(TOO_SHORT)
             return None
         return data
+
+    def heads(self, after: int = 0) -> list[HeadRow]:
+        """Records of all kinds with ids above `after`, in the order in which they were logged, undecoded."""
+        rows = self._attempt(
+            lambda connection: queries.scan(connection, HEADS, after, self._look.num_bytes, self._damage)
+        )
+        found = []
+        for number, name, step, time, num_bytes, head in rows or ():
+            key = self._index.key_of(name, number)
+            if key is not None and type(step) is int and queries.is_moment(time):
+                size = num_bytes if type(num_bytes) is int else -1
+                found.append(HeadRow(number, key, step, float(time), size, head))
+        return found
+
+    def slices(self, wanted: Sequence[Slice]) -> list[bytes | None]:
+        """Pieces of the bytes of records; None for those that are gone or damaged."""
+        found = self._attempt(lambda connection: read_slices(connection, wanted, self._damage))
+        return [None] * len(wanted) if found is None else found
 
     def watches(self) -> Sequence[RecordEntry]:
         """What is watched, a record for each plan, as of the last refresh."""

@@ -1,0 +1,262 @@
+"""Choose what of a run's network goes into a page of limited size, and write it as JSON.
+
+Values go in as they are where all of them fit, else as levels of two bytes. The page has the moments and the
+items of which there are values, and its notes say what is not in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from torcheer.app.embedding import escaped
+from torcheer.app.frames import as_json
+from torcheer.app.netmessages import NetMomentsAnswer, NetMomentsQuestion, NetSceneAnswer, NetSceneQuestion
+from torcheer.app.netpieces import Number, Pieces, Wanted, exact_text_bytes
+from torcheer.app.netwishes import Wish, wishes
+from torcheer.app.runmessages import RunListing
+from torcheer.app.runs.listing import countable, finite
+from torcheer.app.runs.netfeed import look_at_scene
+from torcheer.app.runs.netfinding import Found, Stretch, find
+from torcheer.app.runs.netmoments import Moments, moments_of
+from torcheer.app.runs.netranges import weight_series
+from torcheer.app.runs.nets import Nets, RankNet
+from torcheer.app.runs.openrun import OpenRun
+from torcheer.app.runs.summary import Summary
+from torcheer.netview.variables import RECEIVED
+
+_RANK: Final = 0
+_FRAME_BYTES: Final = 140  # of a frame besides the numbers of its pieces, at most
+_NUMBER_BYTES: Final = 8
+_REST_BYTES: Final = 6000  # of the run, of notes and names
+_MOST_MISSES: Final = 16  # wishes for which there was no room
+_PART_OF_A_WEIGHT: Final = 4  # one weight takes at most such a part of what is left
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Subject:
+    """A run as of now, and what a page could show of it."""
+
+    net: RankNet
+    scene: NetSceneAnswer
+    moments: Moments
+    variables: Sequence[str]  # of layers, the one that is wanted most first
+    weights: Sequence[str]  # their series
+    whats: Sequence[str]  # variables of weights: Wt, Grad…
+
+    @property
+    def num_moments(self) -> int:
+        return len(self.moments.steps)
+
+    @property
+    def num_items(self) -> int:
+        return max(1, self.scene.num_items)
+
+    def step(self, moment: int) -> int:
+        return int(self.moments.steps[moment])
+
+
+def embedded_net(
+    run: OpenRun, budget: int, max_bytes: int, on_written: Callable[[int], None] = lambda _: None
+) -> list[bytes]:
+    """What a page says of a network, as the pieces of one JSON text in which nothing means anything to HTML.
+
+    Layers, connections and variables are always in it. `budget` is what the page's limit, `max_bytes`, leaves
+    for the data.
+    """
+    with run.lock:
+        subject = _looked_at(run)
+        fixed = as_json(
+            (subject.scene, _moments_answer(subject, range(subject.num_moments)), subject.weights)
+        )
+        pieces = Pieces(subject.net.reader, budget - len(escaped(fixed)) - _REST_BYTES, on_written)
+        pieces.is_exact = _exact_bytes(subject) <= pieces.left
+        chosen = _Chosen(subject, pieces)
+        if max_bytes:
+            chosen.put_all()
+    return chosen.written(_listing(run), max_bytes)
+
+
+def _looked_at(run: OpenRun) -> _Subject:
+    nets = Nets()
+    frames = look_at_scene(nets, run, NetSceneQuestion(id=0, run_id=run.place.id, rank=_RANK), None).frames
+    scene = msgspec.json.decode(frames[0], type=NetSceneAnswer)
+    moments = moments_of(nets, run, NetMomentsQuestion(id=0, run_id=run.place.id, rank=_RANK))
+    net = nets.look(run, _RANK)
+    of_layers = {name for layer in scene.scene.layers for name in layer.variables}
+    weights = [one.weight for one in scene.scene.connections if one.weight and one.form != "attention"]
+    return _Subject(
+        net=net,
+        scene=scene,
+        moments=moments,
+        variables=[one.name for one in scene.variables if one.name in of_layers],
+        weights=[name for name in dict.fromkeys(weights) if name in net.index.series],
+        whats=[one.removeprefix(RECEIVED) for one in net.net.weight_variables if one.startswith(RECEIVED)],
+    )
+
+
+def _exact_bytes(subject: _Subject) -> int:
+    """What everything takes with its values as they are, at most. Nothing is read."""
+    layers = {layer.name: layer.grid.num_units for layer in subject.scene.scene.layers}
+    index = subject.net.index.series
+    total = 0
+    for (layer, _), name in subject.net.net.series.items():
+        if layer in layers and name in index:
+            total += len(index[name].marks) * subject.num_items * exact_text_bytes(layers[layer])
+    for weight in subject.weights:
+        for what in subject.whats:
+            series = index.get(weight_series(weight, what))
+            for mark in [] if series is None else series.marks:
+                total += exact_text_bytes(math.prod(mark.outline.shape))
+    num_frames = subject.num_moments * (len(subject.variables) * subject.num_items + len(subject.whats))
+    return total + num_frames * (_FRAME_BYTES + _NUMBER_BYTES * (len(layers) + len(subject.weights)))
+
+
+def _moments_answer(subject: _Subject, kept: Sequence[int]) -> NetMomentsAnswer:
+    """Nothing will come to a page that is one file."""
+    now = subject.moments
+    return NetMomentsAnswer(
+        id=0,
+        is_all=True,
+        steps=[countable(subject.step(at)) or 0 for at in kept],
+        times=[finite(float(now.times[at])) or 0.0 for at in kept],
+        counters={name: [texts[at] for at in kept] for name, texts in now.counters.items()},
+        ranges=now.ranges,
+        is_running=False,
+    )
+
+
+def _listing(run: OpenRun) -> RunListing:
+    """What the page shows of the run. A file may be mailed: it does not say where it was made."""
+    summary = Summary(run)
+    summary.update()
+    return msgspec.structs.replace(summary.listing, host="", spark_name="", spark=(), metrics=(), tags=())
+
+
+class _Chosen:
+    """What goes in. Filled wish by wish."""
+
+    def __init__(self, subject: _Subject, pieces: Pieces) -> None:
+        self._subject = subject
+        self._pieces = pieces
+        self._frames: list[bytes] = []  # of layers
+        self._weights: list[bytes] = []
+        self._kept: set[int] = set()  # moments
+        self._lost: set[int] = set()
+        self._num_items = 0  # of the last moment
+
+    def put_all(self) -> None:
+        subject = self._subject
+        wanted = wishes(subject.num_moments, subject.variables, subject.whats, subject.num_items)
+        num_misses = 0
+        for wish in wanted:
+            if num_misses < _MOST_MISSES and wish.moment not in self._lost:
+                num_misses += not (self._put_weights(wish) if wish.is_of_weights else self._put_values(wish))
+
+    def _put_values(self, wish: Wish) -> bool:
+        """All layers or none; but of the first wish, all for which there is room."""
+        subject = self._subject
+        net, step = subject.net, subject.step(wish.moment)
+        entries: list[Number | Found] = [
+            find(net.net, net.index, layer.name, wish.variable, step, wish.item)
+            if wish.variable in layer.variables
+            else None
+            for layer in subject.scene.scene.layers
+        ]
+        wanted = [Wanted(one.stretch, one) for one in entries if isinstance(one, Found)]
+        self._pieces.left -= (frame_bytes := _frame_bytes(entries))
+        numbers = self._pieces.put_all(wanted)
+        is_main = wish.variable == subject.variables[0] and wish.item == 0
+        if numbers is None and self._frames:
+            self._pieces.left += frame_bytes
+            self._lost |= {wish.moment} if is_main else set()
+            return False
+        if numbers is None:
+            numbers = self._pieces.put_some(wanted, 1)
+        rest = iter(numbers)
+        pieces = [next(rest) if isinstance(one, Found) else one for one in entries]
+        self._add(self._frames, wish, pieces)
+        self._kept |= {wish.moment} if is_main else set()
+        if wish.variable == subject.variables[0] and wish.moment == subject.num_moments - 1:
+            self._num_items += wish.item == self._num_items
+        return True
+
+    def _put_weights(self, wish: Wish) -> bool:
+        """Each for which there is room: a weight is of use without the others."""
+        entries: list[Wanted | str] = [self._weight(name, wish) for name in self._subject.weights]
+        wanted = [one for one in entries if isinstance(one, Wanted)]
+        if (frame_bytes := _frame_bytes(entries)) > self._pieces.left:
+            return False
+        self._pieces.left -= frame_bytes
+        rest = iter(self._pieces.put_some(wanted, _PART_OF_A_WEIGHT))
+        pieces = [next(rest) if isinstance(one, Wanted) else one for one in entries]
+        self._add(self._weights, wish, pieces)
+        return not wanted or any(isinstance(one, int) for one in pieces)
+
+    def _weight(self, weight: str, wish: Wish) -> Wanted | str:
+        name = weight_series(weight, wish.variable)
+        series = self._subject.net.index.series.get(name)
+        mark = None if series is None else series.last_up_to(self._subject.step(wish.moment))
+        if series is None:
+            return f"{name} was not recorded"
+        if mark is None:
+            return f"{name} was first recorded at step {series.marks[0].step}"
+        return Wanted(Stretch(mark, 0, math.prod(mark.outline.shape)), None)
+
+    def _add(self, frames: list[bytes], wish: Wish, pieces: Sequence[Number]) -> None:
+        step = countable(self._subject.step(wish.moment)) or 0
+        frame = {"step": step, "variable": wish.variable, "item": wish.item, "pieces": pieces}
+        frames.append(escaped(as_json(frame)))
+
+    # --- as JSON -------------------------------------------------------------------------------------
+
+    def written(self, listing: RunListing, max_bytes: int) -> list[bytes]:
+        subject = self._subject
+        notes = self._notes()
+        said = [subject.scene.note, *notes]
+        scene = msgspec.structs.replace(
+            subject.scene, num_items=max(1, self._num_items), note=" ".join(filter(None, said))
+        )
+        head = {
+            "scene": scene,
+            "moments": _moments_answer(subject, sorted(self._kept)),
+            "run": listing,
+            "weights": subject.weights,
+            "max_bytes": max_bytes,
+            "is_exact": self._pieces.is_exact,
+        }
+        return [
+            escaped(as_json(head))[:-1],
+            *_joined(b',"frames":[', self._frames),
+            *_joined(b'],"weight_frames":[', self._weights),
+            *_joined(b'],"pieces":[', self._pieces.texts),
+            b"]}",
+        ]
+
+    def _notes(self) -> list[str]:
+        """What a reader must know: how much of the run is in the file."""
+        subject = self._subject
+        parts = []
+        for num, num_all, what in (
+            (len(self._kept), subject.num_moments, "moments"),
+            (max(1, self._num_items), subject.num_items, "items"),
+        ):
+            if num < num_all:
+                parts.append(f"{num:,} of {num_all:,} {what}")
+        notes = [f"In this file: {' and '.join(parts)}."] if parts else []
+        if self._kept and not self._pieces.is_exact:
+            notes.append("Values are rounded (≈).")
+        return notes
+
+
+def _frame_bytes(entries: Sequence[object]) -> int:
+    whys = [one for one in entries if isinstance(one, str)]
+    return _FRAME_BYTES + _NUMBER_BYTES * len(entries) + (len(escaped(as_json(whys))) if whys else 0)
+
+
+def _joined(before: bytes, parts: Sequence[bytes]) -> list[bytes]:
+    return [before, *(b"," + part if at else part for at, part in enumerate(parts))]

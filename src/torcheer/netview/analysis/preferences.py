@@ -1,0 +1,103 @@
+"""What each unit responds to: its mean for each label, and how selective it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy
+from numpy.typing import ArrayLike, NDArray
+
+from torcheer.errors import InputError
+from torcheer.netview.analysis.points import Array, Matrix, chunks_of_units, labels_of, points_of
+
+_ROUNDING: Final = 16 * float(numpy.finfo(numpy.float64).eps)  # of a mean, by the largest response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tuning:
+    """A row for each unit, a column for each label.
+
+    The best label is found in the same items by which it is then judged: with few items for each label,
+    chance alone makes units look selective. Labels in a random order show how much.
+    """
+
+    labels: Array  # each once, sorted
+    counts: NDArray[numpy.int64]  # items of each label
+    means: Matrix  # the mean response
+    d_primes: Matrix  # items of a label against all others: the difference of means, by their deviation
+
+    @property
+    def best(self) -> Array:
+        """The label to which each unit responds most."""
+        return numpy.asarray(self.labels[self._best_column])
+
+    @property
+    def selectivity(self) -> Matrix:
+        """From 0, where the best label moves a unit as much as others do, to 1, where no other does.
+
+        (best - others) / (|best| + |others|), with the mean response for the best label, and the mean of
+        those for the others. NaN where both are 0. Meant for responses that are not negative; of others it
+        may be 1 for a unit that merely changes its sign.
+        """
+        best = self.means.max(axis=1)
+        others = (self.means.sum(axis=1) - best) / (len(self.labels) - 1)
+        with numpy.errstate(invalid="ignore"):
+            return numpy.asarray((best - others) / (numpy.abs(best) + numpy.abs(others)))
+
+    @property
+    def best_d_prime(self) -> Matrix:
+        """d' of the best label of each unit."""
+        return numpy.take_along_axis(self.d_primes, self._best_column[:, None], axis=1)[:, 0]
+
+    @property
+    def _best_column(self) -> NDArray[numpy.int64]:
+        return numpy.asarray(self.means.argmax(axis=1))
+
+
+def tuning(points: ArrayLike, labels: ArrayLike) -> Tuning:
+    """Of a row for each item and a label for each.
+
+    d' is (mean of the label's items - mean of all others) / sqrt((variance + variance of the others) / 2),
+    with variances over items less one. NaN where a label, or all others together, has a single item; infinite
+    where neither varies and the means differ.
+    """
+    given = points_of(points)
+    named = labels_of(labels, len(given))
+    found, number, counts = numpy.unique(named, return_inverse=True, return_counts=True)
+    if len(found) < 2:
+        raise InputError(f"all items have the label {found[0]!r}: tuning needs two labels at least.")
+    num_units = given.shape[1]
+    means, d_primes = numpy.zeros((num_units, len(found))), numpy.zeros((num_units, len(found)))
+    start = 0
+    for chunk in chunks_of_units(given):
+        stop = start + chunk.shape[1]
+        means[start:stop], d_primes[start:stop] = _means_and_d_primes(chunk, number, counts)
+        start = stop
+    return Tuning(labels=found, counts=counts, means=means, d_primes=d_primes)
+
+
+def _means_and_d_primes(
+    responses: Matrix, number: NDArray[numpy.int64], counts: NDArray[numpy.int64]
+) -> tuple[Matrix, Matrix]:
+    """Units by labels. `number`: of the label of each item."""
+    has_label = (number == numpy.arange(len(counts))[:, None]).astype(numpy.float64)
+    sums = has_label @ responses
+    means = sums / counts[:, None]
+    squares = has_label @ numpy.square(responses - means[number])  # about the mean of the label
+    rounding = _ROUNDING * numpy.abs(responses).max(axis=0)
+    d_primes = numpy.zeros_like(means)
+    for label, count in enumerate(counts):
+        is_other = numpy.arange(len(counts)) != label
+        num_others = len(number) - count
+        mean = sums[is_other].sum(axis=0) / num_others
+        spread = counts[is_other] @ numpy.square(means[is_other] - mean) + squares[is_other].sum(axis=0)
+        with numpy.errstate(invalid="ignore", divide="ignore"):
+            variance = (squares[label] / (count - 1) + spread / (num_others - 1)) / 2
+            deviation = numpy.sqrt(variance)
+            # A constant response differs from its mean by rounding; that is no deviation.
+            deviation = numpy.where(deviation <= rounding, 0.0, deviation)
+            apart = means[label] - mean
+            apart = numpy.where(numpy.abs(apart) <= rounding, 0.0, apart)
+            d_primes[label] = apart / deviation
+    return means.T, d_primes.T

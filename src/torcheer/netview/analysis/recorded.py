@@ -1,0 +1,202 @@
+"""What layers respond at each moment of a run. No torch."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import os
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+import msgspec
+import numpy
+from numpy.typing import ArrayLike, NDArray
+
+from torcheer.errors import InputError
+from torcheer.graph.sizes import readable_bytes
+from torcheer.netview.analysis.itemrows import Responses
+from torcheer.netview.analysis.points import Array, labels_of
+from torcheer.run.netscene import NetScene
+from torcheer.run.reading.face import Reading, open_run
+from torcheer.run.reading.reader import RunReader, record_id
+from torcheer.run.reading.tensorrecord import TensorRecord
+from torcheer.run.records import MomentHead
+
+_ROLES_OF_LAYERS: Final = ("activation", "gradient", "tensor")
+
+Records = Mapping[int, TensorRecord]  # by step
+
+
+def responses_of(
+    run: str | os.PathLike[str] | Reading,
+    variable: str = "Act",
+    *,
+    layers: str | Collection[str] = "all",
+    steps: Collection[int] | None = None,
+    labels: str | ArrayLike | None = None,
+    max_bytes: int = 4 << 30,
+) -> Responses:
+    """What layers of a run recorded: a row for each moment and each item of its batch.
+
+    - `run`: a folder, a `tl.Run`, or what `tl.open_run` gave.
+    - `variable`: Act, Net, Grad: whatever was recorded of layers under that name.
+    - `layers`: `"all"`, or one or several names or patterns such as `"features.*"`.
+    - `steps`: of which moments; all of them where it is left out.
+    - `labels`: the name of a counter (`"trial"`), whose text is then the label of all items of a moment; or
+      one label for each row.
+
+    Rows are of moments at which all of these layers were recorded; `steps` and `items` of what is returned
+    say of which moment and which item each is. Of a watched training, a layer of which fewer items were kept
+    than of others is left out, unless it is asked for by itself.
+    """
+    if not isinstance(run, Reading):
+        with open_run(run) as opened:
+            return responses_of(
+                opened, variable, layers=layers, steps=steps, labels=labels, max_bytes=max_bytes
+            )
+    reader = run._reader()
+    scene = _scene(reader)
+    chosen = _chosen(_layers_of(run, scene, variable), layers, variable)
+    series = {
+        layer: {record.step: record for record in run.tensors(f"{layer}.{variable}")} for layer in chosen
+    }
+    has_items = {layer.name: layer.has_items for layer in scene.layers} if scene else {}
+    kept, left_out = _even(series, has_items)
+    moments = sorted(set.intersection(*({*records} for records in kept.values())))
+    if steps is not None:
+        wanted = set(steps)
+        moments = [step for step in moments if step in wanted]
+    if not moments:
+        raise InputError(
+            f"there is no moment at which all of {', '.join(map(repr, [*kept][:5]))} were recorded: choose "
+            "fewer layers with layers=, or other steps."
+        )
+    _check_room(kept, moments, max_bytes)
+    first = next(iter(kept))
+    counts = [_num_items(kept[first][step], has_items.get(first, True)) for step in moments]
+    row_steps = numpy.repeat(numpy.array(moments, numpy.int64), counts)
+    arrays = {layer: _rows(records, moments, counts) for layer, records in kept.items()}
+    return Responses(
+        arrays={layer: array.reshape(len(array), -1) for layer, array in arrays.items()},
+        shapes={layer: array.shape[1:] for layer, array in arrays.items()},
+        labels=_labels(reader, labels, row_steps),
+        left_out=left_out,
+        steps=row_steps,
+        items=numpy.concatenate([numpy.arange(count) for count in counts]),
+    )
+
+
+# --- which layers -----------------------------------------------------------------------------
+
+
+def _scene(reader: RunReader) -> NetScene | None:
+    """The last network that was written; None where there is none that can be read."""
+    entries = [entry for key in reader.series() if key.kind == "netview" for entry in reader.records(*key)]
+    if not entries:
+        return None
+    data = reader.data(record_id(max(entries, key=lambda entry: (entry.time, entry.id))))
+    try:
+        return msgspec.json.decode(data or b"", type=NetScene)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _layers_of(run: Reading, scene: NetScene | None, variable: str) -> list[str]:
+    """Those with records of the variable, in the order of the network where it is known."""
+    names = run.names("tensor")
+    there = set(names)
+    if scene is not None:
+        known = [layer.name for layer in scene.layers]
+    else:
+        rows = [row for row in run.watched.rows if row.role in _ROLES_OF_LAYERS]
+        known = list(dict.fromkeys(row.layer for row in rows))
+    if not known:
+        ending = f".{variable}"
+        known = [name.removesuffix(ending) for name in names if name.endswith(ending)]
+        # The gradient of a parameter has a name of that form, too.
+        known = [name for name in known if name not in there]
+    return [name for name in known if f"{name}.{variable}" in there]
+
+
+def _chosen(there: Sequence[str], layers: str | Collection[str], variable: str) -> list[str]:
+    if not there:
+        raise InputError(
+            f"this run has no records of {variable!r} of any layer: run.names('tensor') lists all."
+        )
+    if layers == "all":
+        return list(there)
+    found: set[str] = set()
+    for choice in [layers] if isinstance(layers, str) else layers:
+        matching = [name for name in there if name == choice or fnmatch.fnmatchcase(name, choice)]
+        if not matching:
+            near = ", ".join(map(repr, difflib.get_close_matches(choice, there, 3) or there[:8]))
+            raise InputError(f"no layer with {variable} answers to {choice!r}: there is {near}.")
+        found.update(matching)
+    return [name for name in there if name in found]
+
+
+def _even(
+    series: Mapping[str, Records], has_items: Mapping[str, bool]
+) -> tuple[dict[str, Records], dict[str, str]]:
+    """Layers whose rows go together, and why others do not."""
+    most: dict[int, int] = {}
+    for layer, records in series.items():
+        for step, record in records.items():
+            most[step] = max(most.get(step, 0), _num_items(record, has_items.get(layer, True)))
+    kept, left_out = {}, {}
+    for layer, records in series.items():
+        is_batch = has_items.get(layer, True)
+        shapes = {record.shape[1:] if is_batch else record.shape for record in records.values()}
+        if any(_num_items(record, is_batch) < most[step] for step, record in records.items()):
+            left_out[layer] = "fewer of its items were recorded than of other layers. Ask for it by itself."
+        elif len(shapes) > 1:
+            left_out[layer] = f"its shape changes over time: {', '.join(map(str, sorted(shapes)[:3]))}."
+        else:
+            kept[layer] = records
+    if not kept:
+        layer, why = next(iter(left_out.items()))
+        raise InputError(f"no chosen layer can be taken as rows. {layer!r}: {why}")
+    return kept, left_out
+
+
+# --- their rows -------------------------------------------------------------------------------
+
+
+def _num_items(record: TensorRecord, is_batch: bool) -> int:
+    return record.shape[0] if is_batch and record.shape else 1
+
+
+def _rows(records: Records, moments: Sequence[int], counts: Sequence[int]) -> Array:
+    blocks = []
+    for step, count in zip(moments, counts, strict=True):
+        array = records[step].array
+        blocks.append(array if array.ndim and len(array) == count else array[None])
+    return numpy.concatenate(blocks)
+
+
+def _check_room(kept: Mapping[str, Records], moments: Sequence[int], max_bytes: int) -> None:
+    num_bytes = sum(records[step].num_bytes for records in kept.values() for step in moments)
+    if num_bytes > max_bytes:
+        raise InputError(
+            f"these records take {readable_bytes(num_bytes)}, and max_bytes is {readable_bytes(max_bytes)}: "
+            "choose some layers with layers=, or some moments with steps=."
+        )
+
+
+def _labels(reader: RunReader, labels: str | ArrayLike | None, steps: NDArray[numpy.int64]) -> Array | None:
+    if labels is None or not isinstance(labels, str):
+        return None if labels is None else labels_of(labels, len(steps))
+    counters = {
+        entry.step: entry.head.counters
+        for key in reader.series()
+        if key.kind == "moment"
+        for entry in reader.records(*key)
+        if isinstance(entry.head, MomentHead)
+    }
+    missing = [step for step in steps if labels not in counters.get(int(step), {})]
+    if missing:
+        raise InputError(
+            f"the moment of step {missing[0]} has no counter {labels!r} ({len(set(missing))} moments have "
+            "none): give one label for each row, or choose steps=."
+        )
+    return numpy.array([counters[int(step)][labels] for step in steps])

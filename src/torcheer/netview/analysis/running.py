@@ -1,0 +1,237 @@
+"""Run a test set through a model and keep what its layers give. The model is afterwards as it was."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+import numpy
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from torcheer.capture.choosing import chosen_layers, unwrapped
+from torcheer.capture.nesting import tensors_in
+from torcheer.capture.state import same_model_after, same_random_state_after
+from torcheer.errors import InputError
+from torcheer.graph.progress import Progress
+from torcheer.graph.sizes import readable_bytes
+from torcheer.netview.analysis.batches import ItemSet, item_set_of
+from torcheer.netview.analysis.itemrows import Responses
+from torcheer.netview.analysis.points import Array, labels_of
+
+
+def responses(
+    model: nn.Module,
+    data: Any,
+    *,
+    layers: Any = "all",
+    labels: ArrayLike | None = None,
+    batch_size: int = 64,
+    device: str | torch.device | None = None,
+    keep_inputs: bool = True,
+    max_bytes: int = 4 << 30,
+) -> Responses:
+    """What layers of a model respond to every item of a test set.
+
+    - `data`: a tensor with a row for each item, a pair (x, labels), a dictionary of tensors, a Dataset, a
+      DataLoader, or anything that yields batches x or (x, y). In a batch, x may be a tuple or a dictionary of
+      what the model takes. y counts as labels where it is one value for each item.
+    - `layers`: `"all"`, or names, patterns such as `"features.*"`, types, modules or a rule, as for
+      `tl.watch`.
+    - `labels`: one for each item, instead of what the data says.
+    - `device`: where batches go; to the model's parameters unless told otherwise. The model stays where it
+      is.
+    - `max_bytes`: what may be kept in memory.
+
+    The model runs as after `model.eval()`, without gradients. Its modes, buffers, gradients and hooks, and
+    all random generators, are afterwards as they were. Of a layer that is called several times for a batch,
+    the last call is kept; of one that gives several tensors, the first.
+    """
+    chosen = chosen_layers(model, layers)
+    if any(is_lazy(parameter) for parameter in model.parameters()):
+        raise InputError(
+            "the model has lazy parameters that do not exist yet: call it once on a batch before."
+        )
+    item_set = item_set_of(data, batch_size)
+    if labels is not None and not item_set.is_in_order:
+        raise InputError(
+            "the loader gives items in an order of its own, so labels= would go with others: let it yield "
+            "(x, y), or give shuffle=False."
+        )
+    keeper = _Keeper(chosen, keep_inputs=keep_inputs, max_bytes=max_bytes)
+    where = torch.device(device) if device is not None else _device_of(model)
+    with _as_it_was(model), keeper.listening(), _Bar("responses", item_set.num_items or 0) as bar:
+        for batch in item_set.batches:
+            keeper.begin(batch.first)
+            # A copy: a model may write into what it is given.
+            args, kwargs = batch.mapped(lambda tensor: tensor.detach().to(where, copy=True))
+            model(*args, **kwargs)
+            keeper.end(batch.num_items, batch.labels, item_set)
+            bar.add(batch.num_items)
+    return keeper.responses(labels)
+
+
+class _Keeper:
+    """Collects the outputs of layers, batch after batch."""
+
+    def __init__(self, layers: dict[str, nn.Module], *, keep_inputs: bool, max_bytes: int) -> None:
+        self._layers = layers
+        self._keep_inputs = keep_inputs
+        self._max_bytes = max_bytes
+        self._given: dict[str, Array | str] = {}  # by layer, of this batch; a text says why there is nothing
+        self._blocks: dict[str, list[Array]] = {}
+        self._inputs: list[Array] = []
+        self._labels: list[Array | None] = []
+        self._left_out: dict[str, str] = {}
+        self._num_items = 0
+        self._num_bytes = 0
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for name, module in self._layers.items():
+                handle = module.register_forward_hook(partial(self._hear, name))
+                stack.callback(handle.remove)
+            yield
+
+    def _hear(self, name: str, module: nn.Module, _args: Any, output: Any) -> None:
+        tensor = next((tensor for _, tensor in tensors_in(output, into_objects=True)), None)
+        if tensor is None or tensor.is_nested or not tensor.ndim:
+            self._given[name] = "it gives no tensor with a row for each item."
+            return
+        if getattr(module, "batch_first", True) is False and tensor.ndim == 3:
+            tensor = tensor.transpose(0, 1)
+        self._given[name] = _array(tensor)
+
+    def begin(self, first: Tensor) -> None:
+        self._given = {}
+        if self._keep_inputs:
+            self._inputs.append(_array(first))
+            self._num_bytes += self._inputs[-1].nbytes
+
+    def end(self, num_items: int, labels: Array | None, item_set: ItemSet) -> None:
+        for name in self._layers:
+            if name in self._left_out:
+                continue
+            why = self._misfit(name, num_items)
+            if why:
+                self._left_out[name] = why
+                self._num_bytes -= sum(block.nbytes for block in self._blocks.pop(name, ()))
+            else:
+                block = numpy.asarray(self._given[name])
+                self._blocks.setdefault(name, []).append(block)
+                self._num_bytes += block.nbytes
+        self._num_items += num_items
+        self._labels.append(labels)
+        self._check_room(item_set.num_items)
+
+    def _misfit(self, name: str, num_items: int) -> str:
+        given = self._given.get(name)
+        before = self._blocks.get(name)
+        if given is None:
+            return "it was not called for every batch." if self._num_items else "it was not called."
+        if isinstance(given, str):
+            return given
+        if len(given) != num_items:
+            return f"its output {given.shape} has not one row for each of {num_items:,} items of a batch."
+        if before and before[0].shape[1:] != given.shape[1:]:
+            return f"its shape changes from {before[0].shape[1:]} to {given.shape[1:]}, from batch to batch."
+        return ""
+
+    def _check_room(self, num_items: int | None) -> None:
+        expected = self._num_bytes
+        if num_items is not None and self._num_items:
+            expected = max(expected, self._num_bytes * num_items // self._num_items)
+        if expected > self._max_bytes:
+            raise InputError(
+                f"these responses take {readable_bytes(expected)}, and max_bytes is "
+                f"{readable_bytes(self._max_bytes)}: choose some layers with layers=, give fewer items, or "
+                "set keep_inputs=False."
+            )
+
+    def responses(self, labels: ArrayLike | None) -> Responses:
+        if not self._num_items:
+            raise InputError("the test set is empty: there is no batch in it.")
+        if not self._blocks:
+            name, why = next(iter(self._left_out.items()))
+            raise InputError(f"no chosen layer has responses by item. {name!r}: {why}")
+        arrays, shapes = {}, {}
+        for name in [name for name in self._layers if name in self._blocks]:
+            # One after the other, so that only one is there twice.
+            joined = numpy.concatenate(self._blocks.pop(name))
+            arrays[name], shapes[name] = joined.reshape(len(joined), -1), joined.shape[1:]
+        inputs = self._inputs
+        is_even = len({block.shape[1:] for block in inputs}) == 1
+        has_labels = all(label is not None for label in self._labels)
+        known = (
+            numpy.concatenate([label for label in self._labels if label is not None]) if has_labels else None
+        )
+        return Responses(
+            arrays=arrays,
+            shapes=shapes,
+            inputs=numpy.concatenate(inputs) if is_even else None,
+            labels=known if labels is None else labels_of(labels, self._num_items),
+            left_out=self._left_out,
+        )
+
+
+class _Bar(Progress):
+    """Counts items."""
+
+    def _show(self) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        columns = (
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeRemainingColumn(),
+        )
+        self._bar = progress.Progress(*columns, console=Console(stderr=True), transient=True)
+        self._bar.start()
+        self._task = self._bar.add_task(self._title, total=self._total or None, completed=self._done)
+
+
+@contextmanager
+def _as_it_was(model: nn.Module) -> Iterator[None]:
+    modes = [(module, module.training) for module in model.modules()]
+    with ExitStack() as stack:
+        if "torch._dynamo" in sys.modules:
+            # Compiled code would not call the hooks; without dynamo loaded nothing is compiled.
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        stack.enter_context(same_random_state_after())
+        stack.enter_context(same_model_after(unwrapped(model)))
+        stack.enter_context(torch.no_grad())
+        try:
+            model.eval()
+            yield
+        finally:
+            for module, is_training in modes:
+                module.training = is_training
+
+
+def _device_of(model: nn.Module) -> torch.device:
+    tensors = [*model.parameters(), *model.buffers()]
+    return tensors[0].device if tensors else torch.device("cpu")
+
+
+def _array(tensor: Tensor) -> Array:
+    """A copy as NumPy can have it: numbers of two bytes and less become float32."""
+    tensor = tensor.detach()
+    if tensor.is_quantized:
+        tensor = tensor.dequantize()
+    if tensor.layout != torch.strided:
+        tensor = tensor.to_dense()
+    dtype = tensor.dtype
+    if dtype.is_floating_point and dtype != torch.float64:
+        dtype = torch.float32
+    elif dtype.is_complex and dtype != torch.complex128:
+        dtype = torch.complex64
+    copied = tensor.to("cpu", dtype, copy=True, memory_format=torch.contiguous_format)
+    return numpy.asarray(copied.resolve_conj().resolve_neg().numpy())

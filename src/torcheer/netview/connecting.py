@@ -1,0 +1,194 @@
+"""What each layer receives from which: from the flow of a pass to the connections of a scene."""
+
+from __future__ import annotations
+
+from math import prod
+
+import msgspec
+import torch
+from torch import Tensor
+
+from torcheer.capture.undisturbed import undisturbed
+from torcheer.netview.attending import Site, merged
+from torcheer.netview.flow import Flow
+from torcheer.netview.forms import Weighted, weighted
+from torcheer.netview.layering import Feed, Sweep
+from torcheer.netview.planning import PlannedLayer
+from torcheer.run.netscene import Connection
+
+Key = int | str  # of a layer: its op, or the name of one that is made beside the ops
+
+
+class Connecting:
+    """Layers and their sources; layers can be added and put together before the connections are made."""
+
+    def __init__(self, flow: Flow, sweep: Sweep, layers: dict[int, PlannedLayer]) -> None:
+        self.layers: dict[Key, PlannedLayer] = {op: layer for op, layer in layers.items()}  # noqa: C416
+        self._flow = flow
+        self._sweep = sweep
+        self._sources: dict[Key, list[Key]] = {
+            op: [source for source in sweep.sources[op] if source >= 0] for op in layers
+        }
+        self._known: dict[tuple[Key, Key], Connection] = {}  # by source and target: those with a form
+        self._same: dict[Key, Key] = {}  # a nonlinearity, and the layer that it is part of
+        for op in layers:
+            self._find_form(op)
+
+    # --- layers beside the ops -------------------------------------------------------------------------
+
+    def add_layer(self, layer: PlannedLayer, feed: Feed) -> None:
+        self.layers[layer.name] = layer
+        self._sources[layer.name] = [source for source in feed if source >= 0]
+
+    def attend(self, site: Site, weights: PlannedLayer, out: int) -> None:
+        """The layer `out` receives values, weighed by attention."""
+        weights_key: Key = weights.name if weights.name in self.layers else self._key_of(weights.name)
+        values = [source for source in self._sweep.feeds[site.value] if source >= 0]
+        self._sources[out] = list(dict.fromkeys([*values, weights_key]))
+        source, target = values[0] if len(values) == 1 else -1, self.layers[out]
+        if source < 0 or source not in self.layers or not weights.has_items:
+            return
+        if self._are_the_values(site, source) and self._are_the_heads(site, out):
+            self._know(source, out, _attention(self.layers[source].name, target.name, weights.name))
+
+    def attend_in_module(
+        self, out: int, values: PlannedLayer, weights: PlannedLayer, heads: PlannedLayer, weight: str
+    ) -> None:
+        """Torch's own module: values and weights make heads, and a matrix makes its output of these."""
+        self.layers[heads.name] = heads
+        self._sources[heads.name] = [values.name, weights.name]
+        self._sources[out] = [heads.name]
+        if values.has_items and weights.has_items and heads.has_items:
+            self._know(values.name, heads.name, _attention(values.name, heads.name, weights.name))
+        target = self.layers[out]
+        if weight and heads.shape[:-1] == target.shape[:-1]:
+            connection = Connection(source=heads.name, target=target.name, form="linear", weight=weight)
+            self._know(heads.name, out, connection)
+
+    def fold(self, before: int, op: int, folded: PlannedLayer) -> None:
+        """The layer `op` becomes part of the one before it."""
+        self.layers[before] = folded
+        del self.layers[op]
+        self._same[op] = before
+
+    def _key_of(self, name: str) -> Key:
+        return next(key for key, layer in self.layers.items() if layer.name == name)
+
+    def _know(self, source: Key, target: Key, connection: Connection) -> None:
+        self._known[source, target] = connection
+
+    # --- forms -----------------------------------------------------------------------------------------
+
+    def _find_form(self, target: int) -> None:
+        work = self._sweep.work_of(target)
+        found = None if work is None else weighted(self._flow, work)
+        if found is None:
+            return
+        feed = self._sweep.feeds[found.read]
+        source = next(iter(feed), -1)
+        if len(feed) != 1 or not feed[source] or source not in self.layers:
+            return
+        if self._fits(found, source, target):
+            connection = Connection(
+                source=self.layers[source].name,
+                target=self.layers[target].name,
+                form=found.form,
+                weight=found.weight,
+                is_transposed=found.is_transposed,
+                stride=list(found.stride),
+                padding=list(found.padding),
+                dilation=list(found.dilation),
+                groups=found.groups,
+            )
+            self._know(source, target, connection)
+
+    def _fits(self, found: Weighted, source: int, target: int) -> bool:
+        """Whether the units of both ends stand as the weights say."""
+        from_layer, to_layer = self.layers[source], self.layers[target]
+        if from_layer.has_items != to_layer.has_items:
+            return False
+        units, shape = from_layer.item_shape, to_layer.item_shape
+        if found.form == "linear":
+            weight = self._weight_shape(found)
+            num_in, num_out = weight[::-1] if not found.is_transposed else weight
+            return prod(units) % num_in == 0 and prod(shape) == prod(units) // num_in * num_out
+        if found.form == "embedding":
+            return tuple(shape[:-1]) == tuple(units)
+        read = self._flow.shape(found.read)
+        return self._flow.shape(source) == read and len(units) == len(found.stride) + 1 == len(shape)
+
+    def _weight_shape(self, found: Weighted) -> tuple[int, ...]:
+        return next(
+            tuple(param.shape) for address, param in self._flow.tape.params if address == found.weight
+        )
+
+    def _are_the_values(self, site: Site, source: int) -> bool:
+        """Whether the layer holds the values as [tokens, features], alone or behind queries and keys."""
+        held, value = self._flow.value(source), merged(self._flow, site, site.value)
+        raw = self._flow.value(site.value)
+        if held is None or value is None or raw is None:
+            return False
+        with undisturbed():
+            if self._sweep.feeds[site.value].get(source) and held.shape == raw.shape:
+                return True
+            if held.dim() != 3:
+                return False
+            width, head_width = value.shape[-1], raw.shape[-1]
+            num_repeats, rest = divmod(width, held.shape[-1])
+            if num_repeats > 1 and not rest and held.shape[-1] % head_width == 0:  # heads that share values
+                apart = held.reshape(*held.shape[:-1], -1, head_width)
+                return _is_equal(apart.repeat_interleave(num_repeats, 2).flatten(2), value)
+            return held.shape[-1] in (width, 3 * width) and _is_equal(held[..., -width:], value)
+
+    def _are_the_heads(self, site: Site, out: int) -> bool:
+        """Whether the layer stands as the op left it, or as [tokens, features]."""
+        if out == site.out:
+            return True
+        held, value = self._flow.value(out), merged(self._flow, site, site.out)
+        if held is None or value is None:
+            return False
+        with undisturbed():
+            return held.dim() == 3 and _is_equal(held, value)
+
+    # --- connections ------------------------------------------------------------------------------------
+
+    def between(self, names: set[str]) -> list[Connection]:
+        """All connections between layers that are shown; what is not shown is passed through."""
+        found: dict[tuple[str, str], Connection] = {}
+        for target, layer in self.layers.items():
+            if layer.name not in names:
+                continue
+            for source, is_direct in self._shown_sources(target, names).items():
+                known = self._known.get((source, target)) if is_direct else None
+                real = self.layers[self._same.get(source, source)]
+                if known is None:
+                    known = Connection(source=real.name, target=layer.name, form="other")
+                elif known.source != real.name:
+                    known = msgspec.structs.replace(known, source=real.name)
+                found.setdefault((known.source, known.target), known)
+        return list(found.values())
+
+    def _shown_sources(self, target: Key, names: set[str]) -> dict[Key, bool]:
+        """The nearest layers that are shown: are they what it really reads?"""
+        found: dict[Key, bool] = {}
+        waiting: list[tuple[Key, bool]] = [(source, True) for source in self._sources[target]]
+        seen: set[Key] = set()
+        while waiting:
+            source, is_direct = waiting.pop(0)
+            real = self._same.get(source, source)
+            if source in seen or real == target or real not in self.layers:
+                continue
+            seen.add(source)
+            if self.layers[real].name in names:
+                found[source] = is_direct
+            else:
+                waiting += [(further, False) for further in self._sources[real]]
+        return found
+
+
+def _attention(source: str, target: str, weights: str) -> Connection:
+    return Connection(source=source, target=target, form="attention", weight=f"{weights}.Act")
+
+
+def _is_equal(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and torch.equal(one, other)

@@ -1,0 +1,121 @@
+"""Read a network out of its run: values of layers, and weights of single units, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, Literal
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.errors import InputError
+from torcheer.netview.placing import check_name
+from torcheer.netview.weights import received, sent
+from torcheer.run.netscene import Connection, NetLayer, NetScene
+from torcheer.run.reading.face import Reading
+from torcheer.run.reading.tensorrecord import TensorRecord
+
+Array = NDArray[Any]
+
+
+def values_of(run: Reading, scene: NetScene, name: str, step: int | None, item: int) -> Array:
+    """One variable of one layer: `conv1.Act`, of one item, at a moment or the last one up to then."""
+    layer, _ = layer_and_variable(scene, name)
+    array = _record(run, name, step).array
+    if layer is None or not layer.has_items or list(array.shape[1:]) != layer.shape:
+        return array  # a parameter, for one
+    if not 0 <= item < len(array):
+        raise InputError(f"there is no item {item} of {name}: {len(array)} were kept, counted from 0.")
+    found: Array = array[item]
+    return found
+
+
+def weights_of(
+    run: Reading,
+    scene: NetScene,
+    name: str,
+    unit: int | Sequence[int],
+    direction: Literal["received", "sent"],
+    step: int | None,
+    *,
+    item: int = 0,
+    variable: str = "Wt",
+) -> dict[str, Array]:
+    """By the layer at the other end: what connects its units with this one; NaN where nothing does."""
+    if direction not in ("received", "sent"):
+        raise InputError(f"the direction is {direction!r}: a unit has weights that it 'received' or 'sent'.")
+    layers = {layer.name: layer for layer in scene.layers}
+    check_name(name, layers)
+    number = unit_number(layers[name], unit)
+    found: dict[str, Array] = {}
+    for connection in scene.connections:
+        end, other = (connection.target, connection.source)
+        if direction == "sent":
+            end, other = other, end
+        if end != name or connection.form == "other" or not connection.weight:
+            continue
+        weight = _weight(run, connection, step, item, variable)
+        source, target = layers[connection.source], layers[connection.target]
+        ids = _ids(run, scene, connection, step, item)
+        lay = received if direction == "received" else sent
+        laid = lay(connection, weight, source.shape, target.shape, number, source_values=ids)
+        array = numpy.where(laid.is_connected, laid.values.astype(numpy.float64), numpy.nan)
+        found[other] = array.reshape(layers[other].shape)
+    return found
+
+
+def layer_and_variable(scene: NetScene, name: str) -> tuple[NetLayer | None, str]:
+    """Split at the last dot that leaves a layer."""
+    layers = {layer.name: layer for layer in scene.layers}
+    front = name
+    while "." in front:
+        front = front.rpartition(".")[0]
+        if front in layers:
+            return layers[front], name[len(front) + 1 :]
+    return None, name
+
+
+def unit_number(layer: NetLayer, unit: int | Sequence[int]) -> int:
+    """A unit by its flat number, or by its index in the tensor of one item."""
+    num_units = prod(layer.shape)
+    if isinstance(unit, Sequence):
+        try:
+            return int(numpy.ravel_multi_index(tuple(int(part) for part in unit), tuple(layer.shape)))
+        except (ValueError, TypeError):
+            raise InputError(f"{layer.name} has the shape {tuple(layer.shape)}: no unit {unit}.") from None
+    if not 0 <= int(unit) < num_units:
+        raise InputError(f"there is no unit {unit} in {layer.name}: it has {num_units:,}, counted from 0.")
+    return int(unit)
+
+
+def _record(run: Reading, name: str, step: int | None) -> TensorRecord:
+    records = run.tensors(name)
+    place = len(records) if step is None else int(numpy.searchsorted(records.steps, step, side="right"))
+    if not place:
+        first = records.steps[0] if len(records) else None
+        raise InputError(f"{name} was not recorded up to step {step}: its first record is at {first}.")
+    return records[place - 1]
+
+
+def _weight(run: Reading, connection: Connection, step: int | None, item: int, variable: str) -> Array:
+    name = connection.weight if variable == "Wt" else f"{connection.weight}.{variable}"
+    if name not in run.names("tensor"):
+        raise InputError(
+            f"{name} was not recorded: tl.NetView(…, weights='all') keeps all weights, loss= their "
+            "gradients, optimizer= what the optimizer keeps."
+        )
+    array = _record(run, name, step).array
+    if connection.form != "attention":
+        return array
+    if not 0 <= item < len(array):
+        raise InputError(f"there is no item {item}: {len(array)} were kept, counted from 0.")
+    found: Array = array[item]
+    return found
+
+
+def _ids(run: Reading, scene: NetScene, connection: Connection, step: int | None, item: int) -> Array | None:
+    """The tokens, by which an embedding finds its weights."""
+    if connection.form != "embedding":
+        return None
+    return values_of(run, scene, f"{connection.source}.Act", step, item)

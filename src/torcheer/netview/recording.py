@@ -1,0 +1,121 @@
+"""Write the moments of a network into a run: what is shown, its values, and counters beside them."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from torch import Tensor
+
+from torcheer.netview.placing import Arrangement
+from torcheer.run.netscene import NetScene
+from torcheer.run.observing.netviews import NETVIEW
+from torcheer.run.reading.reader import RunReader, record_id
+from torcheer.run.run import Run
+
+# The writer of a run drops what it cannot write in time. Half a moment is no use, so it is waited for.
+_MOST_WAITING_BYTES: Final = 48 << 20
+_MOST_WAITING_RECORDS: Final = 400
+
+
+class NetRecording:
+    """One run to which moments are added, one after the other."""
+
+    def __init__(self, run: Run | str | os.PathLike[str] | None) -> None:
+        self.run, self._is_own = _opened(run)
+        self.arrangement = Arrangement()
+        self.step = -1  # of the last moment
+        self._scene: NetScene | None = None  # as it was last written
+        self._wanted: NetScene | None = None  # without what somebody wants otherwise
+        self._waiting_bytes = self._waiting_records = 0
+        if any(self.run.path.glob("*.sqlite")):
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """In a run that has moments already, places hold and steps go on."""
+        reader = RunReader(self.run.path)
+        try:
+            scene = last_scene(reader)
+            if scene is not None:
+                self.arrangement = Arrangement.of(scene)
+            steps = [entry.step for entry in reader.records("moment", NETVIEW)]
+            self.step = max(steps, default=-1)
+        finally:
+            reader.close()
+
+    @property
+    def scene(self) -> NetScene:
+        return NetScene(layers=[], connections=[]) if self._scene is None else self._scene
+
+    def begin(self) -> int:
+        """The step of the moment that comes now."""
+        self.step += 1
+        return self.step
+
+    def show(self, scene: NetScene) -> None:
+        """What there is from now on; written where it is not what there was."""
+        self._wanted = scene
+        laid = self.arrangement.laid_over(scene)
+        if laid != self._scene:
+            self._scene = laid
+            self.run.log_netview(max(self.step, 0), laid)
+
+    def show_again(self) -> None:
+        """After somebody has placed or shaped a layer."""
+        if self._wanted is not None:
+            self.show(self._wanted)
+
+    def put(self, name: str, tensor: Tensor) -> None:
+        num_bytes = tensor.numel() * tensor.element_size()
+        if (
+            self._waiting_bytes + num_bytes > _MOST_WAITING_BYTES
+            or self._waiting_records >= _MOST_WAITING_RECORDS
+        ):
+            self.run.flush()
+            self._waiting_bytes = self._waiting_records = 0
+        self._waiting_bytes += num_bytes
+        self._waiting_records += 1
+        self.run.log_tensor(self.step, name, tensor)
+
+    def end(self, counters: Mapping[str, Any]) -> None:
+        self.run.log_moment(self.step, counters)
+
+    def close(self) -> None:
+        """A run that somebody else opened stays open."""
+        if self._is_own:
+            self.run.close()
+
+
+def last_scene(reader: RunReader) -> NetScene | None:
+    """The network as it was last written; None where there is none, or none that can be read."""
+    entries = reader.records("netview", NETVIEW)
+    for entry in reversed(entries):
+        data = reader.data(record_id(entry))
+        try:
+            return None if data is None else msgspec.json.decode(data, type=NetScene)
+        except msgspec.DecodeError:
+            continue
+    return None
+
+
+def _opened(run: Run | str | os.PathLike[str] | None) -> tuple[Run, bool]:
+    if isinstance(run, Run):
+        return run, False
+    if run is not None:
+        return Run(run), True
+    folder = Path(tempfile.mkdtemp(prefix="torcheer-netview-"))
+    made = Run(folder / "netview")
+    atexit.register(_remove, made, folder)
+    return made, True
+
+
+def _remove(run: Run, folder: Path) -> None:
+    """A run of which nobody said where to keep it goes with the program."""
+    run.close()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,137 @@
+"""What NetView and State have in common: places, shapes, the page, and arrays read back from the run."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from torcheer.errors import InputError
+from torcheer.netview.looking import Array, values_of, weights_of
+from torcheer.netview.planning import NetPlan
+from torcheer.netview.recording import NetRecording, last_scene
+from torcheer.netview.weightkeeping import WeightKeeper
+from torcheer.run.netscene import NetScene
+from torcheer.run.reading.face import SavedRun
+from torcheer.run.run import Run
+
+
+class Shown:
+    """A network that is shown from its run."""
+
+    _recording: NetRecording | None
+
+    @property
+    def run(self) -> Run | SavedRun:
+        raise NotImplementedError
+
+    @property
+    def scene(self) -> NetScene:
+        """The layers, how they lie, and what connects them."""
+        recording = self._recording
+        if recording is not None and recording.scene.layers:
+            return recording.scene
+        return last_scene(self.run._reader()) or NetScene(layers=[], connections=[])
+
+    def place(
+        self,
+        layer: str,
+        *,
+        above: str | None = None,
+        below: str | None = None,
+        rightof: str | None = None,
+        leftof: str | None = None,
+        infront: str | None = None,
+        behind: str | None = None,
+        offset: Sequence[float] = (0.0, 0.0, 0.0),
+        scale: float = 1.0,
+    ) -> None:
+        """Put a layer somewhere: in relation to another one, moved by `offset`, and `scale` times as large.
+
+        The offset is to the right, up and to the front, in widths of a plate. It is kept with the run.
+        """
+        recording = self._writable()
+        relations = {
+            "above": above,
+            "below": below,
+            "rightof": rightof,
+            "leftof": leftof,
+            "infront": infront,
+            "behind": behind,
+        }
+        names = [each.name for each in self.scene.layers]
+        recording.arrangement.place(layer, names, relations, offset, scale)
+        recording.show_again()
+
+    def reshape(self, layer: str, shape: Sequence[int]) -> None:
+        """Lay the units of a layer out: rows and columns, or tiles down and across, and the rows and columns
+        of each tile. It is kept with the run."""
+        recording = self._writable()
+        recording.arrangement.reshape(layer, shape, self.scene.layers)
+        recording.show_again()
+
+    def _writable(self) -> NetRecording:
+        if self._recording is None:
+            raise InputError(
+                "this view only looks at a run: places and shapes are kept by the one that records it. "
+                "tl.NetView(tl.Run(path)) opens a run to write."
+            )
+        return self._recording
+
+    def show(self) -> str | None:
+        """Show it: in a notebook between the cells, as it is now, up to 4 MB; else in the browser, where the
+        page goes on as the run does. Returns the address of that page."""
+        address: str | None = self._page().show_net(self.run.path)
+        return address
+
+    def write_html(self, path: str | os.PathLike[str], *, max_bytes: int = 20_000_000) -> str:
+        """Write it, as it is now, to one HTML file that needs no server and no network. Returns where it is.
+
+        Of what has no room in `max_bytes`, the last moments and the first items go in; the page says so.
+        """
+        written: str = self._page().write_net_page(self.run.path, path, max_bytes=max_bytes)
+        return written
+
+    def _page(self) -> Any:
+        """The one seam upwards: the app stands above this room. It reads the run, so all is written first."""
+        if self._recording is not None:
+            self._recording.run.flush()
+        return importlib.import_module("torcheer.app.netpage")
+
+    def values(self, name: str, step: int | None = None, item: int = 0) -> Array:
+        """A variable of a layer, `conv1.Act`, as it was at a moment, or as it is."""
+        return values_of(self.run, self.scene, name, step, item)
+
+    def weights(
+        self,
+        layer: str,
+        unit: int | Sequence[int],
+        direction: Literal["received", "sent"] = "received",
+        step: int | None = None,
+        *,
+        item: int = 0,
+        variable: str = "Wt",
+    ) -> dict[str, Array]:
+        """The weights of one unit, laid on the units of the layers at their other end; NaN: not connected.
+
+        `unit` is a number, or an index into the tensor of one item. `variable` may be Grad, Delta, exp_avg…
+        """
+        return weights_of(self.run, self.scene, layer, unit, direction, step, item=item, variable=variable)
+
+
+def scene_to_write(plan: NetPlan, keeper: WeightKeeper, *, has_gradients: bool) -> NetScene:
+    """The scene of a plan, with the variables that are recorded, and why weights are missing."""
+    missing: dict[str, str] = {}
+    for connection in plan.scene.connections:
+        if connection.weight and connection.form != "attention":
+            missing[connection.target] = keeper.why_not(connection.weight)
+    layers = []
+    for layer, planned in zip(plan.scene.layers, plan.layers, strict=True):
+        gradients = ["Grad" if name == "Act" else f"{name}.Grad" for name in planned.gradients]
+        note = "; ".join(filter(None, (layer.note, missing.get(layer.name, ""))))
+        variables = [*layer.variables, *(gradients if has_gradients else [])]
+        layers.append(msgspec.structs.replace(layer, variables=variables, note=note))
+    return NetScene(layers=layers, connections=plan.scene.connections)

@@ -1,0 +1,132 @@
+"""Keep the parameters of a model as a training changes them: weights, updates, gradients, moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from torcheer.capture.choosing import unwrapped
+from torcheer.capture.memory import has_data
+from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture.walk import is_lazy
+from torcheer.errors import InputError
+from torcheer.graph.sizes import readable_bytes
+
+Put = Callable[[str, Tensor], None]
+
+_MOST_EACH: Final = 16 << 20  # bytes of one parameter, unless all are wanted
+_MOST_TOGETHER: Final = 64 << 20
+
+
+class WeightKeeper:
+    """Puts a parameter into the run where it has changed since it was last put there.
+
+    `weights`: `'auto'` keeps each up to 16 MB, and 64 MB together, the smaller ones first; `'all'` keeps all
+    of them, None none.
+    """
+
+    def __init__(self, model: nn.Module | None, weights: str | None, optimizer: Any = None) -> None:
+        if weights not in ("auto", "all", None):
+            raise InputError(f"weights is {weights!r}: give 'auto', 'all' or None.")
+        if optimizer is not None and not isinstance(optimizer, Optimizer):
+            raise InputError(
+                f"a {type(optimizer).__name__} is no optimizer: give a torch.optim.Optimizer, or none."
+            )
+        self._weights = weights
+        self._optimizer = optimizer
+        self._last: dict[str, Tensor] = {}  # as they were put, to see what has changed
+        self._seen: dict[str, tuple[int, int]] = {}  # an optimizer's tensors: which, and how often written
+        self._params: dict[str, Tensor] = {} if model is None else parameters_of(model)
+        self.kept = _kept(self._params, weights)
+
+    def look_at(self, model: nn.Module) -> None:
+        """The model may have other parameters than before."""
+        self._params = parameters_of(model)
+        self.kept = _kept(self._params, self._weights)
+
+    def why_not(self, name: str) -> str:
+        """Why a parameter is not kept; empty where it is."""
+        if name in self.kept or name not in self._params:
+            return ""
+        if self._weights is None:
+            return "weights are not kept (weights=None)"
+        size = readable_bytes(_num_bytes(self._params[name]))
+        return f"its weights ({size}) are not kept: weights='all' keeps them"
+
+    def put(self, put: Put, gradients: Mapping[str, Tensor] | None = None) -> None:
+        with undisturbed():
+            for name in self.kept:
+                param = self._params[name].detach()
+                if has_data(param):
+                    self._put_changed(put, name, param)
+                    gradient = None if gradients is None else gradients.get(name)
+                    if gradient is not None:
+                        put(f"{name}.Grad", gradient)
+        self._put_moments(put)
+
+    def _put_changed(self, put: Put, name: str, param: Tensor) -> None:
+        last = self._last.get(name)
+        if last is not None and last.shape == param.shape and last.dtype == param.dtype:
+            now = param.to("cpu")
+            if _is_same(now, last):
+                return
+            wide = torch.promote_types(now.dtype, torch.float32)
+            put(f"{name}.Delta", now.to(wide) - last.to(wide))
+            last.copy_(now)
+        else:
+            # A copy of its own, in any case: `.cpu()` gives a parameter of the processor itself.
+            self._last[name] = param.to("cpu", copy=True)
+        put(name, self._last[name])
+
+    def _put_moments(self, put: Put) -> None:
+        if self._optimizer is None:
+            return
+        names = {id(self._params[name]): name for name in self.kept}
+        with undisturbed():
+            for param, state in self._optimizer.state.items():
+                name = names.get(id(param))
+                if name is None or not isinstance(state, dict):
+                    continue
+                for key, value in state.items():
+                    if isinstance(value, Tensor) and value.shape == param.shape and value.dim() > 0:
+                        self._put_written(put, f"{name}.{key}", value)
+
+    def _put_written(self, put: Put, name: str, value: Tensor) -> None:
+        stamp = (id(value), value._version)
+        if self._seen.get(name) != stamp:
+            self._seen[name] = stamp
+            put(name, value)
+
+
+def parameters_of(model: nn.Module) -> dict[str, Tensor]:
+    """By the name that torch gives; one that is shared has its first."""
+    return {name: param for name, param in unwrapped(model).named_parameters() if not is_lazy(param)}
+
+
+def _kept(params: Mapping[str, Tensor], weights: str | None) -> list[str]:
+    if weights != "auto":
+        return list(params) if weights == "all" else []
+    left, kept = _MOST_TOGETHER, set()
+    for name in sorted(params, key=lambda name: _num_bytes(params[name])):
+        size = _num_bytes(params[name])
+        if size <= min(left, _MOST_EACH):
+            kept.add(name)
+            left -= size
+    return [name for name in params if name in kept]
+
+
+def _num_bytes(param: Tensor) -> int:
+    return param.numel() * param.element_size()
+
+
+def _is_same(now: Tensor, last: Tensor) -> bool:
+    """Bit for bit: NaN is the same as NaN."""
+    if torch.equal(now, last):
+        return True
+    if not (now.is_floating_point() or now.is_complex()):
+        return False
+    return bool(torch.isnan(now).any()) and torch.equal(torch.nan_to_num(now), torch.nan_to_num(last))

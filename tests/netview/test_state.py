@@ -1,0 +1,208 @@
+"""`State`: what forward names is recorded as it was then, and nothing of the model changes by it."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import io
+import weakref
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+from torch import Tensor, nn
+
+from torcheer import InputError
+from torcheer.netview.state import State, split_name
+
+
+class Net(nn.Module):
+    def __init__(self, run: Path) -> None:
+        super().__init__()
+        self.est = State(self, run=run)
+        self.first, self.second = nn.Linear(4, 6), nn.Linear(6, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.est.rec(x, "In.Act")
+        hidden = self.first(x)
+        self.est.rec(hidden, "Hidden.Net")
+        hidden = hidden.relu_()
+        self.est.rec(hidden, "Hidden.Act")
+        output = self.second(hidden)
+        self.est.rec(output, "Out.Act")
+        return output
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Net:
+    torch.manual_seed(0)
+    return Net(tmp_path / "run")
+
+
+def test_a_name_is_split_at_its_last_dot() -> None:
+    assert split_name("features.0.Act") == ("features.0", "Act")
+    assert split_name("Image") == ("Image", "Act")
+    with pytest.raises(InputError, match=r"Image\.Act"):
+        split_name(".Act")
+
+
+def test_a_tensor_is_kept_as_it_was_when_it_was_named(net: Net) -> None:
+    x = torch.randn(3, 4)
+    net(x)
+    assert net.est.update() == 0
+
+    expected = net.first(x).detach()
+    assert numpy.array_equal(net.est.values("Hidden.Net", item=2), expected[2].numpy())
+    assert numpy.array_equal(net.est.values("Hidden.Act", item=2), expected[2].relu().numpy())
+    assert net.est.rec(x, "In.Act") is x
+
+
+def test_weights_are_found_by_what_modules_read_and_give(net: Net) -> None:
+    net(torch.randn(3, 4))
+    net.est.update()
+
+    found = {(one.source, one.target): (one.form, one.weight) for one in net.est.scene.connections}
+    assert found == {
+        ("In", "Hidden"): ("linear", "first.weight"),
+        ("Hidden", "Out"): ("linear", "second.weight"),
+    }
+    assert numpy.array_equal(
+        net.est.weights("Hidden", 2, "sent")["Out"], net.second.weight[:, 2].detach().numpy()
+    )
+
+
+def test_gradients_come_with_a_backward_pass(net: Net) -> None:
+    net(torch.randn(3, 4)).square().sum().backward()
+    net.est.update()
+    with torch.no_grad():
+        net(torch.randn(3, 4))
+    net.est.update()
+
+    assert list(net.est.run.tensors("Out.Grad").steps) == [0]
+    output = net.est.values("Out.Act", step=0, item=1)
+    numpy.testing.assert_allclose(net.est.values("Out.Grad", item=1), 2 * output, rtol=1e-6)
+    assert list(net.est.run.tensors("Hidden.Net.Grad").steps) == [0]
+
+
+def test_nothing_of_the_model_changes(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    net = Net(tmp_path / "run")
+    x = torch.randn(3, 4)
+    net.est.record = False
+    plain = net(x)
+    plain.sum().backward()
+    expected = {name: param.grad.clone() for name, param in net.named_parameters() if param.grad is not None}
+    net.zero_grad()
+    net.est.record = True
+
+    recorded = net(x)
+    recorded.sum().backward()
+    net.est.update()
+
+    assert torch.equal(plain, recorded)
+    assert all(torch.equal(param.grad, expected[name]) for name, param in net.named_parameters())
+
+
+def test_hooks_are_there_only_while_it_learns_and_go_when_it_is_switched_off(net: Net) -> None:
+    def num_hooks() -> int:
+        return sum(len(module._forward_hooks) for module in net.modules())
+
+    net(torch.randn(3, 4))
+    assert num_hooks() > 0
+    net.est.record = False
+    assert num_hooks() == 0
+
+
+def test_a_copy_and_a_saved_model_have_a_state_that_is_off(net: Net) -> None:
+    x = torch.randn(3, 4)
+    expected = net(x)  # its hooks are on
+    file = io.BytesIO()
+    torch.save(net, file)
+    file.seek(0)
+
+    for twin in (copy.deepcopy(net), torch.load(file, weights_only=False)):
+        assert torch.equal(twin(x), expected)
+        assert not twin.est.record
+        assert not any(module._forward_hooks for module in twin.modules())
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_a_compiled_model_runs_as_it_would_without(net: Net, fullgraph: bool) -> None:
+    torch._dynamo.reset()
+    x = torch.randn(3, 4)
+    compiled = torch.compile(net, backend="eager", fullgraph=fullgraph)
+
+    assert torch.allclose(compiled(x), net.second(net.first(x).relu()))
+    # Where the graph may not be left, nothing is recorded.
+    assert net.est.update() == (-1 if fullgraph else 0)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.trace:DeprecationWarning")
+def test_it_records_under_autocast_and_is_no_part_of_a_trace(net: Net) -> None:
+    x = torch.randn(3, 4)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        net(x)
+    net.est.update()
+    assert net.est.run.tensors("Out.Act")[-1].dtype == "bfloat16"
+
+    traced = torch.jit.trace(net, x, check_trace=False)  # else it runs the model as it is, too
+    assert "copy" not in str(traced.inlined_graph)
+    assert net.est.update() == 0
+
+
+def test_what_cannot_be_recorded_is_told_once_and_breaks_nothing(
+    net: Net, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = torch.empty(3, 4, device="meta")
+    for _ in range(3):
+        assert net.est.rec(empty, "Ghost.Act") is empty
+        assert net.est.rec("text", "Text.Act") == "text"
+    torch.vmap(lambda row: net.est.rec(row * 2, "Row.Act"))(torch.randn(2, 3))
+
+    assert capsys.readouterr().err.count("Ghost.Act was not recorded") == 1
+    assert net.est.update() == -1
+
+
+def test_a_new_name_makes_a_layer_and_a_new_shape_makes_it_anew(net: Net) -> None:
+    net(torch.randn(3, 4))
+    net.est.update(epoch=1)
+    net.est.rec(torch.arange(6.0).reshape(1, 6), "Later.Act")
+    net.est.rec(torch.zeros(2, 5), "In.Act")
+    net.est.update(epoch=2)
+
+    layers = {layer.name: layer for layer in net.est.scene.layers}
+    assert list(layers) == ["In", "Hidden", "Out", "Later"]
+    assert layers["In"].shape == [5]
+    assert list(net.est.run.tensors("Hidden.Act").steps) == [0]
+    net.est.place("Later", above="Out")
+    net.est.reshape("Later", (2, 3))
+    assert net.est.scene.layers[-1].grid.rows == 2
+
+
+def test_init_net_takes_what_it_is_given_and_needs_nothing(tmp_path: Path) -> None:
+    est = State()
+    est.init_net()
+    est.init_net(nn.Linear(2, 2), "extra", run=tmp_path / "here", items=1)
+    est.rec(torch.randn(3, 2), "A.Act")
+    est.update()
+
+    assert est.run.path == tmp_path / "here"
+    assert est.run.tensors("A.Act")[0].shape == (1, 2)
+
+
+def test_a_state_holds_neither_its_model_nor_the_tensors_of_passes_that_nobody_shows(net: Net) -> None:
+    seen = []
+    for _ in range(5):
+        x = torch.randn(3, 4)
+        seen.append(weakref.ref(x))
+        net(x)
+    del x
+    gc.collect()
+    assert sum(ref() is not None for ref in seen) <= 1
+
+    est, alive = net.est, weakref.ref(net.second)
+    est.record = False
+    del net.est
+    assert est.run.path.exists()
+    assert alive() is not None

@@ -1,0 +1,371 @@
+"""`NetView`: recorded numbers against plain hooks and torch.autograd; the model stays as it was."""
+
+from __future__ import annotations
+
+import copy
+import gc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tests.netview.summing import check_connections
+from torcheer import InputError, Run, open_run
+from torcheer.netview.view import NetView
+
+
+class Net(nn.Module):
+    """Convolution, normalisation, dropout and a nonlinearity in place: all that can be disturbed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, stride=2, padding=1)
+        self.norm = nn.BatchNorm2d(4)
+        self.relu = nn.ReLU(inplace=True)
+        self.drop = nn.Dropout(0.5)
+        self.fc = nn.Linear(64, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.relu(self.norm(self.conv(x)))
+        return self.fc(self.drop(h).flatten(1))
+
+
+def images(num_items: int = 3) -> Tensor:
+    return torch.randn(num_items, 3, 8, 8, generator=torch.Generator().manual_seed(3))
+
+
+def hooked(model: nn.Module, x: Any, addresses: list[str]) -> dict[str, Tensor]:
+    """The oracle: what plain forward hooks see, copied at once."""
+    seen: dict[str, Tensor] = {}
+    modules = dict(model.named_modules())
+    handles = [
+        modules[address].register_forward_hook(
+            lambda _module, _args, output, address=address: seen.__setitem__(address, output.detach().clone())
+        )
+        for address in addresses
+    ]
+    state = copy.deepcopy(model.state_dict())
+    with torch.random.fork_rng(), torch.no_grad():
+        model(x)
+    model.load_state_dict(state)
+    for handle in handles:
+        handle.remove()
+    return seen
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_what_is_recorded_is_what_hooks_see(tmp_path: Path, is_training: bool) -> None:
+    model, x = Net().train(is_training), images()
+    expected = hooked(model, x, ["conv", "norm", "relu", "fc"])
+
+    view = NetView(model, x, run=tmp_path / "run")
+
+    for item in range(3):
+        assert numpy.array_equal(view.values("x.Act", item=item), x[item].numpy())
+        assert numpy.array_equal(view.values("conv.Act", item=item), expected["conv"][item].numpy())
+        assert numpy.array_equal(view.values("norm.Net", item=item), expected["norm"][item].numpy())
+        assert numpy.array_equal(view.values("norm.Act", item=item), expected["relu"][item].numpy())
+        assert numpy.array_equal(view.values("fc.Act", item=item), expected["fc"][item].numpy())
+    view.close()
+
+
+def test_gradients_are_those_of_autograd(tmp_path: Path) -> None:
+    model, x, target = Net().eval(), images(), torch.tensor([0, 4, 2])
+    view = NetView(model, x, run=tmp_path / "run", loss=lambda output: F.cross_entropy(output, target))
+
+    given = x.clone().requires_grad_()
+    conv = model.conv(given)
+    net = model.norm(conv)
+    act = net.relu()
+    output = model.fc(act.flatten(1))
+    found = torch.autograd.grad(
+        F.cross_entropy(output, target),
+        [given, conv, net, act, output, model.conv.weight, model.fc.bias],
+    )
+
+    series = [
+        "x.Grad",
+        "conv.Grad",
+        "norm.Net.Grad",
+        "norm.Grad",
+        "fc.Grad",
+        "conv.weight.Grad",
+        "fc.bias.Grad",
+    ]
+    for name, expected in zip(series, found, strict=True):
+        recorded = view.run.tensors(name)[-1].array
+        numpy.testing.assert_allclose(recorded, expected.numpy(), rtol=1e-5, atol=1e-7, err_msg=name)
+    assert "Net.Grad" in next(layer for layer in view.scene.layers if layer.name == "norm").variables
+    view.close()
+
+
+@pytest.mark.parametrize("with_loss", [False, True])
+@pytest.mark.parametrize("is_training", [False, True])
+def test_the_model_stays_as_it_was_bit_by_bit(tmp_path: Path, with_loss: bool, is_training: bool) -> None:
+    model, x = Net().train(is_training), images()
+    model(x).sum().backward()
+    model.fc.weight.requires_grad_(False)
+    state, given = copy.deepcopy(model.state_dict()), x.clone()
+    grads = {
+        name: (param.grad, param.grad.clone())
+        for name, param in model.named_parameters()
+        if param.grad is not None
+    }
+    torch.manual_seed(5)
+    generator = torch.get_rng_state()
+
+    view = NetView(model, x, run=tmp_path / "run", loss=(lambda y: y.sum()) if with_loss else None)
+    view.update()
+
+    assert torch.equal(torch.get_rng_state(), generator)
+    assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
+    for name, param in model.named_parameters():
+        if name in grads:
+            assert param.grad is grads[name][0]
+            assert torch.equal(param.grad, grads[name][1])
+    assert not model.fc.weight.requires_grad
+    assert all(module.training is is_training for module in model.modules())
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+    assert torch.equal(x, given)
+    assert not x.requires_grad
+    view.close()
+
+
+def test_it_works_inside_of_no_grad_and_inference_mode(tmp_path: Path) -> None:
+    model, x = Net().eval(), images()
+    with torch.inference_mode():
+        view = NetView(model, x.clone(), run=tmp_path / "run", loss=lambda y: y.square().sum())
+    with torch.no_grad():
+        view.update()
+
+    first, second = view.run.tensors("conv.Grad")
+    assert numpy.abs(first.array).max() > 0
+    assert numpy.array_equal(first.array, second.array)
+    view.close()
+
+
+def test_each_update_is_a_moment_with_its_counters(tmp_path: Path) -> None:
+    model = Net().eval()
+    view = NetView(model, images(), run=tmp_path / "run")
+    other = images() * 2
+
+    assert view.update(other, epoch=1, trial=7, name="double") == 1
+    assert view.update() == 2  # once more on the same
+
+    assert list(view.run.tensors("x.Act").steps) == [0, 1, 2]
+    assert numpy.array_equal(view.values("x.Act"), other[0].numpy())
+    assert numpy.array_equal(view.values("x.Act", step=0), images()[0].numpy())
+    moments = view.run._reader().records("moment", "netview")
+    assert [moment.head.counters for moment in moments] == [
+        {},
+        {"name": "double", "epoch": "1", "trial": "7"},
+        {},
+    ]
+    assert len(view.run._reader().records("netview", "netview")) == 1
+    view.close()
+
+
+def test_weights_are_recorded_when_they_changed_with_what_changed_and_the_optimizers_own(
+    tmp_path: Path,
+) -> None:
+    model, x = Net().eval(), images()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    view = NetView(model, x, run=tmp_path / "run", optimizer=optimizer)
+    view.update()
+    before = model.conv.weight.detach().clone()
+    model(x).square().sum().backward()
+    optimizer.step()
+    view.update()
+
+    weights = view.run.tensors("conv.weight")
+    assert list(weights.steps) == [0, 2]
+    assert numpy.array_equal(weights[0].array, before.numpy())
+    assert numpy.array_equal(weights[1].array, model.conv.weight.detach().numpy())
+    delta = view.run.tensors("conv.weight.Delta")
+    assert list(delta.steps) == [2]
+    assert numpy.array_equal(delta[0].array, (model.conv.weight.detach() - before).numpy())
+    moment = optimizer.state[model.conv.weight]["exp_avg"]
+    assert numpy.array_equal(view.run.tensors("conv.weight.exp_avg")[-1].array, moment.numpy())
+    view.close()
+
+
+def test_a_weight_that_was_written_past_autograd_has_changed_too(tmp_path: Path) -> None:
+    model = Net().eval()
+    view = NetView(model, images(), run=tmp_path / "run")
+    model.fc.bias.data.add_(1)  # no version of the parameter counts this
+    view.update()
+
+    assert list(view.run.tensors("fc.bias").steps) == [0, 1]
+    assert list(view.run.tensors("fc.weight").steps) == [0]
+    view.close()
+
+
+def test_large_weights_are_left_out_and_the_layer_says_so(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(2100, 2100), nn.ReLU(), nn.Linear(2100, 4))
+    x = torch.randn(1, 2100)
+
+    with NetView(model, x, run=tmp_path / "auto") as view:
+        assert "0.weight" not in view.run.names("tensor")
+        assert "2.weight" in view.run.names("tensor")
+        assert "weights='all'" in view.scene.layers[1].note
+    with NetView(model, x, run=tmp_path / "all", weights="all") as view:
+        assert "0.weight" in view.run.names("tensor")
+        assert "weights" not in view.scene.layers[1].note
+    with NetView(model, x, run=tmp_path / "none", weights=None) as view:
+        assert view.run.names("tensor") == ["input.Act", "0.Act", "0.Net", "2.Act"]
+
+
+def test_a_model_that_goes_another_way_is_shown_anew(tmp_path: Path) -> None:
+    class Forked(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.left, self.right = nn.Linear(4, 3), nn.Linear(4, 2)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.left(x) if x.sum() > 0 else self.right(x)
+
+    view = NetView(Forked(), torch.ones(1, 4), run=tmp_path / "run")
+    assert [layer.name for layer in view.scene.layers] == ["x", "left"]
+    view.update(-torch.ones(1, 4))
+
+    assert [layer.name for layer in view.scene.layers] == ["x", "right"]
+    assert len(view.run._reader().records("netview", "netview")) == 2
+    view.close()
+
+
+def test_only_so_many_items_are_kept_as_wanted(tmp_path: Path) -> None:
+    with NetView(Net().eval(), images(5), run=tmp_path / "run", items=2, loss=lambda y: y.sum()) as view:
+        assert view.run.tensors("conv.Act")[0].shape == (2, 4, 4, 4)
+        assert view.run.tensors("conv.Grad")[0].shape == (2, 4, 4, 4)
+        with pytest.raises(InputError, match="2 were kept"):
+            view.values("conv.Act", item=2)
+
+
+def test_places_and_shapes_are_kept_with_the_run_and_hold_when_it_goes_on(tmp_path: Path) -> None:
+    view = NetView(Net().eval(), images(), run=tmp_path / "run")
+    view.place("fc", rightof="conv", offset=(0, 1, 0), scale=2)
+    view.reshape("conv", (8, 8))
+    view.close()
+
+    for again in (NetView(tmp_path / "run"), NetView(open_run(tmp_path / "run"))):
+        layers = {layer.name: layer for layer in again.scene.layers}
+        assert (layers["fc"].place.relation, layers["fc"].place.other) == ("rightof", "conv")
+        assert (layers["fc"].place.offset, layers["fc"].place.scale) == ([0, 1, 0], 2)
+        assert (layers["conv"].grid.rows, layers["conv"].grid.columns) == (8, 8)
+        with pytest.raises(InputError, match="only looks"):
+            again.place("fc", above="conv")
+        with pytest.raises(InputError, match="only looks"):
+            again.update()
+        again.close()
+
+    resumed = NetView(Net().eval(), images(), run=tmp_path / "run")
+    assert list(resumed.run.tensors("fc.Act").steps) == [0, 1]
+    assert {layer.name: layer for layer in resumed.scene.layers}["conv"].grid.rows == 8
+    resumed.close()
+
+
+def test_places_that_make_no_sense_say_why(tmp_path: Path) -> None:
+    with NetView(Net().eval(), images(), run=tmp_path / "run") as view:
+        view.place("fc", rightof="conv")
+        with pytest.raises(InputError, match="goes round"):
+            view.place("conv", leftof="fc")
+        with pytest.raises(InputError, match="the nearest: conv"):
+            view.place("cnv")
+        with pytest.raises(InputError, match="give one of"):
+            view.place("conv", above="x", below="fc")
+        with pytest.raises(InputError, match="three numbers"):
+            view.place("conv", offset=(1, 2))
+        with pytest.raises(InputError, match="no room"):
+            view.reshape("conv", (2, 2))
+
+
+def test_a_run_that_was_opened_elsewhere_stays_open_and_one_of_nobody_is_made(tmp_path: Path) -> None:
+    run = Run(tmp_path / "mine")
+    NetView(Net().eval(), images(), run=run).close()
+    assert run.state == "running"
+    assert NetView(run).values("fc.Act").shape == (5,)
+    run.close()
+
+    view = NetView(Net().eval(), images())
+    assert (view.run.path / "rank-0.sqlite").exists()
+    view.close()
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: NetView(Net()), "no input"),
+        (lambda: NetView(Net, images()), "is a class"),
+        (lambda: NetView(Net(), images(), items=0), "at least one item"),
+        (lambda: NetView(Net(), images(), weights="some"), "'auto', 'all' or None"),
+        (lambda: NetView(Net(), images(), optimizer=3), "is no optimizer"),
+        (lambda: NetView(Net(), images(), loss=lambda y: y), "one number"),
+        (lambda: NetView(Net(), images(), loss=lambda y: y.detach().sum()), "does not hang on the model"),
+        (lambda: NetView("nowhere/at/all"), "there is no folder"),
+        (lambda: NetView(nn.LazyLinear(3), images()), "lazy"),
+    ],
+)
+def test_what_cannot_be_shown_says_why_and_what_to_do(make: Callable[[], NetView], match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        make()
+
+
+def test_an_exception_of_the_model_is_its_own_and_leaves_no_moment(tmp_path: Path) -> None:
+    class Moody(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(4, 3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            if x.sum() > 0:
+                raise LookupError("not today")
+            return self.fc(x)
+
+    view = NetView(Moody(), -torch.ones(1, 4), run=tmp_path / "run")
+    with pytest.raises(LookupError, match="not today"):
+        view.update(torch.ones(1, 4))
+
+    assert view.update() == 1  # on the input that went well
+    view.close()
+
+
+def test_two_hundred_updates_hold_no_more_memory_than_ten(tmp_path: Path) -> None:
+    model, x = Net().train(), images()
+    view = NetView(model, x, run=tmp_path / "run", loss=lambda y: y.sum())
+
+    def num_tensors() -> int:
+        view.run.flush()
+        gc.collect()
+        return sum(type(thing) in (Tensor, nn.Parameter) for thing in gc.get_objects())
+
+    for _ in range(10):
+        view.update()
+    early = num_tensors()
+    for _ in range(190):
+        view.update()
+
+    assert num_tensors() <= early
+    assert view.run.num_dropped == 0
+    assert len(view.run.tensors("fc.Act")) == 201
+    view.close()
+
+
+def test_the_weights_of_a_unit_are_a_kernel_at_its_place(tmp_path: Path) -> None:
+    model = Net().eval()
+    with NetView(model, images(), run=tmp_path / "run") as view:
+        laid = view.weights("conv", (2, 1, 3))["x"]  # stride 2, padding 1: rows 1 to 3, columns 5 to 7
+        assert numpy.array_equal(laid[:, 1:4, 5:8], model.conv.weight[2].detach().numpy())
+        assert numpy.isfinite(laid).sum() == 27
+        assert set(view.weights("norm", 5, "sent")) == {"fc"}
+        with pytest.raises(InputError, match="no unit"):
+            view.weights("conv", 10_000)
+
+
+def test_what_the_connections_say_sums_up_to_what_the_layers_hold(tmp_path: Path) -> None:
+    with NetView(Net().eval(), images(), run=tmp_path / "run") as view:
+        assert check_connections(view) == {"conv": 1, "linear": 1}

@@ -1,0 +1,150 @@
+/** What stands over the drawing: how it is drawn at the left, from where at the right. */
+import { Icon } from "../shell/Icon";
+import { Popover } from "../shell/Popover";
+import { Segments } from "../shell/Segments";
+import { isRaster } from "./netstate";
+import { run } from "./netrun";
+import { cancelFilm, film, filming, picture } from "./recording";
+import { savedCameras, stage, usedCamera } from "./stagecontrol";
+import * as store from "./store";
+
+const SLOTS = [1, 2, 3, 4] as const;
+
+export function StageBars() {
+  return (
+    <div class="stage-bars">
+      <LookBar />
+      <CameraBar />
+    </div>
+  );
+}
+
+function LookBar() {
+  const { hasHeight } = store.look.value;
+  return (
+    <div class="stage-bar" role="toolbar" aria-label="Drawing">
+      <Segments
+        label="Projection"
+        words={[
+          ["3d", "3D"],
+          ["2d", "2D"],
+        ]}
+        chosen={store.isFlat.value ? "2d" : "3d"}
+        choose={(word) => (store.isFlat.value = word === "2d")}
+      />
+      <Check name="Rays to unit" isOn={store.hasRays.value} set={(isOn) => (store.hasRays.value = isOn)} />
+      <Check
+        name="Height"
+        isOn={hasHeight}
+        set={(isOn) => (store.look.value = { ...store.look.peek(), hasHeight: isOn })}
+      />
+      <Check name="Arrows" isOn={store.hasArrows.value} set={(isOn) => (store.hasArrows.value = isOn)} />
+      <Check
+        name="Raster"
+        hint="The last moments beside each other: time along one side of each layer"
+        isOn={isRaster.value}
+        set={(isOn) => (isRaster.value = isOn)}
+      />
+    </div>
+  );
+}
+
+interface CheckProps {
+  name: string;
+  hint?: string;
+  isOn: boolean;
+  set: (isOn: boolean) => void;
+}
+
+function Check({ name, hint, isOn, set }: CheckProps) {
+  return (
+    <label class="check" title={hint}>
+      <input type="checkbox" checked={isOn} onChange={(event) => set(event.currentTarget.checked)} />
+      {name}
+    </label>
+  );
+}
+
+function CameraBar() {
+  const control = stage.value;
+  const isOff = control === null;
+  return (
+    <div class="stage-bar" role="toolbar" aria-label="Camera">
+      <span class="muted fs-1 camera-word">Camera</span>
+      <div class="group" role="group" aria-label="Camera slots">
+        {SLOTS.map((slot) => (
+          <button
+            key={slot}
+            class="btn square"
+            aria-label={`Camera ${slot}`}
+            aria-pressed={usedCamera.value === slot}
+            title={savedCameras.value.has(slot) ? `Use camera ${slot} (${slot})` : `Nothing saved; Shift ${slot} saves`}
+            disabled={isOff || !savedCameras.value.has(slot)}
+            onClick={() => control?.useCamera(slot)}
+          >
+            {slot}
+          </button>
+        ))}
+      </div>
+      <button
+        class="btn square"
+        aria-label="Save camera"
+        title={`Save as camera ${slotToSave()} (Shift ${slotToSave()})`}
+        disabled={isOff}
+        onClick={() => control?.saveCamera(slotToSave())}
+      >
+        <Icon name="camera" />
+      </button>
+      <button class="btn square" aria-label="Fit network" title="Fit (0)" disabled={isOff} onClick={() => control?.fit()}>
+        <Icon name="frame" />
+      </button>
+      <Popover label="Picture, video, full screen" button={<More />}>
+        <Exports />
+      </Popover>
+    </div>
+  );
+}
+
+function More() {
+  return (
+    <>
+      <Icon name="more" />
+      <span class="sr">Picture, video, full screen</span>
+    </>
+  );
+}
+
+/** The first that is free, or else the one that is used. */
+function slotToSave(): 1 | 2 | 3 | 4 {
+  const used = SLOTS.find((slot) => slot === usedCamera.value);
+  return SLOTS.find((slot) => !savedCameras.value.has(slot)) ?? used ?? 1;
+}
+
+function Exports() {
+  const control = stage.value;
+  const stem = `${run.value?.name ?? "network"}-${store.variable.value}`.replaceAll(/[^\w.-]+/g, "_");
+  const now = filming.value;
+  return (
+    <div class="stage-menu">
+      <button class="btn quiet" disabled={control === null} onClick={() => void picture(stem)}>
+        Save picture (PNG)
+      </button>
+      {now === null ? (
+        <button class="btn quiet" disabled={control === null} onClick={() => void film(stem)}>
+          Record video from here (WebM)
+        </button>
+      ) : (
+        <button class="btn quiet" onClick={cancelFilm}>
+          Stop at {now.done} of {now.of}
+        </button>
+      )}
+      <button
+        class="btn quiet"
+        disabled={control === null}
+        onClick={() => control?.toggleFullScreen(document.querySelector<HTMLElement>(".netview") ?? undefined)}
+      >
+        Full screen
+      </button>
+    </div>
+  );
+}

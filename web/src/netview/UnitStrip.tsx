@@ -1,0 +1,221 @@
+/** The selected unit over time, all its variables, with a cursor at the moment. */
+import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import { linearTicks } from "../charting/numberticks";
+import { formatTicks } from "../charting/tickwords";
+import { formatCount, formatExact, formatValue } from "../format";
+import { useWidth } from "../measuring/useWidth";
+import { pathOf } from "../tensors/overtime";
+import { goTo, moments, nearestMoment, step } from "./moments";
+import { chosenUnit } from "./netstate";
+import { unitSeries, type Line } from "./readings";
+import { lastUpTo, stripOf, tableOf, type ScaledLine, type Strip } from "./strip";
+import { unitName } from "./wording";
+
+const HEIGHT = 96;
+const LEFT = 52;
+const RIGHT = 16;
+const TOP = 8;
+const AXIS = 18;
+const MOST_ROWS = 200;
+const STEP_TICKS = 7;
+
+/** Variables that were switched off. */
+const off = signal<ReadonlySet<string>>(new Set());
+
+export function UnitStrip() {
+  const chosen = chosenUnit.value;
+  const [isTable, setIsTable] = useState(false);
+  if (chosen === null) return null;
+  const series = unitSeries.value;
+  const strip = series === null ? null : stripOf(series.lines, (variable) => off.value.has(variable));
+  return (
+    <section class="net-strip" aria-label="Unit over time" aria-busy={series === null}>
+      <div class="panel-head">
+        <h2 class="clip">{unitName(chosen.layer, chosen.unit)}</h2>
+        <span class="muted fs-1">by step</span>
+        <span class="grow" />
+        {series !== null && <Legend lines={series.lines} strip={strip} />}
+        <button class="btn quiet sm" aria-pressed={isTable} onClick={() => setIsTable(!isTable)}>
+          Table
+        </button>
+      </div>
+      {isTable && series !== null ? <StripTable lines={series.lines} /> : <Chart strip={strip} isKnown={series !== null} />}
+    </section>
+  );
+}
+
+/** Each with its value at the moment; pressing one takes its line away, or brings it back. */
+function Legend({ lines, strip }: { lines: readonly Line[]; strip: Strip | null }) {
+  const now = step.value ?? 0;
+  return (
+    <div class="legend" role="group" aria-label="Variables of the chart">
+      {lines.map((line, index) => {
+        const { variable } = line;
+        const isOff = off.value.has(variable);
+        const at = lastUpTo(line.steps, now);
+        const factor = strip?.lines.find((one) => one.line === line)?.factor ?? 1;
+        return (
+          <button
+            key={variable}
+            class={isOff ? "legend-key off" : "legend-key"}
+            aria-pressed={!isOff}
+            title={isOff ? `Show ${variable}` : `Hide ${variable}`}
+            onClick={() => flip(variable)}
+          >
+            <i class="sw" style={{ background: isOff ? "transparent" : `var(--cat-${(index % 8) + 1})` }} />
+            {variable}
+            {factor !== 1 && <span class="muted" title="Its line is drawn larger by this; the number is its value">(×{factor >= 1e4 ? `10^${Math.round(Math.log10(factor))}` : formatCount(factor)})</span>}
+            <b>{at < 0 ? "–" : formatValue(line.values[at]!, 3)}</b>
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+function flip(variable: string): void {
+  const next = new Set(off.peek());
+  if (!next.delete(variable)) next.add(variable);
+  off.value = next;
+}
+
+interface Space {
+  readonly width: number;
+  readonly x: (step: number) => number;
+  readonly y: (value: number) => number;
+}
+
+function Chart({ strip, isKnown }: { strip: Strip | null; isKnown: boolean }) {
+  const [box, width] = useWidth<HTMLDivElement>(800);
+  const bottom = HEIGHT - AXIS;
+  const { steps, values } = strip ?? { steps: { low: 0, high: 1 }, values: { low: -1, high: 1 } };
+  const space: Space = {
+    width,
+    x: (at) => LEFT + ((at - steps.low) / Math.max(1, steps.high - steps.low)) * (width - LEFT - RIGHT),
+    y: (value) => TOP + (1 - (value - values.low) / (values.high - values.low)) * (bottom - TOP),
+  };
+  const stepUnder = (x: number): number =>
+    steps.low + ((x - LEFT) / Math.max(1, width - LEFT - RIGHT)) * (steps.high - steps.low);
+  const onPointer = (event: PointerEvent): void => {
+    if (event.type === "pointermove" && (event.buttons & 1) === 0) return;
+    const at = nearestMoment(moments.peek(), stepUnder(event.offsetX));
+    if (at >= 0 && strip !== null) goTo(at);
+  };
+  return (
+    <div ref={box} class="strip-chart">
+      <svg
+        width={width}
+        height={HEIGHT}
+        role="img"
+        aria-label={strip === null ? "No values over time" : saidOf(strip)}
+        onPointerDown={onPointer}
+        onPointerMove={onPointer}
+      >
+        <Axes strip={strip} space={space} />
+        {strip?.lines.map((one) => <LinePath key={one.line.variable} one={one} space={space} />)}
+        {strip !== null && <Cursor strip={strip} space={space} />}
+        {strip === null && (
+          <text class="c" x={width / 2} y={HEIGHT / 2 - 4}>
+            {isKnown ? "No variable of this unit is shown" : ""}
+          </text>
+        )}
+      </svg>
+    </div>
+  );
+}
+
+function Axes({ strip, space }: { strip: Strip | null; space: Space }) {
+  if (strip === null) return <path class="base" d={`M${LEFT} ${HEIGHT - AXIS}H${space.width - RIGHT}`} />;
+  const ticks = linearTicks(strip.values, 4);
+  const texts = formatTicks(ticks);
+  const most = Math.max(2, Math.min(STEP_TICKS, Math.floor(space.width / 110)));
+  const stepTicks = linearTicks(strip.steps, most).filter((at) => Number.isInteger(at));
+  return (
+    <g aria-hidden="true">
+      {ticks.map((value, at) => (
+        <g key={value}>
+          <path class="grid" d={`M${LEFT} ${space.y(value)}H${space.width - RIGHT}`} />
+          <text class="e" x={LEFT - 6} y={space.y(value) + 4}>
+            {texts[at]}
+          </text>
+        </g>
+      ))}
+      {stepTicks.map((at) => (
+        <text key={at} class="c" x={space.x(at)} y={HEIGHT - 4}>
+          {formatCount(at)}
+        </text>
+      ))}
+    </g>
+  );
+}
+
+function LinePath({ one: { line, factor, slot }, space }: { one: ScaledLine; space: Space }) {
+  const points = Array.from(line.values, (value, at): readonly [number, number] | null =>
+    Number.isFinite(value) ? [space.x(line.steps[at]!), space.y(value * factor)] : null,
+  );
+  const isDot = points.length === 1 && points[0] != null;
+  return (
+    <>
+      <path class="strip-line" d={pathOf(points)} stroke={`var(--cat-${slot})`} stroke-dasharray={slot > 4 ? "4 2" : undefined} />
+      {isDot && <circle cx={points[0]![0]} cy={points[0]![1]} r={2} fill={`var(--cat-${slot})`} />}
+      {Array.from(line.values, (value, at) =>
+        Number.isFinite(value) ? null : (
+          <path key={at} class="strip-bad" d={`M${space.x(line.steps[at]!)} ${TOP}v6`} />
+        ),
+      )}
+    </>
+  );
+}
+
+function Cursor({ strip, space }: { strip: Strip; space: Space }) {
+  const now = step.value;
+  if (now === null) return null;
+  const x = Math.max(LEFT, Math.min(space.width - RIGHT, space.x(now)));
+  return (
+    <g aria-hidden="true">
+      <path class="cursor" d={`M${x} ${TOP}V${HEIGHT - AXIS}`} />
+      {strip.lines.map(({ line, factor, slot }) => {
+        const value = line.values[lastUpTo(line.steps, now)];
+        if (value === undefined || !Number.isFinite(value)) return null;
+        return <circle key={line.variable} class="pt" cx={x} cy={space.y(value * factor)} r={3} fill={`var(--cat-${slot})`} />;
+      })}
+    </g>
+  );
+}
+
+function saidOf({ lines, steps }: Strip): string {
+  const names = lines.map(({ line }) => line.variable).join(", ");
+  return `${names} from step ${steps.low} to ${steps.high}; the time bar goes to a step`;
+}
+
+function StripTable({ lines }: { lines: readonly Line[] }) {
+  const { rows, numAll } = tableOf(lines, MOST_ROWS);
+  return (
+    <div class="strip-table">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Step</th>
+            {lines.map(({ variable }) => (
+              <th key={variable} scope="col">
+                {variable}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([at, ...values]) => (
+            <tr key={at} aria-selected={at === step.value}>
+              <th scope="row">{formatCount(at ?? 0)}</th>
+              {values.map((value, column) => (
+                <td key={column}>{value === null ? "" : formatExact(value, "f4")}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {numAll > rows.length && <p class="muted fs-1 pad-s">{formatCount(numAll - rows.length)} earlier steps are not listed.</p>}
+    </div>
+  );
+}

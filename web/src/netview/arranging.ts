@@ -1,0 +1,147 @@
+/** Where plates stand: one above the other from the input to the output, branches side by side. */
+import type { Connection, NetLayer } from "../wire";
+import { stepsOf } from "./depths";
+import { grouped } from "./grouping";
+import { BESIDE, betweenColumns, footprintOf, fullDepth, fullWidth, riseOf, type Footprint } from "./footprints";
+import { byHand } from "./placing";
+import type { Plate } from "./plates";
+import { plus, type Vector } from "./vectors";
+
+/** Moments on each plate that runs over time, by the name of its layer. */
+export type Rasters = ReadonlyMap<string, number>;
+
+/** As wide as high, as most views are: a network that is larger stands in several columns. */
+const ASPECT = 1.4;
+/** One stack is easier to read than several: they have to be so much larger, for each column. */
+const STACKED = 0.15;
+/** Up to so many rows stand in one. */
+const FEW_ROWS = 6;
+/** Those that are at the same step of the way from input to output. */
+interface Row {
+  readonly prints: readonly Footprint[];
+  readonly width: number;
+  readonly depth: number;
+  readonly height: number;
+}
+
+export function arrange(
+  layers: readonly NetLayer[],
+  connections: readonly Connection[],
+  isFlat: boolean,
+  rasters: Rasters | null = null,
+): readonly Plate[] {
+  const prints = layers.map((layer) => footprintOf(layer, rasters?.get(layer.name)));
+  const known = new Set(layers.map((layer) => layer.name));
+  const isByHand = (layer: NetLayer): boolean =>
+    layer.place.relation !== null && known.has(layer.place.other) && layer.place.other !== layer.name;
+  const rows = rowsOf(
+    prints.filter((print) => !isByHand(print.layer)),
+    stepsOf(layers, connections),
+  );
+  const middles = new Map<string, Vector>();
+  placeColumns(rows, isFlat, middles);
+  byHand(prints, middles, isFlat);
+  const plates = prints.map((print) => plateAt(print, middles.get(print.layer.name) ?? [0, 0, 0], isFlat));
+  return centred(plates, isFlat);
+}
+
+function rowsOf(prints: readonly Footprint[], steps: ReadonlyMap<string, number>): readonly Row[] {
+  const byStep = grouped(prints, (print) => steps.get(print.layer.name) ?? 0);
+  return [...byStep]
+    .sort(([a], [b]) => a - b)
+    .map(([, row]) => ({
+      prints: row,
+      width: row.reduce((sum, print) => sum + fullWidth(print) + BESIDE, -BESIDE),
+      depth: Math.max(...row.map(fullDepth)),
+      height: Math.max(...row.map((print) => print.height)),
+    }));
+}
+
+/** Rows in so many columns that all of it is about as wide as a view. */
+function placeColumns(rows: readonly Row[], isFlat: boolean, middles: Map<string, Vector>): void {
+  const columns = bestColumns(rows, isFlat);
+  let left = 0;
+  for (const column of columns) {
+    const width = Math.max(...column.map((row) => row.width));
+    let up = 0;
+    for (const [at, row] of column.entries()) {
+      if (at > 0) up += riseOf(column[at - 1]!, row.depth, isFlat);
+      let from = left + (width - row.width) / 2;
+      for (const print of row.prints) {
+        const own = fullWidth(print);
+        middles.set(print.layer.name, [from + own / 2, up, 0]);
+        from += own + BESIDE;
+      }
+    }
+    left += width + betweenColumns(isFlat);
+  }
+}
+
+function bestColumns(rows: readonly Row[], isFlat: boolean): readonly (readonly Row[])[] {
+  let best: readonly (readonly Row[])[] = [];
+  let least = Infinity;
+  for (let count = 1; count <= (rows.length <= FEW_ROWS ? 1 : Math.min(rows.length, 40)); count++) {
+    const columns = split(rows, count, isFlat);
+    const width = columns.reduce(
+      (sum, column) => sum + Math.max(...column.map((row) => row.width)) + betweenColumns(isFlat),
+      0,
+    );
+    const height = Math.max(...columns.map((column) => heightOf(column, isFlat)));
+    const size = Math.max(width / ASPECT, height) * (1 + STACKED * (count - 1));
+    if (size < least) [best, least] = [columns, size];
+  }
+  return best;
+}
+
+function heightOf(column: readonly Row[], isFlat: boolean): number {
+  const rises = column.slice(1).map((row, at) => riseOf(column[at]!, row.depth, isFlat));
+  return rises.reduce((sum, rise) => sum + rise, 0) + (column[0]!.depth + column.at(-1)!.depth) / 2;
+}
+
+/** In their order, into parts of about the same height. */
+function split(rows: readonly Row[], count: number, isFlat: boolean): readonly (readonly Row[])[] {
+  const whole = heightOf(rows, isFlat);
+  const columns: Row[][] = [[]];
+  let height = 0;
+  for (const [at, row] of rows.entries()) {
+    const last = columns.at(-1)!;
+    const isFull = height >= (whole * columns.length) / count - row.depth / 2;
+    if (last.length > 0 && isFull && columns.length < count) columns.push([row]);
+    else last.push(row);
+    const next = rows[at + 1];
+    if (next !== undefined) height += riseOf(row, next.depth, isFlat);
+  }
+  return columns;
+}
+
+/** `middle`: of the plate, on the floor. */
+function plateAt(print: Footprint, middle: Vector, isFlat: boolean): Plate {
+  const { layer, cells, isRaster, width, depth, height, margin } = print;
+  const [column, row] = [width / cells.columns, depth / cells.rows];
+  return {
+    layer,
+    cells,
+    isRaster,
+    origin: plus(middle, isFlat ? [-width / 2, depth / 2, 0] : [-width / 2, 0, -depth / 2]),
+    across: [column, 0, 0],
+    down: isFlat ? [0, -row, 0] : [0, 0, row],
+    up: isFlat ? [0, 0, height] : [0, height, 0],
+    margin,
+  };
+}
+
+/** Around the origin. */
+function centred(plates: readonly Plate[], isFlat: boolean): readonly Plate[] {
+  if (plates.length === 0) return plates;
+  const shift: number[] = [0, 0, 0];
+  for (const axis of [0, 1, 2]) {
+    const ends = plates.flatMap(({ origin, across, down, cells }) => {
+      const start = origin[axis]!;
+      return [start, start + across[axis]! * cells.columns + down[axis]! * cells.rows];
+    });
+    shift[axis] = -(Math.min(...ends) + Math.max(...ends)) / 2;
+  }
+  // In a flat view all lie in one plane.
+  const by: Vector = [shift[0]!, shift[1]!, isFlat ? 0 : shift[2]!];
+  return plates.map((plate) => ({ ...plate, origin: plus(plate.origin, by) }));
+}

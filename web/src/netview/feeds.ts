@@ -1,0 +1,182 @@
+/** Ask the server for the network of a run, its moments and their values, and for more as it comes. */
+import { batch, computed, effect, untracked } from "@preact/signals";
+import type { Source } from "../source/source";
+import type { NetSceneAnswer } from "../wire";
+import { nothing } from "./blocks";
+import { at, continues, isSettled, lastList, list, moments, step, withNews } from "./moments";
+import * as state from "./netstate";
+import { isShown, rank, runId } from "./netrun";
+import { followRaster } from "./rasterfeed";
+import { forgetSeen, followRange, see, shownVariable } from "./ranges";
+import { followUnits } from "./readings";
+import * as store from "./store";
+import { ValueDesk, WEIGHTS, type Fetched, type Wanted } from "./valuedesk";
+import { weightVariable } from "./wording";
+
+/** The server answers for no more at a time. */
+const MAX_LAYERS = 2048;
+/** So many moments are asked for ahead. */
+const NUM_AHEAD = 4;
+
+/** Call what it returns to stop. */
+export function followNet(source: Source): () => void {
+  const desk = new ValueDesk({
+    ask: (question) => source.ask(question),
+    show: showValues,
+    fail: (_, reason) => (state.valueFailure.value = reason),
+  });
+  const stops = [
+    followScene(source),
+    followMoments(source, desk),
+    followRange(),
+    followValues(desk),
+    followRaster(source),
+    followUnits(source),
+    () => desk.stop(),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+function followScene(source: Source): () => void {
+  return effect(() => {
+    const asked = { runId: runId.value, rank: rank.value };
+    if (asked.runId === "" || !isShown.value) return undefined;
+    untracked(() => {
+      if (!state.isKnown.peek()) batch(state.forget);
+    });
+    return source.follow(
+      { type: "net_scene", run_id: asked.runId, rank: asked.rank },
+      {
+        hear: ({ answer }) => {
+          if (answer.type === "net_scene") batch(() => takeScene(answer, asked));
+        },
+        refuse: (reason) => (state.sceneFailure.value = reason),
+      },
+    );
+  });
+}
+
+function takeScene(answer: NetSceneAnswer, asked: { runId: string; rank: number }): void {
+  state.sceneFailure.value = "";
+  state.known.value = { ...asked, source: answer.source, numItems: answer.num_items, note: answer.note };
+  store.scene.value = answer.scene;
+  store.variables.value = answer.variables;
+  const names = answer.variables.map(({ name }) => name);
+  if (names.length > 0 && !names.includes(store.variable.peek())) store.variable.value = names[0]!;
+  if (store.isolated.peek() !== null && state.layerOf(store.isolated.peek() ?? "") === null) store.isolated.value = null;
+  const last = Math.max(0, answer.num_items - 1);
+  if (store.item.peek() > last) store.item.value = last;
+}
+
+function followMoments(source: Source, desk: ValueDesk): () => void {
+  return effect(() => {
+    const asked = { runId: runId.value, rank: rank.value };
+    if (asked.runId === "" || !isShown.value) return undefined;
+    untracked(forgetSeen);
+    return source.follow(
+      { type: "net_moments", run_id: asked.runId, rank: asked.rank },
+      {
+        hear: ({ answer }) => {
+          if (answer.type !== "net_moments") return;
+          const before = lastList.peek();
+          const next = withNews(before, asked, answer);
+          // What was thinned or written anew is not what was fetched of it.
+          if (!continues(next, before)) desk.forget();
+          lastList.value = next;
+        },
+        refuse: (reason) => (state.valueFailure.value = reason),
+      },
+    );
+  });
+}
+
+/** Every layer of the network may have the variable: the server says of each why it has not. */
+const wantedLayers = computed<readonly string[]>(() =>
+  store.shownLayers.value.slice(0, MAX_LAYERS).map(({ name }) => name),
+);
+
+const unitOfWeights = computed(() => {
+  if (weightVariable(store.variable.value) === null) return null;
+  const chosen = state.chosenUnit.value;
+  return chosen === null ? null : { layer: chosen.layer.name, unit: chosen.unit };
+});
+
+function wantedAt(index: number): Wanted | null {
+  const moment = moments.value[index];
+  if (moment === undefined || !state.isKnown.value) return null;
+  const isOfWeights = weightVariable(store.variable.value) !== null;
+  const unit = unitOfWeights.value;
+  if (isOfWeights && unit === null) return null;
+  return {
+    runId: runId.value,
+    rank: rank.value,
+    step: moment.step,
+    variable: store.variable.value,
+    item: store.item.value,
+    layers: isOfWeights ? [WEIGHTS] : wantedLayers.value,
+    unit,
+    isFinal: list.value?.isRunning !== true || index < moments.value.length - 1,
+  };
+}
+
+function followValues(desk: ValueDesk): () => void {
+  let before = -1;
+  return effect(() => {
+    if (!isShown.value) return;
+    const now = at.value;
+    const wanted = wantedAt(now);
+    const by = now < before ? -1 : 1;
+    before = now;
+    const ahead: Wanted[] = [];
+    for (let far = 1; far <= NUM_AHEAD; far++) {
+      const next = wantedAt(now + by * far);
+      if (next !== null) ahead.push(next);
+    }
+    untracked(() => {
+      isSettled.value = false;
+      if (wanted === null) showNothing();
+      desk.want(wanted, ahead);
+    });
+  });
+}
+
+/** Weights of no unit: there is nothing to wait for. */
+function showNothing(): void {
+  if (weightVariable(store.variable.peek()) === null || step.peek() === null) return;
+  const why = "Select a unit to see its weights.";
+  batch(() => {
+    shownVariable.value = store.variable.peek();
+    state.weightFacts.value = null;
+    isSettled.value = true;
+    store.values.value = new Map(store.shownLayers.peek().map(({ name }) => [name, nothing(step.peek() ?? 0, why)]));
+  });
+}
+
+function showValues(wanted: Wanted, { blocks, bias, numWeights }: Fetched): void {
+  const isOfWeights = wanted.unit !== null;
+  batch(() => {
+    state.valueFailure.value = "";
+    state.weightFacts.value = isOfWeights ? { bias, numWeights } : null;
+    shownVariable.value = wanted.variable;
+    state.shownStep.value = wanted.step;
+    see(wanted.variable, blocks.values());
+    const next = isOfWeights ? withUnconnected(blocks, wanted) : new Map([...store.values.peek(), ...blocks]);
+    if (!isSameMap(next, store.values.peek())) store.values.value = next;
+    isSettled.value = wanted.step === step.peek();
+  });
+}
+
+/** What is not at the other end of a weight has no value. */
+function withUnconnected(blocks: Fetched["blocks"], { step: now }: Wanted): Map<string, store.PlateValues> {
+  const layers = store.scene.peek()?.layers ?? [];
+  return new Map(layers.map(({ name }) => [name, blocks.get(name) ?? nothing(now, "Not connected with the unit.")]));
+}
+
+/** An upload for nothing is a frame lost. */
+function isSameMap(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): boolean {
+  if (one.size !== other.size) return false;
+  for (const [key, value] of one) if (other.get(key) !== value) return false;
+  return true;
+}

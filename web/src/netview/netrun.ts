@@ -1,0 +1,41 @@
+/** Which run the NetView shows: the one that the address names, or the first in which there is something to see. */
+import { computed } from "@preact/signals";
+import { param, route } from "../route";
+import * as runs from "../runs/store";
+import type { RecordKind, RunListing } from "../wire";
+
+/** On the way to another view its address has other things in it. */
+export const isShown = computed(() => route.value.view === "netview");
+
+/** What a network can be seen from, the best first. */
+const KINDS: readonly RecordKind[] = ["netview", "moment", "watch", "tensor"];
+
+export const run = computed<RunListing | null>(() => {
+  const named = param("run");
+  if (named !== "") return runs.runsById.value.get(named) ?? null;
+  const chosen = runs.chosen.value;
+  // Until all have said what they hold, nobody knows which is the one to show.
+  if (!runs.isIndexed.value) return null;
+  for (const kind of KINDS) {
+    const found = chosen.find(({ id }) => has(id, kind));
+    if (found !== undefined) return found;
+  }
+  return chosen[0] ?? runs.runs.value[0] ?? null;
+});
+
+export const runId = computed(() => run.value?.id ?? "");
+
+export const rank = computed(() => {
+  const text = param("rank");
+  return /^\d{1,6}$/.test(text) ? Number(text) : 0;
+});
+
+/** May there be something to see in a run? Of runs that are not among the chosen ones nobody knows. */
+export function mayShow(runId: string): boolean {
+  return !runs.index.value.has(runId) || KINDS.some((kind) => has(runId, kind));
+}
+
+function has(runId: string, kind: RecordKind): boolean {
+  for (const series of runs.index.value.get(runId)?.values() ?? []) if (series.kind === kind) return true;
+  return false;
+}

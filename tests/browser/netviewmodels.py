@@ -46,10 +46,11 @@ def every_shape() -> tuple[EveryShape, list[Tensor]]:
     return EveryShape(), [torch.rand(NUM_ITEMS, 3, 16, 12), torch.randint(0, 11, (NUM_ITEMS, 7))]
 
 
-def write_every_shape(folder: Path) -> EveryShape:
-    """Trained for some moments, so that no record is like another; the model is as it is at the last."""
+def write_every_shape(folder: Path) -> list[dict[str, Tensor]]:
+    """Trained for some moments, so that no record is like another. The parameters at each of them."""
     model, inputs = every_shape()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    states = [_copied(model)]
     with tl.NetView(model, inputs, run=folder, loss=loss_of, optimizer=optimizer) as view:
         view.reshape("hand", BY_HAND)
         for trial in range(1, NUM_MOMENTS):
@@ -57,4 +58,9 @@ def write_every_shape(folder: Path) -> EveryShape:
             loss_of(model(*inputs)).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             view.update(epoch=trial // 10, trial=trial, name=f"batch {trial}")
-    return model
+            states.append(_copied(model))
+    return states
+
+
+def _copied(model: nn.Module) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in model.state_dict().items()}

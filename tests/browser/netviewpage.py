@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from math import prod
@@ -12,7 +13,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.screen import number_in
 from torcheer.app.server import Serving
@@ -179,7 +180,7 @@ _SWEEP = f"""async (drawing, places) => {{
     }});
     found.push(read(drawing));
   }}
-  drawing.dispatchEvent(new PointerEvent("pointerout", {{ bubbles: true }}));
+  drawing.dispatchEvent(new PointerEvent("pointerleave"));
   return found;
 }}"""
 
@@ -198,6 +199,20 @@ def _rgb(text: str) -> tuple[int, int, int]:
     digits = text.lstrip("#")
     digits = "".join(digit * 2 for digit in digits) if len(digits) == 3 else digits
     return int(digits[0:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)
+
+
+@contextmanager
+def one_page(browser: Browser) -> Iterator[Page]:
+    """A page for many tests, which only look: it is loaded once. Nothing may go wrong in its scripts."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    yield page
+    context.close()
+    assert not errors, errors
 
 
 class FlatPlate:
@@ -224,6 +239,9 @@ class FlatPlate:
         column, row = cell_of(self.layer.grid, unit)
         (width, left), (height, top) = self.across, self.down
         return left + width * (column + 0.5), top + height * (row + 0.5)
+
+    def read_all(self) -> list[Read]:
+        return self.read(range(self.layer.grid.num_units))
 
     def read(self, units: Sequence[int]) -> list[Read]:
         """Point at some units, and see that it is these."""

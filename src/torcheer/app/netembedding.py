@@ -15,11 +15,17 @@ import msgspec
 
 from torcheer.app.embedding import escaped
 from torcheer.app.frames import as_json
-from torcheer.app.netmessages import NetMomentsAnswer, NetMomentsQuestion, NetSceneAnswer, NetSceneQuestion
+from torcheer.app.netmessages import (
+    NetMomentsAnswer,
+    NetMomentsQuestion,
+    NetSceneAnswer,
+    NetSceneQuestion,
+    NetVariable,
+)
 from torcheer.app.netpieces import Number, Pieces, Wanted, exact_text_bytes
 from torcheer.app.netwishes import Wish, wishes
 from torcheer.app.runmessages import RunListing
-from torcheer.app.runs.listing import countable, finite
+from torcheer.app.runs.listing import clipped, countable, finite
 from torcheer.app.runs.netfeed import look_at_scene
 from torcheer.app.runs.netfinding import Found, Stretch, find
 from torcheer.app.runs.netmoments import Moments, moments_of
@@ -27,7 +33,7 @@ from torcheer.app.runs.netranges import weight_series
 from torcheer.app.runs.nets import Nets, RankNet
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.summary import Summary
-from torcheer.netview.variables import RECEIVED
+from torcheer.netview.variables import RECEIVED, SENT, WEIGHT
 
 _RANK: Final = 0
 _FRAME_BYTES: Final = 140  # of a frame besides the numbers of its pieces, at most
@@ -145,6 +151,7 @@ class _Chosen:
         self._pieces = pieces
         self._frames: list[bytes] = []  # of layers
         self._weights: list[bytes] = []
+        self._variables: set[str] = set()  # of which there is something: Act, r.Wt…
         self._kept: set[int] = set()  # moments
         self._lost: set[int] = set()
         self._num_items = 0  # of the last moment
@@ -208,6 +215,9 @@ class _Chosen:
         return Wanted(Stretch(mark, 0, math.prod(mark.outline.shape)), None)
 
     def _add(self, frames: list[bytes], wish: Wish, pieces: Sequence[Number]) -> None:
+        if any(isinstance(one, int) for one in pieces):
+            ends = (RECEIVED, SENT) if wish.is_of_weights else ("",)
+            self._variables |= {end + wish.variable for end in ends}
         step = countable(self._subject.step(wish.moment)) or 0
         frame = {"step": step, "variable": wish.variable, "item": wish.item, "pieces": pieces}
         frames.append(escaped(as_json(frame)))
@@ -216,14 +226,19 @@ class _Chosen:
 
     def written(self, listing: RunListing, max_bytes: int) -> list[bytes]:
         subject = self._subject
-        notes = self._notes()
-        said = [subject.scene.note, *notes]
+        # Where no values have room, the last moment is there to say so.
+        kept = sorted(self._kept) or range(subject.num_moments)[-1:]
+        variables = [one for one in subject.scene.variables if self._is_shown(one.name)]
+        said = [subject.scene.note, *self._notes(), *self._left_out(variables)]
         scene = msgspec.structs.replace(
-            subject.scene, num_items=max(1, self._num_items), note=" ".join(filter(None, said))
+            subject.scene,
+            variables=variables,
+            num_items=max(1, self._num_items),
+            note=" ".join(filter(None, said)),
         )
         head = {
             "scene": scene,
-            "moments": _moments_answer(subject, sorted(self._kept)),
+            "moments": _moments_answer(subject, kept),
             "run": listing,
             "weights": subject.weights,
             "max_bytes": max_bytes,
@@ -236,6 +251,19 @@ class _Chosen:
             *_joined(b'],"pieces":[', self._pieces.texts),
             b"]}",
         ]
+
+    def _is_shown(self, variable: str) -> bool:
+        """Of attention there are weights where there are values of the layers that attend."""
+        is_attention = variable in (RECEIVED + WEIGHT, SENT + WEIGHT) and self._has_attention
+        return not self._variables or variable in self._variables or is_attention
+
+    @property
+    def _has_attention(self) -> bool:
+        return any(one.form == "attention" and one.weight for one in self._subject.scene.scene.connections)
+
+    def _left_out(self, variables: Sequence[NetVariable]) -> list[str]:
+        names = [one.name for one in self._subject.scene.variables if one not in variables]
+        return [f"Not in it: {clipped(', '.join(names), 200)}."] if names else []
 
     def _notes(self) -> list[str]:
         """What a reader must know: how much of the run is in the file."""

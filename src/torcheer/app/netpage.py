@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -82,7 +83,9 @@ def write_net_page(folder: _Path, path: _Path, *, max_bytes: int = MAX_BYTES) ->
 def _pieces(folder: _Path, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
     path = Path(os.path.abspath(folder))
     subject = Subject(name=path.name, about="a network and its values", data_id="torcheer-net")
-    before, after = frame_of(subject, bundle)
+    before, after = frame_of(
+        subject, replace(bundle, worker="")
+    )  # it lays out graphs, of which there are none
     room = max_bytes - len(before) - len(after)
     run = OpenRun(RunPlace(id=_RUN, name=path.name, path=path), RunReader, ArrayStore())
     try:

@@ -1,5 +1,9 @@
 /** The network of a run in three dimensions: variables and layers, the drawing, colours and the selected unit, time. */
 import { useEffect } from "preact/hooks";
+import { AnalysisStage } from "../netanalysis/AnalysisStage";
+import { ChoicePanel } from "../netanalysis/ChoicePanel";
+import { isAnalysis, scope } from "../netanalysis/choosing";
+import { LikenessPanel } from "../netanalysis/LikenessPanel";
 import { param } from "../route";
 import { Snippet } from "../runs/Snippet";
 import * as runs from "../runs/store";
@@ -35,30 +39,58 @@ export function NetViewPage() {
   }, [source]);
   const { width } = panels.value;
   const { left, right } = panelWidth.value;
+  // Without a network there is nothing to analyse, and what is said instead is said by the drawing.
+  const isOfItems = isAnalysis.value && phase.value === "shown";
   return (
     <main class={`main netview ${width}`} style={{ "--left": `${left}px`, "--right": `${right}px` }}>
       <h1 class="sr">NetView</h1>
       <PanelPlace side="left">
-        <aside class="panel" aria-label="Variables and layers">
+        <aside class="panel" aria-label={isOfItems ? "Items and layers" : "Variables and layers"}>
           {width !== "wide" && <HideButton side="left" />}
-          <VariablePanel />
-          <LayersPanel />
+          {isOfItems ? (
+            <div class="panel-body">
+              <ChoicePanel />
+            </div>
+          ) : (
+            <>
+              <VariablePanel />
+              <LayersPanel />
+            </>
+          )}
         </aside>
       </PanelPlace>
       <div class="net-middle">
-        <section class="canvas netview-stage" aria-label="Network" aria-busy={phase.value === "waiting" || isAwaited.value}>
-          <Drawing />
-        </section>
-        <UnitStrip />
+        {isOfItems ? <AnalysisStage /> : <Network />}
       </div>
       <PanelPlace side="right">
-        <aside class="panel" aria-label="Colour, unit and item">
+        <aside class="panel" aria-label={isOfItems ? "Layers compared and unit" : "Colour, unit and item"}>
           {width !== "wide" && <HideButton side="right" />}
-          <div class="panel-body">{hasNet() && <Beside />}</div>
+          <div class="panel-body">{isOfItems ? <BesideAnalysis /> : hasNet() && <Beside />}</div>
         </aside>
       </PanelPlace>
       <NetTimeBar />
     </main>
+  );
+}
+
+function Network() {
+  return (
+    <>
+      <section class="canvas netview-stage" aria-label="Network" aria-busy={phase.value === "waiting" || isAwaited.value}>
+        <Drawing />
+      </section>
+      <UnitStrip />
+    </>
+  );
+}
+
+function BesideAnalysis() {
+  return (
+    <>
+      <LikenessPanel />
+      <UnitPanel />
+      {scope.value === "moments" && <ItemPanel />}
+    </>
   );
 }
 

@@ -1,4 +1,5 @@
 /** What stands over the drawing: how it is drawn at the left, from where at the right. */
+import { ModeSwitch } from "../netanalysis/ModeSwitch";
 import { Icon } from "../shell/Icon";
 import { Popover } from "../shell/Popover";
 import { Segments } from "../shell/Segments";
@@ -23,6 +24,7 @@ function LookBar() {
   const { hasHeight } = store.look.value;
   return (
     <div class="stage-bar" role="toolbar" aria-label="Drawing">
+      <ModeSwitch />
       <Segments
         label="Projection"
         words={[

@@ -16,6 +16,7 @@ const ASPECT = 1.4;
 const STACKED = 0.15;
 /** Up to so many rows stand in one. */
 const FEW_ROWS = 6;
+const SEARCHES = 20;
 /** Those that are at the same step of the way from input to output. */
 interface Row {
   readonly prints: readonly Footprint[];
@@ -73,7 +74,7 @@ function placeColumns(rows: readonly Row[], isFlat: boolean, middles: Map<string
         from += own + BESIDE;
       }
     }
-    left += width + betweenColumns(isFlat);
+    left += width + betweenColumns(rows.length, isFlat);
   }
 }
 
@@ -83,7 +84,7 @@ function bestColumns(rows: readonly Row[], isFlat: boolean): readonly (readonly 
   for (let count = 1; count <= (rows.length <= FEW_ROWS ? 1 : Math.min(rows.length, 40)); count++) {
     const columns = split(rows, count, isFlat);
     const width = columns.reduce(
-      (sum, column) => sum + Math.max(...column.map((row) => row.width)) + betweenColumns(isFlat),
+      (sum, column) => sum + Math.max(...column.map((row) => row.width)) + betweenColumns(rows.length, isFlat),
       0,
     );
     const height = Math.max(...columns.map((column) => heightOf(column, isFlat)));
@@ -98,18 +99,33 @@ function heightOf(column: readonly Row[], isFlat: boolean): number {
   return rises.reduce((sum, rise) => sum + rise, 0) + (column[0]!.depth + column.at(-1)!.depth) / 2;
 }
 
-/** In their order, into parts of about the same height. */
+/** In their order, into so many parts that the highest of them is as low as it can be. */
 function split(rows: readonly Row[], count: number, isFlat: boolean): readonly (readonly Row[])[] {
-  const whole = heightOf(rows, isFlat);
-  const columns: Row[][] = [[]];
-  let height = 0;
-  for (const [at, row] of rows.entries()) {
-    const last = columns.at(-1)!;
-    const isFull = height >= (whole * columns.length) / count - row.depth / 2;
-    if (last.length > 0 && isFull && columns.length < count) columns.push([row]);
-    else last.push(row);
-    const next = rows[at + 1];
-    if (next !== undefined) height += riseOf(row, next.depth, isFlat);
+  let [low, high] = [0, heightOf(rows, isFlat)];
+  let best = filled(rows, high, isFlat);
+  for (let turn = 0; turn < SEARCHES; turn++) {
+    const most = (low + high) / 2;
+    const columns = filled(rows, most, isFlat);
+    if (columns.length <= count) [best, high] = [columns, most];
+    else low = most;
+  }
+  return best;
+}
+
+/** Each column as high as it may be. */
+function filled(rows: readonly Row[], most: number, isFlat: boolean): readonly (readonly Row[])[] {
+  const columns: Row[][] = [];
+  let height = Infinity;
+  for (const row of rows) {
+    const last = columns.at(-1)?.at(-1);
+    const next = last === undefined ? Infinity : height + riseOf(last, row.depth, isFlat) + (row.depth - last.depth) / 2;
+    if (last === undefined || next > most) {
+      columns.push([row]);
+      height = row.depth;
+    } else {
+      columns.at(-1)!.push(row);
+      height = next;
+    }
   }
   return columns;
 }

@@ -41,10 +41,12 @@ const TANGENT = 0.22;
 const PITCHES = { least: 0.02, most: Math.PI / 2 - 0.005 };
 const DISTANCES = { least: 0.004, most: 4000 };
 const START = { yaw: 0.32, pitch: 0.54 };
+/** Of what is wider than high: from further to the front, or its sides would be of different sizes. */
+const WIDE_YAW = 0.14;
 const TURN = 0.008;
 
-export function startCamera(isFlat: boolean): Camera {
-  return { isFlat, ...START, distance: 10, target: [0, 0, 0] };
+export function startCamera(isFlat: boolean, isWide = false): Camera {
+  return { isFlat, ...START, yaw: isWide ? WIDE_YAW : START.yaw, distance: 10, target: [0, 0, 0] };
 }
 
 /** Right, up and back, as seen by the camera. */

@@ -25,12 +25,15 @@ import { formatShape } from "../format";
 import { plus, times, type Vector } from "./vectors";
 
 const REST_MS = 140;
+/** Of values: whoever goes from moment to moment does not press a key more often. */
+const VALUES_REST_MS = 350;
 /** A card that takes longer for a frame draws plates flat while something moves. */
 const SLOW_MS = 60;
 const MARGINS: Margins = { left: 96, right: 40, top: 56, bottom: 28 };
 const FLAT_MARGINS: Margins = { left: 24, right: 24, top: 72, bottom: 20 };
 
-/** In pixels. */
+/** In pixels, both. */
+const NARROW = 720;
 const SMALL_PLATE = 84;
 
 export class Drawing {
@@ -50,7 +53,7 @@ export class Drawing {
   #picture: Picture | null = null;
   #uploaded = new Map<string, Uint16Array>();
   #frame = 0;
-  #lastMove = -Infinity;
+  #movesUntil = -Infinity;
   #rest: ReturnType<typeof setTimeout> | undefined;
   #fullMs = 0;
   #hasMoved = false;
@@ -110,7 +113,7 @@ export class Drawing {
       canvas.height = Math.max(1, Math.round(height * ratio));
     }
     // Nobody has turned it yet: it stays whole.
-    if (!this.#hasMoved) this.#camera = this.fittedCamera();
+    if (!this.#hasMoved) this.#camera = this.fittedCamera(true);
     this.#paint();
   }
 
@@ -119,10 +122,10 @@ export class Drawing {
     this.#content = content;
     this.#upload(content);
     if (before?.plates !== content.plates) {
-      if (!this.#hasMoved) this.#camera = this.fittedCamera();
+      if (!this.#hasMoved) this.#camera = this.fittedCamera(true);
     }
     // On a slow card, values that follow each other quickly are a movement too.
-    if (before?.values !== content.values && this.#fullMs > SLOW_MS) this.#stir();
+    if (before?.values !== content.values && this.#fullMs > SLOW_MS) this.#stir(VALUES_REST_MS);
     this.draw();
   }
 
@@ -152,8 +155,12 @@ export class Drawing {
   /** All of it, from the side from which it is seen now; `isFresh`: from that of the start. */
   fittedCamera(isFresh = false): Camera {
     const isFlat = this.#camera.isFlat;
-    const from = isFresh ? startCamera(isFlat) : this.#camera;
-    return fitted(from, (this.#content?.plates ?? []).flatMap(placesOf), this.#size, isFlat ? FLAT_MARGINS : MARGINS);
+    const places = (this.#content?.plates ?? []).flatMap(placesOf);
+    const from = isFresh ? startCamera(isFlat, isWide(places)) : this.#camera;
+    const margins = isFlat ? FLAT_MARGINS : MARGINS;
+    // In a narrow window the tools at the top take two lines.
+    const top = margins.top + (this.#size.width < NARROW ? 36 : 0);
+    return fitted(from, places, this.#size, { ...margins, top });
   }
 
   /** It fits itself again whenever something changes, until somebody moves it. */
@@ -165,17 +172,17 @@ export class Drawing {
     if (this.#camera.isFlat === isFlat) return;
     this.#camera = startCamera(isFlat);
     this.#hasMoved = false;
-    this.#camera = this.fittedCamera();
+    this.#camera = this.fittedCamera(true);
     this.draw();
   }
 
-  #stir(): void {
-    this.#lastMove = performance.now();
+  #stir(wait = REST_MS): void {
+    this.#movesUntil = performance.now() + wait * 0.9;
     clearTimeout(this.#rest);
     this.#rest = setTimeout(() => {
       this.draw();
       if (this.#hasMoved) this.onRest(this.#camera);
-    }, REST_MS);
+    }, wait);
   }
 
   /** Soon, once, however often it is asked for. */
@@ -189,7 +196,7 @@ export class Drawing {
 
   /** At once: for a file. */
   drawNow(): void {
-    this.#lastMove = -Infinity;
+    this.#movesUntil = -Infinity;
     this.#paint();
   }
 
@@ -199,8 +206,7 @@ export class Drawing {
 
   #paint(): void {
     if (this.#content === null) return;
-    const isMoving = performance.now() - this.#lastMove < REST_MS * 0.9;
-    const isQuick = isMoving && this.#fullMs > SLOW_MS;
+    const isQuick = performance.now() < this.#movesUntil && this.#fullMs > SLOW_MS;
     const [camera, size, inks] = [this.#camera, this.#size, this.#inks];
     this.#picture = pictureOf(this.#content, camera, size, inks, this.#ramp, isQuick);
     this.#painter.paint({
@@ -289,3 +295,10 @@ export class Drawing {
   }
 }
 
+function isWide(places: readonly Vector[]): boolean {
+  const extent = (axis: 0 | 1): number => {
+    const all = places.map((place) => place[axis]);
+    return Math.max(...all) - Math.min(...all);
+  };
+  return extent(0) > extent(1);
+}

@@ -74,7 +74,7 @@ export function riseOf(
   return (space.lean * (below.depth + aboveDepth)) / 2 + space.above + (isFlat ? 0 : below.height);
 }
 
-/** Between two columns: room for labels. */
-export function betweenColumns(isFlat: boolean): number {
-  return (isFlat ? SPACE.flat : SPACE.deep).columns;
+/** Between two columns: room for names, which stay as large where many rows make all else smaller. */
+export function betweenColumns(numRows: number, isFlat: boolean): number {
+  return isFlat ? SPACE.flat.columns : SPACE.deep.columns + 0.012 * numRows;
 }

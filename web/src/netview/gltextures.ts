@@ -1,5 +1,5 @@
 /** Levels on the graphics card: two bytes a unit, as they came. */
-import { TEXTURE_WIDTH } from "./shaders";
+import { TEXTURE_WIDTH } from "./shaderparts";
 
 interface Kept {
   readonly texture: WebGLTexture;

@@ -1,6 +1,7 @@
 /** Plates by WebGL2: one texture of levels for each, one look-up texture for all, one call to draw its units. */
 import type { Rgb } from "../tensor/colour";
 import { eyeOf, pixelsPerUnit } from "./camera";
+import { FLAT_FRAGMENTS, PLATE_FRAGMENT, PLATE_VERTEX } from "./flatshaders";
 import { link, type Program } from "./glprogram";
 import { SmoothTarget } from "./glsmooth";
 import { LevelTextures } from "./gltextures";
@@ -9,15 +10,7 @@ import { marginsOf, onPlate, type Plate } from "./plates";
 import { LEAST_HEIGHT, type Scaling } from "./scaling";
 import type { Segments } from "./segments";
 import { LinePainter } from "./painterlines";
-import {
-  BARS_FRAGMENT,
-  BARS_VERTEX,
-  FIELD_FRAGMENT,
-  FIELD_VERTEX,
-  FLAT_FRAGMENTS,
-  PLATE_FRAGMENT,
-  PLATE_VERTEX,
-} from "./shaders";
+import { BARS_FRAGMENT, BARS_VERTEX, FIELD_FRAGMENT, FIELD_VERTEX } from "./shaders";
 
 const FILL = 0.82;
 /** How much of the faint ink the stripes of what is not there have. */

@@ -71,8 +71,10 @@ function said(value: number, { exact, low, high }: Numbers): number | string {
   if (!Number.isFinite(value)) return String(value);
   const width = (high - low) / LEVELS;
   if (exact !== null || width === 0) return value;
-  const digits = Math.floor(Math.log10(Math.abs(value))) - Math.floor(Math.log10(width));
-  return `≈ ${formatExact(Number(value.toPrecision(Math.max(1, Math.min(7, digits)))) || 0, "f8")}`;
+  // No digit that is smaller than the step from level to level.
+  const digits = Math.floor(Math.log10(Math.abs(value))) - Math.ceil(Math.log10(width)) + 1;
+  const rounded = digits < 1 ? 0 : Number(value.toPrecision(Math.min(7, digits)));
+  return `≈ ${formatExact(rounded, "f8")}`;
 }
 
 /** For each variable its steps, then its values, all of eight bytes. A record counts once. */

@@ -1,0 +1,287 @@
+"""NetView: what is drawn, and from where: layers hidden and alone, cameras, themes, files, 742,000 units."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+from torch import nn
+
+import torcheer as tl
+from examples.alexnet import AlexNet
+from tests.app.serving import SECRET
+from tests.browser.netviewpage import FlatPlate, NetPage, Pixels, one_page
+from torcheer.app.server import Serving, serve_runs_in_background
+from torcheer.netview.grids import grid_of
+from torcheer.run.netscene import NetLayer, Place
+
+NUM_ALEXNET_UNITS = 742_248
+
+
+def small() -> tuple[nn.Module, torch.Tensor]:
+    torch.manual_seed(2)
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.Tanh(), nn.Flatten(), nn.Linear(4 * 8 * 8, 30), nn.Tanh(), nn.Linear(30, 6)
+    )
+    return model, torch.randn(2, 1, 10, 10)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    model, x = small()
+    with tl.NetView(model, x, run=root / "net") as view:
+        view.update(-x)
+    return root
+
+
+@pytest.fixture(scope="module")
+def serving(folder: Path) -> Iterator[Serving]:
+    with serve_runs_in_background(folder, secret=SECRET) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def looked(browser: Browser, serving: Serving) -> Iterator[Page]:
+    with one_page(browser) as page:
+        yield page
+
+
+def differing(one: Pixels, other: Pixels) -> float:
+    """The share of pixels that are not the same."""
+    assert one.shape == other.shape
+    # Without the buttons at the top, and the frame around what has the focus.
+    inner = slice(60, -8), slice(8, -8)
+    return float((np.abs(one[inner].astype(int) - other[inner]).max(2) > 8).mean())
+
+
+def seen_layers(net: NetPage, num: int = 150) -> set[str]:
+    return {read.layer for _, _, read in net.points(num, random.Random(9))}
+
+
+def test_layers_are_hidden_and_shown_again(looked: Page, serving: Serving) -> None:
+    net = NetPage.opened(looked, serving)
+    every = {"input", "0", "3", "5"}
+    assert seen_layers(net) == every
+    net.layers.get_by_role("button", name="Hide 3", exact=True).click()
+    expect(net.drawing).to_have_accessible_name(re.compile(": 3 layers, 362 units"))
+    assert seen_layers(net) == every - {"3"}
+    net.layers.get_by_role("button", name="Show 3", exact=True).click()
+    assert seen_layers(net) == every
+    net.layers.get_by_role("button", name="Isolate 0", exact=True).click()
+    assert seen_layers(net) == {"0"}
+    looked.get_by_role("button", name="Show all", exact=True).click()
+    assert seen_layers(net) == every
+
+
+@pytest.mark.parametrize("name", ["input", "0", "3", "5"])
+def test_a_double_click_shows_the_layer_under_it_alone_and_another_one_all(
+    page: Page, serving: Serving, name: str
+) -> None:
+    net = NetPage.opened(page, serving)
+    whole = net.picture()
+    x, y = next((x, y) for x, y, read in net.points(100, random.Random(1)) if read.layer == name)
+    left, top, _, _ = net.box()
+    page.mouse.dblclick(left + x, top + y)
+    page.wait_for_url(re.compile("only="))
+    page.keyboard.press("Escape")
+    net.is_settled()
+    net.rests()
+    assert seen_layers(net, 20) == {name}
+    _, _, width, height = net.box()
+    page.mouse.dblclick(left + width / 2, top + height / 2)
+    expect(net.drawing).to_have_accessible_name(re.compile(": 4 layers"))
+    page.keyboard.press("Escape")
+    net.rests()
+    assert differing(whole, net.picture()) < 0.01
+
+
+def test_cameras_are_kept_and_come_back(page: Page, serving: Serving) -> None:
+    net = NetPage.opened(page, serving)
+    first = net.picture()
+    page.keyboard.press("Shift+Digit1")
+    expect(net.camera.get_by_role("button", name="Camera 1", exact=True)).to_have_attribute("aria-pressed", "true")
+    net.drag(150, 40)
+    turned = net.picture()
+    assert differing(first, turned) > 0.05
+    page.keyboard.press("Shift+Digit2")
+    net.drag(90, -70, button="right")
+    assert differing(turned, net.picture()) > 0.05
+    page.keyboard.press("1")
+    net.rests()
+    assert differing(first, net.picture()) < 0.002
+    page.reload()
+    net.is_settled()
+    page.keyboard.press("2")
+    net.rests()
+    assert differing(turned, net.picture()) < 0.002
+    page.keyboard.press("0")
+    net.rests()
+    assert differing(first, net.picture()) < 0.002
+
+
+def test_the_wheel_zooms_to_what_is_under_the_pointer(page: Page, serving: Serving) -> None:
+    net = NetPage.opened(page, serving)
+    dice = random.Random(12)
+    for _ in range(2):
+        x, y, before = net.points(1, dice)[0]
+        assert net.point(x, y) == before
+        page.mouse.wheel(0, -250)
+        net.rests()
+        assert net.point(x, y) == before
+        page.mouse.wheel(0, 250)
+        net.rests()
+
+
+def test_the_flat_view_is_another_picture_of_the_same_units(looked: Page, serving: Serving) -> None:
+    net = NetPage.opened(looked, serving)
+    deep = net.picture()
+    looked.get_by_role("radio", name="2D").or_(looked.get_by_role("button", name="2D")).first.click()
+    looked.wait_for_url(re.compile("flat=yes"))
+    net.is_settled()
+    assert differing(deep, net.picture()) > 0.1
+    assert seen_layers(net) == {"input", "0", "3", "5"}
+
+
+def test_height_can_be_switched_off(looked: Page, serving: Serving) -> None:
+    net = NetPage.opened(looked, serving)
+    raised = net.picture()
+    looked.get_by_role("checkbox", name="Height").uncheck()
+    assert differing(raised, net.picture()) > 0.01
+    looked.get_by_role("checkbox", name="Height").check()
+    assert differing(raised, net.picture()) < 0.002
+
+
+def test_a_picture_is_saved_with_the_plates_on_it(page: Page, serving: Serving) -> None:
+    net = NetPage.opened(page, serving)
+    shown = net.picture()
+    page.get_by_role("button", name="Picture, video, full screen").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save picture (PNG)").click()
+    assert download.value.suggested_filename.endswith(".png")
+    saved = np.asarray(Image.open(BytesIO(Path(download.value.path()).read_bytes())).convert("RGB"))
+    assert saved.shape == shown.shape
+    assert differing(saved, shown) < 0.01
+    assert len(np.unique(saved.reshape(-1, 3), axis=0)) > 100
+
+
+def test_with_time_along_one_side_more_is_drawn(looked: Page, serving: Serving) -> None:
+    net = NetPage.opened(looked, serving)
+    now = net.picture()
+    looked.get_by_role("checkbox", name="Raster").check()
+    looked.wait_for_url(re.compile("raster=yes"))
+    looked.wait_for_timeout(500)
+    assert differing(now, net.picture()) > 0.02
+    looked.get_by_role("checkbox", name="Raster").uncheck()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_colours_are_those_of_the_theme(
+    browser: Browser, serving: Serving, folder: Path, theme: str
+) -> None:
+    context = browser.new_context(
+        viewport={"width": 1200, "height": 760}, color_scheme=theme, reduced_motion="reduce"  # type: ignore[arg-type]
+    )
+    page = context.new_page()
+    net = NetPage.opened(page, serving, "flat=yes&only=3&limits=-1,1")
+    picture, ramp = net.picture(), net.colours("div")
+    ground = picture[-3, 3].mean()
+    assert ground > 220 if theme == "light" else ground < 60
+    with tl.NetView(folder / "net") as view:
+        tensor = np.asarray(view.values("3.Act"))
+        layer = next(layer for layer in view.scene.layers if layer.name == "3")
+    plate = FlatPlate(net, layer, random.Random(3))
+    for unit in range(30):
+        x, y = (round(part) for part in plate.place(unit))
+        wanted = ramp[round(float(np.clip((tensor[unit] + 1) / 2, 0, 1)) * 255)]
+        assert np.abs(picture[y, x].astype(int) - wanted).max() <= 3
+    context.close()
+
+
+def test_without_webgl_the_same_is_drawn_flat(page: Page, serving: Serving) -> None:
+    page.add_init_script(
+        """{
+            const own = HTMLCanvasElement.prototype.getContext;
+            HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+                return kind === "webgl2" ? null : own.call(this, kind, ...rest);
+            };
+        }"""
+    )
+    net = NetPage.opened(page, serving)
+    expect(net.stage).to_contain_text("No WebGL in this browser")
+    assert seen_layers(net) == {"input", "0", "3", "5"}
+    assert len(np.unique(net.picture().reshape(-1, 3), axis=0)) > 60
+
+
+ODD = {
+    "no numbers": np.array([math.nan, math.inf, -math.inf, 0.5, -2.0, 0.0], np.float32),
+    "all NaN": np.full(5, math.nan, np.float32),
+    "all alike": np.full(4, 0.25, np.float32),
+    "huge": np.array([3e38, -3e38, 1.0], np.float32),
+    "tiny": np.array([1e-42, 3e-42, 0.0], np.float32),
+    "whole": np.array([-7, 3, 2**40], np.int64),
+}
+
+
+def test_what_is_no_number_is_said_and_never_looks_like_one(page: Page, tmp_path: Path) -> None:
+    with tl.Run(tmp_path / "odd") as run:
+        for name, values in ODD.items():
+            run.log_tensor(0, f"{name}.Act", values[None])
+    danger_of = "() => getComputedStyle(document.documentElement).getPropertyValue('--danger').trim()"
+    with serve_runs_in_background(tmp_path, secret=SECRET) as serving:
+        for name, values in ODD.items():
+            net = NetPage.opened(page, serving, f"flat=yes&only={name.replace(' ', '%20')}")
+            shape = list(values.shape)
+            layer = NetLayer(
+                name=name, module="", shape=shape, grid=grid_of(shape), variables=["Act"], place=Place()
+            )
+            picture = net.picture()
+            plate = FlatPlate(net, layer, random.Random(1))
+            code = page.evaluate(danger_of).lstrip("#")
+            danger = [int(code[at : at + 2], 16) for at in (0, 2, 4)]
+            low, high = (float(limit(values[np.isfinite(values)], initial=0)) for limit in (np.min, np.max))
+            for unit, read in enumerate(plate.read_all()):
+                shown, value = read.values[0], float(values[unit])
+                x, y = (round(part) for part in plate.place(unit))
+                cell = picture[y - 20 : y + 20, x - 20 : x + 20].reshape(-1, 3).astype(int)
+                has_danger = bool((np.abs(cell - danger).max(1) <= 3).any())
+                assert has_danger == (not math.isfinite(value)), (name, unit)
+                if math.isnan(value):
+                    assert math.isnan(shown)
+                elif math.isinf(value):
+                    assert shown == value
+                else:
+                    assert shown == pytest.approx(value, rel=6e-4, abs=high / 65531 - low / 65531)
+
+
+def test_alexnet_with_its_742_248_units_is_drawn_and_turns(page: Page, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    x = torch.rand(1, 3, 224, 224)
+    with tl.NetView(AlexNet().eval(), x, run=tmp_path / "net", weights=None) as view:
+        layers = {layer.name: layer for layer in view.scene.layers}
+        values = {name: np.asarray(view.values(f"{name}.Act")) for name in layers}
+    assert sum(layer.grid.num_units for layer in layers.values()) == NUM_ALEXNET_UNITS
+    with serve_runs_in_background(tmp_path, secret=SECRET) as serving:
+        net = NetPage.opened(page, serving)
+        expect(net.drawing).to_have_accessible_name(re.compile("13 layers, 742.248 units"))
+        before = net.picture()
+        for turn in ((200, 0), (0, -60)):
+            net.drag(*turn)
+            after = net.picture()
+            assert differing(before, after) > 0.1
+            before = after
+            for _, _, read in net.points(40, random.Random(turn[0])):
+                tensor, layer = values[read.layer], layers[read.layer]
+                index = (slice(None), *read.index[1:]) if layer.grid.is_colour else read.index
+                wanted = np.atleast_1d(tensor[index]).tolist()
+                level = float(np.ptp(tensor)) / 65531
+                assert list(read.values) == pytest.approx(wanted, rel=6e-4, abs=level)

@@ -1,0 +1,201 @@
+/** The receptive field of a unit by its responses: what the input, or any layer, looks like when it responds. */
+import { useMemo, useState } from "preact/hooks";
+import { formatCount, formatValue } from "../format";
+import { ColourScale } from "../inspector/ColourScale";
+import { unitName } from "../netview/wording";
+import * as net from "../netview/store";
+import { setParams } from "../route";
+import { themeTick } from "../store";
+import type { NetLayer } from "../wire";
+import { singlesOf, useAnalysis, type Analysed } from "./answers";
+import { chooseUnit, first, isTable, minusMean, second, source, unitOf, variable } from "./choosing";
+import { rangeOf, readNumberInks } from "./colours";
+import { Figure } from "./Figure";
+import { items } from "./items";
+import { paintColours, paintPlate } from "./plates";
+import { PlatePicture } from "./PlatePicture";
+import { chosenScale, type ChosenScale } from "./scales";
+
+type Answered = Analysed<"net_field">;
+
+export function FieldView() {
+  const both = [first.value, second.value];
+  const from = source.value;
+  const asked = [useField(both[0]!, from), useField(both[1] ?? null, from)];
+  const fields = [useNumbers(asked[0]!.value), useNumbers(asked[1]!.value)];
+  const ranges = fields.map((field) => (field === null ? null : rangeOf(field)));
+  const range = rangeOf(ranges.flatMap((one, at) => (one === null || both[at] === null ? [] : [one.min, one.max])));
+  const scale = chosenScale(`field:${from?.name ?? ""}:${minusMean.value}`, range);
+  return (
+    <>
+      <div class="an-figures">
+        {both.map((layer, at) => {
+          const { value, problem, retry } = asked[at]!;
+          if (layer === null) return null;
+          const unit = unitOf(layer);
+          const field = fields[at]!;
+          const isIts = value?.layer.name === layer.name;
+          return (
+            <Figure
+              key={at}
+              layer={layer}
+              problem={unit === null ? "" : problem}
+              retry={retry}
+              isReady={unit === null || isIts}
+              isOld={unit !== null && isIts && value.items !== items.value}
+              note={value?.head.note ?? ""}
+              facts={unit !== null && value !== null && <Facts value={value} />}
+            >
+              <div class="an-pair">
+                <UnitChoice layer={layer} unit={unit} />
+                {unit === null || value === null || field === null || from === null ? (
+                  <p class="muted fs-2 an-hint">Click a unit to see what goes with its responses.</p>
+                ) : (
+                  <FieldPicture name={unitName(layer, unit)} from={from} field={field} scale={scale} />
+                )}
+              </div>
+            </Figure>
+          );
+        })}
+      </div>
+      <div class="an-below">
+        <div class="an-scale">
+          <span class="muted fs-1">{isColour(from) ? "Dark to bright over all three colours" : `Mean of ${from?.name ?? "the source"}, by response`}</span>
+          {!isColour(from) && <ColourScale scale={scale.scale} isAuto={scale.isAuto} onChange={scale.set} />}
+        </div>
+        <label class="check" title="What is particular to the unit: the plain mean over all items is taken away">
+          <input
+            type="checkbox"
+            checked={minusMean.value}
+            onChange={(event) => setParams({ mean: event.currentTarget.checked ? null : "kept" })}
+          />
+          Less the mean of all items
+        </label>
+      </div>
+    </>
+  );
+}
+
+/** Without its mean a picture in colour is no picture any more: then numbers have the colours. */
+function isColour(from: NetLayer | null): boolean {
+  return from?.grid.is_colour === true && !minusMean.value;
+}
+
+function useField(layer: NetLayer | null, from: NetLayer | null) {
+  const unit = layer === null ? null : unitOf(layer);
+  const own = unit === null || from === null ? null : { unit, source: from.name, minus_mean: minusMean.value };
+  return useAnalysis("net_field", layer, own);
+}
+
+function useNumbers(value: Answered | null): Float32Array | null {
+  return useMemo(() => (value === null ? null : singlesOf(value.bytes, value.head.num_units)), [value]);
+}
+
+function Facts({ value }: { value: Answered }) {
+  const { num_responses: responds, num_items: count, low, high } = value.head;
+  if (responds === 0) return <span>The unit responds to none of {formatCount(count)} items: it has no field.</span>;
+  return (
+    <span class="muted">
+      Responds to {formatCount(responds)} of {formatCount(count)} items
+      {low !== null && high !== null && `; from ${formatValue(low, 3)} to ${formatValue(high, 3)}`}
+    </span>
+  );
+}
+
+/** The layer as it is in the network now: to choose a unit from. */
+function UnitChoice({ layer, unit }: { layer: NetLayer; unit: number | null }) {
+  const [pointed, setPointed] = useState<number | null>(null);
+  const block = net.values.value.get(layer.name);
+  const tick = themeTick.value;
+  const values = useMemo(
+    () => Float64Array.from({ length: layer.grid.num_units }, (_, one) => (block === undefined ? NaN : (net.valueOf(block, one) ?? NaN))),
+    [block, layer],
+  );
+  const { scale } = chosenScale(`choice:${layer.name}`, rangeOf(values));
+  const plate = useMemo(() => paintPlate(layer.grid, values, scale, readNumberInks(scale.map)), [values, scale.low, scale.high, tick]);
+  const one = pointed ?? unit;
+  return (
+    <div class="an-part">
+      <PlatePicture
+        grid={layer.grid}
+        plate={plate}
+        summary={`Units of ${layer.name}, ${variable.value} of the item that is shown. Arrows choose a unit.`}
+        chosen={unit}
+        onPoint={setPointed}
+        onChoose={(next) => chooseUnit(layer, next)}
+      />
+      <p class="an-reading">
+        {one === null ? `Units, by ${variable.value} now` : `${unitName(layer, one)}: ${formatValue(values[one] ?? NaN, 4)} now`}
+      </p>
+    </div>
+  );
+}
+
+interface PictureProps {
+  name: string;
+  from: NetLayer;
+  field: Float32Array;
+  scale: ChosenScale;
+}
+
+function FieldPicture({ name, from, field, scale: { scale } }: PictureProps) {
+  const [pointed, setPointed] = useState<number | null>(null);
+  const tick = themeTick.value;
+  const hasColours = isColour(from);
+  const plate = useMemo(() => {
+    if (hasColours) return paintColours(from.grid, field);
+    return paintPlate(from.grid, from.grid.is_colour ? meanOfColours(from, field) : field, scale, readNumberInks(scale.map));
+  }, [field, from, hasColours, scale.low, scale.high, scale.map, tick]);
+  if (isTable.value) return <UnitTable from={from} field={field} />;
+  return (
+    <div class="an-part">
+      <PlatePicture
+        grid={from.grid}
+        plate={plate}
+        summary={`Receptive field of ${name} over ${from.name}.`}
+        chosen={null}
+        onPoint={setPointed}
+        onChoose={null}
+      />
+      <p class="an-reading">{pointed === null ? `On ${from.name}` : `${unitName(from, pointed)}: ${valueText(from, field, pointed)}`}</p>
+    </div>
+  );
+}
+
+function valueText({ grid }: NetLayer, field: Float32Array, unit: number): string {
+  const maps = grid.is_colour ? [0, 1, 2] : [0];
+  return maps.map((map) => formatValue(field[map * grid.rows * grid.columns + unit] ?? NaN, 4)).join(", ");
+}
+
+function meanOfColours({ grid }: NetLayer, field: Float32Array): Float32Array {
+  const size = grid.rows * grid.columns;
+  return Float32Array.from({ length: size }, (_, at) => (field[at]! + field[size + at]! + field[2 * size + at]!) / 3);
+}
+
+const MOST = 100;
+
+/** The units of the source with the largest values. */
+function UnitTable({ from, field }: { from: NetLayer; field: Float32Array }) {
+  const order = [...field.keys()].sort((one, other) => Math.abs(field[other]!) - Math.abs(field[one]!)).slice(0, MOST);
+  return (
+    <div class="an-table">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Unit of {from.name}, largest first</th>
+            <th scope="col">Field</th>
+          </tr>
+        </thead>
+        <tbody>
+          {order.map((unit) => (
+            <tr key={unit}>
+              <th scope="row">{unitName({ ...from, grid: { ...from.grid, is_colour: false } }, unit)}</th>
+              <td>{formatValue(field[unit]!, 4)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {field.length > MOST && <p class="muted fs-1">{formatCount(field.length - MOST)} more units are not in the table.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+/** One picture of one layer: its name above, what is to be known of it below; what came before stays meanwhile. */
+import type { ComponentChildren } from "preact";
+import { formatCount, formatShape } from "../format";
+import { Blank } from "../shell/Blank";
+import type { NetLayer } from "../wire";
+
+interface Props {
+  layer: NetLayer;
+  /** Why nothing came; empty where something did. */
+  problem: string;
+  retry: () => void;
+  isReady: boolean;
+  /** Is what is shown that of the items of before? */
+  isOld: boolean;
+  note?: string;
+  facts?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+export function Figure({ layer, problem, retry, isReady, isOld, note = "", facts, children }: Props) {
+  return (
+    <section class="an-figure" aria-label={layer.name} aria-busy={(!isReady || isOld) && problem === ""}>
+      <header>
+        <h3 class="clip" title={layer.name}>
+          {layer.name}
+        </h3>
+        <span class="muted fs-1 clip">
+          {layer.module} {formatShape(layer.shape)} · {formatCount(layer.grid.num_units)} units
+        </span>
+        <span class="grow" />
+        {isOld && problem === "" && <span class="muted fs-1">of the items before…</span>}
+      </header>
+      {problem !== "" ? (
+        <Blank icon="warning" title="This cannot be shown" isError>
+          <span>{sentence(problem)}</span>
+          <button class="btn" onClick={retry}>
+            Try again
+          </button>
+        </Blank>
+      ) : isReady ? (
+        children
+      ) : (
+        <div class="an-wait">
+          <i class="skeleton late" />
+        </div>
+      )}
+      {problem === "" && isReady && (
+        <footer class="fs-2">
+          {facts}
+          {note !== "" && <span class="muted">{sentence(note)}</span>}
+        </footer>
+      )}
+    </section>
+  );
+}
+
+/** With a capital letter, and an end. */
+export function sentence(text: string): string {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
+}

@@ -20,6 +20,7 @@ from bench.gradients import bench_gradients
 from bench.growth import bench_growth
 from bench.imports import bench_imports
 from bench.keeping import bench_keeping
+from bench.netview import bench_netview
 from bench.passes import bench_passes
 from bench.report import Section, budget_table, document, machine, write_docs, write_json
 from bench.runs import bench_runs
@@ -32,6 +33,7 @@ BENCHES: dict[str, Callable[[Effort], Section]] = {
     "drawing": bench_drawing,
     "runs": bench_runs,
     "watching": bench_watching,
+    "netview": bench_netview,
     "growth": bench_growth,
     "imports": bench_imports,
 }

@@ -117,6 +117,8 @@ def test_what_cannot_be_chosen_is_refused_with_what_to_do(tmp_path: Path) -> Non
     asked = Asked(a_batch(tmp_path))
     with pytest.raises(InputError, match="no labels 'colour'"):
         asked("NetItemsQuestion", {"labels": "colour"})
+    for missing in ("text:gone", "tensor:gone", "counter:gone", "tensor:image.Act"):
+        assert asked("NetItemsQuestion", {"labels": missing})[0]["labels"] == ["(none)"]
     with pytest.raises(InputError, match=r"nothing of Net was recorded.*another variable"):
         asked("NetItemsQuestion", {"variable": "Net"})
     with pytest.raises(InputError, match="no layer 'z'"):
@@ -256,7 +258,7 @@ def test_a_unit_without_labels_has_its_responses_alone(tmp_path: Path) -> None:
 
 def test_a_receptive_field_is_the_mean_of_the_source_by_response(tmp_path: Path) -> None:
     asked = Asked(a_batch(tmp_path))
-    more = {"layer": "fc", "unit": 1, "source": "image"}
+    more = {"layer": "fc", "unit": 1, "source": "image", "above": "zero"}
     head, data = asked("NetFieldQuestion", minus_mean=False, **more)
     shares = np.maximum(HIDDEN[:, 1].astype(float), 0)
     wanted = (shares @ IMAGES.reshape(8, -1)) / shares.sum()
@@ -265,13 +267,18 @@ def test_a_receptive_field_is_the_mean_of_the_source_by_response(tmp_path: Path)
     assert (head["low"], head["high"]) == pytest.approx((wanted.min(), wanted.max()), abs=1e-5)
     _, data = asked("NetFieldQuestion", minus_mean=True, **more)
     assert np.allclose(floats(data), wanted - IMAGES.reshape(8, -1).mean(axis=0), atol=1e-5)
+    head, data = asked("NetFieldQuestion", minus_mean=False, **(more | {"above": "mean"}))
+    shares = np.maximum(HIDDEN[:, 1] - HIDDEN[:, 1].mean(dtype=float), 0)
+    assert np.allclose(floats(data), (shares @ IMAGES.reshape(8, -1)) / shares.sum(), atol=1e-5)
+    assert head["num_responses"] == int((shares > 0).sum())
 
 
 def test_a_unit_that_never_responds_has_no_field(tmp_path: Path) -> None:
     with tl.Run(tmp_path) as run:
         run.log_tensor(0, "image.Act", IMAGES)
         run.log_tensor(0, "fc.Act", -np.abs(HIDDEN))
-    head, data = Asked(tmp_path)("NetFieldQuestion", layer="fc", unit=0, source="image", minus_mean=False)
+    more = {"layer": "fc", "unit": 0, "source": "image", "above": "zero", "minus_mean": False}
+    head, data = Asked(tmp_path)("NetFieldQuestion", **more)
     assert np.isnan(floats(data)).all()
     assert (head["num_responses"], head["low"], head["high"]) == (0, None, None)
 

@@ -149,6 +149,18 @@ def test_a_smaller_file_has_the_last_moments_rounded_and_says_so(view: tl.NetVie
     assert compare(view, data, 0.51 / LEVELS + 1e-7) > 500
 
 
+def test_variables_of_which_nothing_has_room_are_named_and_not_offered(view: tl.NetView) -> None:
+    every = [one["name"] for one in data_in(page_of(view))["scene"]["variables"]]
+
+    data = data_in(page_of(view, 24_000))
+
+    there = [one["name"] for one in data["scene"]["variables"]]
+    assert there[0] == "Act"
+    assert 0 < len(there) < len(every)
+    left_out = [name for name in every if name not in there]
+    assert f"Not in it: {', '.join(left_out)}." in data["scene"]["note"]
+
+
 @pytest.mark.parametrize("max_bytes", [0, 5_000, 12_000, 20_000, 40_000, 300_000, 1_000_000])
 def test_a_page_is_not_larger_than_it_may_be(view: tl.NetView, max_bytes: int) -> None:
     structure = len(page_of(view, 0).encode())

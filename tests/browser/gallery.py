@@ -1,27 +1,31 @@
 """Photograph the pages of runs for docs/gallery/pages: `python -m tests.browser.gallery`.
 
 The runs are those of examples/digits.py, trained anew, so numbers and times differ a little each time.
+NetView shows the same network while it learns, and AlexNet. With names of pictures, only these are taken.
 """
 
 import os
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from examples import digits
+import torcheer as tl
+from examples import alexnet_netview, digits
 from tests.browser.chromium import ARGUMENTS, find_chromium
 from torcheer.app.server import serve_runs_in_background
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "gallery" / "pages"
 SIZE = {"width": 1440, "height": 900}
 THEMES = ("light", "dark")
-NUM_COLOURS = 128
+NUM_COLOURS = 256
 SETTLING_MS = 4000
 
 
@@ -59,29 +63,85 @@ SHOTS = {
 }
 
 
-def main() -> None:
+# A unit in the middle of a map, so that its kernel lies on the maps before it, at a moment when it learns.
+UNIT = "layer=features.2&unit=347&step=24"
+NETWORK_SHOTS = {
+    "netview": Shot(f"netview?limits=-4,4&{UNIT}"),
+    "netview-weights": Shot(f"netview?var=r.Wt&{UNIT}"),
+    "netview-flat": Shot(f"netview?flat=yes&limits=-4,4&{UNIT}"),
+}
+ALEXNET_SHOTS = {"netview-alexnet": Shot("netview")}
+
+
+def record_digits(folder: Path) -> None:
+    """The network of the digits, recorded while it learns."""
+    torch.manual_seed(0)
+    model, data = digits.Net(), digits.load()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    images, labels = data.test_images[:8], data.test_labels[:8]
+
+    def loss_of(outputs: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.cross_entropy(outputs, labels)
+
+    with tl.NetView(model, images, run=folder / "digits-cnn", loss=loss_of, optimizer=optimizer) as view:
+        step = 0
+        for epoch in range(6):
+            for batch, wanted in digits.batches(data):
+                optimizer.zero_grad()
+                torch.nn.functional.cross_entropy(model(batch), wanted).backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+                step += 1
+                if step % 5 == 0:
+                    view.update(epoch=epoch, trial=step)
+
+
+def record_alexnet(folder: Path) -> None:
+    model, _ = alexnet_netview.network()
+    pictures = [alexnet_netview.normalised(one) for one in alexnet_netview.pictures().values()]
+    tl.NetView(model, torch.stack(pictures), run=folder / "alexnet", items=len(pictures)).close()
+
+
+class Album(NamedTuple):
+    """Runs, and the pages that are photographed of them."""
+
+    record: Callable[[Path], None]
+    shots: Mapping[str, Shot]
+
+
+ALBUMS = {
+    "digits": Album(lambda folder: digits.main(folder, num_epochs=30), SHOTS),
+    "networks": Album(record_digits, NETWORK_SHOTS),
+    "alexnet": Album(record_alexnet, ALEXNET_SHOTS),
+}
+
+
+def main(names: Collection[str] = ()) -> None:
     executable = find_chromium()
     if executable is None:
         raise SystemExit("there is no Chromium here: `make browser` installs one where it may")
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        runs = Path(folder) / "digits"
         os.environ["HOME"] = folder  # so that the pages say ~/digits, wherever that is
-        digits.main(runs, num_epochs=30)
         browser = playwright.chromium.launch(
             executable_path=executable, headless=True, chromium_sandbox=False, args=ARGUMENTS
         )
-        with serve_runs_in_background(runs) as serving:
-            for theme in THEMES:
-                _photograph_all(browser, serving.url, theme)
+        for place, album in ALBUMS.items():
+            shots = {name: shot for name, shot in album.shots.items() if not names or name in names}
+            if not shots:
+                continue
+            runs = Path(folder) / place
+            album.record(runs)
+            with serve_runs_in_background(runs) as serving:
+                for theme in THEMES:
+                    _photograph_all(browser, serving.url, theme, shots)
         browser.close()
 
 
-def _photograph_all(browser: Browser, url: str, theme: str) -> None:
+def _photograph_all(browser: Browser, url: str, theme: str, shots: Mapping[str, Shot]) -> None:
     context = browser.new_context(viewport=SIZE, color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
     page = context.new_page()
     page.goto(url)
-    for name, shot in SHOTS.items():
+    for name, shot in shots.items():
         page.goto(f"{url.partition('?')[0]}#{shot.address}")
         page.wait_for_timeout(SETTLING_MS)
         with suppress(TimeoutError):
@@ -99,4 +159,4 @@ def _save(screenshot: bytes, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -109,7 +109,9 @@ def test_cameras_are_kept_and_come_back(page: Page, serving: Serving) -> None:
     net = NetPage.opened(page, serving)
     first = net.picture()
     page.keyboard.press("Shift+Digit1")
-    expect(net.camera.get_by_role("button", name="Camera 1", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(net.camera.get_by_role("button", name="Camera 1", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
     net.drag(150, 40)
     turned = net.picture()
     assert differing(first, turned) > 0.05
@@ -189,7 +191,9 @@ def test_the_colours_are_those_of_the_theme(
     browser: Browser, serving: Serving, folder: Path, theme: str
 ) -> None:
     context = browser.new_context(
-        viewport={"width": 1200, "height": 760}, color_scheme=theme, reduced_motion="reduce"  # type: ignore[arg-type]
+        viewport={"width": 1200, "height": 760},
+        color_scheme=theme,
+        reduced_motion="reduce",  # type: ignore[arg-type]
     )
     page = context.new_page()
     net = NetPage.opened(page, serving, "flat=yes&only=3&limits=-1,1")

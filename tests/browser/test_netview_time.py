@@ -19,7 +19,6 @@ from tests.app.serving import SECRET
 from tests.browser.netviewmodels import NUM_MOMENTS, write_every_shape
 from tests.browser.netviewpage import FlatPlate, NetPage, one_page
 from torcheer.app.server import Serving, serve_runs_in_background
-from torcheer.run.netscene import NetLayer
 
 LAST = NUM_MOMENTS - 1
 
@@ -95,7 +94,9 @@ def test_keys_and_buttons_go_to_the_moment_they_name(
         plate.expect_step(step)
 
 
-def test_scrubbing_ends_at_the_record_where_it_stops(looked: Page, serving: Serving, view: tl.NetView) -> None:
+def test_scrubbing_ends_at_the_record_where_it_stops(
+    looked: Page, serving: Serving, view: tl.NetView
+) -> None:
     plate = opened(looked, serving, view, "step=0")
     dice = random.Random(5)
     slider = plate.net.time.get_by_role("slider", name="Step")

@@ -1,4 +1,4 @@
-"""NetView: the value under the pointer is that of the recorded tensor, in every shape, and so is its colour."""
+"""NetView: the value under the pointer is that of the recorded tensor in every shape; so is its colour."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.netviewmodels import NUM_ITEMS, NUM_MOMENTS, write_every_shape
+from tests.browser.netviewmodels import write_every_shape
 from tests.browser.netviewpage import FlatPlate, NetPage, Pixels, Read, one_page
-from tests.browser.screen import number_in
 from torcheer.app.server import Serving, serve_runs_in_background
 from torcheer.run.netscene import NetLayer
 
-Values = dict[str, NDArray[np.float64]]
-
-LAYERS = ("picture", "words", "conv1", "conv2", "vector", "hand", "embed", "attention.attn", "attention", "out")
+LAYERS = (
+    "picture",
+    "words",
+    "conv1",
+    "conv2",
+    "vector",
+    "hand",
+    "embed",
+    "attention.attn",
+    "attention",
+    "out",
+)
 LIMIT = 1.5
 SHADES = (1.0, 0.82, 0.68, 0.9)  # of the faces of a bar
 VIEWS = {
@@ -61,14 +69,18 @@ def layer_of(view: tl.NetView, name: str) -> NetLayer:
     return next(layer for layer in view.scene.layers if layer.name == name)
 
 
-def recorded(view: tl.NetView, layer: str, variable: str = "Act", step: int | None = None, item: int = 0):  # type: ignore[no-untyped-def]
-    return np.asarray(view.values(f"{layer}.{variable}", step=step, item=item), np.float64)
+def recorded(view: tl.NetView, layer: str) -> NDArray[np.float64]:
+    return np.asarray(view.values(f"{layer}.Act"), np.float64)
 
 
 def assert_reads(read: Read, layer: NetLayer, tensor: NDArray[np.float64]) -> None:
     """As exact as four digits and a level of two bytes are."""
     assert len(read.index) == len(layer.shape)
-    wanted = [tensor[(part, *read.index[1:])] for part in range(3)] if layer.grid.is_colour else [tensor[read.index]]
+    wanted = (
+        [tensor[(part, *read.index[1:])] for part in range(3)]
+        if layer.grid.is_colour
+        else [tensor[read.index]]
+    )
     level = float(tensor.max() - tensor.min()) / 65531
     assert len(read.values) == len(wanted)
     for shown, value in zip(read.values, wanted, strict=True):
@@ -106,7 +118,9 @@ def is_even(picture: Pixels, x: int, y: int) -> bool:
     return bool((np.ptp(around, axis=0) <= 2).all())
 
 
-def is_coloured(pixel: Pixels, tensor: NDArray[np.float64], read: Read, layer: NetLayer, ramp: Pixels) -> bool:
+def is_coloured(
+    pixel: Pixels, tensor: NDArray[np.float64], read: Read, layer: NetLayer, ramp: Pixels
+) -> bool:
     if layer.grid.is_colour:
         parts = np.array([tensor[(part, *read.index[1:])] for part in range(3)])
         wanted = (parts - tensor.min()) / np.ptp(tensor) * 255

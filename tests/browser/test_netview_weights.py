@@ -165,7 +165,9 @@ def test_attention_is_laid_on_the_values_that_are_attended_to(
     for item, place, feature in ((0, 0, 6), (2, 5, 1)):
         unit = place * 8 + feature
         net = NetPage.opened(
-            looked, serving, f"flat=yes&only=attention.v&layer=attention.heads&unit={unit}&var=r.Wt&item={item}"
+            looked,
+            serving,
+            f"flat=yes&only=attention.v&layer=attention.heads&unit={unit}&var=r.Wt&item={item}",
         )
         wanted, is_there = torch.zeros(7, 8), torch.zeros(7, 8, dtype=torch.bool)
         wanted[:, feature] = attention[item, feature // 4, place]

@@ -73,3 +73,25 @@ def test_neither_is_thinned_with_the_tensors(tmp_path: Path) -> None:
         assert len(reader.records("netview", "netview")) == 1
         assert len(reader.records("moment", "netview")) == 50
         assert len(reader.records("tensor", "a.Act")) < 15
+
+
+def test_the_layers_of_a_moment_stay_together_or_go_together(tmp_path: Path) -> None:
+    with tl.Run(tmp_path / "a", max_bytes=60_000) as run:
+        run.log_netview(0, scene_of("large", "small"))
+        run.log_tensor(0, "large.weight", [1.0] * 100)
+        for step in range(60):
+            run.log_tensor(step, "large.Act", [0.5] * 700)
+            run.log_tensor(step, "small.Act", [0.5] * 10)
+            run.log_tensor(step, "aside", [0.5] * 5)
+    with tl.open_run(tmp_path / "a") as saved:
+        large, small, aside = (
+            [record.step for record in saved.tensors(name)] for name in ("large.Act", "small.Act", "aside")
+        )
+        kept = [record for name in saved.names("tensor") for record in saved.tensors(name)]
+        num_bytes = sum(record.array.nbytes for record in kept)
+        assert len(saved.tensors("large.weight")) == 1
+    assert large == small
+    assert 3 < len(large) < 60
+    assert (large[0], large[-1]) == (0, 59)
+    assert len(aside) > len(large)
+    assert num_bytes <= 60_000

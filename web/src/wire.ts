@@ -368,6 +368,8 @@ export interface NetFieldQuestion {
   layer: string;
   unit: number;
   source: string;
+  /** what of a response counts: what is above 0, or above its mean over items */
+  above: "mean" | "zero";
   /** what is particular to the unit: without the plain mean over all items */
   minus_mean: boolean;
   id: number;
@@ -1339,7 +1341,7 @@ export interface NetFieldAnswer {
   id: number;
   num_units: number;
   num_items: number;
-  /** items to which the unit responds */
+  /** items that count */
   num_responses: number;
   /** of what is finite */
   low: number | null;

@@ -108,6 +108,7 @@ class NetFieldQuestion(Question, frozen=True, tag="net_field"):
     layer: LayerName
     unit: Count
     source: LayerName
+    above: Literal["zero", "mean"]  # what of a response counts: what is above 0, or above its mean over items
     minus_mean: bool  # what is particular to the unit: without the plain mean over all items
 
 
@@ -221,7 +222,7 @@ class NetFieldAnswer(Answer, frozen=True, tag="net_field"):
     id: int
     num_units: int
     num_items: int
-    num_responses: int  # items to which the unit responds
+    num_responses: int  # items that count
     low: float | None  # of what is finite
     high: float | None
     note: str

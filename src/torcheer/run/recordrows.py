@@ -7,12 +7,13 @@ import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from torcheer.run.momentgroups import choose_with_moments
 from torcheer.run.names import Names
 from torcheer.run.observations import EncodedRecord
 from torcheer.run.records import encode_head
 from torcheer.run.statisticsblocks import StatisticsWriter
 from torcheer.run.tables import Row, delete, insert, next_id
-from torcheer.run.thinning import KEPT_KINDS, choose
+from torcheer.run.thinning import KEPT_KINDS
 from torcheer.run.watchrows import FewRecords, WatchWriter
 
 _FREED_SHARE = 0.1  # of the budget at once, so that it is done seldom
@@ -102,7 +103,7 @@ class RecordWriter:
         ).fetchall()
         num_bytes = self._num_bytes + self._statistics.num_bytes
         target = int(self._max_bytes * (1 - _FREED_SHARE))
-        chosen = choose(found, num_bytes - target)
+        chosen = choose_with_moments(self._connection, found, num_bytes - target)
         _delete(self._connection, chosen.ids)
         self._num_bytes -= chosen.num_bytes
         # Where what must stay is above the budget, looking again at every batch would be in vain.

@@ -27,7 +27,7 @@ export function ChoicePanel() {
         <span class="muted fs-1">{items.value !== null && formatNumberOf(items.value.steps.length, "item")}</span>
       </div>
       <div class="pad an-choices">
-        <Segments label="Items" words={SCOPE_WORDS} chosen={scope.value} choose={(word) => setParams({ scope: word === "batch" ? null : word })} isWide />
+        <Segments label="Items" words={SCOPE_WORDS} chosen={scope.value} choose={(word) => setParams({ scope: word })} isWide />
         <Choice name="Labels" value={labelsChosen()} set={(key) => setParams({ labels: key })} options={labelOptions()} />
         <Choice name="Variable" value={variable.value} set={(name) => (net.variable.value = name)} options={variableOptions()} />
         <Choice

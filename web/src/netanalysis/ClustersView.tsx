@@ -106,7 +106,7 @@ function Dendrogram({ value, joins }: { value: Answered; joins: readonly Join[] 
           height={height}
           role="img"
           aria-label={`Tree of ${order.length} items of ${value.layer.name}, joined up to a distance of ${formatValue(most, 3)}. Arrows move, Enter shows the item in the network.`}
-          tabIndex={0}
+          tabindex={0}
           onPointerMove={pointAt}
           onPointerLeave={() => (current.value = null)}
           onClick={() => current.peek() !== null && goToItem(all, current.peek()!)}

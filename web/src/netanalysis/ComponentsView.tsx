@@ -32,7 +32,7 @@ export function ComponentsView() {
       <div class="an-figures">
         {[first.value, second.value].map((layer, at) => {
           const { value, problem, retry } = asked[at]!;
-          const its = placed[at]!;
+          const its = placed[at] ?? null;
           if (layer === null) return null;
           const isIts = value?.layer.name === layer.name;
           return (

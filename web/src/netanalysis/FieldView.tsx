@@ -2,13 +2,16 @@
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../format";
 import { ColourScale } from "../inspector/ColourScale";
+import { layerOf } from "../netview/netstate";
 import { unitName } from "../netview/wording";
 import * as net from "../netview/store";
 import { setParams } from "../route";
+import { Segments } from "../shell/Segments";
+import type { Asked } from "../sections/useAsked";
 import { themeTick } from "../store";
 import type { NetLayer } from "../wire";
 import { singlesOf, useAnalysis, type Analysed } from "./answers";
-import { chooseUnit, first, isTable, minusMean, second, source, unitOf, variable } from "./choosing";
+import { above, chooseUnit, first, isTable, minusMean, second, source, unitOf, variable } from "./choosing";
 import { rangeOf, readNumberInks } from "./colours";
 import { Figure } from "./Figure";
 import { items } from "./items";
@@ -29,40 +32,29 @@ export function FieldView() {
   return (
     <>
       <div class="an-figures">
-        {both.map((layer, at) => {
-          const { value, problem, retry } = asked[at]!;
-          if (layer === null) return null;
-          const unit = unitOf(layer);
-          const field = fields[at]!;
-          const isIts = value?.layer.name === layer.name;
-          return (
-            <Figure
-              key={at}
-              layer={layer}
-              problem={unit === null ? "" : problem}
-              retry={retry}
-              isReady={unit === null || isIts}
-              isOld={unit !== null && isIts && value.items !== items.value}
-              note={value?.head.note ?? ""}
-              facts={unit !== null && value !== null && <Facts value={value} />}
-            >
-              <div class="an-pair">
-                <UnitChoice layer={layer} unit={unit} />
-                {unit === null || value === null || field === null || from === null ? (
-                  <p class="muted fs-2 an-hint">Click a unit to see what goes with its responses.</p>
-                ) : (
-                  <FieldPicture name={unitName(layer, unit)} from={from} field={field} scale={scale} />
-                )}
-              </div>
-            </Figure>
-          );
-        })}
+        {both.map((layer, at) =>
+          layer === null ? null : (
+            <LayerFigure key={at} layer={layer} asked={asked[at]!} field={fields[at] ?? null} scale={scale} />
+          ),
+        )}
       </div>
       <div class="an-below">
         <div class="an-scale">
           <span class="muted fs-1">{isColour(from) ? "Dark to bright over all three colours" : `Mean of ${from?.name ?? "the source"}, by response`}</span>
           {!isColour(from) && <ColourScale scale={scale.scale} isAuto={scale.isAuto} onChange={scale.set} />}
         </div>
+        <span class="an-axis">
+          <span class="muted">Responses count above</span>
+          <Segments
+            label="Responses count above"
+            words={[
+              ["zero", "zero"],
+              ["mean", "their mean", "For units that respond below zero as well"],
+            ]}
+            chosen={above.value}
+            choose={(word) => setParams({ above: word === "zero" ? null : word })}
+          />
+        </span>
         <label class="check" title="What is particular to the unit: the plain mean over all items is taken away">
           <input
             type="checkbox"
@@ -76,6 +68,52 @@ export function FieldView() {
   );
 }
 
+interface FigureProps {
+  layer: NetLayer;
+  asked: Asked<Answered>;
+  field: Float32Array | null;
+  scale: ChosenScale;
+}
+
+function LayerFigure({ layer, asked: { value, problem, retry }, field, scale }: FigureProps) {
+  const unit = unitOf(layer);
+  const isIts = value?.layer.name === layer.name;
+  const isChosen = unit !== null;
+  return (
+    <Figure
+      layer={layer}
+      problem={isChosen ? problem : ""}
+      retry={retry}
+      isReady={!isChosen || isIts}
+      isOld={isChosen && isIts && (value.items !== items.value || value.own.unit !== unit)}
+      note={value?.head.note ?? ""}
+      facts={isChosen && value !== null && <Facts value={value} />}
+    >
+      <div class="an-pair">
+        <UnitChoice layer={layer} unit={unit} />
+        <Answer value={isChosen ? value : null} field={field} scale={scale} />
+      </div>
+    </Figure>
+  );
+}
+
+/** Until the next has come, the field is that of the unit and over the layer that were asked for before. */
+function Answer({ value, field, scale }: { value: Answered | null; field: Float32Array | null; scale: ChosenScale }) {
+  const from = layerOf(value?.own.source);
+  if (value === null || field === null || from?.grid.num_units !== field.length) {
+    return <p class="muted fs-2 an-hint">Click a unit to see what goes with its responses.</p>;
+  }
+  if (value.head.num_responses === 0) {
+    return (
+      <p class="muted fs-2 an-hint">
+        {unitName(value.layer, value.own.unit)} is above {value.own.above === "zero" ? "zero" : "its mean"} for none of{" "}
+        {formatCount(value.head.num_items)} items: it has no field.
+      </p>
+    );
+  }
+  return <FieldPicture name={unitName(value.layer, value.own.unit)} from={from} field={field} scale={scale} />;
+}
+
 /** Without its mean a picture in colour is no picture any more: then numbers have the colours. */
 function isColour(from: NetLayer | null): boolean {
   return from?.grid.is_colour === true && !minusMean.value;
@@ -83,7 +121,7 @@ function isColour(from: NetLayer | null): boolean {
 
 function useField(layer: NetLayer | null, from: NetLayer | null) {
   const unit = layer === null ? null : unitOf(layer);
-  const own = unit === null || from === null ? null : { unit, source: from.name, minus_mean: minusMean.value };
+  const own = unit === null || from === null ? null : { unit, source: from.name, above: above.value, minus_mean: minusMean.value };
   return useAnalysis("net_field", layer, own);
 }
 
@@ -93,10 +131,10 @@ function useNumbers(value: Answered | null): Float32Array | null {
 
 function Facts({ value }: { value: Answered }) {
   const { num_responses: responds, num_items: count, low, high } = value.head;
-  if (responds === 0) return <span>The unit responds to none of {formatCount(count)} items: it has no field.</span>;
+  if (responds === 0) return null;
   return (
     <span class="muted">
-      Responds to {formatCount(responds)} of {formatCount(count)} items
+      {formatCount(responds)} of {formatCount(count)} items count
       {low !== null && high !== null && `; from ${formatValue(low, 3)} to ${formatValue(high, 3)}`}
     </span>
   );

@@ -1,6 +1,7 @@
 /** One picture of one layer: its name above, what is to be known of it below; what came before stays meanwhile. */
 import type { ComponentChildren } from "preact";
 import { formatCount, formatShape } from "../format";
+import { isConnected } from "../runs/states";
 import { Blank } from "../shell/Blank";
 import type { NetLayer } from "../wire";
 
@@ -17,7 +18,9 @@ interface Props {
   children: ComponentChildren;
 }
 
-export function Figure({ layer, problem, retry, isReady, isOld, note = "", facts, children }: Props) {
+export function Figure({ layer, problem, retry, isReady, isOld, note, facts, children }: Props) {
+  // What was known stays, where it is the server that is gone.
+  const isFailed = problem !== "" && !(isReady && !isConnected.value);
   return (
     <section class="an-figure" aria-label={layer.name} aria-busy={(!isReady || isOld) && problem === ""}>
       <header>
@@ -28,29 +31,40 @@ export function Figure({ layer, problem, retry, isReady, isOld, note = "", facts
           {layer.module} {formatShape(layer.shape)} · {formatCount(layer.grid.num_units)} units
         </span>
         <span class="grow" />
-        {isOld && problem === "" && <span class="muted fs-1">of the items before…</span>}
+        {isOld && problem === "" && <span class="muted fs-1">what came before</span>}
       </header>
-      {problem !== "" ? (
-        <Blank icon="warning" title="This cannot be shown" isError>
-          <span>{sentence(problem)}</span>
-          <button class="btn" onClick={retry}>
-            Try again
-          </button>
-        </Blank>
-      ) : isReady ? (
-        children
-      ) : (
-        <div class="an-wait">
-          <i class="skeleton late" />
-        </div>
-      )}
-      {problem === "" && isReady && (
-        <footer class="fs-2">
-          {facts}
-          {note !== "" && <span class="muted">{sentence(note)}</span>}
-        </footer>
-      )}
+      {isFailed && <Failure problem={problem} retry={retry} />}
+      {!isFailed && (isReady ? children : <Wait />)}
+      {!isFailed && isReady && <Foot facts={facts} note={note} />}
     </section>
+  );
+}
+
+function Foot({ facts, note = "" }: Pick<Props, "facts" | "note">) {
+  return (
+    <footer class="fs-2">
+      {facts}
+      {note !== "" && <span class="muted">{sentence(note)}</span>}
+    </footer>
+  );
+}
+
+function Failure({ problem, retry }: Pick<Props, "problem" | "retry">) {
+  return (
+    <Blank icon="warning" title="This cannot be shown" isError>
+      <span>{sentence(problem)}</span>
+      <button class="btn" onClick={retry}>
+        Try again
+      </button>
+    </Blank>
+  );
+}
+
+function Wait() {
+  return (
+    <div class="an-wait">
+      <i class="skeleton late" />
+    </div>
   );
 }
 

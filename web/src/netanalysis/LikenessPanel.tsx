@@ -100,7 +100,7 @@ function Layers({ likeness: { head, values } }: { likeness: Likeness }) {
                   </td>
                 );
               })}
-              {hasLabels && <td class="contrast">{contrast?.contrast == null ? "" : formatValue(contrast.contrast, 2)}</td>}
+              {hasLabels && <td class="contrast">{contrast?.contrast == null ? "" : short(contrast.contrast)}</td>}
             </tr>
           ))}
         </tbody>
@@ -118,7 +118,11 @@ function Layers({ likeness: { head, values } }: { likeness: Likeness }) {
 
 /** All alike, so that they line up: 0.95, 1.00. */
 function hundredths(value: number): string {
-  return value.toFixed(2).replace("-", "\u2212");
+  return value.toFixed(2).replace(/^-(?!0\.00$)/, "\u2212").replace("-", "");
+}
+
+function short(value: number): string {
+  return Math.abs(value) < 100 ? hundredths(value) : formatValue(value, 2);
 }
 
 function isChosen(layer: string): boolean {

@@ -16,7 +16,8 @@ interface Props {
   order: readonly number[];
   scale: Scale;
   summary: string;
-  /** The other item of the pair under the pointer. */
+  /** The other item of the pair under the pointer: its column is marked. */
+  other: number | null;
   onPair: (other: number | null) => void;
 }
 
@@ -24,7 +25,7 @@ const BAND = 8;
 const NAMES = 76;
 const LINE = 13;
 
-export function MatrixPicture({ matrix, items, order, scale, summary, onPair }: Props) {
+export function MatrixPicture({ matrix, items, order, scale, summary, other, onPair }: Props) {
   const [box, room] = useSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
   const rows = rowsOf(matrix, order);
@@ -42,6 +43,7 @@ export function MatrixPicture({ matrix, items, order, scale, summary, onPair }: 
   const stretches = hasLabels ? stretchesOf(order, items) : [];
   const cell = side / Math.max(1, count);
   const at = current.value === null ? -1 : order.indexOf(current.value);
+  const across = Math.max(0, other === null ? at : order.indexOf(other));
   const pointAt = (event: PointerEvent): void => {
     const area = canvas.current?.getBoundingClientRect();
     if (area === undefined) return;
@@ -93,8 +95,9 @@ export function MatrixPicture({ matrix, items, order, scale, summary, onPair }: 
             })}
             {at >= 0 && (
               <>
-                <rect class="an-outline" x={margin + BAND} y={BAND + at * cell} width={side} height={Math.max(2, cell)} />
-                <rect class="an-outline" x={margin + BAND + at * cell} y={BAND} width={Math.max(2, cell)} height={side} />
+                <rect class="an-line" x={margin + BAND} y={BAND + at * cell} width={side} height={cell} />
+                <rect class="an-line" x={margin + BAND + across * cell} y={BAND} width={cell} height={side} />
+                <rect class="an-outline" x={margin + BAND + across * cell} y={BAND + at * cell} width={cell} height={cell} />
               </>
             )}
           </svg>

@@ -59,7 +59,7 @@ export function Scatter({ points, items, xTitle, yTitle, summary }: Props) {
           height={height}
           role="img"
           aria-label={summary}
-          tabIndex={0}
+          tabindex={0}
           onPointerMove={(event) => (current.value = nearest(event))}
           onPointerLeave={() => (current.value = null)}
           onClick={() => current.peek() !== null && goToItem(items, current.peek()!)}

@@ -3,7 +3,8 @@ import { useMemo, useState } from "preact/hooks";
 import { formatValue } from "../format";
 import { ColourScale } from "../inspector/ColourScale";
 import type { Scale } from "../tensor/colour";
-import type { NetContrast } from "../wire";
+import type { Asked } from "../sections/useAsked";
+import type { NetContrast, NetLayer } from "../wire";
 import { singlesOf, useAnalysis, type Analysed } from "./answers";
 import { current, first, isTable, metric, order, second, type Metric } from "./choosing";
 import { rangeOf } from "./colours";
@@ -34,38 +35,18 @@ export function SimilarityView() {
   return (
     <>
       <div class="an-figures">
-        {asked.map(({ value, problem, retry, key }, at) => {
-          const layer = (at === 0 ? first.value : second.value)!;
-          const matrix = matrices[at] ?? null;
-          const isIts = value?.layer.name === layer.name;
-          return (
-            <Figure
-              key={at}
-              layer={layer}
-              problem={problem}
-              retry={retry}
-              isReady={isIts && matrix !== null}
-              isOld={isIts && (key === "" || value.items !== all)}
-              note={value?.head.note ?? ""}
-              facts={value !== null && <Contrast contrast={value.head.contrast} metric={kind} />}
-            >
-              {value !== null && matrix !== null && (
-                isTable.value ? (
-                  <MatrixTable matrix={matrix} items={value.items} order={orderOf(value)} />
-                ) : (
-                  <MatrixPicture
-                    matrix={matrix}
-                    items={value.items}
-                    order={orderOf(value)}
-                    scale={scale}
-                    summary={summaryOf(layer.name, matrix, kind, ranges[at] ?? null)}
-                    onPair={setOther}
-                  />
-                )
-              )}
-            </Figure>
-          );
-        })}
+        {asked.map((one, at) => (
+          <LayerFigure
+            key={at}
+            layer={(at === 0 ? first.value : second.value)!}
+            asked={one}
+            matrix={matrices[at] ?? null}
+            range={ranges[at] ?? null}
+            scale={scale}
+            other={other}
+            onPair={setOther}
+          />
+        ))}
       </div>
       <ReadingLine more={() => (all === null ? "" : pairText(all, asked.map((one) => one.value), matrices, other))} />
       <div class="an-below">
@@ -77,6 +58,48 @@ export function SimilarityView() {
       </div>
     </>
   );
+}
+
+interface FigureProps {
+  layer: NetLayer;
+  asked: Asked<Answered>;
+  matrix: Matrix | null;
+  range: { min: number; max: number } | null;
+  scale: Scale;
+  other: number | null;
+  onPair: (other: number | null) => void;
+}
+
+function LayerFigure({ layer, asked: { value, problem, retry }, matrix, range, scale, other, onPair }: FigureProps) {
+  const isIts = value?.layer.name === layer.name;
+  const kind = metric.value;
+  return (
+    <Figure
+      layer={layer}
+      problem={problem}
+      retry={retry}
+      isReady={isIts && matrix !== null}
+      isOld={isIts && value.items !== items.value}
+      note={value?.head.note ?? ""}
+      facts={value !== null && <Contrast contrast={value.head.contrast} metric={kind} />}
+    >
+      {value !== null && matrix !== null && (
+        <Body value={value} matrix={matrix} summary={summaryOf(layer.name, matrix, kind, range)} {...{ scale, other, onPair }} />
+      )}
+    </Figure>
+  );
+}
+
+interface BodyProps extends Pick<FigureProps, "scale" | "other" | "onPair"> {
+  value: Answered;
+  matrix: Matrix;
+  summary: string;
+}
+
+function Body({ value, matrix, ...rest }: BodyProps) {
+  const order = orderOf(value);
+  if (isTable.value) return <MatrixTable matrix={matrix} items={value.items} order={order} />;
+  return <MatrixPicture matrix={matrix} items={value.items} order={order} {...rest} />;
 }
 
 const SCALE_WORDS: Record<Metric, string> = {

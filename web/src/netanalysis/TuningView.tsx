@@ -48,7 +48,7 @@ export function TuningView() {
       <div class="an-figures">
         {both.map((layer, at) => {
           const { value, problem, retry } = asked[at]!;
-          const its = tuned[at]!;
+          const its = tuned[at] ?? null;
           if (layer === null) return null;
           const isIts = value?.layer.name === layer.name;
           return (
@@ -73,6 +73,7 @@ export function TuningView() {
           <div class="an-scale">
             <span class="muted fs-1">{shown.value === "dprime" ? "d′ of the best label" : "0: all labels alike, 1: one alone"}</span>
             <ColourScale scale={scale.scale} isAuto={scale.isAuto} onChange={scale.set} />
+            <span class="muted fs-1">Grey: not defined, as where a unit is silent</span>
           </div>
         )}
         {all !== null && <Legend items={all} />}

@@ -63,7 +63,7 @@ function Bars({ name, unit, items }: { name: string; unit: UnitResponses; items:
           height={height}
           role="img"
           aria-label={`Responses of ${name} to ${unit.places.length} items${items.labels.length > 0 ? `, with the mean of each of ${items.labels.length} labels` : ""}.`}
-          tabIndex={0}
+          tabindex={0}
           onPointerMove={(event) => (current.value = nearest(event))}
           onPointerLeave={() => (current.value = null)}
           onClick={() => current.peek() !== null && goToItem(items, current.peek()!)}

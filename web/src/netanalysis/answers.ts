@@ -15,6 +15,8 @@ export interface Analysed<Type extends Answer["type"]> {
   readonly layer: NetLayer;
   readonly items: Items;
   readonly head: HeadOf<Type>;
+  /** What was asked of the layer. */
+  readonly own: Type extends Question["type"] ? OwnPart<Type> : never;
   readonly bytes: { readonly buffer: ArrayBuffer; readonly offset: number };
 }
 
@@ -45,7 +47,7 @@ export function useAnalysis<Type extends Extract<Question, { layer: string; choi
             try {
               const place = { run_id: runId.peek(), rank: rank.peek(), choice: of.choice, layer: layer.name };
               const { answer, buffer, offset } = await askOf({ type, ...place, ...own } as unknown as Question, type);
-              return { layer, items: of, head: answer, bytes: { buffer, offset } };
+              return { layer, items: of, head: answer, own, bytes: { buffer, offset } } as Analysed<Type>;
             } finally {
               numAwaited.value -= 1;
             }

@@ -1,6 +1,7 @@
 /** What is analysed and how it is seen: all of it in the address, so that it can be shared. */
 import { computed, signal } from "@preact/signals";
 import { step } from "../netview/moments";
+import { numItems } from "../netview/netstate";
 import * as net from "../netview/store";
 import { weightVariable } from "../netview/wording";
 import { go, param, setParams } from "../route";
@@ -30,9 +31,13 @@ export const sight = computed<Sight>(() => known(SIGHTS, param("see")));
 export const metric = computed<Metric>(() => known(METRICS, param("metric")));
 export const order = computed<Order>(() => known(ORDERS, param("order")));
 /** A batch of one has nothing to compare: then moments are items. */
-export const scope = computed<Scope>(() => known(SCOPES, param("scope")));
+export const scope = computed<Scope>(() =>
+  param("scope") === "" && numItems.value === 1 ? "moments" : known(SCOPES, param("scope")),
+);
 export const isTable = computed(() => param("table") === "yes");
 export const minusMean = computed(() => param("mean") !== "kept");
+/** What of a response counts in a receptive field. */
+export const above = computed<"zero" | "mean">(() => (param("above") === "mean" ? "mean" : "zero"));
 export const most = computed<number>(() => MOSTS.find((one) => String(one) === param("most")) ?? 256);
 
 function known<Word extends string>(words: readonly [Word, ...Word[]], text: string): Word {

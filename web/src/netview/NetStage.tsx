@@ -35,6 +35,11 @@ export function NetStage({ runKey, tip }: Props) {
     element.addEventListener("wheel", onWheel, { passive: false });
     return () => element.removeEventListener("wheel", onWheel);
   }, [generation]);
+  useEffect(() => {
+    const onDoubleClick = (event: MouseEvent): void => pointing.doubleClick(event);
+    addEventListener("dblclick", onDoubleClick);
+    return () => removeEventListener("dblclick", onDoubleClick);
+  }, []);
   const onKeyDown = (event: KeyboardEvent): void => {
     const isShortcut = event.ctrlKey || event.metaKey || event.altKey;
     if (drawing.current === null || isShortcut || !handleStageKey(drawing.current, event)) return;
@@ -56,7 +61,7 @@ export function NetStage({ runKey, tip }: Props) {
         onPointerUp={(event) => pointing.up(event)}
         onPointerCancel={(event) => pointing.cancel(event)}
         onPointerLeave={() => pointing.leave()}
-        onDblClick={(event) => pointing.doubleClick(event)}
+        onClick={(event) => pointing.click(event)}
         onContextMenu={(event) => event.preventDefault()}
         onKeyDown={onKeyDown}
       />

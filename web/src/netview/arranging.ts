@@ -2,7 +2,16 @@
 import type { Connection, NetLayer } from "../wire";
 import { stepsOf } from "./depths";
 import { grouped } from "./grouping";
-import { BESIDE, betweenColumns, footprintOf, fullDepth, fullWidth, riseOf, type Footprint } from "./footprints";
+import {
+  BESIDE,
+  betweenColumns,
+  footprintOf,
+  fullDepth,
+  fullWidth,
+  namePixels,
+  riseOf,
+  type Footprint,
+} from "./footprints";
 import { byHand } from "./placing";
 import type { Plate } from "./plates";
 import { plus, type Vector } from "./vectors";
@@ -12,11 +21,16 @@ export type Rasters = ReadonlyMap<string, number>;
 
 /** As wide as high, as most views are: a network that is larger stands in several columns. */
 const ASPECT = 1.4;
+/** Of a view of usual size, in pixels. */
+const VIEW_HEIGHT = 620;
+/** Of such a view's height, what is left for plates at least. */
+const LEAST_SHARE = 0.2;
 /** One stack is easier to read than several: they have to be so much larger, for each column. */
 const STACKED = 0.15;
 /** Up to so many rows stand in one. */
 const FEW_ROWS = 6;
 const SEARCHES = 20;
+
 /** Those that are at the same step of the way from input to output. */
 interface Row {
   readonly prints: readonly Footprint[];
@@ -58,12 +72,21 @@ function rowsOf(prints: readonly Footprint[], steps: ReadonlyMap<string, number>
     }));
 }
 
+interface Columns {
+  readonly columns: readonly (readonly Row[])[];
+  /** Left of each column. */
+  readonly gaps: readonly number[];
+  /** The height of a view that all of it fills. */
+  readonly size: number;
+}
+
 /** Rows in so many columns that all of it is about as wide as a view. */
 function placeColumns(rows: readonly Row[], isFlat: boolean, middles: Map<string, Vector>): void {
-  const columns = bestColumns(rows, isFlat);
+  const { columns, gaps } = bestColumns(rows, isFlat);
   let left = 0;
-  for (const column of columns) {
-    const width = Math.max(...column.map((row) => row.width));
+  for (const [nth, column] of columns.entries()) {
+    const width = widthOf(column);
+    left += gaps[nth]!;
     let up = 0;
     for (const [at, row] of column.entries()) {
       if (at > 0) up += riseOf(column[at - 1]!, row.depth, isFlat);
@@ -74,24 +97,39 @@ function placeColumns(rows: readonly Row[], isFlat: boolean, middles: Map<string
         from += own + BESIDE;
       }
     }
-    left += width + betweenColumns(rows.length, isFlat);
+    left += width;
   }
 }
 
-function bestColumns(rows: readonly Row[], isFlat: boolean): readonly (readonly Row[])[] {
-  let best: readonly (readonly Row[])[] = [];
+function bestColumns(rows: readonly Row[], isFlat: boolean): Columns {
+  let best: Columns = { columns: [], gaps: [], size: Infinity };
   let least = Infinity;
   for (let count = 1; count <= (rows.length <= FEW_ROWS ? 1 : Math.min(rows.length, 40)); count++) {
-    const columns = split(rows, count, isFlat);
-    const width = columns.reduce(
-      (sum, column) => sum + Math.max(...column.map((row) => row.width)) + betweenColumns(rows.length, isFlat),
-      0,
-    );
-    const height = Math.max(...columns.map((column) => heightOf(column, isFlat)));
-    const size = Math.max(width / ASPECT, height) * (1 + STACKED * (count - 1));
-    if (size < least) [best, least] = [columns, size];
+    const found = spaced(split(rows, count, isFlat), isFlat);
+    const size = found.size * (1 + STACKED * (count - 1));
+    if (size < least) [best, least] = [found, size];
   }
   return best;
+}
+
+/** With room between columns for arrows and names. Names stay as large on screen as they are, however much there is. */
+function spaced(columns: readonly (readonly Row[])[], isFlat: boolean): Columns {
+  const space = betweenColumns(isFlat);
+  const names = columns.map((column, at) => (at === 0 || isFlat ? 0 : namesOf(column) / VIEW_HEIGHT));
+  const width = columns.reduce((sum, column) => sum + widthOf(column) + space, -space);
+  const height = Math.max(...columns.map((column) => heightOf(column, isFlat)));
+  // The names take their share of the width first, the plates have what is left.
+  const left = Math.max(LEAST_SHARE, ASPECT - names.reduce((sum, name) => sum + name, 0));
+  const size = Math.max(width / left, height);
+  return { columns, gaps: names.map((name, at) => (at === 0 ? 0 : space + name * size)), size };
+}
+
+function widthOf(column: readonly Row[]): number {
+  return Math.max(...column.map((row) => row.width));
+}
+
+function namesOf(column: readonly Row[]): number {
+  return Math.max(...column.map(({ prints }) => namePixels(prints[0]!.layer)));
 }
 
 function heightOf(column: readonly Row[], isFlat: boolean): number {

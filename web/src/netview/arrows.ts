@@ -8,6 +8,16 @@ import { between, lengthOf, minus, plus, times, type Vector } from "./vectors";
 const PIECES = 14;
 const HEAD = { least: 0.03, most: 0.12, breadth: 0.85 };
 const WIDTH = 1.2;
+/** How far into a gap between columns arrows go up and down, and how round their corners are. */
+const LANE = 0.14;
+const ROUND = 0.3;
+const LEAST_GAP = 0.2;
+
+/** Room between two columns. */
+export interface Gap {
+  readonly from: number;
+  readonly to: number;
+}
 
 /** The middle of one edge of a plate, its margin too. */
 function edgeOf(plate: Plate, side: "left" | "right" | "back" | "front"): Vector {
@@ -23,11 +33,13 @@ function edgeOf(plate: Plate, side: "left" | "right" | "back" | "front"): Vector
 }
 
 /** The places through which a curve goes, from the source to the target. */
-export function curveOf(source: Plate, target: Plate, isFlat: boolean): readonly Vector[] {
+export function curveOf(source: Plate, target: Plate, isFlat: boolean, gaps: readonly Gap[] = []): readonly Vector[] {
   const right = edgeOf(source, "right");
   const left = edgeOf(target, "left");
   // Into another column: out on the right, in on the left.
   if (left[0] > right[0] && Math.abs(left[1] - right[1]) > 0.01) {
+    const gap = gaps.find(({ from, to }) => from >= right[0] - 1e-6 && to <= left[0] + 1e-6);
+    if (gap !== undefined) return alongGap(right, left, gap, isFlat);
     const bend = Math.max(0.15, (left[0] - right[0]) / 2);
     return bezier(right, plus(right, [bend, 0, 0]), plus(left, [-bend, 0, 0]), left);
   }
@@ -50,6 +62,42 @@ export function curveOf(source: Plate, target: Plate, isFlat: boolean): readonly
     [out, end[1] - (end[1] - right[1]) * 0.12, end[2]],
     end,
   );
+}
+
+/** Up or down beside the column it comes from, since names stand before the next one; then straight to its end. */
+function alongGap(start: Vector, end: Vector, { from, to }: Gap, isFlat: boolean): readonly Vector[] {
+  const x = from + (to - from) * (isFlat ? 0.5 : LANE);
+  const round = Math.min(ROUND, Math.abs(end[1] - start[1]) / 2, end[0] - x);
+  const way = Math.sign(end[1] - start[1]) * round;
+  const [out, back]: [Vector, Vector] = [
+    [x, start[1], start[2]],
+    [x, end[1], end[2]],
+  ];
+  return [
+    ...bezier(start, out, out, plus(out, [0, way, 0])),
+    ...bezier(plus(back, [0, -way, 0]), back, back, plus(back, [round, 0, 0])),
+    end,
+  ];
+}
+
+const known = new WeakMap<readonly Plate[], readonly Gap[]>();
+
+/** Where nothing stands, from bottom to top, between the first plate and the last; from left to right. */
+export function gapsBetween(plates: readonly Plate[]): readonly Gap[] {
+  let gaps = known.get(plates);
+  if (gaps === undefined) known.set(plates, (gaps = findGaps(plates)));
+  return gaps;
+}
+
+function findGaps(plates: readonly Plate[]): readonly Gap[] {
+  const spans = plates.map((plate) => ({ from: edgeOf(plate, "left")[0], to: edgeOf(plate, "right")[0] }));
+  const gaps: Gap[] = [];
+  let reached = Infinity;
+  for (const { from, to } of spans.sort((a, b) => a.from - b.from)) {
+    if (from > reached + LEAST_GAP) gaps.push({ from: reached, to: from });
+    reached = reached === Infinity ? to : Math.max(reached, to);
+  }
+  return gaps;
 }
 
 /** At the same height: straight across. */

@@ -1,17 +1,8 @@
 /** The drawing as a whole: what it shows, where from, and when it is drawn again. */
-import {
-  fitted,
-  project,
-  rayThrough,
-  startCamera,
-  viewMatrix,
-  type Camera,
-  type Margins,
-  type ScreenPlace,
-  type Size,
-} from "./camera";
+import { project, rayThrough, startCamera, viewMatrix, type Camera, type ScreenPlace, type Size } from "./camera";
 import { readInks, readRamp, type Inks } from "./colours";
-import type { Label } from "./labels";
+import { wholeView } from "./fitting";
+import { labelsOf } from "./labels";
 import { outlineOf } from "./outlines";
 import { drawOverlay, type Outline } from "./overlay";
 import type { PaintedPlate, Painter } from "./painter";
@@ -19,9 +10,7 @@ import { startFlatPainter } from "./painterflat";
 import { startGlPainter } from "./paintergl";
 import { pick, unitOf, type Hit } from "./picking";
 import { pictureOf, unitPlace, type Content, type Picture } from "./picturing";
-import { cornersOf, placesOf } from "./plates";
 import type { MapName, UnitPlace } from "./store";
-import { formatShape } from "../format";
 import { plus, times, type Vector } from "./vectors";
 
 const REST_MS = 140;
@@ -29,12 +18,6 @@ const REST_MS = 140;
 const VALUES_REST_MS = 350;
 /** A card that takes longer for a frame draws plates flat while something moves. */
 const SLOW_MS = 60;
-const MARGINS: Margins = { left: 96, right: 40, top: 56, bottom: 28 };
-const FLAT_MARGINS: Margins = { left: 24, right: 24, top: 72, bottom: 20 };
-
-/** In pixels, both. */
-const NARROW = 720;
-const SMALL_PLATE = 84;
 
 export class Drawing {
   /** Told after each frame that is drawn; a video takes it. */
@@ -59,12 +42,12 @@ export class Drawing {
   #hasMoved = false;
   #theme = "";
 
-  /** Throws where nothing can be drawn at all. */
-  constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement) {
+  /** Throws where nothing can be drawn: not at all, or not on a canvas that WebGL has tried. `isPlain`: without WebGL. */
+  constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement, isPlain: boolean) {
     this.#canvas = canvas;
     this.#overlay = overlay;
-    const painter = startGlPainter(canvas) ?? startFlatPainter(canvas);
-    if (painter === null) throw new Error("This browser can draw neither with WebGL nor on a canvas.");
+    const painter = (isPlain ? null : startGlPainter(canvas)) ?? startFlatPainter(canvas);
+    if (painter === null) throw new Error("Nothing can be drawn on this canvas.");
     this.#painter = painter;
   }
 
@@ -79,6 +62,11 @@ export class Drawing {
 
   get camera(): Camera {
     return this.#camera;
+  }
+
+  /** Somebody chose where it is seen from; else it fits itself. */
+  get hasMoved(): boolean {
+    return this.#hasMoved;
   }
 
   get size(): Size {
@@ -154,18 +142,15 @@ export class Drawing {
 
   /** All of it, from the side from which it is seen now; `isFresh`: from that of the start. */
   fittedCamera(isFresh = false): Camera {
-    const isFlat = this.#camera.isFlat;
-    const places = (this.#content?.plates ?? []).flatMap(placesOf);
-    const from = isFresh ? startCamera(isFlat, isWide(places)) : this.#camera;
-    const margins = isFlat ? FLAT_MARGINS : MARGINS;
-    // In a narrow window the tools at the top take two lines.
-    const top = margins.top + (this.#size.width < NARROW ? 36 : 0);
-    return fitted(from, places, this.#size, { ...margins, top });
+    return wholeView(this.#camera, this.#content?.plates ?? [], this.#size, isFresh);
   }
 
   /** It fits itself again whenever something changes, until somebody moves it. */
   release(): void {
     this.#hasMoved = false;
+    // On the way to it the view may have become another.
+    this.#camera = this.fittedCamera(true);
+    this.draw();
   }
 
   setFlat(isFlat: boolean): void {
@@ -232,12 +217,13 @@ export class Drawing {
   }
 
   #drawOverlay(): void {
+    const [camera, size] = [this.#camera, this.#size];
     drawOverlay(this.#overlay, {
-      size: this.#size,
+      size,
       ratio: this.#ratio(),
       inks: this.#inks,
-      isFlat: this.#camera.isFlat,
-      labels: this.#labels(),
+      isFlat: camera.isFlat,
+      labels: labelsOf(this.#picture?.plates ?? [], camera, size, [this.hovered?.layer, this.#content?.selected?.layer]),
       selected: this.#outline(this.#content?.selected ?? null),
       hovered: this.#outline(this.hovered),
     });
@@ -250,21 +236,6 @@ export class Drawing {
 
   #paintedOf(place: UnitPlace | null): PaintedPlate | null {
     return this.#picture?.plates.find((one) => one.plate.layer.name === place?.layer) ?? null;
-  }
-
-  #labels(): readonly Label[] {
-    const first = new Set([this.hovered?.layer, this.#content?.selected?.layer]);
-    return (this.#picture?.plates ?? []).flatMap(({ plate }) => {
-      const corners = cornersOf(plate).map((corner) => project(this.#camera, this.#size, corner));
-      if (corners.includes(null)) return [];
-      const seen = corners as ScreenPlace[];
-      const xs = seen.map(({ x }) => x);
-      const size = Math.max(...xs) - Math.min(...xs);
-      const { name, shape } = plate.layer;
-      // Beside small plates, which are many, names alone.
-      const about = size < SMALL_PLATE && !first.has(name) ? "" : formatShape(shape);
-      return [{ name, about, corners: seen, rank: (first.has(name) ? 1e6 : 0) + size }];
-    });
   }
 
   hitAt(x: number, y: number): Hit | null {
@@ -293,12 +264,4 @@ export class Drawing {
     clearTimeout(this.#rest);
     this.#painter.dispose();
   }
-}
-
-function isWide(places: readonly Vector[]): boolean {
-  const extent = (axis: 0 | 1): number => {
-    const all = places.map((place) => place[axis]);
-    return Math.max(...all) - Math.min(...all);
-  };
-  return extent(0) > extent(1);
 }

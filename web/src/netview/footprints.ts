@@ -1,5 +1,7 @@
 /** How large plates are, and how far apart they stand. */
+import { formatShape } from "../format";
 import type { NetLayer } from "../wire";
+import { MOST_NAME, NAME_CLEAR } from "./labels";
 import { cellsOf, rasterCells, type Cells } from "./plates";
 
 /** How large a plate is, before it has a place. */
@@ -21,10 +23,12 @@ const LARGEST_CELL = 0.25;
 const NARROWEST = 0.06;
 export const BESIDE = 0.3;
 const RASTER_WIDTH = 2.4;
+/** A letter of a name, on average, in pixels. */
+const LETTER = 6.8;
 
 /** Distances between plates: with depth, as seen from a little above, or flat. */
 const SPACE = {
-  deep: { lean: 0.66, above: 0.24, columns: 1.5 },
+  deep: { lean: 0.66, above: 0.24, columns: 0.95 },
   flat: { lean: 1, above: 0.34, columns: 0.4 },
 } as const;
 
@@ -74,7 +78,13 @@ export function riseOf(
   return (space.lean * (below.depth + aboveDepth)) / 2 + space.above + (isFlat ? 0 : below.height);
 }
 
-/** Between two columns: room for names, which stay as large where many rows make all else smaller. */
-export function betweenColumns(numRows: number, isFlat: boolean): number {
-  return isFlat ? SPACE.flat.columns : SPACE.deep.columns + 0.012 * numRows;
+/** Between two columns: room for arrows. That for names comes to it. */
+export function betweenColumns(isFlat: boolean): number {
+  return (isFlat ? SPACE.flat : SPACE.deep).columns;
+}
+
+/** About as wide as what is written beside a plate, in pixels. */
+export function namePixels(layer: NetLayer): number {
+  const longest = Math.max(layer.name.length, formatShape(layer.shape).length);
+  return Math.min(MOST_NAME, longest * LETTER) + NAME_CLEAR;
 }

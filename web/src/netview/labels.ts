@@ -1,5 +1,7 @@
-/** Names beside plates: upright whatever the view, none over another. */
-import type { ScreenPlace, Size } from "./camera";
+/** Names beside plates: upright whatever the view, none over another or on somebody else's plate. */
+import { formatShape } from "../format";
+import { project, type Camera, type ScreenPlace, type Size } from "./camera";
+import { cornersOf, type Plate } from "./plates";
 
 export interface Label {
   readonly name: string;
@@ -13,11 +15,12 @@ export interface Label {
 export interface PlacedLabel {
   readonly name: string;
   readonly about: string;
-  /** Where its text ends, or begins where it is written above. */
+  /** Where its text ends, or begins. */
   readonly x: number;
   /** The base line of the name. */
   readonly y: number;
-  readonly isAbove: boolean;
+  /** Its text begins there, all of it on one line. */
+  readonly isStart: boolean;
 }
 
 interface Box {
@@ -28,57 +31,129 @@ interface Box {
 }
 
 const LINE = 14;
-const CLEAR = 10;
+/** Between a name and its plate, in pixels. */
+export const NAME_CLEAR = 10;
+/** Longer names are cut at their beginning: their end says more. In pixels too. */
+export const MOST_NAME = 150;
 const EDGE = 4;
+/** Beside smaller plates, which are many, stand names alone. */
+const SMALL_PLATE = 84;
+
+/** One for each plate that is before the eye. `first`: layers that are named whatever else is. */
+export function labelsOf(
+  painted: readonly { readonly plate: Plate }[],
+  camera: Camera,
+  size: Size,
+  first: readonly (string | undefined)[],
+): readonly Label[] {
+  return painted.flatMap(({ plate }) => {
+    const corners = cornersOf(plate).map((corner) => project(camera, size, corner));
+    if (corners.includes(null)) return [];
+    const seen = corners.filter((corner) => corner !== null);
+    const xs = seen.map(({ x }) => x);
+    const width = Math.max(...xs) - Math.min(...xs);
+    const { name, shape } = plate.layer;
+    const isFirst = first.includes(name);
+    const about = width < SMALL_PLATE && !isFirst ? "" : formatShape(shape);
+    return [{ name, about, corners: seen, rank: (isFirst ? 1e6 : 0) + width }];
+  });
+}
+
+type Measure = (text: string) => number;
 
 export function placeLabels(
   labels: readonly Label[],
-  widthOf: (text: string) => number,
+  widthOf: Measure,
   isAbove: boolean,
   size: Size,
 ): readonly PlacedLabel[] {
   const taken: Box[] = [];
   const placed: PlacedLabel[] = [];
   for (const label of labels.toSorted((a, b) => b.rank - a.rank)) {
-    for (const about of label.about === "" ? [""] : [label.about, ""]) {
-      const { x, y, box } = isAbove ? above(label, about, widthOf) : beside(label, about, widthOf, size);
-      const isOut = box.right < 0 || box.left > size.width || box.bottom < 0 || box.top > size.height;
-      if (isOut || taken.some((other) => overlap(box, other))) continue;
-      taken.push(box);
-      placed.push({ name: label.name, about, x, y, isAbove });
-      break;
-    }
+    const named = { ...label, name: shortened(label.name, widthOf) };
+    const isFree = ({ box, mayCover }: Spot): boolean =>
+      isSeen(box, size) &&
+      !taken.some((other) => overlap(box, other)) &&
+      (mayCover || !labels.some((other) => other.name !== label.name && covers(box, other.corners)));
+    const spot = (isAbove ? spotsAbove : spotsBeside)(named, widthOf, size).find(isFree);
+    if (spot === undefined) continue;
+    taken.push(spot.box);
+    placed.push(spot.label);
   }
   return placed;
 }
 
-interface Spot {
-  readonly x: number;
-  readonly y: number;
-  readonly box: Box;
+/** The end of a name that is too long. */
+function shortened(name: string, widthOf: Measure): string {
+  const width = widthOf(name);
+  if (width <= MOST_NAME) return name;
+  const letters = [...name];
+  return `…${letters.slice(-Math.max(1, Math.floor((letters.length * MOST_NAME) / width) - 1)).join("")}`;
 }
 
-/** Left of the plate, at its leftmost corner: name and shape one below the other, their ends in line. */
-function beside(label: Label, about: string, widthOf: (text: string) => number, size: Size): Spot {
+interface Spot {
+  readonly label: PlacedLabel;
+  readonly box: Box;
+  /** Other plates may lie below it. */
+  readonly mayCover: boolean;
+}
+
+/** Left of the plate, else right of it, else on it. */
+function spotsBeside(label: Label, widthOf: Measure, size: Size): readonly Spot[] {
+  const left = [...new Set([label.about, ""])].map((about) => leftOf(label, about, widthOf, size));
+  const byX = label.corners.toSorted((a, b) => a.x - b.x);
+  const [first, last] = [byX[0]!, byX.at(-1)!];
+  const right = written(label, "", last.x + NAME_CLEAR, last.y + 4, widthOf, false);
+  return [...left, right, written(label, "", first.x + NAME_CLEAR, first.y - 6, widthOf, true)];
+}
+
+/** At its leftmost corner: name and shape one below the other, their ends in line. */
+function leftOf(label: Label, about: string, widthOf: Measure, size: Size): Spot {
   const corner = label.corners.reduce((best, one) => (one.x < best.x ? one : best));
   const width = Math.max(widthOf(label.name), widthOf(about));
-  let x = corner.x - CLEAR;
+  let x = corner.x - NAME_CLEAR;
   // A plate that reaches beyond the view keeps its name in it, as long as it is seen itself.
   const right = Math.max(...label.corners.map((one) => one.x));
   if (x - width < EDGE && right > EDGE) x = Math.min(EDGE + width, right);
+  x = Math.min(x, size.width + width);
   const y = Math.max(corner.y, Math.min(LINE, Math.max(...label.corners.map((one) => one.y))));
   const bottom = about === "" ? y + 3 : y + LINE + 3;
-  return { x: Math.min(x, size.width + width), y, box: { left: x - width, right: x, top: y - LINE + 2, bottom } };
+  const box = { left: x - width, right: x, top: y - LINE + 2, bottom };
+  return { label: { name: label.name, about, x, y, isStart: false }, box, mayCover: false };
 }
 
 /** On one line above the plate. */
-function above(label: Label, about: string, widthOf: (text: string) => number): Spot {
+function spotsAbove(label: Label, widthOf: Measure): readonly Spot[] {
   const x = Math.min(...label.corners.map((one) => one.x));
   const y = Math.min(...label.corners.map((one) => one.y)) - 5;
-  const width = widthOf(label.name) + (about === "" ? 0 : 6 + widthOf(about));
-  return { x, y, box: { left: x, right: x + width + 4, top: y - LINE + 2, bottom: y + 3 } };
+  return [...new Set([label.about, ""])].map((about) => written(label, about, x, y, widthOf, true));
+}
+
+/** On one line, from a place to the right. */
+function written({ name }: Label, about: string, x: number, y: number, widthOf: Measure, mayCover: boolean): Spot {
+  const width = widthOf(name) + (about === "" ? 0 : 6 + widthOf(about));
+  const box = { left: x, right: x + width + 4, top: y - LINE + 2, bottom: y + 3 };
+  return { label: { name, about, x, y, isStart: true }, box, mayCover };
+}
+
+function isSeen(box: Box, size: Size): boolean {
+  return box.right >= 0 && box.left <= size.width && box.bottom >= 0 && box.top <= size.height;
 }
 
 function overlap(a: Box, b: Box): boolean {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
+/** Does a box lie on a plate? Not where a line along one of its sides has the two on either hand of it. */
+function covers(box: Box, corners: readonly ScreenPlace[]): boolean {
+  const [xs, ys] = [corners.map(({ x }) => x), corners.map(({ y }) => y)];
+  const around = { left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys) };
+  if (!overlap(box, around)) return false;
+  const own = [box.left, box.right].flatMap((x) => [box.top, box.bottom].map((y) => ({ x, y })));
+  return corners.every((from, at) => {
+    const to = corners[(at + 1) % corners.length]!;
+    const side = ({ x, y }: ScreenPlace): number => (to.x - from.x) * (y - from.y) - (to.y - from.y) * (x - from.x);
+    const [mine, theirs] = [own.map(side), corners.map(side)];
+    return Math.max(...mine) > Math.min(...theirs) && Math.min(...mine) < Math.max(...theirs);
+  });
 }

@@ -44,12 +44,12 @@ function drawLabels(context: CanvasRenderingContext2D, frame: OverlayFrame, fami
   };
   context.lineJoin = "round";
   for (const label of placeLabels(frame.labels, widthOf, frame.isFlat, frame.size)) {
-    context.textAlign = label.isAbove ? "left" : "right";
+    context.textAlign = label.isStart ? "left" : "right";
     context.font = fonts.name;
     write(label.name, label.x, label.y, cssColour(frame.inks.text));
-    const after = label.isAbove ? context.measureText(label.name).width + 6 : 0;
+    const after = label.isStart ? context.measureText(label.name).width + 6 : 0;
     context.font = fonts.about;
-    const y = label.isAbove ? label.y : label.y + 14;
+    const y = label.isStart ? label.y : label.y + 14;
     if (label.about !== "") write(label.about, label.x + after, y, cssColour(frame.inks.faint));
   }
   context.textAlign = "left";

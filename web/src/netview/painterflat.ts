@@ -1,11 +1,25 @@
 /** Plates on a plain canvas, flat: for browsers without WebGL. */
 import { project, type ScreenPlace } from "./camera";
-import { cssColour, type Inks } from "./colours";
+import { cssColour } from "./colours";
+import { sheetOf, type Sheet, type SheetLook } from "./flatsheets";
 import type { Frame, PaintedPlate, Painter } from "./painter";
 import { cornersOf, inSpace, levelAt, type Plate } from "./plates";
-import { riseOfLevel, tintOfLevel } from "./scaling";
 import { SEGMENT_FLOATS, type Segments } from "./segments";
-import { LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY } from "./store";
+import { NOT_A_NUMBER, NOT_THERE } from "./store";
+
+/** Stripes of a hatch, both of them, in pixels. */
+const HATCH = 8;
+/** In smaller cells a hatch would not be seen as one, in pixels too. */
+const HATCHED_CELL = 4;
+/** How much of an ink the two stripes have. */
+const SHARES = { missing: [0.4, 0.12], notThere: [0.4, 0.12], ofUnit: [0.12, 0.12], noNumber: [1, 0.25] } as const;
+
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
 
 /** Null where there is not even that. */
 export function startFlatPainter(canvas: HTMLCanvasElement): Painter | null {
@@ -17,14 +31,16 @@ class FlatPainter implements Painter {
   readonly name = "canvas";
   readonly isDeep = false;
   readonly #context: CanvasRenderingContext2D;
+  readonly #sheets = new Map<string, Sheet>();
   #ramp: Uint8ClampedArray = new Uint8ClampedArray(1024);
 
   constructor(context: CanvasRenderingContext2D) {
     this.#context = context;
   }
 
-  setLevels(): void {
-    // They come with each frame.
+  setLevels(key: string): void {
+    // They come with each frame; what was made of the old ones is of no use.
+    this.#sheets.delete(key);
   }
 
   setRamp(bytes: Uint8ClampedArray): void {
@@ -45,36 +61,125 @@ class FlatPainter implements Painter {
 
   #drawPlate(frame: Frame, painted: PaintedPlate): void {
     const context = this.#context;
-    const [from, , to] = cornersOf(painted.plate).map((corner) => project(frame.camera, frame.size, corner));
-    if (from == null || to == null) return;
+    const { plate, isMissing, isWaiting } = painted;
+    const { columns, rows } = plate.cells;
+    const [from, , to] = cornersOf(plate);
+    const around = boxBetween(frame, from, to);
+    const cells = boxBetween(frame, inSpace(plate, 0, 0, 0), inSpace(plate, columns, rows, 0));
+    if (around === null || cells === null) return;
     context.fillStyle = cssColour(frame.inks.surface);
-    context.fillRect(from.x, from.y, to.x - from.x, to.y - from.y);
-    const picture = pictureOf(painted, this.#ramp, frame.inks, frame.fading);
-    const [start, end] = innerCorners(frame, painted.plate);
-    if (picture === null || start === null || end === null) return;
-    const { columns, rows } = painted.plate.cells;
-    const sheet = new OffscreenCanvas(columns, rows);
-    sheet.getContext("2d")?.putImageData(new ImageData(picture, columns, rows), 0, 0);
-    context.imageSmoothingEnabled = (end.x - start.x) / columns < 1;
-    context.drawImage(sheet, start.x, start.y, end.x - start.x, end.y - start.y);
+    context.fillRect(around.x, around.y, around.width, around.height);
+    const sheet = this.#sheetOf(frame, painted);
+    if (sheet !== null) this.#drawUnits(frame, painted, sheet, cells);
+    else if (isMissing || isWaiting) {
+      context.fillStyle = isMissing ? this.#hatch(frame, "missing") : cssColour(frame.inks.quiet);
+      context.globalAlpha = isMissing ? 1 : 0.5;
+      context.fillRect(cells.x, cells.y, cells.width, cells.height);
+      context.globalAlpha = 1;
+    }
+  }
+
+  #drawUnits(frame: Frame, { plate, levels, inset }: PaintedPlate, sheet: Sheet, cells: Box): void {
+    const context = this.#context;
+    const { columns, rows } = plate.cells;
+    const [wide, high] = [cells.width / columns, cells.height / rows];
+    context.imageSmoothingEnabled = Math.min(wide, high) < 1;
+    context.imageSmoothingQuality = "medium";
+    context.drawImage(sheet.canvas, cells.x, cells.y, cells.width, cells.height);
+    if (sheet.hasCodes && levels !== null && Math.min(wide, high) >= HATCHED_CELL) {
+      this.#hatchCells(frame, plate, levels, cells, NOT_A_NUMBER, "noNumber");
+      this.#hatchCells(frame, plate, levels, cells, NOT_THERE, frame.isOfUnit ? "ofUnit" : "notThere");
+    }
+    if (inset > 0) this.#drawGaps(frame, cells, columns, rows, inset);
+  }
+
+  /** The same room between units as on a card. */
+  #drawGaps(frame: Frame, cells: Box, columns: number, rows: number, inset: number): void {
+    const context = this.#context;
+    const [wide, high] = [cells.width / columns, cells.height / rows];
+    const [byX, byY] = [wide * inset, high * inset];
+    context.fillStyle = cssColour(frame.inks.surface);
+    for (let column = 0; column <= columns; column++) {
+      context.fillRect(cells.x + column * wide - byX, cells.y - byY, 2 * byX, cells.height + 2 * byY);
+    }
+    for (let row = 0; row <= rows; row++) {
+      context.fillRect(cells.x - byX, cells.y + row * high - byY, cells.width + 2 * byX, 2 * byY);
+    }
+  }
+
+  /** Those in view of one kind, all at once. */
+  #hatchCells(frame: Frame, plate: Plate, levels: Uint16Array, box: Box, code: number, kind: keyof typeof SHARES): void {
+    const context = this.#context;
+    const { columns, rows, colourStride } = plate.cells;
+    const [wide, high] = [box.width / columns, box.height / rows];
+    const maps = colourStride > 0 ? [0, colourStride, 2 * colourStride] : [0];
+    const within = (at: number, most: number): number => Math.max(0, Math.min(most, at));
+    const [left, right] = [0, frame.size.width].map((x) => within((x - box.x) / wide, columns));
+    const [top, bottom] = [0, frame.size.height].map((y) => within((y - box.y) / high, rows));
+    context.beginPath();
+    for (let row = Math.floor(top!); row < bottom!; row++) {
+      for (let column = Math.floor(left!); column < right!; column++) {
+        const at = levelAt(plate.cells, column, row);
+        if (at < 0 || Math.max(...maps.map((map) => levels[at + map]!)) !== code) continue;
+        context.rect(box.x + column * wide, box.y + row * high, wide, high);
+      }
+    }
+    context.fillStyle = this.#hatch(frame, kind);
+    context.fill();
+  }
+
+  #hatch({ inks }: Frame, kind: keyof typeof SHARES): CanvasPattern | string {
+    const ink = kind === "noNumber" ? inks.danger : inks.faint;
+    const mixed = SHARES[kind].map((share) =>
+      cssColour([0, 1, 2].map((at) => inks.surface[at]! + (ink[at]! - inks.surface[at]!) * share) as [number, number, number]),
+    );
+    const tile = new OffscreenCanvas(HATCH, HATCH);
+    const context = tile.getContext("2d");
+    for (let at = 0; at < HATCH * HATCH && context !== null; at++) {
+      const [x, y] = [at % HATCH, Math.floor(at / HATCH)];
+      context.fillStyle = mixed[(x + y) % HATCH < HATCH / 2 ? 0 : 1]!;
+      context.fillRect(x, y, 1, 1);
+    }
+    return this.#context.createPattern(tile, "repeat") ?? mixed[0]!;
+  }
+
+  /** Made once for the same values and colours: a picture of hundreds of thousands of cells takes its time. */
+  #sheetOf(frame: Frame, painted: PaintedPlate): Sheet | null {
+    if (painted.levels === null || painted.scaling === null) return null;
+    const { inks, fading, isOfUnit } = frame;
+    const look: SheetLook = { ramp: this.#ramp, inks, fading, isOfUnit };
+    const sheet = sheetOf(painted, painted.levels, painted.scaling, look, this.#sheets.get(painted.key));
+    if (sheet !== null) this.#sheets.set(painted.key, sheet);
+    return sheet;
   }
 
   #drawLines(frame: Frame, segments: Segments): void {
     const context = this.#context;
     const { numbers } = segments;
     const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+    const scale = project(frame.camera, frame.size, [1, 0, 0])!.x - project(frame.camera, frame.size, [0, 0, 0])!.x;
+    context.lineCap = "round";
     for (let at = 0; at < numbers.length; at += SEGMENT_FLOATS) {
       const place = (from: number): ScreenPlace | null =>
         project(frame.camera, frame.size, [numbers[from]!, numbers[from + 1]!, numbers[from + 2]!]);
       const [from, to] = [place(at), place(at + 3)];
       if (from === null || to === null) continue;
       const [red, green, blue, alpha] = bytes.subarray((at + 6) * 4, (at + 7) * 4);
-      context.strokeStyle = `rgb(${red} ${green} ${blue} / ${alpha! / 255})`;
-      context.lineWidth = Math.max(1, numbers[at + 7]!);
+      const colour = `rgb(${red} ${green} ${blue} / ${alpha! / 255})`;
+      const [width, endWidth, breadth, endBreadth] = numbers.subarray(at + 7, at + 11) as unknown as [number, number, number, number];
+      const [start, end] = [width + breadth * scale, endWidth + endBreadth * scale];
       context.beginPath();
-      context.moveTo(from.x, from.y);
-      context.lineTo(to.x, to.y);
-      context.stroke();
+      if (start === end) {
+        context.strokeStyle = colour;
+        context.lineWidth = start;
+        context.moveTo(from.x, from.y);
+        context.lineTo(to.x, to.y);
+        context.stroke();
+      } else {
+        wedge(context, from, to, start, end);
+        context.fillStyle = colour;
+        context.fill();
+      }
     }
   }
 
@@ -83,50 +188,23 @@ class FlatPainter implements Painter {
   }
 
   dispose(): void {
-    // Nothing is kept.
+    this.#sheets.clear();
   }
 }
 
-function innerCorners(frame: Frame, plate: Plate): readonly [ScreenPlace | null, ScreenPlace | null] {
-  const { columns, rows } = plate.cells;
-  return [
-    project(frame.camera, frame.size, inSpace(plate, 0, 0, 0)),
-    project(frame.camera, frame.size, inSpace(plate, columns, rows, 0)),
-  ];
+/** As broad as it says at both ends: the head of an arrow. */
+function wedge(context: CanvasRenderingContext2D, from: ScreenPlace, to: ScreenPlace, start: number, end: number): void {
+  const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+  const [x, y] = [-(to.y - from.y) / length / 2, (to.x - from.x) / length / 2];
+  context.moveTo(from.x + x * start, from.y + y * start);
+  context.lineTo(to.x + x * end, to.y + y * end);
+  context.lineTo(to.x - x * end, to.y - y * end);
+  context.lineTo(from.x - x * start, from.y - y * start);
+  context.closePath();
 }
 
-/** A pixel for each cell. */
-export function pictureOf(
-  { plate, levels, scaling }: PaintedPlate,
-  ramp: Uint8ClampedArray,
-  inks: Inks,
-  fading: number,
-): Uint8ClampedArray<ArrayBuffer> | null {
-  if (levels === null || scaling === null) return null;
-  const { columns, rows, colourStride } = plate.cells;
-  const pixels = new Uint8ClampedArray(columns * rows * 4);
-  for (let at = 0; at < columns * rows; at++) {
-    const [column, row] = [at % columns, Math.floor(at / columns)];
-    const index = levelAt(plate.cells, column, row);
-    if (index < 0) continue;
-    const maps = colourStride > 0 ? [0, 1, 2].map((map) => levels[index + map * colourStride]!) : [levels[index]!];
-    const worst = Math.max(...maps);
-    const isOdd = (column + row) % 2 === 1;
-    if (worst > LEVELS) pixels.set(codePixel(worst, isOdd, inks), at * 4);
-    else if (colourStride > 0) pixels.set([...maps.map((level) => (level / LEVELS) * 255), 255], at * 4);
-    else {
-      const step = Math.round((tintOfLevel(scaling, worst) ?? 0) * 255) * 4;
-      pixels.set(ramp.subarray(step, step + 3), at * 4);
-      pixels[at * 4 + 3] = 255 * (1 - fading * (1 - riseOfLevel(scaling, worst)));
-    }
-  }
-  return pixels;
-}
-
-/** What is no number: cell by cell, a hatch at this size. */
-function codePixel(level: number, isOdd: boolean, inks: Inks): readonly number[] {
-  const { danger, faint } = inks;
-  if (level === PLUS_INFINITY || level === MINUS_INFINITY) return [...danger, 255];
-  if (level === NOT_A_NUMBER) return [...danger, isOdd ? 64 : 255];
-  return [...faint, level === NOT_THERE && isOdd ? 30 : 100];
+function boxBetween(frame: Frame, from: Parameters<typeof project>[2], to: Parameters<typeof project>[2]): Box | null {
+  const [start, end] = [project(frame.camera, frame.size, from), project(frame.camera, frame.size, to)];
+  if (start === null || end === null) return null;
+  return { x: start.x, y: start.y, width: end.x - start.x, height: end.y - start.y };
 }

@@ -1,7 +1,7 @@
 /** What a frame is made of: plates from back to front, each as it is drawn, and the lines between them. */
 import type { Rgb } from "../tensor/colour";
 import type { Connection } from "../wire";
-import { addArrow, curveOf, shownConnections } from "./arrows";
+import { addArrow, curveOf, gapsBetween, shownConnections } from "./arrows";
 import { eyeOf, type Camera, type Size } from "./camera";
 import type { Inks } from "./colours";
 import { formsOf, insetOf, sightOf } from "./forms";
@@ -128,9 +128,10 @@ function arrows(
   colour: Rgb,
 ): void {
   const byName = new Map(plates.map((plate) => [plate.layer.name, plate]));
+  const gaps = gapsBetween(content.plates);
   for (const [source, target] of shownConnections(content.connections, byName)) {
     const at = Math.max(order.get(source.layer.name) ?? 0, order.get(target.layer.name) ?? 0);
-    addArrow(lines[at]!, curveOf(source, target, isFlat), colour, 0.75, content.reach);
+    addArrow(lines[at]!, curveOf(source, target, isFlat, gaps), colour, 0.75, content.reach);
   }
 }
 

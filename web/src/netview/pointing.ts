@@ -6,6 +6,16 @@ import * as store from "./store";
 
 /** A press that moves less than this is a click. */
 const STILL = 4;
+/** The two of a double click: as long after each other, and as far apart, as a system may allow. */
+const DOUBLE_MS = 900;
+const DOUBLE_PIXELS = 10;
+
+interface Press {
+  readonly layer: string | null;
+  readonly time: number;
+  /** On the page, which stays where it is. */
+  readonly at: ScreenPlace;
+}
 
 export class Pointing {
   readonly #drawing: () => Drawing | null;
@@ -15,6 +25,8 @@ export class Pointing {
   #drag: "turn" | "pan" | null = null;
   #start: ScreenPlace = { x: 0, y: 0 };
   #hasMoved = false;
+  /** What was under the last two presses, the older one first. */
+  #pressed: readonly Press[] = [];
 
   constructor(drawing: () => Drawing | null, gliding: Gliding, onMoved: () => void) {
     this.#drawing = drawing;
@@ -30,6 +42,8 @@ export class Pointing {
     this.#gliding.stop();
     this.#pointers.set(event.pointerId, at);
     this.#start = at;
+    const layer = drawing.hitAt(at.x, at.y)?.plate.layer.name ?? null;
+    this.#pressed = [...this.#pressed.slice(-1), { layer, time: event.timeStamp, at: onPage(event) }];
     this.#hasMoved = this.#pointers.size > 1;
     const isPan = event.button !== 0 || event.shiftKey || event.ctrlKey || event.metaKey || drawing.camera.isFlat;
     this.#drag = isPan ? "pan" : "turn";
@@ -72,12 +86,15 @@ export class Pointing {
   }
 
   up(event: PointerEvent): void {
-    const drawing = this.#drawing();
     this.#pointers.delete(event.pointerId);
-    const isDrag = this.#drag !== null;
     if (this.#pointers.size === 0) this.#drag = null;
-    if (drawing === null || !isDrag || this.#pointers.size > 0) return;
-    if (!this.#hasMoved && event.button === 0) store.selected.value = drawing.unitAt(event.offsetX, event.offsetY);
+  }
+
+  click(event: MouseEvent): void {
+    const drawing = this.#drawing();
+    // The second of two belongs to a double click, and what is below it may have moved.
+    if (drawing === null || this.#hasMoved || event.detail === 2) return;
+    store.selected.value = drawing.unitAt(event.offsetX, event.offsetY);
   }
 
   /** The drag ended without an end of its own. */
@@ -86,10 +103,17 @@ export class Pointing {
     this.#drag = null;
   }
 
+  /**
+   * Anywhere on the page, if it began on the stage: what the first click opens may make the stage smaller,
+   * and the second one then falls on another plate or beside the stage.
+   */
   doubleClick(event: MouseEvent): void {
-    const hit = this.#drawing()?.hitAt(event.offsetX, event.offsetY);
-    const isAlone = store.isolated.peek() !== null;
-    store.isolated.value = isAlone || hit == null ? null : hit.plate.layer.name;
+    const first = this.#pressed.find(
+      ({ time, at }) => event.timeStamp - time < DOUBLE_MS && distance(at, onPage(event)) < DOUBLE_PIXELS,
+    );
+    this.#pressed = [];
+    if (first === undefined || this.#hasMoved) return;
+    store.isolated.value = store.isolated.peek() === null ? first.layer : null;
   }
 
   leave(): void {
@@ -112,6 +136,10 @@ export class Pointing {
 function hover(place: store.UnitPlace | null): void {
   const before = store.hovered.peek();
   if (before?.layer !== place?.layer || before?.unit !== place?.unit) store.hovered.value = place;
+}
+
+function onPage(event: MouseEvent): ScreenPlace {
+  return { x: event.clientX, y: event.clientY };
 }
 
 function distance(a: ScreenPlace, b: ScreenPlace): number {

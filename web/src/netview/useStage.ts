@@ -38,6 +38,7 @@ export function useStage(runKey: string): StageHandle {
   const [generation, setGeneration] = useState(0);
   const [painterName, setPainterName] = useState("");
   const [isLost, setIsLost] = useState(false);
+  const isPlain = useRef(false);
   const restart = (): void => {
     setIsLost(false);
     setGeneration((now) => now + 1);
@@ -47,9 +48,12 @@ export function useStage(runKey: string): StageHandle {
     if (element === null || above === null || box.current === null) return undefined;
     let made: Drawing;
     try {
-      made = new Drawing(element, above);
+      made = new Drawing(element, above, isPlain.current);
     } catch {
-      setPainterName("none");
+      // A canvas that WebGL has had, in vain, is of no use to anything else: once more, on a new one.
+      if (isPlain.current) setPainterName("none");
+      else restart();
+      isPlain.current = true;
       return undefined;
     }
     drawing.current = made;
@@ -88,7 +92,8 @@ class SavedCameras {
     usedCamera.value = null;
     this.#tell();
     const last = this.#slots.get(LAST);
-    if (last?.isFlat === store.isFlat.peek()) drawing.look(last);
+    // It was kept of the whole: a layer alone fits itself.
+    if (last?.isFlat === store.isFlat.peek() && store.isolated.peek() === null) drawing.look(last);
   }
 
   follow(): () => void {
@@ -208,35 +213,46 @@ function followStore(drawing: Drawing, gliding: Gliding): (() => void)[] {
     rays: rays.value,
     hasArrows: store.hasArrows.value,
   });
+  const showAlone = showingAlone(drawing, gliding);
   return [
     effect(() => drawing.setFlat(isFlat.value)),
     effect(() => {
       drawing.readTheme(page.themeTick.value, store.look.value.map);
     }),
-    effect(() => drawing.setContent(content())),
+    effect(() => {
+      const [alone, next] = [store.isolated.value, content()];
+      untracked(() => showAlone(alone, () => drawing.setContent(next)));
+    }),
     effect(() => {
       drawing.hovered = store.hovered.value;
       drawing.drawAbove();
     }),
-    followIsolated(drawing, gliding),
   ];
 }
 
-/** A layer alone fills the view; afterwards all is seen as before. */
-function followIsolated(drawing: Drawing, gliding: Gliding): () => void {
-  let before: Drawing["camera"] | null = null;
+/**
+ * A layer alone fills the view; afterwards all is seen as before: from where somebody had chosen to look,
+ * or fitted as it was. The camera is kept before the plates change, since it may fit itself to them.
+ */
+function showingAlone(drawing: Drawing, gliding: Gliding): (alone: string | null, show: () => void) => void {
+  let chosen: Drawing["camera"] | null = null;
   let last: string | null = store.isolated.peek();
-  return effect(() => {
-    const alone = store.isolated.value;
-    untracked(() => {
-      if (alone === last) return;
-      if (last === null) before = drawing.camera;
-      last = alone;
-      usedCamera.value = null;
-      const back = alone === null && before?.isFlat === drawing.camera.isFlat ? before : null;
-      gliding.to(back ?? drawing.fittedCamera());
-    });
-  });
+  return (alone, show) => {
+    if (alone === last) {
+      show();
+      return;
+    }
+    if (last === null) chosen = drawing.hasMoved ? drawing.camera : null;
+    last = alone;
+    usedCamera.value = null;
+    // Held, so that it goes from here to there and does not jump.
+    drawing.look(drawing.camera);
+    show();
+    if (alone === null && chosen?.isFlat === drawing.camera.isFlat) gliding.to(chosen);
+    // From the side that somebody has chosen, or from that of the start: then it goes on fitting itself.
+    else if (alone !== null && chosen !== null) gliding.to(drawing.fittedCamera());
+    else gliding.to(drawing.fittedCamera(true), () => drawing.release());
+  };
 }
 
 const padded = new WeakMap<Uint16Array, Uint16Array>();

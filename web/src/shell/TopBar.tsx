@@ -39,6 +39,8 @@ export function TopBar() {
 /** Only what there is something to show of. */
 function tabs(): readonly (readonly [Area, string])[] {
   if (store.source.value?.hasRuns.value !== true) return [["graph", "Graph"]];
+  // A file with a run in it is that of a network, and has nothing else.
+  if (store.source.value.connection.value.state === "one-file") return [["netview", "NetView"]];
   return [
     ["runs", "Runs"],
     ["graph", "Graph"],

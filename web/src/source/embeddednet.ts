@@ -109,5 +109,7 @@ export class EmbeddedNetSource implements Source {
 }
 
 function notHere({ type }: Asked): Refusal {
-  return new Refusal(`This file has no answer to ${type}.`);
+  if (!type.startsWith("net_")) return new Refusal(`This file has no answer to ${type}.`);
+  // Analyses go through all items of a run.
+  return new Refusal("This is not in the file, which has values only: view.show() and torcheer view show it.");
 }

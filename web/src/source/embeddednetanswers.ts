@@ -71,9 +71,9 @@ function said(value: number, { exact, low, high }: Numbers): number | string {
   if (!Number.isFinite(value)) return String(value);
   const width = (high - low) / LEVELS;
   if (exact !== null || width === 0) return value;
-  // No digit that is smaller than the step from level to level.
-  const digits = Math.floor(Math.log10(Math.abs(value))) - Math.ceil(Math.log10(width)) + 1;
-  const rounded = digits < 1 ? 0 : Number(value.toPrecision(Math.min(7, digits)));
+  // No digit that is smaller than the step from level to level; and less than half a step may be nothing at all.
+  const digits = Math.floor(Math.log10(Math.abs(value))) - Math.floor(Math.log10(width)) + 1;
+  const rounded = Math.abs(value) <= width / 2 ? 0 : Number(value.toPrecision(Math.max(1, Math.min(7, digits))));
   return `≈ ${formatExact(rounded, "f8")}`;
 }
 

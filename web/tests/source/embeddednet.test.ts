@@ -112,7 +112,7 @@ test("an exact value comes as it is, a rounded one says so and has no digit too 
     return answer.type === "net_unit" ? answer.values.Act : null;
   };
   expect(await said(0, 0)).toBe(Math.fround(0.1));
-  expect(await said(5, 1)).toBe("≈ −0.0844");
+  expect(await said(5, 1)).toBe("≈ −0.08436");
   expect(await said(5, 2)).toBe("≈ 2");
   await expect(said(5, 3)).rejects.toThrow("no unit 3");
 });
@@ -274,6 +274,10 @@ test("weights that were left out, or do not fit, say why", async () => {
   expect(await why("Wt", 5)).toContain("do not fit");
   expect(await why("Wt", 0)).toContain("Not in this file");
   expect(await why("Grad", 5)).toContain("Not in this file");
+});
+
+test("an analysis is refused with the way to it", async () => {
+  await expect(source({}).ask({ type: "net_items", ...WHERE } as unknown as Asked)).rejects.toThrow("view.show()");
 });
 
 // --- what is followed ----------------------------------------------------------------------------

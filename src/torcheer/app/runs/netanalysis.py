@@ -34,16 +34,16 @@ from torcheer.app.runs.netanalysisrows import Kept, LayerRows, RowDesk, RowPlan
 from torcheer.app.runs.nets import Nets
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.errors import InputError
-from torcheer.netview.analysis import (
+from torcheer.netview.analysis.components import principal_components
+from torcheer.netview.analysis.fields import receptive_fields
+from torcheer.netview.analysis.preferences import tuning
+from torcheer.netview.analysis.similarities import (
     SimilarityMatrix,
-    clusters,
     compare_similarity,
     label_contrast,
-    principal_components,
-    receptive_fields,
     similarity,
-    tuning,
 )
+from torcheer.netview.analysis.trees import clusters
 
 _KEPT_BYTES: Final = 1 << 26  # of matrices
 _MOST_MEANS: Final = 1 << 24  # units by labels
@@ -215,13 +215,16 @@ class Analyses:
                 "choose another source."
             )
         responses = rows.points[ours, question.unit : question.unit + 1]
-        field = receptive_fields(responses, sources.points[theirs], minus_mean=question.minus_mean)[0]
+        threshold = float(responses.mean(dtype=numpy.float64)) if question.above == "mean" else 0.0
+        field = receptive_fields(
+            responses, sources.points[theirs], threshold=threshold, minus_mean=question.minus_mean
+        )[0]
         is_number = bool(numpy.isfinite(field).all())
         answer = NetFieldAnswer(
             id=question.id,
             num_units=len(field),
             num_items=len(both),
-            num_responses=int(numpy.count_nonzero(responses > 0)),
+            num_responses=int(numpy.count_nonzero(responses > threshold)),
             low=finite(float(field.min())) if is_number else None,
             high=finite(float(field.max())) if is_number else None,
             note="; ".join(note for note in dict.fromkeys((rows.note, sources.note)) if note),

@@ -250,6 +250,14 @@ def test_tuning_is_the_mean_for_each_label(tmp_path: Path) -> None:
     assert d_primes[1] == pytest.approx(wanted, rel=1e-5)
 
 
+def test_a_silent_unit_prefers_no_label(tmp_path: Path) -> None:
+    with tl.Run(tmp_path) as run:
+        run.log_tensor(0, "fc.Act", np.concatenate([HIDDEN[:, :1], np.zeros((8, 1))], axis=1))
+        run.log_tensor(0, "labels", CLASSES)
+    _, data = Asked(tmp_path, labels="tensor:labels")("NetTuningQuestion", layer="fc")
+    assert np.isnan(floats(data).reshape(3, 2)[0]).tolist() == [False, True]
+
+
 def test_a_unit_without_labels_has_its_responses_alone(tmp_path: Path) -> None:
     head, data = Asked(a_batch(tmp_path))("NetUnitTuningQuestion", layer="fc", unit=0)
     assert np.allclose(floats(data), HIDDEN[:, 0])

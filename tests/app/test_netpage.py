@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
 from torch import nn
 
 import torcheer as tl
@@ -21,7 +19,6 @@ from tests.app.reading_pages import HOSTILE, STANDIN, Elements
 from torcheer.app import netpage as pages
 from torcheer.app.netmessages import LEVELS
 from torcheer.app.netpage import net_file_page, show_net, write_net_page
-from torcheer.app.netwishes import moments_in_order, wishes
 from torcheer.app.page import one_file_page
 from torcheer.capture.viewing import HistorySource
 from torcheer.errors import InputError
@@ -192,6 +189,18 @@ def test_of_a_network_that_is_too_large_the_small_layers_go_in(tmp_path: Path) -
     assert np.allclose(numbers_of(data["pieces"][frame["pieces"][1]]), np.arange(50.0), atol=1e-3)
 
 
+def test_a_weight_that_is_too_large_is_named(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(4, 200), nn.Tanh(), nn.Linear(200, 300), nn.Tanh(), nn.Linear(300, 2))
+    with tl.NetView(model, torch.randn(1, 4), run=tmp_path / "heavy") as view:
+        view.run.flush()  # type: ignore[union-attr]
+        data = data_in(page_of(view, 60_000))
+
+    assert "Not in it: 2.weight." in data["scene"]["note"]
+    at = data["weights"].index("2.weight")
+    assert [one["pieces"][at] for one in data["weight_frames"]] == [None]
+    assert isinstance(data["weight_frames"][0]["pieces"][data["weights"].index("0.weight")], int)
+
+
 def test_whole_numbers_of_eight_bytes_and_what_is_no_number_stay_as_they_are(tmp_path: Path) -> None:
     large = np.array([[2**40 + 1, 7, -3]])
     odd = np.array([[np.nan, np.inf, -1.5]], dtype=np.float32)
@@ -320,39 +329,3 @@ def test_elsewhere_the_served_page_is_opened(
 
     assert opened == ["http://here/small#netview"]
     assert "http://here/small#netview" in capsys.readouterr().out
-
-
-# --- what is wanted most --------------------------------------------------------------------------------
-
-
-@given(st.integers(0, 3000))
-def test_moments_come_once_each_the_last_first(num_moments: int) -> None:
-    order = moments_in_order(num_moments)
-
-    assert sorted(order) == list(range(num_moments))
-    assert order[:2] == [num_moments - 1, 0][: min(2, num_moments)]
-
-
-@given(st.integers(40, 3000), st.integers(8, 30))
-def test_the_nearer_to_the_last_moment_the_denser(num_moments: int, num_kept: int) -> None:
-    kept = sorted(moments_in_order(num_moments)[:num_kept])
-
-    half = num_moments // 2
-    assert sum(one >= half for one in kept) >= sum(one < half for one in kept) - 1
-    assert num_moments - 2 in kept
-
-
-def test_of_what_is_wanted_the_main_values_of_a_moment_come_before_all_else_of_it() -> None:
-    wanted = wishes(50, ["Act", "Net", "Grad"], ["Wt", "Grad"], 4)
-
-    assert wanted[0] == (49, "Act", 0, False)
-    assert len(set(wanted)) == len(wanted) == 50 * (3 * 4 + 2)
-    seen = set()
-    for wish in wanted:
-        if (wish.variable, wish.item, wish.is_of_weights) == ("Act", 0, False):
-            seen.add(wish.moment)
-        assert wish.moment in seen
-
-
-def test_very_many_moments_and_items_are_not_all_gone_through() -> None:
-    assert len(wishes(200_000, ["Act"] * 20, ["Wt"] * 5, 100_000)) < 200_000

@@ -118,8 +118,19 @@ class NetPage:
         expect(self.tip).to_have_count(0)
 
     def picture(self) -> Pixels:
-        """The drawing as it is on the screen, in red, green and blue."""
+        """The drawing as it is on the screen, in red, green and blue, once it does not change any more."""
         self.away()
+        before = self._shot()
+        for _ in range(50):
+            # On a slow card less is drawn at first, while something moves or changes.
+            self.page.wait_for_timeout(200)
+            now = self._shot()
+            if np.array_equal(before, now):
+                return now
+            before = now
+        raise AssertionError("the drawing does not come to rest")
+
+    def _shot(self) -> Pixels:
         self.two_frames()
         left, top, width, height = self.box()
         shot = self.page.screenshot(clip={"x": left, "y": top, "width": width, "height": height})

@@ -1314,7 +1314,9 @@ export interface NetComponentsAnswer {
   note: string;
 }
 
-/** The head of a binary frame, float32 of all units: the number of the best label, selectivity, d'. */
+/** The head of a binary frame, float32 of all units: the number of the best label, selectivity, d'.
+
+NaN where a unit has no best label, since it is the same to all. */
 export interface NetTuningAnswer {
   type: "net_tuning";
   id: number;

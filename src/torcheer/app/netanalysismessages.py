@@ -196,7 +196,10 @@ class NetComponentsAnswer(Answer, frozen=True, tag="net_components"):
 
 
 class NetTuningAnswer(Answer, frozen=True, tag="net_tuning"):
-    """The head of a binary frame, float32 of all units: the number of the best label, selectivity, d'."""
+    """The head of a binary frame, float32 of all units: the number of the best label, selectivity, d'.
+
+    NaN where a unit has no best label, since it is the same to all.
+    """
 
     id: int
     num_units: int

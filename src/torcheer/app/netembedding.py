@@ -152,6 +152,7 @@ class _Chosen:
         self._frames: list[bytes] = []  # of layers
         self._weights: list[bytes] = []
         self._variables: set[str] = set()  # of which there is something: Act, r.Wt…
+        self._heavy: list[str] = []  # weights for which there was no room
         self._kept: set[int] = set()  # moments
         self._lost: set[int] = set()
         self._num_items = 0  # of the last moment
@@ -202,6 +203,9 @@ class _Chosen:
         rest = iter(self._pieces.put_some(wanted, _PART_OF_A_WEIGHT))
         pieces = [next(rest) if isinstance(one, Wanted) else one for one in entries]
         self._add(self._weights, wish, pieces)
+        if (wish.variable, wish.moment) == (WEIGHT, self._subject.num_moments - 1):
+            weights = self._subject.weights
+            self._heavy = [name for name, one in zip(weights, pieces, strict=True) if one is None]
         return not wanted or any(isinstance(one, int) for one in pieces)
 
     def _weight(self, weight: str, wish: Wish) -> Wanted | str:
@@ -263,6 +267,7 @@ class _Chosen:
 
     def _left_out(self, variables: Sequence[NetVariable]) -> list[str]:
         names = [one.name for one in self._subject.scene.variables if one not in variables]
+        names += self._heavy if RECEIVED + WEIGHT in self._variables else []
         return [f"Not in it: {clipped(', '.join(names), 200)}."] if names else []
 
     def _notes(self) -> list[str]:

@@ -152,7 +152,7 @@ const MOST_ROWS = 200;
 function JoinTable({ joins }: { joins: readonly Join[] }) {
   const last = [...joins].reverse().slice(0, MOST_ROWS);
   return (
-    <div class="an-table">
+    <div class="an-table" role="region" aria-label="Table of clusters" tabIndex={0}>
       <table class="table">
         <thead>
           <tr>

@@ -26,7 +26,7 @@ export function FieldView() {
   const from = source.value;
   const asked = [useField(both[0]!, from), useField(both[1] ?? null, from)];
   const fields = [useNumbers(asked[0]!.value), useNumbers(asked[1]!.value)];
-  const ranges = fields.map((field) => (field === null ? null : rangeOf(field)));
+  const ranges = fields.map((field, at) => (field === null ? null : rangeOf(drawnOf(layerOf(asked[at]!.value?.own.source), field))));
   const range = rangeOf(ranges.flatMap((one, at) => (one === null || both[at] === null ? [] : [one.min, one.max])));
   const scale = chosenScale(`field:${from?.name ?? ""}:${minusMean.value}`, range);
   return (
@@ -40,7 +40,7 @@ export function FieldView() {
       </div>
       <div class="an-below">
         <div class="an-scale">
-          <span class="muted fs-1">{isColour(from) ? "Dark to bright over all three colours" : `Mean of ${from?.name ?? "the source"}, by response`}</span>
+          <span class="muted fs-1">{isColour(from) ? "Dark to bright over all three colours" : `Mean of ${from?.name ?? "the source"}, by response${from?.grid.is_colour === true ? ", over three colours" : ""}`}</span>
           {!isColour(from) && <ColourScale scale={scale.scale} isAuto={scale.isAuto} onChange={scale.set} />}
         </div>
         <span class="an-axis">
@@ -182,7 +182,7 @@ function FieldPicture({ name, from, field, scale: { scale } }: PictureProps) {
   const hasColours = isColour(from);
   const plate = useMemo(() => {
     if (hasColours) return paintColours(from.grid, field);
-    return paintPlate(from.grid, from.grid.is_colour ? meanOfColours(from, field) : field, scale, readNumberInks(scale.map));
+    return paintPlate(from.grid, drawnOf(from, field), scale, readNumberInks(scale.map));
   }, [field, from, hasColours, scale.low, scale.high, scale.map, tick]);
   if (isTable.value) return <UnitTable from={from} field={field} />;
   return (
@@ -205,7 +205,10 @@ function valueText({ grid }: NetLayer, field: Float32Array, unit: number): strin
   return maps.map((map) => formatValue(field[map * grid.rows * grid.columns + unit] ?? NaN, 4)).join(", ");
 }
 
-function meanOfColours({ grid }: NetLayer, field: Float32Array): Float32Array {
+/** A number for each cell: of a place in a colour picture, the mean of its three. */
+function drawnOf(from: NetLayer | null, field: Float32Array): Float32Array {
+  if (from?.grid.is_colour !== true) return field;
+  const { grid } = from;
   const size = grid.rows * grid.columns;
   return Float32Array.from({ length: size }, (_, at) => (field[at]! + field[size + at]! + field[2 * size + at]!) / 3);
 }
@@ -216,7 +219,7 @@ const MOST = 100;
 function UnitTable({ from, field }: { from: NetLayer; field: Float32Array }) {
   const order = [...field.keys()].sort((one, other) => Math.abs(field[other]!) - Math.abs(field[one]!)).slice(0, MOST);
   return (
-    <div class="an-table">
+    <div class="an-table" role="region" aria-label="Table of units" tabIndex={0}>
       <table class="table">
         <thead>
           <tr>

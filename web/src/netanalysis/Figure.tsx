@@ -40,7 +40,7 @@ export function Figure({ layer, problem, retry, isReady, isOld, note, facts, chi
   );
 }
 
-function Foot({ facts, note = "" }: Pick<Props, "facts" | "note">) {
+function Foot({ facts, note = "" }: { facts: ComponentChildren; note: string | undefined }) {
   return (
     <footer class="fs-2">
       {facts}

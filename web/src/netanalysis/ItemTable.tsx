@@ -12,7 +12,7 @@ const MOST = 200;
 
 export function ItemTable({ items, places, columns }: { items: Items; places: readonly number[]; columns: readonly Column[] }) {
   return (
-    <div class="an-table">
+    <div class="an-table" role="region" aria-label="Table of items" tabIndex={0}>
       <table class="table">
         <thead>
           <tr>

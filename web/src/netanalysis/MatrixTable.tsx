@@ -10,7 +10,7 @@ export function MatrixTable({ matrix, items, order }: { matrix: Matrix; items: I
   const shown = order.slice(0, MOST);
   const rows = rowsOf(matrix, shown);
   return (
-    <div class="an-table">
+    <div class="an-table" role="region" aria-label="Matrix of items" tabIndex={0}>
       <table class="table">
         <thead>
           <tr>

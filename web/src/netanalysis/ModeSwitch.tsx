@@ -1,8 +1,11 @@
 /** Between the network and what its layers make of the items. */
 import { Segments } from "../shell/Segments";
+import { source } from "../store";
 import { isAnalysis, setAnalysis } from "./choosing";
 
 export function ModeSwitch() {
+  // A page that is one file has nobody to ask.
+  if (source.value?.connection.value.state === "one-file") return null;
   return (
     <Segments
       label="Shown"

@@ -116,7 +116,7 @@ function Bars({ name, unit, items }: { name: string; unit: UnitResponses; items:
 
 function LabelTable({ unit, items }: { unit: UnitResponses; items: Items }) {
   return (
-    <div class="an-table">
+    <div class="an-table" role="region" aria-label="Table of labels" tabIndex={0}>
       <table class="table">
         <thead>
           <tr>

@@ -1,4 +1,5 @@
 /** The colours of labels, and of numbers in a picture. */
+import { mix } from "../projector/colouring";
 import { parseHex, placeOn, readPalette, type Palette, type Rgb, type Scale } from "../tensor/colour";
 
 export const NUM_COLOURS = 8;
@@ -7,10 +8,17 @@ export const MOST_NAMED = 24;
 const NUM_STEPS = 10;
 const FIRST_STEP = 2; // paler ones vanish in the background
 
-/** As CSS writes it. Shapes tell those apart that share a colour. */
+/** After the eight of the theme come the same, paler, and then stronger. */
+const MIXED: readonly (string | undefined)[] = [undefined, "--sunken", "--text"];
+const SHARE = 0.55;
+
+/** As CSS writes it. Where there is room for shapes, they tell apart what looks alike. */
 export function labelColour(label: number | undefined, numLabels: number): string {
   if (label === undefined) return "var(--cat-1)";
-  if (numLabels <= MOST_NAMED) return `var(--cat-${(label % NUM_COLOURS) + 1})`;
+  if (numLabels <= MOST_NAMED) {
+    const [colour, mixed] = [`var(--cat-${(label % NUM_COLOURS) + 1})`, MIXED[Math.floor(label / NUM_COLOURS)]];
+    return mixed === undefined ? colour : `color-mix(in srgb, ${colour} ${100 * SHARE}%, var(${mixed}))`;
+  }
   const share = label / (numLabels - 1);
   return `var(--seq-${FIRST_STEP + Math.round(share * (NUM_STEPS - 1 - FIRST_STEP))})`;
 }
@@ -21,8 +29,8 @@ export function labelShape(label: number | undefined, numLabels: number): number
 }
 
 export function readLabelColour(label: number | undefined, numLabels: number): Rgb {
-  const token = /--[\w-]+/.exec(labelColour(label, numLabels))![0];
-  return readToken(token);
+  const [colour, mixed] = (labelColour(label, numLabels).match(/--[\w-]+/g) ?? []).map(readToken);
+  return mixed === undefined ? colour! : mix(colour!, mixed, 1 - SHARE);
 }
 
 export function readToken(token: string): Rgb {

@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { AnalysisStage } from "../netanalysis/AnalysisStage";
 import { ChoicePanel } from "../netanalysis/ChoicePanel";
 import { isAnalysis, scope } from "../netanalysis/choosing";
+import { ItemSection } from "../netanalysis/ItemSection";
 import { LikenessPanel } from "../netanalysis/LikenessPanel";
 import { param } from "../route";
 import { Snippet } from "../runs/Snippet";
@@ -88,6 +89,7 @@ function BesideAnalysis() {
   return (
     <>
       <LikenessPanel />
+      <ItemSection />
       <UnitPanel />
       {scope.value === "moments" && <ItemPanel />}
     </>

@@ -49,6 +49,10 @@ function missing(): Note[] {
   const which = found.length === 1 ? found[0]!.name : isAll ? "any layer" : formatNumberOf(found.length, "layer");
   const name = store.variable.value;
   const isWarning = found.some(({ variables }) => variables.includes(name));
+  const reasons = new Set(found.map((layer) => store.values.value.get(layer.name)?.why ?? ""));
+  const [reason = ""] = reasons;
+  // Where all are missing for one reason that says more than that, it is said.
+  if (reasons.size === 1 && /file|damaged/.test(reason)) return [{ text: reason, isWarning }];
   return [{ text: `${name} was not recorded for ${which}: hatched.${isAll ? "" : " Other layers are shown."}`, isWarning }];
 }
 

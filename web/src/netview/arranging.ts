@@ -139,7 +139,8 @@ function heightOf(column: readonly Row[], isFlat: boolean): number {
 
 /** In their order, into so many parts that the highest of them is as low as it can be. */
 function split(rows: readonly Row[], count: number, isFlat: boolean): readonly (readonly Row[])[] {
-  let [low, high] = [0, heightOf(rows, isFlat)];
+  // A little more than all of it, since the same sum in another order may be a little more.
+  let [low, high] = [0, heightOf(rows, isFlat) * (1 + 1e-9)];
   let best = filled(rows, high, isFlat);
   for (let turn = 0; turn < SEARCHES; turn++) {
     const most = (low + high) / 2;

@@ -67,7 +67,7 @@ export function curveOf(source: Plate, target: Plate, isFlat: boolean, gaps: rea
 /** Up or down beside the column it comes from, since names stand before the next one; then straight to its end. */
 function alongGap(start: Vector, end: Vector, { from, to }: Gap, isFlat: boolean): readonly Vector[] {
   const x = from + (to - from) * (isFlat ? 0.5 : LANE);
-  const round = Math.min(ROUND, Math.abs(end[1] - start[1]) / 2, end[0] - x);
+  const round = Math.min(ROUND, Math.abs(end[1] - start[1]) / 2, (end[0] - x) / 2);
   const way = Math.sign(end[1] - start[1]) * round;
   const [out, back]: [Vector, Vector] = [
     [x, start[1], start[2]],

@@ -31,7 +31,8 @@ export function sheetOf(
   look: SheetLook,
   before: Sheet | undefined,
 ): Sheet | null {
-  const made = [painted.plate.cells, ...painted.colourRange, ...Object.values(scaling), ...Object.values(look)];
+  const parts: readonly (readonly unknown[])[] = [painted.colourRange, Object.values(scaling), Object.values(look)];
+  const made = [painted.plate.cells, ...parts.flat()];
   if (before?.levels === levels && before.made.every((part, at) => part === made[at])) return before;
   const { columns, rows } = painted.plate.cells;
   const canvas = new OffscreenCanvas(columns, rows);

@@ -36,6 +36,9 @@ export const NAME_CLEAR = 10;
 /** Longer names are cut at their beginning: their end says more. In pixels too. */
 export const MOST_NAME = 150;
 const EDGE = 4;
+const TOUCH = 3;
+/** The rank of those that are named in any case. */
+const FIRST = 1e6;
 /** Beside smaller plates, which are many, stand names alone. */
 const SMALL_PLATE = 84;
 
@@ -55,7 +58,7 @@ export function labelsOf(
     const { name, shape } = plate.layer;
     const isFirst = first.includes(name);
     const about = width < SMALL_PLATE && !isFirst ? "" : formatShape(shape);
-    return [{ name, about, corners: seen, rank: (isFirst ? 1e6 : 0) + width }];
+    return [{ name, about, corners: seen, rank: (isFirst ? FIRST : 0) + width }];
   });
 }
 
@@ -68,47 +71,52 @@ export function placeLabels(
   size: Size,
 ): readonly PlacedLabel[] {
   const taken: Box[] = [];
-  const placed: PlacedLabel[] = [];
-  for (const label of labels.toSorted((a, b) => b.rank - a.rank)) {
-    const named = { ...label, name: shortened(label.name, widthOf) };
-    const isFree = ({ box, mayCover }: Spot): boolean =>
-      isSeen(box, size) &&
-      !taken.some((other) => overlap(box, other)) &&
-      (mayCover || !labels.some((other) => other.name !== label.name && covers(box, other.corners)));
-    const spot = (isAbove ? spotsAbove : spotsBeside)(named, widthOf, size).find(isFree);
-    if (spot === undefined) continue;
-    taken.push(spot.box);
-    placed.push(spot.label);
+  const placed = new Map<Label, PlacedLabel>();
+  const sorted = labels.toSorted((a, b) => b.rank - a.rank);
+  // Those that have no place of their own come last: they take none from the others.
+  for (const isLast of [false, true]) {
+    for (const label of sorted) {
+      if (placed.has(label)) continue;
+      const named = { ...label, name: shortened(label.name, widthOf) };
+      const spot = (isAbove ? spotsAbove : spotsBeside)(named, widthOf, size).find(
+        ({ box, isOnPlate }) =>
+          (isOnPlate === isLast || label.rank >= FIRST) &&
+          isSeen(box, size) &&
+          !taken.some((other) => overlap(box, other)) &&
+          (isAbove || isOnPlate || !labels.some((other) => other !== label && covers(box, other.corners))),
+      );
+      if (spot === undefined) continue;
+      taken.push(spot.box);
+      placed.set(label, spot.label);
+    }
   }
-  return placed;
+  return [...placed.values()];
 }
 
 /** The end of a name that is too long. */
 function shortened(name: string, widthOf: Measure): string {
   const width = widthOf(name);
   if (width <= MOST_NAME) return name;
-  const letters = [...name];
-  return `…${letters.slice(-Math.max(1, Math.floor((letters.length * MOST_NAME) / width) - 1)).join("")}`;
+  return `…${name.slice(-Math.max(1, Math.floor((name.length * MOST_NAME) / width) - 1))}`;
 }
 
 interface Spot {
   readonly label: PlacedLabel;
   readonly box: Box;
-  /** Other plates may lie below it. */
-  readonly mayCover: boolean;
+  /** On its own plate, and on what is beside it. */
+  readonly isOnPlate: boolean;
 }
 
-/** Left of the plate, else right of it, else on it. */
+/** Left of the plate, at its corner or a little higher or lower; else on it. */
 function spotsBeside(label: Label, widthOf: Measure, size: Size): readonly Spot[] {
-  const left = [...new Set([label.about, ""])].map((about) => leftOf(label, about, widthOf, size));
-  const byX = label.corners.toSorted((a, b) => a.x - b.x);
-  const [first, last] = [byX[0]!, byX.at(-1)!];
-  const right = written(label, "", last.x + NAME_CLEAR, last.y + 4, widthOf, false);
-  return [...left, right, written(label, "", first.x + NAME_CLEAR, first.y - 6, widthOf, true)];
+  const corner = label.corners.reduce((best, one) => (one.x < best.x ? one : best));
+  const left = [...new Set([label.about, ""])].map((about) => leftOf(label, about, widthOf, size, 0));
+  const moved = [-LINE / 2, LINE / 2].map((by) => leftOf(label, "", widthOf, size, by));
+  return [...left, ...moved, written(label, "", corner.x + NAME_CLEAR, corner.y - 6, widthOf, true)];
 }
 
 /** At its leftmost corner: name and shape one below the other, their ends in line. */
-function leftOf(label: Label, about: string, widthOf: Measure, size: Size): Spot {
+function leftOf(label: Label, about: string, widthOf: Measure, size: Size, lower: number): Spot {
   const corner = label.corners.reduce((best, one) => (one.x < best.x ? one : best));
   const width = Math.max(widthOf(label.name), widthOf(about));
   let x = corner.x - NAME_CLEAR;
@@ -116,24 +124,24 @@ function leftOf(label: Label, about: string, widthOf: Measure, size: Size): Spot
   const right = Math.max(...label.corners.map((one) => one.x));
   if (x - width < EDGE && right > EDGE) x = Math.min(EDGE + width, right);
   x = Math.min(x, size.width + width);
-  const y = Math.max(corner.y, Math.min(LINE, Math.max(...label.corners.map((one) => one.y))));
+  const y = Math.max(corner.y + lower, Math.min(LINE, Math.max(...label.corners.map((one) => one.y))));
   const bottom = about === "" ? y + 3 : y + LINE + 3;
   const box = { left: x - width, right: x, top: y - LINE + 2, bottom };
-  return { label: { name: label.name, about, x, y, isStart: false }, box, mayCover: false };
+  return { label: { name: label.name, about, x, y, isStart: false }, box, isOnPlate: false };
 }
 
 /** On one line above the plate. */
 function spotsAbove(label: Label, widthOf: Measure): readonly Spot[] {
   const x = Math.min(...label.corners.map((one) => one.x));
   const y = Math.min(...label.corners.map((one) => one.y)) - 5;
-  return [...new Set([label.about, ""])].map((about) => written(label, about, x, y, widthOf, true));
+  return [...new Set([label.about, ""])].map((about) => written(label, about, x, y, widthOf, false));
 }
 
 /** On one line, from a place to the right. */
-function written({ name }: Label, about: string, x: number, y: number, widthOf: Measure, mayCover: boolean): Spot {
+function written({ name }: Label, about: string, x: number, y: number, widthOf: Measure, isOnPlate: boolean): Spot {
   const width = widthOf(name) + (about === "" ? 0 : 6 + widthOf(about));
   const box = { left: x, right: x + width + 4, top: y - LINE + 2, bottom: y + 3 };
-  return { label: { name, about, x, y, isStart: true }, box, mayCover };
+  return { label: { name, about, x, y, isStart: true }, box, isOnPlate };
 }
 
 function isSeen(box: Box, size: Size): boolean {
@@ -149,7 +157,8 @@ function covers(box: Box, corners: readonly ScreenPlace[]): boolean {
   const [xs, ys] = [corners.map(({ x }) => x), corners.map(({ y }) => y)];
   const around = { left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys) };
   if (!overlap(box, around)) return false;
-  const own = [box.left, box.right].flatMap((x) => [box.top, box.bottom].map((y) => ({ x, y })));
+  // The edge of a letter may touch it.
+  const own = [box.left + TOUCH, box.right - TOUCH].flatMap((x) => [box.top + TOUCH, box.bottom - TOUCH].map((y) => ({ x, y })));
   return corners.every((from, at) => {
     const to = corners[(at + 1) % corners.length]!;
     const side = ({ x, y }: ScreenPlace): number => (to.x - from.x) * (y - from.y) - (to.y - from.y) * (x - from.x);

@@ -44,9 +44,11 @@ class GlPainter implements Painter {
   readonly #ramp: WebGLTexture;
   readonly #nothing: WebGLVertexArrayObject;
   #poll: ReturnType<typeof setTimeout> | undefined;
+  #isLost = false;
 
   constructor(gl: WebGL2RenderingContext) {
     this.#gl = gl;
+    gl.canvas.addEventListener("webglcontextlost", () => (this.#isLost = true), { once: true });
     this.#plate = link(gl, PLATE_VERTEX, PLATE_FRAGMENT);
     const flat = (kind: keyof typeof FLAT_FRAGMENTS): Program => link(gl, PLATE_VERTEX, FLAT_FRAGMENTS[kind]);
     this.#flats = {
@@ -233,6 +235,8 @@ class GlPainter implements Painter {
   dispose(): void {
     const gl = this.#gl;
     clearTimeout(this.#poll);
+    // With a card that was taken away went all that was on it, also where it is back.
+    if (this.#isLost) return;
     this.#levels.dispose();
     this.#lines.dispose();
     this.#smooth.dispose();

@@ -95,6 +95,13 @@ const NETVIEW: readonly KeyGroup[] = [
       { keys: ["Enter"], action: "The layer alone, and back" },
     ],
   },
+  {
+    title: "Analysis, where a picture has the focus",
+    rows: [
+      { keys: ["←", "→", "↑", "↓"], action: "The item or unit before, after; with Shift ten" },
+      { keys: ["Enter"], action: "Show the item in the network" },
+    ],
+  },
 ];
 
 const TRAINING: readonly KeyGroup[] = [

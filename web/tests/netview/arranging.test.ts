@@ -1,10 +1,11 @@
 /** Where plates stand. */
 import { expect, test } from "vitest";
 import { arrange } from "../../src/netview/arranging";
+import { curveOf, gapsBetween } from "../../src/netview/arrows";
 import { stepsOf } from "../../src/netview/depths";
 import { cellOf, unitAt } from "../../src/netview/grids";
 import { cellOfUnit, cellsOf, cornersOf, levelAt, middleOf, type Plate } from "../../src/netview/plates";
-import { connect, KINDS, layerOf } from "./stagescenes";
+import { connect, dice, KINDS, layerOf } from "./stagescenes";
 
 function namesOf(count: number): string[] {
   return Array.from({ length: count }, (_, at) => `layer${at}`);
@@ -120,4 +121,35 @@ test("two that want to stand beside each other, and one beside nobody, all have 
   const plates = arrange(layers, [], false);
   expect(plates).toHaveLength(3);
   for (const plate of plates) expect(middleOf(plate).every(Number.isFinite)).toBe(true);
+});
+
+test("between columns there is room for names, and arrows go there beside the column they come from", () => {
+  const layers = namesOf(60).map((name, at) => layerOf(name, { columns: 8 + (at % 3), rows: 8 }));
+  const plates = arrange(layers, [], false);
+  const gaps = gapsBetween(plates);
+  expect(gaps.length).toBeGreaterThan(0);
+  const longer = arrange(layers.map((layer) => ({ ...layer, name: `a.much.longer.name.${layer.name}` })), [], false);
+  const size = ({ from, to }: { from: number; to: number }): number => to - from;
+  expect(size(gapsBetween(longer)[0]!)).toBeGreaterThan(size(gaps[0]!));
+  for (const [at, source] of plates.slice(0, -1).entries()) {
+    const [from, to] = [boxOf(source), boxOf(plates[at + 1]!)];
+    if (to.low[0]! < from.high[0]!) continue;
+    const way = curveOf(source, plates[at + 1]!, false, gaps);
+    const gap = gaps.find((one) => one.from >= from.high[0]! - 1e-6)!;
+    const falling = way.slice(1).filter((place, nth) => Math.abs(place[1] - way[nth]![1]) > 1e-6);
+    for (const [x] of falling) {
+      expect(x).toBeGreaterThan(gap.from - 1e-6);
+      expect(x).toBeLessThan((gap.from + gap.to) / 2);
+    }
+    expect(way.at(-1)).not.toEqual(way.at(-2));
+  }
+});
+
+test.each([false, true])("a few layers stand in one stack whatever their sizes (flat: %s)", (isFlat) => {
+  const roll = dice(11);
+  for (let nth = 0; nth < 200; nth++) {
+    const any = (): number => 1 + Math.floor(roll() * 60);
+    const plates = arrange(namesOf(4).map((name) => layerOf(name, { columns: any(), rows: any() })), [], isFlat);
+    for (const plate of plates) expect(middleOf(plate)[0]).toBeCloseTo(0);
+  }
 });

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { arrange } from "../../src/netview/arranging";
 import { startCamera } from "../../src/netview/camera";
+import { pixelsOf } from "../../src/netview/flatsheets";
 import { formsOf, MOST_BARS, sightOf } from "../../src/netview/forms";
 import { placeLabels } from "../../src/netview/labels";
 import { strongest } from "../../src/netview/rays";
@@ -108,15 +109,55 @@ test("no name stands over another, and a plate that matters keeps its own", () =
   expect(placed.map(({ name }) => name)).toContain("layer7");
   expect(placed.length).toBeGreaterThan(3);
   expect(placed.length).toBeLessThan(30);
-  const boxes = placed.map(({ x, y, name, about }) => {
+  const boxes = placed.map(({ x, y, name, about, isStart }) => {
     const width = Math.max(name.length, about.length) * 6;
-    return { left: x - width, right: x, top: y - 10, bottom: about === "" ? y + 2 : y + 16 };
+    const left = isStart ? x : x - width;
+    return { left, right: left + width, top: y - 10, bottom: about === "" ? y + 2 : y + 16 };
   });
   for (const [at, a] of boxes.entries()) {
     for (const b of boxes.slice(at + 1)) {
       expect(a.left >= b.right || b.left >= a.right || a.top >= b.bottom || b.top >= a.bottom).toBe(true);
     }
   }
+});
+
+test("a name lies on no plate but its own, and a long one keeps its end", () => {
+  const plate = (x: number, y: number) => [
+    { x: x + 20, y },
+    { x: x + 100, y: y + 4 },
+    { x: x + 80, y: y + 44 },
+    { x, y: y + 40 },
+  ];
+  const of = (name: string, x: number) => ({ name, about: "", corners: plate(x, 100), rank: x });
+  const widthOf = (text: string): number => text.length * 6;
+  const size = { width: 900, height: 400 };
+  const [far] = placeLabels([of("right", 400), of("left", 100)], widthOf, false, size);
+  expect(far).toMatchObject({ name: "right", isStart: false, x: 390 });
+  // Its neighbour is where the name would be.
+  const near = placeLabels([of("right", 210), of("left", 100)], widthOf, false, size).find(({ name }) => name === "right")!;
+  expect(near.isStart).toBe(true);
+  expect(near.x).toBeGreaterThan(210);
+  const [long] = placeLabels([of("features.denseblock1.denselayer1.conv1", 400)], widthOf, false, size);
+  expect(long!.name).toMatch(/^….*layer1\.conv1$/);
+  expect(widthOf(long!.name)).toBeLessThanOrEqual(150);
+});
+
+test("without a card each cell has the colour of its unit, and what is no number a colour of its own", () => {
+  const layer = layerOf("a", { tiles_across: 2, columns: 2, rows: 2, gap: 1 });
+  const [plate] = arrange([layer], [], true);
+  const ramp = new Uint8ClampedArray(1024).map((_, at) => (at % 4 === 3 ? 255 : at >> 2));
+  const ink = [1, 2, 3] as const;
+  const inks = { canvas: ink, surface: ink, outline: ink, text: ink, faint: [4, 5, 6], danger: [200, 0, 0], quiet: ink } as const;
+  const scaling = scalingOf({ min: 0, max: 1, map: "sequential" }, { low: 0, high: 1 });
+  const levels = Uint16Array.of(0, LEVELS, 1000, 2000, NOT_A_NUMBER, PLUS_INFINITY, NOT_THERE, LEVELS);
+  const look = { ramp, inks, fading: 0, isOfUnit: false };
+  const { pixels, hasCodes } = pixelsOf({ plate: plate!, colourRange: [1 / LEVELS, 0] }, levels, scaling, look);
+  const at = (column: number, row: number): number[] => [...pixels.subarray((row * 5 + column) * 4, (row * 5 + column) * 4 + 4)];
+  expect(hasCodes).toBe(true);
+  expect([at(0, 0), at(1, 0)]).toEqual([[0, 0, 0, 255], [255, 255, 255, 255]]);
+  expect(at(2, 0)).toEqual([0, 0, 0, 0]);
+  expect([at(3, 0), at(4, 0)]).toEqual([[200, 0, 0, 255], [200, 0, 0, 255]]);
+  expect(at(3, 1).slice(0, 3)).toEqual([4, 5, 6]);
 });
 
 test("lines keep their colours however many there are", () => {

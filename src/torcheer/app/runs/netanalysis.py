@@ -175,7 +175,9 @@ class Analyses:
                 "that more items share, or a smaller layer."
             )
         found = tuning(rows.points, labels)
-        columns = numpy.stack([found.best, found.selectivity, found.best_d_prime])
+        # A unit that is silent, or the same to all labels, prefers none.
+        best = numpy.where(numpy.ptp(found.means, axis=1) == 0, numpy.nan, found.best)
+        columns = numpy.stack([best, found.selectivity, found.best_d_prime])
         answer = NetTuningAnswer(
             id=question.id, num_units=num_units, num_items=len(rows.places), note=rows.note
         )

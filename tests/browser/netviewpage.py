@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.browser.screen import number_in
 from torcheer.app.server import Serving
@@ -21,6 +21,7 @@ from torcheer.netview.grids import cell_of, plate_size
 from torcheer.run.netscene import NetLayer
 
 Pixels = NDArray[np.uint8]
+SIZE: ViewportSize = {"width": 1120, "height": 720}  # a software renderer takes its time for each pixel
 _SPOKEN = re.compile(r"(.+?)(?: \[([-:\d, ]+)\])?$")
 _RAMP_STEPS = {"div": 11, "seq": 10}
 
@@ -61,6 +62,7 @@ class NetPage:
         if page.url.startswith(serving.url.partition("?")[0]):
             page.evaluate("query => { location.hash = `#netview?${query}`; }", query)
         else:
+            page.set_viewport_size(SIZE)
             page.goto(f"{serving.url}#netview?{query}")
         found = cls(page)
         found.is_settled()
@@ -215,7 +217,7 @@ def _rgb(text: str) -> tuple[int, int, int]:
 @contextmanager
 def one_page(browser: Browser) -> Iterator[Page]:
     """A page for many tests, which only look: it is loaded once. Nothing may go wrong in its scripts."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
     context.set_default_timeout(20_000)
     page = context.new_page()
     errors: list[str] = []

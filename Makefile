@@ -72,7 +72,9 @@ web:
 browser: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.browser.chromium
 
-test: lint web-check browser
+# The checks of Python and of the front end side by side, then the tests.
+test:
+	@$(MAKE) --no-print-directory -j 2 lint web-check browser
 	$(BIN)/pytest -n $(WORKERS)
 
 # Writers killed at random instants: the run must open and miss no more than the last half second. Then a training

@@ -7,6 +7,8 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import random
 import signal
+import sys
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -36,6 +38,14 @@ def seeded() -> None:
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def compiled_as_before() -> Iterator[None]:
+    """The compiler is on or off for the whole process: who leaves it off changes what later tests see."""
+    yield
+    if "torch._dynamo" in sys.modules:
+        assert sys.modules["torch._dynamo.eval_frame"]._stance.stance == "default"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -430,6 +430,7 @@ def test_a_link_shows_the_same(fresh: Training) -> None:
     page.get_by_label("Filter charts").fill("^train")
     expect(page.get_by_role("figure", name="val/loss")).to_have_count(0)
     fresh.act("train/acc", "Set limits…")
+    expect(page.get_by_label("Lowest value")).to_be_focused()  # it asks for the focus when it opens
     page.get_by_label("Highest value").fill("0.5")
     page.get_by_label("Highest value").press("Enter")
     has_param(page, "y", "train/acc::0.5")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -105,6 +106,82 @@ def test_a_thread_that_outlives_the_pass_is_no_longer_recorded() -> None:
     assert labels == ["input_1_0", "cos_1_1", "sin_1_2", "output_1_3"]
     assert history.layer_labels == labels
     assert seen == [[]]
+
+
+def test_a_thread_that_works_when_the_pass_ends_is_not_disturbed() -> None:
+    """Wherever the end falls: between two ops, before an op is noted, or while it runs."""
+    errors: list[BaseException] = []
+    left: list[list[object]] = []
+    lengths: list[tuple[int, int]] = []
+    for _ in range(30):
+        stop = threading.Event()
+        threads: list[threading.Thread] = []
+
+        class Leaves(nn.Module):
+            def forward(
+                self, x: Tensor, stop: threading.Event = stop, threads: list[threading.Thread] = threads
+            ) -> Tensor:
+                started = threading.Event()
+
+                def work() -> None:
+                    try:
+                        made = x
+                        while not stop.is_set():
+                            made = made.cos().add_(1)
+                            made.sum().item()
+                            started.set()
+                        left.append(torch.overrides._get_current_function_mode_stack())
+                    except BaseException as error:
+                        errors.append(error)
+                        started.set()
+
+                threads.append(threading.Thread(target=work))
+                threads[0].start()
+                started.wait(timeout=30)
+                return x.sin()
+
+        history = tl.log_forward_pass(Leaves(), torch.rand(300))
+        num_ops = len(history)
+        stop.set()
+        threads[0].join()
+        lengths.append((num_ops, len(history)))
+
+    assert errors == []
+    assert left == [[]] * 30
+    assert all(before == after for before, after in lengths)
+
+
+def test_two_captures_that_overlap_record_their_own_threads_and_leave_nothing() -> None:
+    first_runs, second_runs, first_is_over = (threading.Event() for _ in range(3))
+
+    def in_a_thread(function: Callable[[], Tensor]) -> Tensor:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(function).result()
+
+    class First(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            first_runs.set()
+            assert second_runs.wait(timeout=30)
+            return in_a_thread(x.cos)
+
+    class Second(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            second_runs.set()
+            assert first_is_over.wait(timeout=30)
+            return in_a_thread(x.tan)
+
+    def capture_second() -> tl.ModelHistory:
+        assert first_runs.wait(timeout=30)
+        return tl.log_forward_pass(Second(), torch.rand(3))
+
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(capture_second)
+        first = tl.log_forward_pass(First(), torch.rand(3))
+        first_is_over.set()
+        found = [[op.layer_type for op in history] for history in (first, second.result())]
+
+    assert found == [["input", "cos", "output"], ["input", "tan", "output"]]
+    assert threading.getprofile() is None
 
 
 def test_two_captures_at_once_do_not_mix() -> None:

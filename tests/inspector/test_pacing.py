@@ -107,3 +107,11 @@ def test_a_child_that_stood_still_for_long_does_not_blind_it_for_long() -> None:
         pace.thin(float(second))
     assert len(looks(pace, step_seconds=0.01, num_steps=6000, first=60_000)) > 500
     assert len(looks(pace, step_seconds=0.01, num_steps=1000, first=66_000)) == pytest.approx(200, abs=3)
+
+
+def test_after_a_pause_it_goes_on_at_the_rate_and_not_above() -> None:
+    pace = Pace(every_of("2/s"), None)
+    looks(pace, step_seconds=0.01, num_steps=1000)
+    for pause in (10_000, 20_000, 30_000):  # steps that somebody else had
+        found = looks(pace, step_seconds=0.01, num_steps=400, first=pause)
+        assert [step - pause for step in found] == pytest.approx([0, 50, 100, 150, 200, 250, 300, 350], abs=1)

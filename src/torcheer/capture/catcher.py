@@ -183,9 +183,10 @@ class Catcher(TorchFunctionMode):
         tape = self.tape
         if tape.editor is not None:
             args, kwargs = self._edited_arguments(args, kwargs, site)
+        parents: list[int] = []
         with tape.lock:
-            parents: list[int] = []
-            self._template((*args, *kwargs.values()), parents, site)
+            if not tape.is_over:
+                self._template((*args, *kwargs.values()), parents, site)
         with self.covering():
             out = trait.func(*args, **kwargs)
         if parents:
@@ -205,11 +206,13 @@ class Catcher(TorchFunctionMode):
         if self.tape.editor is not None:
             args, kwargs = self._edited_arguments(args, kwargs, site)
         with self.tape.lock:
-            before = self._before(trait, args, kwargs, site)
+            before = None if self.tape.is_over else self._before(trait, args, kwargs, site)
         started = perf_counter()
         out, calls = self._run(trait, args, kwargs)
         seconds = perf_counter() - started
         with self.tape.lock:
+            if before is None or self.tape.is_over:
+                return out
             if self.tape.aten is not None:
                 self.tape.aten[len(self.tape.records)] = calls
             return self._after(before, trait, out, site, seconds)
@@ -346,7 +349,7 @@ class ThreadCatcher(Catcher):
         self.is_away = is_away  # type: ignore[method-assign]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if self.is_away():
+        if self.is_away() or self.tape.is_over:
             return func(*args, **(kwargs or {}))
         trait = trait_of(func)
         if trait.kind == Kind.SKIP:

@@ -20,6 +20,7 @@ from torcheer.capture.editing.editor import Editor
 from torcheer.capture.inputs import Call, input_tensors
 from torcheer.capture.nesting import map_tensors, swap_tensors, tensors_in
 from torcheer.capture.scopes import ModuleNames, Scope, is_muted, module_hooks
+from torcheer.capture.stances import without_compiler
 from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, Tape, Use
 from torcheer.capture.threads import recording_new_threads
 from torcheer.capture.walk import ModelWalk
@@ -100,14 +101,14 @@ class Recorder:
         try:
             with ExitStack() as stack:
                 if "torch._dynamo" in sys.modules:
-                    # Compiled code would hide its ops; without dynamo loaded nothing is compiled.
-                    stack.enter_context(torch.compiler.set_stance("force_eager"))
+                    stack.enter_context(without_compiler())  # it would hide the ops
                     stack.enter_context(_no_word_of_our_hooks())
                 stack.enter_context(module_hooks(self._enter, self._leave))
                 stack.enter_context(recording_new_threads(self._catcher_for_thread))
                 catcher = self._add(Catcher(self.tape, self.base))
                 if uses_scripted_functions(self._walk.modules):
                     self._watch_dispatcher(catcher, stack)
+                stack.callback(self.tape.end)
                 stack.enter_context(catcher)
                 yield
         finally:

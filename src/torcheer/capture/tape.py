@@ -165,6 +165,7 @@ class Tape:
         self.on_replace: Callable[[int, Tensor], None] | None = None
         self.lock = threading.RLock()
         self.is_busy = False  # on the hot path, which takes no lock
+        self.is_over = False  # the model has returned: what its threads still do is no part of the pass
         self.memory = SharedMemory(self)
         self.edges: EdgesTaken | None = None  # where gradients are wanted of values that are not kept
         self.edges_before_writes: dict[int, Edge] = {}  # of values that were copied before a write
@@ -176,6 +177,11 @@ class Tape:
         self.warnings: list[str] = []
         self.other_threads: list[str] = []  # that were running when the pass began
         self._walk = walk
+
+    def end(self) -> None:
+        """From here on no op is added, whatever threads that the model has left are doing just now."""
+        with self.lock:
+            self.is_over = True
 
     # --- who made this tensor -------------------------------------------------
 

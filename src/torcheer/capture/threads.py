@@ -1,7 +1,9 @@
 """Threads that forward starts are recorded too.
 
-A function mode belongs to one thread. Python calls a profile function first thing in each new
-thread: ours puts a mode on it, and takes it off at the first Python call after the pass has ended.
+A function mode belongs to one thread. Python calls a profile function first thing in each new thread:
+ours puts a mode on it, and takes it off at the first Python call after the pass has ended. All passes that
+run at once share this function: were each to put its own in place and the one before it back, one that is
+over would stay.
 """
 
 from __future__ import annotations
@@ -11,51 +13,98 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
+from torch import overrides
 from torch.overrides import TorchFunctionMode
+
+MakeMode = Callable[[], TorchFunctionMode]
+
+
+class _Recording:
+    """A pass that records the threads which its own thread starts."""
+
+    def __init__(self, make_mode: MakeMode) -> None:
+        self.thread = threading.get_ident()
+        self.make_mode = make_mode
+        self.is_open = True
+
+
+class _Held(NamedTuple):
+    """What a thread has been given."""
+
+    recording: _Recording
+    mode: Any  # torch does not say the types of its modes
+
+
+_lock = threading.Lock()
+_open: list[_Recording] = []
+_others: Any = None  # somebody else's profile function, which goes on
+_local = threading.local()
 
 
 @contextmanager
-def recording_new_threads(make_mode: Callable[[], TorchFunctionMode]) -> Iterator[None]:
+def recording_new_threads(make_mode: MakeMode) -> Iterator[None]:
     """While this is open, each thread that this one starts runs under a mode of its own."""
-    before = threading.getprofile()
-    recording_thread = threading.get_ident()
-    local = threading.local()
-    open_now = [True]
-
-    def profile(frame: Any, event: Any, argument: Any) -> None:
-        mode = getattr(local, "mode", None)
-        if open_now[0] and mode is None and event == "call":
-            if _was_started_by_another(recording_thread):
-                sys.setprofile(before)
-            else:
-                local.mode = make_mode()
-                local.mode.__enter__()
-        elif not open_now[0]:
-            if mode is not None:
-                mode.__exit__(None, None, None)
-            local.mode = None
-            sys.setprofile(before)
-        if before is not None:
-            before(frame, event, argument)
-
-    threading.setprofile(profile)
+    global _others
+    recording = _Recording(make_mode)
+    with _lock:
+        before = threading.getprofile()
+        if before is not _profile:
+            _others = before
+            threading.setprofile(_profile)
+        _open.append(recording)
     try:
         yield
     finally:
-        open_now[0] = False
-        threading.setprofile(before)
+        recording.is_open = False
+        with _lock:
+            _open.remove(recording)
+            if not _open and threading.getprofile() is _profile:
+                threading.setprofile(_others)
 
 
-def _was_started_by_another(thread: int) -> bool:
-    """Whether some other thread is just starting this one: the starter waits until it has begun."""
-    own = threading.get_ident()
-    return any(
-        _is_starting(frame, threading.current_thread())
+def _profile(frame: FrameType, event: str, argument: Any) -> None:
+    others = _others
+    held: _Held | None = getattr(_local, "held", None)
+    if held is None:
+        if event == "call" and not _begin():
+            sys.setprofile(others)
+    # While the mode handles a call torch keeps it aside, and puts it back: then a later event takes it off.
+    elif not held.recording.is_open and _is_on_top(held.mode):
+        held.mode.__exit__(None, None, None)
+        _local.held = None
+        sys.setprofile(others)
+    if others is not None:
+        others(frame, event, argument)
+
+
+def _begin() -> bool:
+    """Put the mode of the pass that starts this thread on it; False where no pass does."""
+    recording = _starter()
+    if recording is None:
+        return False
+    _local.held = _Held(recording, recording.make_mode())
+    _local.held.mode.__enter__()
+    return True
+
+
+def _is_on_top(mode: TorchFunctionMode) -> bool:
+    return overrides._get_current_function_mode() is mode  # type: ignore[no-untyped-call]
+
+
+def _starter() -> _Recording | None:
+    """The pass whose thread is just starting this one: the starter waits until it has begun."""
+    new_thread, own = threading.current_thread(), threading.get_ident()
+    starters = {
+        ident
         for ident, frame in sys._current_frames().items()
-        if ident not in (thread, own)
-    )
+        if ident != own and _is_starting(frame, new_thread)
+    }
+    passes = list(_open)
+    if not starters and len(passes) == 1:  # started by other means than threading.Thread
+        return passes[0]
+    return next((one for one in passes if one.thread in starters), None)
 
 
 def _is_starting(frame: FrameType | None, new_thread: threading.Thread) -> bool:

@@ -91,8 +91,12 @@ class Pace:
         if now < self._next_time:
             return False
         interval = 1 / self.most_per_second()
-        # Keep to the beat, but do not catch up on what was missed.
-        self._next_time = max(self._next_time + interval, now + interval / 2) if interval else -math.inf
+        if interval:
+            # Keep to the beat, but do not catch up on what was missed.
+            is_late = now - self._next_time > interval / 2
+            self._next_time = (now if is_late else self._next_time) + interval
+        else:
+            self._next_time = -math.inf
         self._next_step = step + self.every.num_steps
         return True
 

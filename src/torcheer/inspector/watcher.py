@@ -14,13 +14,13 @@ from typing import Any, Literal, Self
 
 from torch import Tensor
 
+from torcheer.capture.stances import begin_eager, end_eager
 from torcheer.errors import InputError
 from torcheer.inspector.hearing import Hearing
 from torcheer.inspector.launching import Child
 from torcheer.inspector.lifetimes import remember
 from torcheer.inspector.messages import Numbers, Raised
 from torcheer.inspector.pacing import Every, Pace
-from torcheer.inspector.stances import begin_eager, end_eager
 from torcheer.inspector.stepping import Ids, OptimizerSteps, Steps
 from torcheer.inspector.watched import Watched, is_crowded, wait_for
 from torcheer.run.endings import ending_of

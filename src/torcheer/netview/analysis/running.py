@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -16,6 +15,7 @@ from torch.nn.parameter import is_lazy
 
 from torcheer.capture.choosing import chosen_layers, unwrapped
 from torcheer.capture.nesting import tensors_in
+from torcheer.capture.stances import without_compiler
 from torcheer.capture.state import same_model_after, same_random_state_after
 from torcheer.errors import InputError
 from torcheer.graph.progress import Progress
@@ -202,9 +202,7 @@ class _Bar(Progress):
 def _as_it_was(model: nn.Module) -> Iterator[None]:
     modes = [(module, module.training) for module in model.modules()]
     with ExitStack() as stack:
-        if "torch._dynamo" in sys.modules:
-            # Compiled code would not call the hooks; without dynamo loaded nothing is compiled.
-            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        stack.enter_context(without_compiler())  # compiled code would not call the hooks
         stack.enter_context(same_random_state_after())
         stack.enter_context(same_model_after(unwrapped(model)))
         stack.enter_context(torch.no_grad())

@@ -8,6 +8,9 @@ BIN  := $(VENV)/bin
 # Always with the constraints: they keep torch at a version that all the rest was tried with.
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
+# Bytecode is kept wherever this runs: the tests start some hundred processes, and each would compile all anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint web web-check browser torture zoo bench gallery docs format clean
 

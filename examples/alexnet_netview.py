@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy
@@ -101,20 +102,18 @@ def main() -> None:
     shown = pictures()
     batch = torch.stack([normalised(picture) for picture in shown.values()])
     folder = arguments.run or Path(tempfile.mkdtemp(prefix="alexnet-")) / "run"
-    view = tl.NetView(model, batch, run=folder, items=len(batch))
-    with torch.inference_mode():
-        Console().print(top_five(list(shown), model(batch), classes))
-    print(
-        f"recorded in {folder}: {', '.join(f'item {number} is {name}' for number, name in enumerate(shown))}"
-    )
-    if arguments.no_show:
-        view.close()
-        return
-    view.show()
-    try:
-        while True:
-            time.sleep(1)
-    except KeyboardInterrupt:
+    with tl.Run(folder) as run:
+        run.log_text(0, "picture", "\n".join(shown))  # by which the page's analysis names its items
+        view = tl.NetView(model, batch, run=run, items=len(batch))
+        with torch.inference_mode():
+            Console().print(top_five(list(shown), model(batch), classes))
+        items = ", ".join(f"item {number} is {name}" for number, name in enumerate(shown))
+        print(f"recorded in {folder}: {items}")
+        if not arguments.no_show:
+            view.show()
+            with suppress(KeyboardInterrupt):
+                while True:
+                    time.sleep(1)
         view.close()
 
 

@@ -5,12 +5,14 @@ import { defineConfig, type Plugin } from "vite";
 const STATIC = "../src/torcheer/app/static";
 const MARKER =
   "Generated from web/ by `npm run build`; do not edit.\n" +
-  "The server sends app.js, app.css and worker.js; a page that is one file holds onefile.js, onefile.css and worker.js.\n";
+  "The server sends app.js, app.css and worker.js. A page that is one file holds onefile.js, onefile.css and worker.js\n" +
+  "where it shows a pass, netfile.js and netfile.css where it shows a network.\n";
 
 /** What is built, each from one entry and into one file: a page that is one file needs texts without shared chunks. */
 const ENTRIES: ReadonlyMap<string, string> = new Map([
   ["app", "src/main.tsx"],
   ["onefile", "src/onefile.tsx"],
+  ["netfile", "src/netfile.tsx"],
   ["worker", "src/graph/worker.ts"],
 ]);
 
@@ -47,7 +49,7 @@ function devData(): Plugin {
   };
 }
 
-// `--mode app`, which empties the folder, then `--mode onefile` and `--mode worker`.
+// `--mode app`, which empties the folder, then one for each of the others.
 export default defineConfig(({ mode }) => {
   const name = ENTRIES.has(mode) ? mode : "app";
   return {

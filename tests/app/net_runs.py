@@ -22,10 +22,9 @@ from torcheer.app.netmessages import (
     NetWeightsQuestion,
 )
 from torcheer.app.runs.arrays import ArrayStore
-from torcheer.app.runs.netfeed import look_at_scene
+from torcheer.app.runs.netfeed import SeenScene, look_at_scene
 from torcheer.app.runs.netmoments import Moments, moments_of, new_frames
 from torcheer.app.runs.nets import Nets
-from torcheer.app.runs.netscenes import RunScene
 from torcheer.app.runs.netunits import answer_unit, answer_unit_series
 from torcheer.app.runs.netvalues import answer_raster, answer_values
 from torcheer.app.runs.netweights import answer_weights
@@ -74,7 +73,7 @@ class AskedRun:
         self.run = OpenRun(RunPlace(id="a", name="a", path=path), RunReader, ArrayStore())
         self.nets = Nets()
         self._plain: dict[str, Any] = {"id": 7, "run_id": "a", "rank": rank}
-        self._scene: RunScene | None = None
+        self._scene: SeenScene | None = None
         self._moments: Moments | None = None
 
     def look_anew(self) -> None:

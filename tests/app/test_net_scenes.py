@@ -146,6 +146,22 @@ def test_each_rank_has_its_own_layers(tmp_path: Path) -> None:
     assert {name: one["shape"] for name, one in other.layers().items()} == {"a": [4], "b": [5]}
     assert other.values("a")["a"].said["low"] == 1.0
     assert AskedRun(tmp_path, rank=-3).layers() == {}
+    assert other.scene()["ranks"] == [0, 1]
+
+
+def test_a_rank_that_comes_later_is_told_and_one_without_layers_is_none(tmp_path: Path) -> None:
+    with tl.Run(tmp_path) as first, tl.Run(tmp_path, rank=3) as other:
+        first.log_tensor(0, "a.Act", np.zeros((1, 3)))
+        other.log(0, {"loss": 1.0})
+        first.flush()
+        other.flush()
+        asked = AskedRun(tmp_path)
+        assert asked.scene_news()[0]["ranks"] == [0]
+        other.log_tensor(0, "a.Act", np.zeros((1, 3)))
+        other.flush()
+        asked.look_anew()
+        (news,) = asked.scene_news()
+        assert news["ranks"] == [0, 3]
 
 
 def test_a_scene_comes_anew_only_where_it_has_changed(tmp_path: Path) -> None:
@@ -221,3 +237,46 @@ def test_tensors_of_event_files_are_shown_as_well(tmp_path: Path) -> None:
     steps, values = asked.unit_series("a", 7, item=1)["Act"]
     assert values.tolist() == arrays[:, 1, 1, 3].astype(np.float64).tolist()
     assert steps.tolist() == [0, 1, 2, 3]
+
+
+def test_shapes_that_together_would_be_endless_are_left_out(tmp_path: Path) -> None:
+    """The extent of a layer is the largest of each dimension: of thin tensors, that may be anything."""
+    with tl.Run(tmp_path) as run:
+        for step in range(6):
+            shape = [1] * 6
+            shape[step] = 1 << 14
+            run.log_tensor(step, "a.Act", np.zeros((1, *shape), dtype=np.uint8))
+        run.log_tensor(0, "b.Act", np.zeros((1, 3)))
+    found = AskedRun(tmp_path).scene()
+    assert [one["name"] for one in found["scene"]["layers"]] == ["b"]
+    assert "1 layers are left out" in found["note"]
+
+
+def test_the_bias_of_a_layer_is_what_its_connection_says(tmp_path: Path) -> None:
+    def linear(target: str, weight: str, bias: str | None) -> Connection:
+        return Connection(source="below", target=target, form="linear", weight=weight, bias=bias)
+
+    with tl.Run(tmp_path) as run:
+        run.log_netview(
+            0,
+            scene(
+                *(layer(name, 3) for name in ("below", "named", "without", "guessed")),
+                connections=[
+                    linear("named", "m", "b"),
+                    linear("without", "w.weight", ""),
+                    linear("guessed", "w.weight", None),
+                ],
+            ),
+        )
+        for name in ("below", "named", "without", "guessed"):
+            run.log_tensor(0, f"{name}.Act", np.ones((2, 3)))
+        for name, value in (("b", 7.0), ("w.bias", 8.0), ("without.bias", 9.0)):
+            run.log_tensor(0, name, np.full(3, value))
+    asked = AskedRun(tmp_path)
+
+    assert [name for name, one in asked.layers().items() if "Bias" in one["variables"]] == [
+        "named",
+        "guessed",
+    ]
+    blocks = asked.values("named", "guessed", variable="Bias", step=0)
+    assert {name: block.said["high"] for name, block in blocks.items()} == {"named": 7.0, "guessed": 8.0}

@@ -275,7 +275,7 @@ def test_a_file_does_not_say_on_which_machine_or_where_it_was_made(view: tl.NetV
 
 @pytest.fixture
 def standin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "read_bundle", lambda: STANDIN)
+    monkeypatch.setattr(pages, "read_bundle", lambda _: STANDIN)
 
 
 @pytest.mark.usefixtures("standin")

@@ -7,7 +7,7 @@ NetView shows the same network while it learns, and AlexNet. With names of pictu
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -70,7 +70,20 @@ NETWORK_SHOTS = {
     "netview-weights": Shot(f"netview?var=r.Wt&{UNIT}"),
     "netview-flat": Shot(f"netview?flat=yes&limits=-4,4&{UNIT}"),
 }
+ANALYSIS_SHOTS = {
+    "netview-similarity": Shot("netview?show=analysis&one=features.2&two=hidden"),
+    "netview-components": Shot("netview?show=analysis&see=components&one=features.2&two=hidden"),
+}
 ALEXNET_SHOTS = {"netview-alexnet": Shot("netview")}
+
+
+def _epoch(model: torch.nn.Module, optimizer: torch.optim.Optimizer, data: digits.Digits) -> Iterator[None]:
+    """Learn from each batch of the digits once."""
+    for batch, wanted in digits.batches(data):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(batch), wanted).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        yield
 
 
 def record_digits(folder: Path) -> None:
@@ -86,13 +99,24 @@ def record_digits(folder: Path) -> None:
     with tl.NetView(model, images, run=folder / "digits-cnn", loss=loss_of, optimizer=optimizer) as view:
         step = 0
         for epoch in range(6):
-            for batch, wanted in digits.batches(data):
-                optimizer.zero_grad()
-                torch.nn.functional.cross_entropy(model(batch), wanted).backward()  # type: ignore[no-untyped-call]
-                optimizer.step()
+            for _ in _epoch(model, optimizer, data):
                 step += 1
                 if step % 5 == 0:
                     view.update(epoch=epoch, trial=step)
+
+
+def record_items(folder: Path) -> None:
+    """What the network makes of 120 digits while it learns, with their labels."""
+    torch.manual_seed(0)
+    model, data = digits.Net(), digits.load()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    images, labels = data.test_images[:120], data.test_labels[:120]
+    with tl.NetView(model, images, run=folder / "digits-items", items=len(images)) as view:
+        view.run.log_text(0, "digit", "\n".join(str(int(label)) for label in labels))
+        for epoch in range(4):
+            for _ in _epoch(model, optimizer, data):
+                pass
+            view.update(epoch=epoch)
 
 
 def record_alexnet(folder: Path) -> None:
@@ -111,6 +135,7 @@ class Album(NamedTuple):
 ALBUMS = {
     "digits": Album(lambda folder: digits.main(folder, num_epochs=30), SHOTS),
     "networks": Album(record_digits, NETWORK_SHOTS),
+    "items": Album(record_items, ANALYSIS_SHOTS),
     "alexnet": Album(record_alexnet, ALEXNET_SHOTS),
 }
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from math import prod
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from torcheer.run.netscene import NetLayer
 
 Pixels = NDArray[np.uint8]
 SIZE: ViewportSize = {"width": 1120, "height": 720}  # a software renderer takes its time for each pixel
-_SPOKEN = re.compile(r"(.+?)(?: \[([-:\d, ]+)\])?$")
+_SPOKEN = re.compile(r"(.+?)(?: \[([-:\d, ]+)\])?(?: at step (\d+))?$")
 _RAMP_STEPS = {"div": 11, "seq": 10}
 
 
@@ -33,6 +34,7 @@ class Read:
     layer: str
     index: tuple[int, ...]
     texts: tuple[str, ...]  # one; of a place in a colour picture three
+    step: int | None = None  # where time runs along the plate
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -68,6 +70,18 @@ class NetPage:
         found.is_settled()
         return found
 
+    @classmethod
+    def opened_file(cls, page: Page, path: Path, query: str = "") -> NetPage:
+        """The same of a file on disk."""
+        if page.url.startswith(path.as_uri()):
+            page.evaluate("query => { location.hash = `#netview?${query}`; }", query)
+        else:
+            page.set_viewport_size(SIZE)
+            page.goto(f"{path.as_uri()}#netview?{query}")
+        found = cls(page)
+        found.is_settled()
+        return found
+
     def is_settled(self) -> None:
         """Wait until the values of the moment are here and drawn."""
         expect(self.drawing).to_be_visible()
@@ -93,9 +107,9 @@ class NetPage:
         self.two_frames()
         return _read(self.drawing.evaluate(_READ_TIP))
 
-    def sweep(self, places: Sequence[tuple[float, float]]) -> list[Read | None]:
-        """The same at many places, at once: the pointer need not travel."""
-        said = self.drawing.evaluate(_SWEEP, [list(place) for place in places])
+    def sweep(self, places: Sequence[tuple[float, float]], enough: int = 0) -> list[Read | None]:
+        """The same at many places, at once: the pointer need not travel. It ends at so many units."""
+        said = self.drawing.evaluate(_SWEEP, [[list(place) for place in places], enough])
         return [_read(one) for one in said]
 
     def points(self, num: int, dice: random.Random) -> list[tuple[int, int, Read]]:
@@ -108,10 +122,10 @@ class NetPage:
                 (dice.randrange(8, int(width) - 8), dice.randrange(60, int(height) - 40))
                 for _ in range(4 * num)
             ]
-            reads = zip(places, self.sweep(places), strict=True)
-            found += [(x, y, read) for (x, y), read in reads if read is not None]
+            reads = self.sweep(places, num - len(found))
+            found += [(x, y, read) for (x, y), read in zip(places, reads, strict=False) if read is not None]
             if len(found) >= num:
-                return found[:num]
+                return found
         raise AssertionError(f"only {len(found)} places of {40 * num} have a unit")
 
     def away(self) -> None:
@@ -148,6 +162,11 @@ class NetPage:
         self.away()
         self.rests()
 
+    def open_menu(self) -> None:
+        """Picture, video, full screen."""
+        if not self.stage.get_by_role("dialog").is_visible():
+            self.stage.get_by_role("button", name="Picture, video, full screen").click()
+
     def rests(self) -> None:
         """On a slow card less is drawn while something moves: wait for all of it."""
         self.page.wait_for_timeout(250)
@@ -179,10 +198,11 @@ _READ_TIP = """(drawing) => {
   return tip === null ? null : [tip.querySelector("b").textContent, tip.querySelector("div").textContent];
 }"""
 
-_SWEEP = f"""async (drawing, places) => {{
+_SWEEP = f"""async (drawing, [places, enough]) => {{
   const read = {_READ_TIP};
   const {{ left, top }} = drawing.getBoundingClientRect();
   const found = [];
+  let numUnits = 0;
   for (const [x, y] of places) {{
     const at = {{ clientX: left + x, clientY: top + y, pointerId: 1, bubbles: true }};
     drawing.dispatchEvent(new PointerEvent("pointermove", at));
@@ -191,7 +211,9 @@ _SWEEP = f"""async (drawing, places) => {{
       port1.onmessage = done;
       port2.postMessage(null);
     }});
-    found.push(read(drawing));
+    const said = read(drawing);
+    found.push(said);
+    if (said !== null && ++numUnits === enough) break;
   }}
   drawing.dispatchEvent(new PointerEvent("pointerleave"));
   return found;
@@ -205,7 +227,8 @@ def _read(said: list[str] | None) -> Read | None:
     found = _SPOKEN.match(name)
     assert found is not None
     index = tuple(0 if part == ":" else int(part) for part in (found[2] or "").split(", ") if part)
-    return Read(layer=found[1], index=index, texts=tuple(words.partition(" ")[2].split(", ")))
+    texts = tuple(words.partition(" ")[2].split(", "))
+    return Read(layer=found[1], index=index, texts=texts, step=int(found[3]) if found[3] else None)
 
 
 def _rgb(text: str) -> tuple[int, int, int]:

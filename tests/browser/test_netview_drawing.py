@@ -192,7 +192,7 @@ def test_with_time_along_one_side_more_is_drawn(looked: Page, serving: Serving) 
     now = net.picture()
     looked.get_by_role("checkbox", name="Raster").check()
     looked.wait_for_url(re.compile("raster=yes"))
-    looked.wait_for_timeout(500)
+    expect(net.drawing).to_have_accessible_name(re.compile("over time"))
     assert differing(now, net.picture()) > 0.02
     looked.get_by_role("checkbox", name="Raster").uncheck()
 

@@ -246,6 +246,7 @@ def test_a_saved_selection_stays_over_a_reload_and_can_be_taken_along(projector:
     expect(projector.selection).to_contain_text("10-13")
     projector.selection.get_by_role("textbox", name="Name of the selection").fill("four <i>of</i> them")
     projector.selection.get_by_role("button", name="Save").click()
+    projector.page.wait_for_url(re.compile("selection="))
     projector.page.reload()
     projector.wait()
 

@@ -183,6 +183,7 @@ def test_any_part_of_a_large_tensor_can_be_reached(watched: Page, serving_wide: 
 def test_each_item_of_a_batch_can_be_reached(watched: Page, serving_wide: Serving, wide: Any) -> None:
     screen = Screen.opened(watched, serving_wide.url)
     screen.show_output("batch")
+    expect(screen.grid).to_be_visible()
     screen.drawing.focus()
 
     for item in ("0, 1", "0, 2", "0, 3", "0, 4", "1, 0"):

@@ -245,3 +245,46 @@ def test_a_model_without_modules_shows_its_functions() -> None:
 
     found = {(one.source, one.target): (one.weight, one.is_transposed) for one in scene.connections}
     assert found == {("x", "matmul_1"): ("first", True), ("matmul_1", "matmul_2"): ("second", False)}
+
+
+def test_an_input_that_is_called_as_a_module_leaves_it_its_name() -> None:
+    class Same(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.image = nn.Linear(4, 4)
+
+        def forward(self, image: Tensor) -> Tensor:
+            return self.image(image)
+
+    scene = scene_of(Same(), torch.randn(2, 4))
+
+    assert names(scene) == ["image (input)", "image"]
+    assert connections(scene) == {("image (input)", "image"): "linear"}
+
+
+class OddBiases(nn.Module):
+    """What is added in a layer goes by any name, or by none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.usual, self.unused, self.none = nn.Linear(4, 5), nn.Linear(5, 5), nn.Linear(5, 5, bias=False)
+        self.matrix, self.b = nn.Parameter(torch.randn(3, 5)), nn.Parameter(torch.randn(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.usual(x)
+        h = F.linear(h, self.unused.weight)
+        return F.linear(self.none(h), self.matrix, self.b)
+
+
+@pytest.mark.parametrize("is_cast", [False, True])
+def test_a_connection_says_what_is_added_and_where_nothing_is(is_cast: bool) -> None:
+    model = OddBiases()
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_cast):
+        scene = scene_of(model, torch.randn(2, 4))
+
+    assert [(one.weight, one.bias) for one in scene.connections] == [
+        ("usual.weight", "usual.bias"),
+        ("unused.weight", ""),
+        ("none.weight", ""),
+        ("matrix", "b"),
+    ]

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from torcheer import InputError
-from torcheer.netview.state import State, split_name
+from torcheer.netview.metlayers import split_name
+from torcheer.netview.state import State
 
 
 class Net(nn.Module):
@@ -206,3 +207,177 @@ def test_a_state_holds_neither_its_model_nor_the_tensors_of_passes_that_nobody_s
     del net.est
     assert est.run.path.exists()
     assert alive() is not None
+
+
+class Loop(nn.Module):
+    """A state that runs through the same cell several times, under one name."""
+
+    def __init__(self, run: Path) -> None:
+        super().__init__()
+        self.est = State(self, run=run)
+        self.enter, self.cell, self.tanh, self.leave = (
+            nn.Linear(4, 5),
+            nn.Linear(5, 5),
+            nn.Tanh(),
+            nn.Linear(5, 2),
+        )
+        self.states: list[Tensor] = []
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.est.rec(x, "In.Act")
+        hidden = self.enter(x)
+        self.states = []
+        for _ in range(3):
+            hidden = self.tanh(self.cell(hidden))
+            hidden.retain_grad()
+            self.states.append(hidden)
+            self.est.rec(hidden, "Hidden.Act")
+        return self.est.rec(self.leave(hidden), "Out.Act")
+
+
+def test_of_what_is_recorded_again_in_a_pass_value_and_gradient_are_of_the_last(tmp_path: Path) -> None:
+    net = Loop(tmp_path / "run")
+    net(torch.randn(2, 4)).square().sum().backward()
+    net.est.update()
+
+    last = net.states[-1]
+    assert numpy.array_equal(net.est.values("Hidden.Act", item=1), last[1].detach().numpy())
+    assert numpy.array_equal(net.est.values("Hidden.Grad", item=1), last.grad[1].numpy())
+
+
+def test_a_loop_inside_of_forward_does_not_make_forget_what_was_before_it(tmp_path: Path) -> None:
+    net = Loop(tmp_path / "run")
+    for _ in range(2):
+        net(torch.randn(2, 4))
+        net.est.update()
+
+    found = {(one.source, one.target): one.form for one in net.est.scene.connections}
+    assert found == {("In", "Hidden"): "other", ("Hidden", "Out"): "linear"}
+
+
+def test_a_parameter_that_is_recorded_gathers_no_hooks(tmp_path: Path) -> None:
+    est, param = State(run=tmp_path / "run"), nn.Parameter(torch.randn(3, 4))
+    for _ in range(5):
+        est.rec(param, "Wt.Act")
+        est.update()
+    assert len(param._backward_hooks or ()) == 1
+    est.close()
+    assert not param._backward_hooks
+
+
+def test_a_gradient_belongs_to_the_moment_of_its_own_pass(net: Net) -> None:
+    for factor in (1.0, 2.0, 3.0):
+        output = net(torch.randn(3, 4))
+        net.est.update()  # before the backward pass
+        (output * factor).sum().backward()
+
+    records = net.est.run.tensors("Out.Grad")
+    assert list(records.steps) == [0, 1, 2]
+    assert [float(record.array.max()) for record in records] == [1, 2, 3]
+    assert "Grad" in net.est.scene.layers[-1].variables
+
+
+def test_tied_weights_are_found_by_the_name_under_which_they_are_recorded(tmp_path: Path) -> None:
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.est = State(self, run=tmp_path / "run")
+            self.words, self.out = nn.Embedding(9, 4), nn.Linear(4, 9, bias=False)
+            self.out.weight = self.words.weight
+
+        def forward(self, ids: Tensor) -> Tensor:
+            hidden = self.est.rec(self.words(self.est.rec(ids, "In.Act")), "Hidden.Act")
+            return self.est.rec(self.out(hidden), "Out.Act")
+
+    net = Tied()
+    net(torch.randint(0, 9, (2, 3)))
+    net.est.update()
+
+    received = net.est.weights("Out", (1, 7))["Hidden"]
+    assert numpy.array_equal(received[1], net.words.weight[7].detach().numpy())
+
+
+def test_a_picture_of_another_size_is_still_in_colour(tmp_path: Path) -> None:
+    est = State(run=tmp_path / "run")
+    for size in (8, 6):
+        est.rec(torch.randn(1, 3, size, size), "Image.Act")
+        est.update()
+        assert est.scene.layers[0].grid.is_colour
+
+
+def test_a_variable_of_another_shape_leaves_its_layer_as_it_is(tmp_path: Path) -> None:
+    model = nn.Linear(4, 3)
+    est = State(model, run=tmp_path / "run")
+    for _ in range(3):
+        output = model(est.rec(torch.randn(2, 4), "In.Act"))
+        est.rec(output, "Out.Act")
+        est.rec(torch.randn(2, 7), "Out.Trace")
+        est.update()
+
+    assert est.scene.layers[-1].shape == [3]
+    assert est.values("Out.Act").shape == (3,)
+    assert est.values("Out.Trace").shape == (7,)
+    assert not model._forward_hooks  # all that reads and gives is known by now
+
+
+def test_a_convolution_that_reads_what_was_recorded_flat_has_no_kernel_on_it(tmp_path: Path) -> None:
+    model = nn.Conv2d(2, 3, 3)
+    est = State(model, run=tmp_path / "run")
+    picture = torch.randn(1, 2, 6, 6)
+    est.rec(picture.flatten(2), "In.Act")
+    for _ in range(2):
+        est.rec(picture.flatten(2), "In.Act")
+        est.rec(model(picture), "Out.Act")
+        est.update()
+    assert [one.form for one in est.scene.connections] == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"weights": "some"}, "'auto', 'all' or None"),
+        ({"items": 0}, "at least one"),
+        ({"optimizer": 3}, "no opt"),
+    ],
+)
+def test_settings_that_make_no_sense_say_so_at_once(given: dict[str, object], match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        State(**given)
+    with pytest.raises(InputError, match=match):
+        State().init_net(**given)
+
+
+def test_before_the_first_moment_there_is_no_layer_to_place(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="none yet"):
+        State(run=tmp_path / "run").place("Image")
+
+
+def test_a_model_that_runs_on_without_a_moment_does_not_pile_up_its_tensors(net: Net) -> None:
+    net.est.rec(torch.randn(3, 4), "Start.Act")
+    x = torch.randn(3, 4)
+    first = weakref.ref(x)
+    for _ in range(4200):
+        net.first(x)  # which is hooked, to learn what reads what
+        x = torch.randn(3, 4)
+    assert first() is None
+
+
+def test_a_gradient_that_cannot_be_recorded_breaks_no_backward_pass(
+    net: Net, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr(State, "_take_grad", refuse)
+    for _ in range(2):
+        net(torch.randn(3, 4)).sum().backward()
+    assert net.first.weight.grad is not None
+    assert capsys.readouterr().err.count("Out.Grad was not recorded: no room") == 1
+
+
+def test_a_moment_has_no_gradient_of_another_pass(net: Net) -> None:
+    net(torch.randn(3, 4)).sum().backward()
+    with torch.no_grad():
+        net(torch.randn(3, 4))
+    net.est.update()
+    assert not any(name.endswith("Grad") for name in net.est.run.names("tensor") if "weight" not in name)

@@ -308,6 +308,14 @@ def test_a_run_that_was_opened_elsewhere_stays_open_and_one_of_nobody_is_made(tm
         (lambda: NetView(Net(), images(), loss=lambda y: y.detach().sum()), "does not hang on the model"),
         (lambda: NetView("nowhere/at/all"), "there is no folder"),
         (lambda: NetView(nn.LazyLinear(3), images()), "lazy"),
+        (lambda: NetView(3, images()), "a int cannot be shown"),
+        (
+            lambda: NetView(
+                nn.Linear(4, 3), torch.nested.nested_tensor([torch.randn(2, 4)], layout=torch.jagged)
+            ),
+            "to_padded_tensor",
+        ),
+        (lambda: NetView(Net(), images(), loss=0.5), "the loss is 0.5"),
     ],
 )
 def test_what_cannot_be_shown_says_why_and_what_to_do(make: Callable[[], NetView], match: str) -> None:
@@ -369,3 +377,158 @@ def test_the_weights_of_a_unit_are_a_kernel_at_its_place(tmp_path: Path) -> None
 def test_what_the_connections_say_sums_up_to_what_the_layers_hold(tmp_path: Path) -> None:
     with NetView(Net().eval(), images(), run=tmp_path / "run") as view:
         assert check_connections(view) == {"conv": 1, "linear": 1}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda params: torch.optim.Adam(params, fused=True),  # which does not count what it writes
+        lambda params: torch.optim.SGD(params, lr=0.1, momentum=0.9, foreach=True),
+    ],
+)
+def test_what_the_optimizer_keeps_is_as_it_is_now(tmp_path: Path, make: Callable[..., Any]) -> None:
+    model, x = Net().eval(), images()
+    optimizer = make(model.parameters())
+    view = NetView(model, x, run=tmp_path / "run", optimizer=optimizer)
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(x).square().sum().backward()
+        optimizer.step()
+        view.update()
+    view.update()  # nothing has changed
+
+    for name, value in optimizer.state[model.fc.weight].items():
+        if value.dim():
+            records = view.run.tensors(f"fc.weight.{name}")
+            assert list(records.steps) == [1, 2, 3]
+            assert numpy.array_equal(records[-1].array, value.numpy())
+    view.close()
+
+
+def test_where_nothing_has_changed_since_the_last_moment_the_change_is_zero(tmp_path: Path) -> None:
+    model = Net().eval()
+    view = NetView(model, images(), run=tmp_path / "run")
+    model.fc.weight.data.add_(1)
+    for _ in range(3):
+        view.update()
+
+    assert list(view.run.tensors("fc.weight.Delta").steps) == [1, 2]
+    assert numpy.nanmin(view.weights("fc", 0, step=1, variable="Delta")["norm"]) > 0.99
+    assert not view.weights("fc", 0, step=3, variable="Delta")["norm"].any()
+    view.close()
+
+
+def test_complex_weights_have_both_of_their_parts(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(4, 3, dtype=torch.complex64))
+    with NetView(model, torch.randn(2, 4, dtype=torch.complex64), run=tmp_path / "run") as view:
+        found = view.weights("0", 1)["input"]
+        assert numpy.array_equal(found, model[0].weight[1].detach().numpy())
+
+
+def test_items_of_sequences_that_differ_in_length_are_told_apart(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(4, 3))
+    with NetView(model, torch.randn(2, 5, 4), run=tmp_path / "run") as view:
+        view.update(torch.randn(2, 6, 4))
+        assert view.values("0.Act", step=0, item=1).shape == (5, 3)
+        assert view.values("0.Act", item=1).shape == (6, 3)
+        assert view.values("0.weight").shape == (3, 4)
+
+
+def test_whole_numbers_have_no_gradient(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Embedding(9, 4), nn.Flatten(), nn.Linear(12, 2))
+    ids = torch.randint(0, 9, (2, 3))
+    with NetView(model, ids, run=tmp_path / "run", loss=lambda y: y.sum()) as view:
+        assert [layer.variables for layer in view.scene.layers] == [["Act"], ["Act", "Grad"], ["Act", "Grad"]]
+        there = view.run.names("tensor")
+        assert all(f"{layer.name}.{one}" in there for layer in view.scene.layers for one in layer.variables)
+
+
+def test_a_view_of_a_run_that_is_open_to_write_keeps_places_in_it(tmp_path: Path) -> None:
+    NetView(Net().eval(), images(), run=tmp_path / "run").close()
+    with Run(tmp_path / "run") as run:
+        view = NetView(run)
+        view.place("fc", rightof="conv")
+        view.reshape("conv", (8, 8))
+        assert view.scene.layers[-1].place.relation == "rightof"
+
+    layers = {layer.name: layer for layer in NetView(tmp_path / "run").scene.layers}
+    assert (layers["fc"].place.relation, layers["conv"].grid.rows) == ("rightof", 8)
+
+
+def test_a_second_view_goes_on_behind_the_first_in_a_run_that_is_open(tmp_path: Path) -> None:
+    with Run(tmp_path / "run") as run:
+        NetView(Net().eval(), images(), run=run).update()
+        assert NetView(Net().eval(), images(), run=run).update() == 3
+
+
+@pytest.mark.parametrize("unit", [7, (1, 2), [1, 2], numpy.array([1, 2]), numpy.int64(7)])
+def test_a_unit_is_a_number_or_an_index(tmp_path: Path, unit: Any) -> None:
+    model = nn.Sequential(nn.Linear(4, 5))
+    with NetView(model, torch.randn(2, 3, 4), run=tmp_path / "run") as view:
+        assert numpy.array_equal(view.weights("0", unit)["input"][1], model[0].weight[2].detach().numpy())
+
+
+def test_what_cannot_be_asked_for_says_why(tmp_path: Path) -> None:
+    with NetView(Net().eval(), images(), run=tmp_path / "run") as view:
+        for unit in (1.5, "first", (1, 2), (9, 9, 9), -1, None):
+            with pytest.raises(InputError, match="no unit"):
+                view.weights("conv", unit)  # type: ignore[arg-type]
+        for item in (3, -1, "first", 0.5):
+            with pytest.raises(InputError, match="there is no item"):
+                view.values("conv.Act", item=item)  # type: ignore[arg-type]
+        for shape in (8, ("a", "b"), (1.5, 64), (1, 2, 3), (-8, -8)):
+            with pytest.raises(InputError, match="give rows and columns"):
+                view.reshape("conv", shape)  # type: ignore[arg-type]
+
+
+def test_counters_that_are_tensors_are_shown_as_their_number(tmp_path: Path) -> None:
+    with NetView(Net().eval(), images(), run=tmp_path / "run") as view:
+        view.update(epoch=torch.tensor(3), loss=torch.tensor(0.1, requires_grad=True), mean=0.25)
+        moment = view.run._reader().records("moment", "netview")[-1]
+        assert moment.head.counters == {"epoch": "3", "loss": "0.1", "mean": "0.25"}
+
+
+def test_a_weight_that_was_zero_and_is_no_number_any_more_has_changed(tmp_path: Path) -> None:
+    model = Net().eval()
+    nn.init.zeros_(model.fc.bias)
+    view = NetView(model, images(), run=tmp_path / "run")
+    model.fc.bias.data.fill_(float("nan"))
+    view.update()
+    view.update()
+
+    records = view.run.tensors("fc.bias")
+    assert list(records.steps) == [0, 1]  # and stays the same from there on
+    assert numpy.isnan(records[1].array).all()
+    view.close()
+
+
+def test_attention_to_what_is_no_number_is_attention_still(tmp_path: Path) -> None:
+    x = torch.randn(2, 4, 8)
+    x[0, 0, 0] = float("nan")
+
+    class Attending(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.qkv = nn.Linear(8, 24)
+
+        def forward(self, x: Tensor) -> Tensor:
+            q, k, v = self.qkv(x).reshape(2, 4, 3, 2, 4).permute(2, 0, 3, 1, 4)
+            return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(2, 4, 8)
+
+    with NetView(Attending(), x, run=tmp_path / "run") as view:
+        assert "attention" in [connection.form for connection in view.scene.connections]
+
+
+def test_a_sparse_input_is_shown_with_its_zeros(tmp_path: Path) -> None:
+    class Sparse(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.randn(4, 2))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.sparse.mm(x, self.weight).relu()
+
+    x = torch.eye(4)[[2, 0, 3]]
+    with NetView(Sparse(), x.to_sparse(), run=tmp_path / "run", items=2) as view:
+        assert numpy.array_equal(view.values("x.Act", item=1), x[1].numpy())
+        assert view.run.tensors("x.Act")[0].shape == (2, 4)

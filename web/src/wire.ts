@@ -1107,6 +1107,8 @@ export interface Connection {
   form: "attention" | "conv" | "embedding" | "linear" | "other" | "transposed_conv";
   /** the series of the weights: features.0.weight; empty where there are none */
   weight: string;
+  /** the series of what is added; empty where nothing is, null where it is not known */
+  bias: string | null;
   /** linear weights that stand as [in, out] */
   is_transposed: boolean;
   stride: number[];
@@ -1148,6 +1150,8 @@ export interface NetSceneAnswer {
   source: "names" | "netview" | "watch";
   /** of a batch, at most */
   num_items: number;
+  /** of which there is something; several where several processes wrote the run */
+  ranks: number[];
   /** what a reader must know; empty where there is nothing */
   note: string;
 }

@@ -238,6 +238,7 @@ class _Chosen:
             subject.scene,
             variables=variables,
             num_items=max(1, self._num_items),
+            ranks=[_RANK],
             note=" ".join(filter(None, said)),
         )
         head = {

@@ -140,6 +140,7 @@ class NetSceneAnswer(Answer, frozen=True, tag="net_scene"):
     variables: Sequence[NetVariable]
     source: Literal["netview", "watch", "names"]  # where the network is known from
     num_items: int  # of a batch, at most
+    ranks: Sequence[int]  # of which there is something; several where several processes wrote the run
     note: str  # what a reader must know; empty where there is nothing
 
 

@@ -31,6 +31,7 @@ from torcheer.graph.wholefile import write_whole
 from torcheer.run.reading.reader import RunReader
 
 _RUN: Final = "file"  # its id in a page that has no other
+_FRONT_END: Final = "netfile"
 _HEIGHT: Final = 720  # between the cells of a notebook, in pixels
 
 _Path = str | os.PathLike[str]
@@ -66,13 +67,13 @@ def net_address(folder: _Path) -> str:
 
 def net_file_page(folder: _Path, *, max_bytes: int = MAX_BYTES, bundle: Bundle | None = None) -> str:
     """The page as text. It has at most `max_bytes`, unless front end and structure alone take more."""
-    return b"".join(_pieces(folder, checked_bytes(max_bytes), bundle or read_bundle())).decode()
+    return b"".join(_pieces(folder, checked_bytes(max_bytes), bundle or read_bundle(_FRONT_END))).decode()
 
 
 def write_net_page(folder: _Path, path: _Path, *, max_bytes: int = MAX_BYTES) -> str:
     """Write the page to a file, which is there when it is whole; returns where it is."""
     max_bytes = checked_bytes(max_bytes)
-    bundle = read_bundle()
+    bundle = read_bundle(_FRONT_END)
 
     def write(file: BinaryIO) -> None:
         file.writelines(_pieces(folder, max_bytes, bundle))

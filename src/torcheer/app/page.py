@@ -46,11 +46,12 @@ class Subject:
     data_id: str  # of the element with the data, by which the front end knows what it is to show
 
 
-def read_bundle() -> Bundle:
+def read_bundle(part: str = "onefile") -> Bundle:
+    """`part`: what the front end was built as for such a page."""
     folder = resources.files("torcheer.app") / "static"
     try:
         script, style, worker = (
-            (folder / name).read_text(encoding="utf-8") for name in ("onefile.js", "onefile.css", "worker.js")
+            (folder / name).read_text(encoding="utf-8") for name in (f"{part}.js", f"{part}.css", "worker.js")
         )
     except FileNotFoundError:
         raise InputError(

@@ -1,9 +1,19 @@
-"""How many items a batch has: how long the first dimension of its tensors is."""
+"""How many items a batch has: how long the first dimension of its tensors is; and how many are kept."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from torcheer.errors import InputError
 from torcheer.netview.flow import Flow
 from torcheer.netview.optypes import CONVOLUTIONS, TRANSPOSED_CONVOLUTIONS
+
+
+def checked_items(items: Any) -> int:
+    """How many are kept, as somebody wants it."""
+    if isinstance(items, bool) or not isinstance(items, int) or items < 1:
+        raise InputError(f"items is {items!r}: keep at least one item of a batch.")
+    return items
 
 
 def num_items_of(flow: Flow) -> int | None:

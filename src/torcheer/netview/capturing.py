@@ -84,8 +84,6 @@ class _Planning:
         flow = self.flow
         made_by = self.sweep.moved_from.get(op, op)
         name, address, note = self._name(made_by, site)
-        work = self.sweep.work_of(op)
-        found = None if work is None else weighted(flow, work)
         shape = flow.shape(op)
         reader = reader_of_op(op, has_items=self._has_items(shape))
         if site is not None and len(shape) == 3:  # one head
@@ -103,8 +101,7 @@ class _Planning:
             shape=shape,
             has_items=self._has_items(shape),
             values=values,
-            gradients={"Act": op},
-            bias="" if found is None else found.bias,
+            gradients={"Act": op} if flow.is_real_or_complex(op) else {},
             is_input=flow.is_input(op),
             note=note,
         )
@@ -113,7 +110,9 @@ class _Planning:
         """Name, address of the module, and what is to be said about it."""
         flow = self.flow
         if flow.is_input(op):
-            return flow.tape.addresses.get(op, "input"), "", ""
+            name = flow.tape.addresses.get(op, "input")
+            # A module of that name has parameters of that name, too.
+            return f"{name} (input)" if name in flow.history.module_tree.modules else name, "", ""
         scope = flow.closed(op)
         if scope is None:
             layers, labels = flow.history._numbered.layers, flow.history._numbered.labels

@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import prod
 
 import msgspec
-import torch
-from torch import Tensor
 
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.netview.attending import Site, merged
@@ -14,6 +12,7 @@ from torcheer.netview.flow import Flow
 from torcheer.netview.forms import Weighted, weighted
 from torcheer.netview.layering import Feed, Sweep
 from torcheer.netview.planning import PlannedLayer
+from torcheer.netview.samenumbers import are_same_numbers
 from torcheer.run.netscene import Connection
 
 Key = int | str  # of a layer: its op, or the name of one that is made beside the ops
@@ -94,6 +93,7 @@ class Connecting:
                 target=self.layers[target].name,
                 form=found.form,
                 weight=found.weight,
+                bias=found.bias,
                 is_transposed=found.is_transposed,
                 stride=list(found.stride),
                 padding=list(found.padding),
@@ -137,8 +137,8 @@ class Connecting:
             num_repeats, rest = divmod(width, held.shape[-1])
             if num_repeats > 1 and not rest and held.shape[-1] % head_width == 0:  # heads that share values
                 apart = held.reshape(*held.shape[:-1], -1, head_width)
-                return _is_equal(apart.repeat_interleave(num_repeats, 2).flatten(2), value)
-            return held.shape[-1] in (width, 3 * width) and _is_equal(held[..., -width:], value)
+                return are_same_numbers(apart.repeat_interleave(num_repeats, 2).flatten(2), value)
+            return held.shape[-1] in (width, 3 * width) and are_same_numbers(held[..., -width:], value)
 
     def _are_the_heads(self, site: Site, out: int) -> bool:
         """Whether the layer stands as the op left it, or as [tokens, features]."""
@@ -148,7 +148,7 @@ class Connecting:
         if held is None or value is None:
             return False
         with undisturbed():
-            return held.dim() == 3 and _is_equal(held, value)
+            return held.dim() == 3 and are_same_numbers(held, value)
 
     # --- connections ------------------------------------------------------------------------------------
 
@@ -188,7 +188,3 @@ class Connecting:
 
 def _attention(source: str, target: str, weights: str) -> Connection:
     return Connection(source=source, target=target, form="attention", weight=f"{weights}.Act")
-
-
-def _is_equal(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape and torch.equal(one, other)

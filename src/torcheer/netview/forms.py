@@ -20,7 +20,7 @@ class Weighted:
     form: Form
     read: int  # the op that goes in
     weight: str  # the address of the parameter
-    bias: str = ""
+    bias: str = ""  # that of the other one; empty where the op adds none
     is_transposed: bool = False
     stride: tuple[int, ...] = ()
     padding: tuple[int, ...] = ()
@@ -43,6 +43,7 @@ def weighted(flow: Flow, op: int) -> Weighted | None:
 
 
 def _param(flow: Flow, op: int | None) -> str:
+    op = None if op is None else flow.origin(op)  # it may be cast
     return "" if op is None or op >= 0 else flow.param(op)
 
 
@@ -117,13 +118,14 @@ def _spatial(flow: Flow, op: int, num_dims: int, *, is_transposed: bool) -> Weig
         weight=flow.param(weight),
         bias=_param(flow, flow.argument(op, 2, "bias")),
         stride=_each(flow.plain(op, 3, "stride", 1), num_dims),
-        padding=_front(padding, flow.shape(weight)[2:], dilation),
+        padding=front_padding(padding, flow.shape(weight)[2:], dilation),
         dilation=dilation,
         groups=int(flow.plain(op, groups_at, "groups", 1)),
     )
 
 
-def _front(padding: Any, kernel: Sequence[int], dilation: Sequence[int]) -> tuple[int, ...]:
+def front_padding(padding: Any, kernel: Sequence[int], dilation: Sequence[int]) -> tuple[int, ...]:
+    """Places before the picture, for each of its dimensions."""
     if padding == "valid":
         return (0,) * len(kernel)
     if padding == "same":  # of an odd number of places, torch puts the larger half behind

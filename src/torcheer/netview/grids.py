@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,6 +13,7 @@ from torcheer.run.netscene import Grid
 _ONE_ROW: Final = 16  # units that still stand in one row
 _NARROW: Final = 16.0  # a matrix that is so many times as long as wide is folded, a tile for each row
 _COLOURS: Final = 3
+_MOST_TRIES: Final = 1 << 13  # of numbers of rows: enough for 67 million units
 
 
 def grid_of(shape: Sequence[int], *, is_picture: bool = False) -> Grid:
@@ -46,7 +48,13 @@ def grid_of(shape: Sequence[int], *, is_picture: bool = False) -> Grid:
 def manual_grid(shape: Sequence[int], wanted: Sequence[int]) -> Grid:
     """As somebody wants it: rows and columns, or tiles down and across and the rows and columns of each."""
     num_units = math.prod(int(size) for size in shape)
-    sizes = [int(size) for size in wanted]
+    try:
+        sizes = [operator.index(size) for size in wanted]
+    except TypeError:
+        raise InputError(
+            f"the shape {wanted!r} is no row of whole numbers: give rows and columns, or tiles down, tiles "
+            "across, rows and columns of a tile."
+        ) from None
     if len(sizes) not in (2, 4) or min(sizes) < 1 or math.prod(sizes) < num_units:
         raise InputError(
             f"the shape {tuple(wanted)} has no room for {num_units:,} units: give rows and columns, or tiles "
@@ -64,7 +72,7 @@ def near_square(num_units: int) -> tuple[int, int]:
     if num_units <= _ONE_ROW:
         return 1, max(num_units, 1)
     root = math.isqrt(num_units)
-    for rows in range(root, max(1, root // 2), -1):
+    for rows in range(root, max(1, root // 2, root - _MOST_TRIES), -1):
         if num_units % rows == 0:
             return rows, num_units // rows
     columns = math.isqrt(num_units - 1) + 1

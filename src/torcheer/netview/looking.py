@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from math import prod
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.netview.placing import check_name
+from torcheer.netview.runscenes import FoundScene
 from torcheer.netview.weights import received, sent
 from torcheer.run.netscene import Connection, NetLayer, NetScene
 from torcheer.run.reading.face import Reading
@@ -19,21 +21,20 @@ from torcheer.run.reading.tensorrecord import TensorRecord
 Array = NDArray[Any]
 
 
-def values_of(run: Reading, scene: NetScene, name: str, step: int | None, item: int) -> Array:
+def values_of(run: Reading, found: FoundScene, name: str, step: int | None, item: int) -> Array:
     """One variable of one layer: `conv1.Act`, of one item, at a moment or the last one up to then."""
-    layer, _ = layer_and_variable(scene, name)
-    array = _record(run, name, step).array
-    if layer is None or not layer.has_items or list(array.shape[1:]) != layer.shape:
-        return array  # a parameter, for one
-    if not 0 <= item < len(array):
-        raise InputError(f"there is no item {item} of {name}: {len(array)} were kept, counted from 0.")
-    found: Array = array[item]
-    return found
+    layer, variable = layer_and_variable(found.scene, name)
+    array = _record(run, name if layer is None else found.series_of(layer.name, variable), step).array
+    # A parameter has no items. A variable may have had another shape before: sequences differ in length.
+    is_of_layer = layer is not None and (variable in layer.variables or list(array.shape[1:]) == layer.shape)
+    if layer is None or not layer.has_items or not is_of_layer or not array.ndim:
+        return array
+    return _item(array, item, name)
 
 
 def weights_of(
     run: Reading,
-    scene: NetScene,
+    network: FoundScene,
     name: str,
     unit: int | Sequence[int],
     direction: Literal["received", "sent"],
@@ -45,11 +46,11 @@ def weights_of(
     """By the layer at the other end: what connects its units with this one; NaN where nothing does."""
     if direction not in ("received", "sent"):
         raise InputError(f"the direction is {direction!r}: a unit has weights that it 'received' or 'sent'.")
-    layers = {layer.name: layer for layer in scene.layers}
+    layers = {layer.name: layer for layer in network.scene.layers}
     check_name(name, layers)
     number = unit_number(layers[name], unit)
     found: dict[str, Array] = {}
-    for connection in scene.connections:
+    for connection in network.scene.connections:
         end, other = (connection.target, connection.source)
         if direction == "sent":
             end, other = other, end
@@ -57,10 +58,11 @@ def weights_of(
             continue
         weight = _weight(run, connection, step, item, variable)
         source, target = layers[connection.source], layers[connection.target]
-        ids = _ids(run, scene, connection, step, item)
+        ids = _ids(run, network, connection, step, item)
         lay = received if direction == "received" else sent
         laid = lay(connection, weight, source.shape, target.shape, number, source_values=ids)
-        array = numpy.where(laid.is_connected, laid.values.astype(numpy.float64), numpy.nan)
+        wide = numpy.promote_types(laid.values.dtype, numpy.float64)
+        array = numpy.where(laid.is_connected, laid.values.astype(wide), numpy.nan)
         found[other] = array.reshape(layers[other].shape)
     return found
 
@@ -79,14 +81,31 @@ def layer_and_variable(scene: NetScene, name: str) -> tuple[NetLayer | None, str
 def unit_number(layer: NetLayer, unit: int | Sequence[int]) -> int:
     """A unit by its flat number, or by its index in the tensor of one item."""
     num_units = prod(layer.shape)
-    if isinstance(unit, Sequence):
+    number = _whole(unit)
+    if number is None:
         try:
-            return int(numpy.ravel_multi_index(tuple(int(part) for part in unit), tuple(layer.shape)))
+            index = tuple(operator.index(part) for part in unit)  # type: ignore[union-attr]
+            number = int(numpy.ravel_multi_index(index, tuple(layer.shape))) if index or layer.shape else 0
         except (ValueError, TypeError):
-            raise InputError(f"{layer.name} has the shape {tuple(layer.shape)}: no unit {unit}.") from None
-    if not 0 <= int(unit) < num_units:
+            raise InputError(f"{layer.name} has the shape {tuple(layer.shape)}: no unit {unit!r}.") from None
+    if not 0 <= number < num_units:
         raise InputError(f"there is no unit {unit} in {layer.name}: it has {num_units:,}, counted from 0.")
-    return int(unit)
+    return number
+
+
+def _whole(value: Any) -> int | None:
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def _item(array: Array, item: int, name: str) -> Array:
+    number = _whole(item)
+    if number is None or not 0 <= number < len(array):
+        raise InputError(f"there is no item {item!r} of {name}: {len(array)} were kept, counted from 0.")
+    found: Array = array[number]
+    return found
 
 
 def _record(run: Reading, name: str, step: int | None) -> TensorRecord:
@@ -106,16 +125,13 @@ def _weight(run: Reading, connection: Connection, step: int | None, item: int, v
             "gradients, optimizer= what the optimizer keeps."
         )
     array = _record(run, name, step).array
-    if connection.form != "attention":
-        return array
-    if not 0 <= item < len(array):
-        raise InputError(f"there is no item {item}: {len(array)} were kept, counted from 0.")
-    found: Array = array[item]
-    return found
+    return _item(array, item, name) if connection.form == "attention" else array
 
 
-def _ids(run: Reading, scene: NetScene, connection: Connection, step: int | None, item: int) -> Array | None:
+def _ids(
+    run: Reading, network: FoundScene, connection: Connection, step: int | None, item: int
+) -> Array | None:
     """The tokens, by which an embedding finds its weights."""
     if connection.form != "embedding":
         return None
-    return values_of(run, scene, f"{connection.source}.Act", step, item)
+    return values_of(run, network, f"{connection.source}.Act", step, item)

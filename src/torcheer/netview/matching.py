@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,8 @@ from torcheer.capture.choosing import unwrapped
 from torcheer.capture.nesting import collect_tensors
 from torcheer.netview.moduleforms import HANDING_ON, form_of
 from torcheer.run.netscene import Connection, NetLayer
+
+_MOST_HELD: Final = 4096  # calls, and tensors that were recorded
 
 
 class _Call(NamedTuple):
@@ -37,6 +39,7 @@ class Matching:
 
     def __init__(self) -> None:
         self._handles: list[RemovableHandle] = []
+        self._names: dict[int, str] = {}  # of parameters, by their id: one that is shared has its first
         self._calls: list[_Call] = []
         self._met: list[_Met] = []
 
@@ -47,6 +50,7 @@ class Matching:
     def start(self, model: nn.Module) -> None:
         if self._handles:
             return
+        self._names = {id(param): name for name, param in unwrapped(model).named_parameters()}
         for address, module in unwrapped(model).named_modules():
             if not isinstance(module, torch.jit.ScriptModule) and not any(True for _ in module.children()):
                 hook = _Hook(weakref.ref(self), address)
@@ -63,12 +67,19 @@ class Matching:
         self._calls.clear()
         self._met.clear()
 
+    def _make_room(self) -> None:
+        """A model that runs on and on without a moment must not pile up its tensors."""
+        if len(self._calls) + len(self._met) >= _MOST_HELD:
+            self.forget()
+
     def see(self, address: str, module: nn.Module, args: Any, output: Any) -> None:
+        self._make_room()
         read, gave = tuple(collect_tensors(args)), tuple(collect_tensors(output))
         self._calls.append(_Call(address, module, read, gave, len(self._calls) + len(self._met)))
 
     def met(self, layer: str, tensor: Tensor) -> None:
         if self._handles:
+            self._make_room()
             self._met.append(_Met(layer, tensor, len(self._calls) + len(self._met)))
 
     # --- what it comes to ----------------------------------------------------------------------------
@@ -86,11 +97,15 @@ class Matching:
                     continue
                 connection = Connection(source=source, target=target, form="other")
                 if is_exact:
-                    connection = (
-                        form_of(call.address, call.module, shapes[source], shapes[target]) or connection
-                    )
+                    weight = self._weight_of(call)
+                    connection = form_of(weight, call.module, shapes[source], shapes[target]) or connection
                 found.setdefault((source, target), connection)
         return list(found.values())
+
+    def _weight_of(self, call: _Call) -> str:
+        """The name of the series: tied weights are recorded once."""
+        own = f"{call.address}.weight" if call.address else "weight"
+        return self._names.get(id(call.module._parameters.get("weight")), own)
 
     def _recorded_as(self, tensors: tuple[Tensor, ...], after: int) -> str | None:
         """The layer as which a result was recorded, before another module wrote over it."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from torch import nn
 
+from torcheer.netview.forms import front_padding
 from torcheer.run.netscene import Connection, NetLayer
 
 HANDING_ON: Final = (
@@ -24,12 +25,12 @@ _CONVOLUTIONS: Final = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _TRANSPOSED: Final = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
 
 
-def form_of(address: str, module: nn.Module, source: NetLayer, target: NetLayer) -> Connection | None:
-    """None where the form is not known, or does not fit the shapes of the two layers."""
+def form_of(weight: str, module: nn.Module, source: NetLayer, target: NetLayer) -> Connection | None:
+    """`weight` names its series. None where the form is not known, or does not fit the two layers."""
     if source.has_items != target.has_items or "weight" not in module._parameters:
         return None  # a weight that is computed is no parameter
-    weight = f"{address}.weight" if address else "weight"
-    names: dict[str, Any] = {"source": source.name, "target": target.name, "weight": weight}
+    bias = "" if getattr(module, "bias", None) is None else None  # else found by the name of the weight
+    names: dict[str, Any] = {"source": source.name, "target": target.name, "weight": weight, "bias": bias}
     if isinstance(module, nn.Linear):
         num_rows, rest = divmod(prod(source.shape), module.in_features)
         fits = not rest and prod(target.shape) == num_rows * module.out_features
@@ -44,24 +45,15 @@ def form_of(address: str, module: nn.Module, source: NetLayer, target: NetLayer)
 
 def _convolution(module: Any, source: NetLayer, target: NetLayer, names: dict[str, Any]) -> Connection | None:
     num_dims = len(module.kernel_size)
-    if module.padding_mode != "zeros" or len(source.shape) != num_dims + 1 != len(target.shape):
+    if module.padding_mode != "zeros" or not len(source.shape) == num_dims + 1 == len(target.shape):
         return None
     if source.shape[0] != module.in_channels or target.shape[0] != module.out_channels:
         return None
     return Connection(
         form="transposed_conv" if isinstance(module, _TRANSPOSED) else "conv",
         stride=list(module.stride),
-        padding=_front(module),
+        padding=list(front_padding(module.padding, module.kernel_size, module.dilation)),
         dilation=list(module.dilation),
         groups=module.groups,
         **names,
     )
-
-
-def _front(module: Any) -> list[int]:
-    if module.padding == "valid":
-        return [0] * len(module.kernel_size)
-    if module.padding == "same":
-        sizes = zip(module.kernel_size, module.dilation, strict=True)
-        return [step * (size - 1) // 2 for size, step in sizes]
-    return list(module.padding)

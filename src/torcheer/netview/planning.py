@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
+import torch
 from torch import Tensor
 
 from torcheer.capture.undisturbed import undisturbed
@@ -13,6 +15,8 @@ from torcheer.netview.attending import Site, merged, weights_of
 from torcheer.netview.flow import Flow
 from torcheer.netview.grids import grid_of
 from torcheer.run.netscene import NetLayer, NetScene, Place
+
+_MOST_DENSE_BYTES: Final = 64 << 20  # of a sparse tensor that is written out
 
 Reader = Callable[[Flow, int | None], Tensor | None]  # the items that are kept; None: all of them
 
@@ -30,7 +34,6 @@ class PlannedLayer:
     has_items: bool
     values: dict[str, Reader]  # by variable
     gradients: dict[str, int]  # by variable: the op whose gradient it is
-    bias: str = ""  # the address of the parameter
     is_input: bool = False
     note: str = ""
 
@@ -109,4 +112,8 @@ def _cut(value: Tensor | None, num_items: int | None) -> Tensor | None:
     if value is None or num_items is None:
         return value
     with undisturbed():
+        if value.layout != torch.strided:  # which has no views
+            if value.numel() * value.element_size() > _MOST_DENSE_BYTES:
+                return None
+            value = value.to_dense()
         return value[:num_items]

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 from torch import Tensor
 
 from torcheer.netview.placing import Arrangement
+from torcheer.netview.runscenes import last_scene
 from torcheer.run.netscene import NetScene
 from torcheer.run.observing.netviews import NETVIEW
-from torcheer.run.reading.reader import RunReader, record_id
 from torcheer.run.run import Run
 
 # The writer of a run drops what it cannot write in time. Half a moment is no use, so it is waited for.
@@ -34,20 +33,16 @@ class NetRecording:
         self._scene: NetScene | None = None  # as it was last written
         self._wanted: NetScene | None = None  # without what somebody wants otherwise
         self._waiting_bytes = self._waiting_records = 0
-        if any(self.run.path.glob("*.sqlite")):
+        if not self._is_own or any(self.run.path.glob("*.sqlite")):
             self._go_on()
 
     def _go_on(self) -> None:
         """In a run that has moments already, places hold and steps go on."""
-        reader = RunReader(self.run.path)
-        try:
-            scene = last_scene(reader)
-            if scene is not None:
-                self.arrangement = Arrangement.of(scene)
-            steps = [entry.step for entry in reader.records("moment", NETVIEW)]
-            self.step = max(steps, default=-1)
-        finally:
-            reader.close()
+        reader = self.run._reader()  # with all that was logged until now
+        scene = last_scene(reader)
+        if scene is not None:
+            self.arrangement = Arrangement.of(scene)
+        self.step = max((entry.step for entry in reader.records("moment", NETVIEW)), default=-1)
 
     @property
     def scene(self) -> NetScene:
@@ -66,10 +61,12 @@ class NetRecording:
             self._scene = laid
             self.run.log_netview(max(self.step, 0), laid)
 
-    def show_again(self) -> None:
-        """After somebody has placed or shaped a layer."""
+    def show_again(self, scene: NetScene) -> None:
+        """After somebody has placed or shaped a layer of a scene: of this recording, or another's."""
         if self._wanted is not None:
             self.show(self._wanted)
+        else:
+            self.run.log_netview(max(self.step, 0), self.arrangement.laid_over(scene))
 
     def put(self, name: str, tensor: Tensor) -> None:
         num_bytes = tensor.numel() * tensor.element_size()
@@ -84,7 +81,7 @@ class NetRecording:
         self.run.log_tensor(self.step, name, tensor)
 
     def end(self, counters: Mapping[str, Any]) -> None:
-        self.run.log_moment(self.step, counters)
+        self.run.log_moment(self.step, {name: _plain(value) for name, value in counters.items()})
 
     def close(self) -> None:
         """A run that somebody else opened stays open."""
@@ -92,16 +89,12 @@ class NetRecording:
             self.run.close()
 
 
-def last_scene(reader: RunReader) -> NetScene | None:
-    """The network as it was last written; None where there is none, or none that can be read."""
-    entries = reader.records("netview", NETVIEW)
-    for entry in reversed(entries):
-        data = reader.data(record_id(entry))
-        try:
-            return None if data is None else msgspec.json.decode(data, type=NetScene)
-        except msgspec.DecodeError:
-            continue
-    return None
+def _plain(value: Any) -> Any:
+    """A tensor of one number as that number, for people to read."""
+    if not isinstance(value, Tensor) or value.numel() != 1:
+        return value
+    number = value.item()
+    return f"{number:.6g}" if isinstance(number, float) else number
 
 
 def _opened(run: Run | str | os.PathLike[str] | None) -> tuple[Run, bool]:

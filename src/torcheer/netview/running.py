@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import Call, bind, copy_of_containers, copy_of_tensors, named_root
 from torcheer.capture.log import log_forward_pass
-from torcheer.capture.nesting import map_tensors
+from torcheer.capture.nesting import collect_tensors, map_tensors
 from torcheer.capture.rerunning import put_parameters_back
 from torcheer.capture.state import same_model_after, same_random_state_after
 from torcheer.capture.walk import is_lazy
@@ -31,6 +31,8 @@ def looked_at(model: nn.Module, x: Any, loss: Loss | None) -> Look:
     """A pass, and with a loss its gradients. Buffers, generators, gradients and flags stay as they were."""
     if any(is_lazy(param) for param in named_root(model).parameters()):
         raise InputError("the model has lazy parameters: run it once before it is looked at.")
+    if any(tensor.is_nested for tensor in collect_tensors(x)):
+        raise InputError("a nested tensor has no shape to be shown in: give x.to_padded_tensor(0.0).")
     with same_random_state_after(), same_model_after(named_root(model)):
         if loss is None:
             return Look(_passed(model, copy_of_tensors(bind(model, x, None))), {})

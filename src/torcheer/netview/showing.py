@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from torcheer.errors import InputError
 from torcheer.netview.looking import Array, values_of, weights_of
+from torcheer.netview.placing import check_name
 from torcheer.netview.planning import NetPlan
-from torcheer.netview.recording import NetRecording, last_scene
+from torcheer.netview.recording import NetRecording
+from torcheer.netview.runscenes import Extents, FoundScene, found_scene
 from torcheer.netview.weightkeeping import WeightKeeper
 from torcheer.run.netscene import NetScene
 from torcheer.run.reading.face import SavedRun
@@ -23,6 +25,8 @@ class Shown:
     """A network that is shown from its run."""
 
     _recording: NetRecording | None
+    _extents: Extents | None = None
+    _looked: tuple[Mapping[Any, Any], FoundScene] | None = None  # the series of the run, and what they show
 
     @property
     def run(self) -> Run | SavedRun:
@@ -31,10 +35,18 @@ class Shown:
     @property
     def scene(self) -> NetScene:
         """The layers, how they lie, and what connects them."""
+        return self._found().scene
+
+    def _found(self) -> FoundScene:
         recording = self._recording
         if recording is not None and recording.scene.layers:
-            return recording.scene
-        return last_scene(self.run._reader()) or NetScene(layers=[], connections=[])
+            return FoundScene(scene=recording.scene, source="netview", series={})
+        reader = self.run._reader()
+        series = reader.series()  # another object where there is news
+        if self._looked is None or self._looked[0] is not series:
+            self._extents = self._extents or Extents()
+            self._looked = series, found_scene(reader, self._extents)
+        return self._looked[1]
 
     def place(
         self,
@@ -53,7 +65,7 @@ class Shown:
 
         The offset is to the right, up and to the front, in widths of a plate. It is kept with the run.
         """
-        recording = self._writable()
+        recording, scene = self._to_arrange(layer)
         relations = {
             "above": above,
             "below": below,
@@ -62,16 +74,26 @@ class Shown:
             "infront": infront,
             "behind": behind,
         }
-        names = [each.name for each in self.scene.layers]
+        names = [each.name for each in scene.layers]
         recording.arrangement.place(layer, names, relations, offset, scale)
-        recording.show_again()
+        recording.show_again(scene)
 
     def reshape(self, layer: str, shape: Sequence[int]) -> None:
         """Lay the units of a layer out: rows and columns, or tiles down and across, and the rows and columns
         of each tile. It is kept with the run."""
-        recording = self._writable()
-        recording.arrangement.reshape(layer, shape, self.scene.layers)
-        recording.show_again()
+        recording, scene = self._to_arrange(layer)
+        recording.arrangement.reshape(layer, shape, scene.layers)
+        recording.show_again(scene)
+
+    def _to_arrange(self, layer: str) -> tuple[NetRecording, NetScene]:
+        recording, found = self._writable(), self._found()
+        check_name(layer, [each.name for each in found.scene.layers])
+        if found.source != "netview":
+            raise InputError(
+                "the layers of this run are known by the names of its tensors only, and places are kept with "
+                "a network: tl.NetView(model, x, run=…) or tl.State record one."
+            )
+        return recording, found.scene
 
     def _writable(self) -> NetRecording:
         if self._recording is None:
@@ -103,7 +125,7 @@ class Shown:
 
     def values(self, name: str, step: int | None = None, item: int = 0) -> Array:
         """A variable of a layer, `conv1.Act`, as it was at a moment, or as it is."""
-        return values_of(self.run, self.scene, name, step, item)
+        return values_of(self.run, self._found(), name, step, item)
 
     def weights(
         self,
@@ -119,7 +141,7 @@ class Shown:
 
         `unit` is a number, or an index into the tensor of one item. `variable` may be Grad, Delta, exp_avg…
         """
-        return weights_of(self.run, self.scene, layer, unit, direction, step, item=item, variable=variable)
+        return weights_of(self.run, self._found(), layer, unit, direction, step, item=item, variable=variable)
 
 
 def scene_to_write(plan: NetPlan, keeper: WeightKeeper, *, has_gradients: bool) -> NetScene:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import os
 import sys
 import weakref
 from functools import partial
@@ -10,19 +10,19 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from torcheer.capture.nesting import collect_tensors
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import InputError
-from torcheer.netview.grids import grid_of
+from torcheer.netview.batching import checked_items
 from torcheer.netview.matching import Matching
+from torcheer.netview.metlayers import MetLayers, gradient_name, split_name
 from torcheer.netview.recording import NetRecording
 from torcheer.netview.showing import Shown
-from torcheer.netview.weightkeeping import WeightKeeper
-from torcheer.run.netscene import Connection, NetLayer, NetScene, Place
+from torcheer.netview.weightkeeping import WeightKeeper, check_settings
+from torcheer.run.netscene import Connection, NetScene
 from torcheer.run.run import Run
-
-_DEFAULT_VARIABLE = "Act"
 
 
 class State(Shown):
@@ -39,7 +39,7 @@ class State(Shown):
         self,
         model: nn.Module | None = None,
         *,
-        run: Run | str | None = None,
+        run: Run | str | os.PathLike[str] | None = None,
         items: int = 8,
         weights: str | None = "auto",
         optimizer: Any = None,
@@ -49,13 +49,16 @@ class State(Shown):
         self._told: set[str] = set()
         self._model: weakref.ref[nn.Module] | None = None
         self._run_given = run
-        self._items = items
+        self._items = checked_items(items)
+        check_settings(weights, optimizer)
         self._settings = (weights, optimizer)
         self._recording: NetRecording | None = None
         self._keeper: WeightKeeper | None = None
         self._values: dict[str, Tensor] = {}  # of the moment to be
-        self._layers: dict[str, NetLayer] = {}
+        self._layers = MetLayers()
         self._connections: dict[tuple[str, str], Connection] = {}
+        self._num_moments = 0
+        self._grad_hooks: dict[str, RemovableHandle] = {}  # by series
         self._matching = Matching()
         self._num_known = 0  # updates since a new name was met
         if model is not None:
@@ -70,9 +73,11 @@ class State(Shown):
                 self._run_given = value
         if self._recording is None:
             self._run_given = options.get("run", self._run_given)
-        self._items = int(options.get("items", self._items))
+        self._items = checked_items(options.get("items", self._items))
         weights, optimizer = self._settings
-        self._settings = (options.get("weights", weights), options.get("optimizer", optimizer))
+        weights, optimizer = options.get("weights", weights), options.get("optimizer", optimizer)
+        check_settings(weights, optimizer)
+        self._settings = (weights, optimizer)
         self._keeper = None
 
     @property
@@ -84,6 +89,9 @@ class State(Shown):
         self._is_on = bool(is_on)
         if not is_on:
             self._matching.stop()
+            for handle in self._grad_hooks.values():
+                handle.remove()
+            self._grad_hooks.clear()
 
     # --- in forward -----------------------------------------------------------------------------------
 
@@ -101,11 +109,14 @@ class State(Shown):
                     keep = torch.compiler.disable(keep)  # type: ignore[no-untyped-call]
                 keep(x, str(name))
         except Exception as error:  # what only looks must not break what it looks at
-            if name not in self._told:
-                self._told.add(name)
-                sys.stderr.write(f"torcheer: {name} was not recorded: {error}\n")
+            self._tell(str(name), error)
 
     _rec._torchdynamo_disable = True  # type: ignore[attr-defined]  # torch.compile leaves it to Python
+
+    def _tell(self, name: str, error: Exception) -> None:
+        if name not in self._told:
+            self._told.add(name)
+            sys.stderr.write(f"torcheer: {name} was not recorded: {error}\n")
 
     def _keep(self, x: Any, name: str) -> None:
         found = collect_tensors(x)
@@ -115,42 +126,45 @@ class State(Shown):
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             raise InputError("inside of torch.vmap and torch.func a tensor ends with their call.")
         layer, variable = split_name(name)
+        series = f"{layer}.{variable}"
         with undisturbed():
             if self.trace:
                 sys.stdout.write(f"{name} {tuple(tensor.shape)}\n")
             kept = tensor.detach()
             kept = (kept[: self._items] if kept.dim() > 1 else kept).to("cpu", copy=True)
-        if f"{layer}.{variable}" in self._values:
+        if series == next(iter(self._values), None):
             self._matching.forget()  # the model runs again, and nobody made a moment of the pass before
-        self._values[f"{layer}.{variable}"] = kept
+        self._values[series] = kept
+        self._values.pop(f"{layer}.{gradient_name(variable)}", None)  # which was of another pass
         self._know(layer, variable, kept)
         self._matching.met(layer, tensor)
+        self._follow_grad(series, tensor, layer, variable)
+
+    def _follow_grad(self, series: str, tensor: Tensor, layer: str, variable: str) -> None:
+        """Of what is recorded again, only the last counts. A parameter would gather hooks, pass by pass."""
+        before = self._grad_hooks.pop(series, None)
+        if before is not None:
+            before.remove()
         if tensor.requires_grad and torch.is_grad_enabled():
-            what = "Grad" if variable == _DEFAULT_VARIABLE else f"{variable}.Grad"
-            tensor.register_hook(  # type: ignore[no-untyped-call]
-                partial(_keep_grad, weakref.ref(self), layer, what)
+            self._grad_hooks[series] = tensor.register_hook(  # type: ignore[no-untyped-call]
+                partial(_keep_grad, weakref.ref(self), self._num_moments, layer, gradient_name(variable))
             )
+
+    def _take_grad(self, moment: int, layer: str, variable: str, kept: Tensor) -> None:
+        """It belongs to the moment of its own pass, which may have been made before the backward pass."""
+        is_new = not self._layers.has(layer, variable)
+        self._know(layer, variable, kept)
+        if moment == self._num_moments:
+            self._values[f"{layer}.{variable}"] = kept
+        elif moment == self._num_moments - 1 and self._recording is not None:
+            self._recording.put(f"{layer}.{variable}", kept)
+            if is_new:
+                self._recording.show(self._known_scene())
 
     def _know(self, name: str, variable: str, kept: Tensor) -> None:
         """A layer that is met for the first time, or has a new variable or shape."""
-        has_items = kept.dim() > 1
-        shape = list(kept.shape[1:] if has_items else kept.shape)
-        known = self._layers.get(name)
-        if known is not None and known.shape == shape:
-            if variable not in known.variables:
-                known.variables.append(variable)
+        if not self._layers.meet(name, variable, kept):
             return
-        is_first = not self._layers
-        self._layers[name] = NetLayer(
-            name=name,
-            module="",
-            shape=shape,
-            grid=grid_of(shape, is_picture=is_first),
-            variables=[variable] if known is None else list(dict.fromkeys([*known.variables, variable])),
-            place=Place(),
-            is_input=is_first if known is None else known.is_input,
-            has_items=has_items,
-        )
         self._num_known = 0
         model = None if self._model is None else self._model()
         if model is not None:
@@ -166,25 +180,27 @@ class State(Shown):
         if not self._values:
             return self._recording.step if self._recording is not None else -1
         self._match()
-        if self._recording is None:
-            self._recording = NetRecording(self._run_given)
-        recording = self._recording
+        recording = self._writable()
         step = recording.begin()
-        recording.show(NetScene(layers=_copied(self._layers), connections=list(self._connections.values())))
+        recording.show(self._known_scene())
         for series, value in self._values.items():
             recording.put(series, value)
         self._values = {}
+        self._num_moments += 1
         keeper = self._weight_keeper()
         if keeper is not None:
             keeper.put(recording.put)
         recording.end({**({"name": name} if name else {}), **counters})
         return step
 
+    def _known_scene(self) -> NetScene:
+        return NetScene(layers=self._layers.copies(), connections=list(self._connections.values()))
+
     def _match(self) -> None:
         """Learn the connections from the first pass; the second one was hooked from its beginning."""
         if not self._matching.is_on:
             return
-        for connection in self._matching.connections(self._layers.values()):
+        for connection in self._matching.connections(self._layers.all):
             self._connections[connection.source, connection.target] = connection
         self._matching.forget()
         self._num_known += 1
@@ -202,9 +218,12 @@ class State(Shown):
     @property
     def run(self) -> Run:
         """Where it is recorded."""
+        return self._writable().run
+
+    def _writable(self) -> NetRecording:
         if self._recording is None:
             self._recording = NetRecording(self._run_given)
-        return self._recording.run
+        return self._recording
 
     def close(self) -> None:
         """Take the last hooks away and write what is left. A run that you opened yourself stays open."""
@@ -226,16 +245,6 @@ class State(Shown):
         return f"<State of {len(self._layers)} layers, {'on' if self.record else 'off'}>"
 
 
-def split_name(name: str) -> tuple[str, str]:
-    """`Layer.Var`, at the last dot; without one it is the variable Act."""
-    layer, dot, variable = name.rpartition(".")
-    if not dot:
-        return name, _DEFAULT_VARIABLE
-    if not layer or not variable:
-        raise InputError(f"{name!r} names no layer and variable: give a name such as 'Image.Act'.")
-    return layer, variable
-
-
 def _may_not_break() -> bool:
     """Whether what torch.compile is at may not be left for Python: then nothing is recorded. Asked by it."""
     try:
@@ -249,19 +258,17 @@ def _may_not_break() -> bool:
 _may_not_break._dynamo_marked_constant = True  # type: ignore[attr-defined]  # run while it compiles
 
 
-def _keep_grad(state: weakref.ref[State], layer: str, variable: str, grad: Tensor) -> None:
+def _keep_grad(state: weakref.ref[State], moment: int, layer: str, variable: str, grad: Tensor) -> None:
     alive = state()
-    if alive is not None and alive.record:
+    if alive is None or not alive.record:
+        return
+    try:
         with undisturbed():
             kept = grad.detach()
             kept = (kept[: alive._items] if kept.dim() > 1 else kept).to("cpu", copy=True)
-        alive._values[f"{layer}.{variable}"] = kept
-        alive._know(layer, variable, kept)
-
-
-def _copied(layers: dict[str, NetLayer]) -> list[NetLayer]:
-    """Their lists of variables may still grow."""
-    return [copy.deepcopy(layer) for layer in layers.values()]
+        alive._take_grad(moment, layer, variable, kept)
+    except Exception as error:  # nor must it break a backward pass
+        alive._tell(f"{layer}.{variable}", error)
 
 
 def _asleep(items: int, weights: str | None) -> State:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from torcheer.capture.inputs import check_model
 from torcheer.errors import InputError
+from torcheer.netview.batching import checked_items
 from torcheer.netview.capturing import plan_of, signature_of
 from torcheer.netview.flow import Flow
 from torcheer.netview.planning import NetPlan, gradient_of
@@ -57,15 +58,13 @@ class NetView(Shown):
                 raise InputError("a run is only looked at: leave x and run out, or give a model.")
             self._look(model)
             return
-        check_model(model)
+        _check_given(model, loss)
         if x is None:
             raise InputError("there is no input: tl.NetView(model, x), with what forward takes.")
-        if isinstance(items, bool) or not isinstance(items, int) or items < 1:
-            raise InputError(f"items is {items!r}: keep at least one item of a batch.")
         self.model: nn.Module = model
         self.loss: Loss | None = loss  # may be set anew before an update
         self._x = x
-        self._items = items
+        self._items = checked_items(items)
         self._layers = layers
         self._keeper = WeightKeeper(model, weights, optimizer)
         self._run_given = run
@@ -144,6 +143,17 @@ class NetView(Shown):
         scene = self.scene
         num_units = sum(layer.grid.num_units for layer in scene.layers)
         return f"<NetView of {len(scene.layers)} layers, {num_units:,} units: {self.run.path}>"
+
+
+def _check_given(model: Any, loss: Any) -> None:
+    if not isinstance(model, nn.Module | type):
+        raise InputError(
+            f"a {type(model).__name__} cannot be shown as a network: give a torch.nn.Module and what its "
+            "forward takes, tl.NetView(model, x), or a run, tl.NetView('runs/a')."
+        )
+    check_model(model)
+    if loss is not None and not callable(loss):
+        raise InputError(f"the loss is {loss!r}: give a function of what the model returns, or none.")
 
 
 def _put(recording: NetRecording, name: str, value: Tensor | None) -> None:

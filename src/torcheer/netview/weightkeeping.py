@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from torcheer.capture.undisturbed import undisturbed
 from torcheer.capture.walk import is_lazy
 from torcheer.errors import InputError
 from torcheer.graph.sizes import readable_bytes
+from torcheer.netview.samenumbers import are_same_numbers
 
 Put = Callable[[str, Tensor], None]
 
@@ -30,16 +32,12 @@ class WeightKeeper:
     """
 
     def __init__(self, model: nn.Module | None, weights: str | None, optimizer: Any = None) -> None:
-        if weights not in ("auto", "all", None):
-            raise InputError(f"weights is {weights!r}: give 'auto', 'all' or None.")
-        if optimizer is not None and not isinstance(optimizer, Optimizer):
-            raise InputError(
-                f"a {type(optimizer).__name__} is no optimizer: give a torch.optim.Optimizer, or none."
-            )
+        check_settings(weights, optimizer)
         self._weights = weights
         self._optimizer = optimizer
         self._last: dict[str, Tensor] = {}  # as they were put, to see what has changed
-        self._seen: dict[str, tuple[int, int]] = {}  # an optimizer's tensors: which, and how often written
+        self._moved: set[str] = set()  # those whose last recorded change is not zero
+        self._sums: dict[str, int] = {}  # of an optimizer's tensors, to see what has changed
         self._params: dict[str, Tensor] = {} if model is None else parameters_of(model)
         self.kept = _kept(self._params, weights)
 
@@ -72,15 +70,23 @@ class WeightKeeper:
         last = self._last.get(name)
         if last is not None and last.shape == param.shape and last.dtype == param.dtype:
             now = param.to("cpu")
-            if _is_same(now, last):
+            if are_same_numbers(now, last):
+                self._put_rest(put, name, last)
                 return
             wide = torch.promote_types(now.dtype, torch.float32)
             put(f"{name}.Delta", now.to(wide) - last.to(wide))
+            self._moved.add(name)
             last.copy_(now)
         else:
             # A copy of its own, in any case: `.cpu()` gives a parameter of the processor itself.
             self._last[name] = param.to("cpu", copy=True)
         put(name, self._last[name])
+
+    def _put_rest(self, put: Put, name: str, last: Tensor) -> None:
+        """A change holds until the next one: the first moment without any says so."""
+        if name in self._moved:
+            self._moved.discard(name)
+            put(f"{name}.Delta", torch.zeros_like(last, dtype=torch.promote_types(last.dtype, torch.float32)))
 
     def _put_moments(self, put: Put) -> None:
         if self._optimizer is None:
@@ -96,10 +102,21 @@ class WeightKeeper:
                         self._put_written(put, f"{name}.{key}", value)
 
     def _put_written(self, put: Put, name: str, value: Tensor) -> None:
-        stamp = (id(value), value._version)
-        if self._seen.get(name) != stamp:
-            self._seen[name] = stamp
+        """Not by torch's count of writes: fused optimizers do not count theirs."""
+        found = _sum_of(value)
+        if found is None or self._sums.get(name) != found:
             put(name, value)
+            if found is not None:
+                self._sums[name] = found
+
+
+def check_settings(weights: Any, optimizer: Any) -> None:
+    if weights not in ("auto", "all", None):
+        raise InputError(f"weights is {weights!r}: give 'auto', 'all' or None.")
+    if optimizer is not None and not isinstance(optimizer, Optimizer):
+        raise InputError(
+            f"a {type(optimizer).__name__} is no optimizer: give a torch.optim.Optimizer, or none."
+        )
 
 
 def parameters_of(model: nn.Module) -> dict[str, Tensor]:
@@ -123,10 +140,9 @@ def _num_bytes(param: Tensor) -> int:
     return param.numel() * param.element_size()
 
 
-def _is_same(now: Tensor, last: Tensor) -> bool:
-    """Bit for bit: NaN is the same as NaN."""
-    if torch.equal(now, last):
-        return True
-    if not (now.is_floating_point() or now.is_complex()):
-        return False
-    return bool(torch.isnan(now).any()) and torch.equal(torch.nan_to_num(now), torch.nan_to_num(last))
+def _sum_of(value: Tensor) -> int | None:
+    """A checksum of its bytes; None where they cannot be had."""
+    try:
+        return zlib.crc32(value.detach().cpu().contiguous().view(torch.uint8).numpy().data)
+    except (RuntimeError, TypeError):  # a subclass that holds its numbers elsewhere
+        return None

@@ -62,6 +62,7 @@ class Connection(Entry, frozen=True):
     target: str
     form: Form
     weight: str = ""  # the series of the weights: features.0.weight; empty where there are none
+    bias: str | None = None  # the series of what is added; empty where nothing is, None where it is not known
     is_transposed: bool = False  # linear weights that stand as [in, out]
     # Of convolutions, for each dimension of the picture.
     stride: list[int] = field(default_factory=list)

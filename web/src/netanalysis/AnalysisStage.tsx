@@ -1,6 +1,8 @@
 /** What the layers make of the items: one kind of picture at a time, of one layer or of two beside each other. */
 import type { FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
+import { list } from "../netview/moments";
+import { sentence } from "../netview/wording";
 import { setParams } from "../route";
 import { Blank } from "../shell/Blank";
 import { Segments } from "../shell/Segments";
@@ -8,7 +10,6 @@ import { choice, first, isTable, sight, variable, type Sight } from "./choosing"
 import { ClustersView } from "./ClustersView";
 import { ComponentsView } from "./ComponentsView";
 import { FieldView } from "./FieldView";
-import { sentence } from "./Figure";
 import { followItems, items, problem } from "./items";
 import { ModeSwitch } from "./ModeSwitch";
 import { SimilarityView } from "./SimilarityView";
@@ -66,6 +67,7 @@ function Body() {
       </Blank>
     );
   }
-  if (choice.value === null) return <Blank icon="only" title="No moment was recorded yet" />;
+  // Until the server has said which moments there are, nobody knows that there is none.
+  if (choice.value === null) return list.value === null ? null : <Blank icon="only" title="No moment was recorded yet" />;
   return <View key={sight.value} />;
 }

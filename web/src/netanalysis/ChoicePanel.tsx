@@ -2,11 +2,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../format";
 import * as net from "../netview/store";
-import { weightVariable } from "../netview/wording";
+import { sentence, weightVariable } from "../netview/wording";
 import { param, setParams } from "../route";
 import { Segments } from "../shell/Segments";
 import { first, layers, metric, METRICS, most, MOSTS, NO_LABELS, order, ORDERS, scope, second, sight, source, variable, type Metric, type Order, type Scope } from "./choosing";
-import { sentence } from "./Figure";
 import { items, problem } from "./items";
 
 const SCOPE_WORDS: readonly (readonly [Scope, string, string])[] = [

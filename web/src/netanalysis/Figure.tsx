@@ -1,6 +1,7 @@
 /** One picture of one layer: its name above, what is to be known of it below; what came before stays meanwhile. */
 import type { ComponentChildren } from "preact";
 import { formatCount, formatShape } from "../format";
+import { sentence } from "../netview/wording";
 import { isConnected } from "../runs/states";
 import { Blank } from "../shell/Blank";
 import type { NetLayer } from "../wire";
@@ -66,10 +67,4 @@ function Wait() {
       <i class="skeleton late" />
     </div>
   );
-}
-
-/** With a capital letter, and an end. */
-export function sentence(text: string): string {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }

@@ -5,6 +5,7 @@ import { numItems } from "../netview/netstate";
 import * as net from "../netview/store";
 import { weightVariable } from "../netview/wording";
 import { go, param, setParams } from "../route";
+import * as store from "../store";
 import type { NetItemChoice, NetLayer } from "../wire";
 
 export const SCOPES = ["batch", "moments", "all"] as const;
@@ -21,7 +22,10 @@ export type Order = (typeof ORDERS)[number];
 /** Said in the address: no labels, although there are some. */
 export const NO_LABELS = "none";
 
-export const isAnalysis = computed(() => param("show") === "analysis");
+/** A page that is one file has nobody who could compute it. */
+export const isAnalysis = computed(
+  () => param("show") === "analysis" && store.source.value?.connection.value.state !== "one-file",
+);
 
 export function setAnalysis(isOn: boolean): void {
   setParams({ show: isOn ? "analysis" : null });
@@ -58,7 +62,6 @@ export const first = computed<NetLayer | null>(() => {
   return named ?? layers.value.find(({ name }) => name === net.selected.value?.layer) ?? layers.value.at(-1) ?? null;
 });
 export const second = computed<NetLayer | null>(() => layers.value.find(({ name }) => name === param("two")) ?? null);
-export const chosen = computed<readonly NetLayer[]>(() => [first.value, second.value].filter((one) => one !== null));
 
 /** What receptive fields are laid on: the input, unless another one is chosen. */
 export const source = computed<NetLayer | null>(() => {

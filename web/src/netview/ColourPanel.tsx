@@ -23,8 +23,8 @@ export function ColourPanel() {
       <div class="net-scale pad">
         <Legend />
         <div class="ctl">
-          <LimitField which="max" title="Max" variable={variable} />
-          <LimitField which="min" title="Min" variable={variable} />
+          <LimitField key={`max ${variable}`} which="max" title="Max" variable={variable} />
+          <LimitField key={`min ${variable}`} which="min" title="Min" variable={variable} />
           <label class="check" title="From the lowest to the highest value that was ever recorded">
             <input
               type="checkbox"
@@ -113,6 +113,8 @@ interface FieldProps {
 
 function LimitField({ which, title, variable }: FieldProps) {
   const [error, setError] = useState("");
+  // What is being typed stays while the limits move with the values.
+  const [draft, setDraft] = useState<string | null>(null);
   const value = store.look.value[which];
   return (
     <div class="field">
@@ -124,13 +126,13 @@ function LimitField({ which, title, variable }: FieldProps) {
         inputMode="decimal"
         autocomplete="off"
         aria-invalid={error !== ""}
-        value={plainText(value)}
+        value={draft ?? plainText(value)}
+        onInput={(event) => setDraft(event.currentTarget.value)}
         onChange={(event) => {
           const text = event.currentTarget.value.replaceAll("\u2212", "-").replaceAll(/[\s\u202f]/g, "");
-          const problem = text === "" ? "A limit is a number." : setLimit(variable, which, Number(text));
-          setError(problem);
+          setError(text === "" ? "A limit is a number." : setLimit(variable, which, Number(text)));
           // What is not taken does not stay: the limit is what the colours show.
-          if (problem !== "") event.currentTarget.value = plainText(store.look.peek()[which]);
+          setDraft(null);
         }}
       />
       {error !== "" && (

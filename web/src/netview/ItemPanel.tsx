@@ -3,11 +3,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { formatCount } from "../format";
 import { Icon } from "../shell/Icon";
 import * as page from "../store";
-import { useKey } from "../tensors/useKey";
 import { readPalette } from "../tensor/colour";
 import type { NetLayer } from "../wire";
 import { step } from "./moments";
-import { numItems } from "./netstate";
+import { goToItem, numItems } from "./netstate";
 import { rank, runId } from "./netrun";
 import * as store from "./store";
 import { askPicture, pageOf, paintThumbnail, pictureLayer } from "./thumbnails";
@@ -19,11 +18,7 @@ const REST_MS = 250;
 export function ItemPanel() {
   const count = numItems.value;
   const item = store.item.value;
-  const go = (to: number): void => {
-    store.item.value = Math.max(0, Math.min(count - 1, to));
-  };
-  useKey("[", () => go(store.item.peek() - 1));
-  useKey("]", () => go(store.item.peek() + 1));
+  const go = goToItem;
   if (count < 2) return null;
   const layer = pictureLayer(store.scene.value?.layers ?? []);
   return (

@@ -21,7 +21,7 @@ export function LayersPanel() {
   const shown = all.filter(({ name, module }) => words.every((word) => `${name} ${module}`.toLowerCase().includes(word)));
   const box = useRef<HTMLDivElement>(null);
   const { first, end } = useRowsInView(box, shown.length, ROW_HEIGHT);
-  const numHidden = store.isolated.value === null ? store.hidden.value.size : all.length - 1;
+  const numHidden = all.length - store.shownLayers.value.length;
   return (
     <>
       <div class="panel-head rule-t">
@@ -110,26 +110,14 @@ function LayerMark({ layer }: { layer: string }) {
   );
 }
 
+/** From one layer alone, showing another one leads back to all that were shown, and to it. */
 function setHidden(name: string, isHidden: boolean): void {
-  const isOneAlone = store.isolated.peek();
-  if (isOneAlone !== null) {
-    // From one layer alone, showing another one leads back to all of them.
-    store.isolated.value = null;
-    if (!isHidden) {
-      store.hidden.value = without(store.hidden.peek(), name);
-      return;
-    }
-  }
+  store.isolated.value = null;
   const next = new Set(store.hidden.peek());
   if (isHidden) next.add(name);
   else next.delete(name);
   store.hidden.value = next;
 }
-
-function without(names: ReadonlySet<string>, name: string): ReadonlySet<string> {
-  return new Set([...names].filter((one) => one !== name));
-}
-
 function showAll(): void {
   store.isolated.value = null;
   store.hidden.value = new Set();

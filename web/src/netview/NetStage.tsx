@@ -2,10 +2,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { formatNumberOf } from "../format";
-import { isTyping } from "../shell/keys";
+import { isForField } from "../shell/keys";
 import "./netstage.css";
 import { Pointing } from "./pointing";
-import { stage, usedCamera } from "./stagecontrol";
+import { isSeenFlat, stage, usedCamera } from "./stagecontrol";
 import { handlePageKey, handleStageKey } from "./stagekeys";
 import { StageTip } from "./StageTip";
 import * as store from "./store";
@@ -13,13 +13,13 @@ import { useStage, type StageHandle } from "./useStage";
 import { unitName } from "./wording";
 
 const OPEN = "dialog[open], [popover]:popover-open";
-const MENUS = ".popover, .picker, [role=listbox], [role=dialog]";
+const MENUS = ".popover, .picker:has([aria-expanded=true]), [role=listbox], [role=dialog]";
 
 interface Props {
   /** Cameras are saved under it. */
   runKey: string;
   /** What stands in the tip below the name and the value. */
-  tip?: (place: store.UnitPlace) => ComponentChildren;
+  tip?: () => ComponentChildren;
 }
 
 export function NetStage({ runKey, tip }: Props) {
@@ -96,7 +96,7 @@ function Notes({ handle }: { handle: StageHandle }) {
 function summary(): string {
   const layers = store.shownLayers.value;
   const numUnits = layers.reduce((sum, layer) => sum + layer.grid.num_units, 0);
-  const where = store.isFlat.value ? "flat" : "in three dimensions";
+  const where = (isSeenFlat.value ? "flat" : "in three dimensions") + (store.raster.value === null ? "" : ", over time");
   const what = `${formatNumberOf(layers.length, "layer")}, ${formatNumberOf(numUnits, "unit")}`;
   return `Network, variable ${store.variable.value}, ${where}: ${what}. Keys w a s d turn it, i j k l go from unit to unit, u and o from layer to layer.`;
 }
@@ -111,7 +111,7 @@ function usePageKeys(): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       const isShortcut = event.ctrlKey || event.metaKey || event.altKey;
-      if (event.defaultPrevented || isShortcut || isTyping(event.target)) return;
+      if (event.defaultPrevented || isShortcut || isForField(event)) return;
       // A dialog or a menu that is open has the key.
       if (document.querySelector(OPEN) !== null) return;
       if (event.target instanceof Element && event.target.closest(MENUS) !== null) return;

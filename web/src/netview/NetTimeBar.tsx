@@ -2,7 +2,7 @@
 import { formatCount } from "../format";
 import { isConnected } from "../runs/states";
 import { TimeBar } from "../tensors/TimeBar";
-import { at, countersNow, follow, goTo, isFollowing, moments, step } from "./moments";
+import { at, countersNow, follow, goTo, isFollowing, list as known, moments, step } from "./moments";
 import { counterText, counterTitle } from "./wording";
 
 export function NetTimeBar() {
@@ -10,7 +10,7 @@ export function NetTimeBar() {
   if (list.length === 0) {
     return (
       <div class="timebar net-time" role="toolbar" aria-label="Steps">
-        <span class="muted fs-2">No moment was recorded yet</span>
+        <span class="muted fs-2">{known.value !== null && "No moment was recorded yet"}</span>
       </div>
     );
   }
@@ -30,9 +30,17 @@ export function NetTimeBar() {
   );
 }
 
+/** From the slowest to the fastest, then what is nobody's count, such as a name. */
+const ORDER = ["run", "epoch", "trial"];
+
+function placeOf(counter: string): number {
+  const place = ORDER.indexOf(counter);
+  return counter === "name" ? ORDER.length + 1 : place < 0 ? ORDER.length : place;
+}
+
 /** The step stands among them, unless a counter says it already. */
 function shownCounters(): readonly (readonly [string, string])[] {
-  const counters = countersNow.value;
+  const counters = [...countersNow.value].sort(([one], [other]) => placeOf(one) - placeOf(other));
   const now = String(step.value ?? "");
   const texts = counters.map(([name, text]) => [counterTitle(name), counterText(text)] as const);
   if (counters.some(([, text]) => text === now)) return texts;

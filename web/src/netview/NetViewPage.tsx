@@ -13,21 +13,25 @@ import { Icon } from "../shell/Icon";
 import { PanelPlace } from "../shell/PanelPlace";
 import { panels, panelWidth, setPanel } from "../shell/panels";
 import * as page from "../store";
+import { useKey } from "../tensors/useKey";
 import { followAddress } from "./addressing";
 import { ColourPanel } from "./ColourPanel";
 import { followNet } from "./feeds";
 import { ItemPanel } from "./ItemPanel";
 import { LayersPanel } from "./LayersPanel";
 import { NetStage } from "./NetStage";
-import { isAwaited, phase, sceneFailure } from "./netstate";
+import { goToItem, isAwaited, phase, sceneFailure, tryAgain } from "./netstate";
 import { NetTimeBar } from "./NetTimeBar";
 import { NetTip } from "./NetTip";
 import { run, runId } from "./netrun";
+import { PictureDialog } from "./PictureDialog";
 import { StageBars } from "./StageBars";
 import { StageNotes } from "./StageNotes";
+import * as store from "./store";
 import { UnitPanel } from "./UnitPanel";
 import { UnitStrip } from "./UnitStrip";
-import { VariablePanel } from "./VariablePanel";
+import { VariablePanel, VariablesAway } from "./VariablePanel";
+import { sentence } from "./wording";
 import "./netview.css";
 
 export function NetViewPage() {
@@ -38,6 +42,8 @@ export function NetViewPage() {
     const stops = [followAddress(), followNet(source)];
     return () => stops.forEach((stop) => stop());
   }, [source]);
+  useKey("[", () => goToItem(store.item.peek() - 1));
+  useKey("]", () => goToItem(store.item.peek() + 1));
   const { width } = panels.value;
   const { left, right } = panelWidth.value;
   // Without a network there is nothing to analyse, and what is said instead is said by the drawing.
@@ -70,6 +76,8 @@ export function NetViewPage() {
         </aside>
       </PanelPlace>
       <NetTimeBar />
+      <PictureDialog />
+      {!panels.value.left && <VariablesAway />}
     </main>
   );
 }
@@ -77,7 +85,7 @@ export function NetViewPage() {
 function Network() {
   return (
     <>
-      <section class="canvas netview-stage" aria-label="Network" aria-busy={phase.value === "waiting" || isAwaited.value}>
+      <section class="canvas netview-stage" aria-label="Network" aria-busy={isReading() || isAwaited.value}>
         <Drawing />
       </section>
       <UnitStrip />
@@ -98,7 +106,13 @@ function BesideAnalysis() {
 
 /** Where there is nothing to see, there is nothing to colour. */
 function hasNet(): boolean {
-  return phase.value === "shown" || phase.value === "waiting";
+  return phase.value === "shown" || isReading();
+}
+
+/** Will there be something? Not where the folder has no runs, or not the one that is asked for. */
+function isReading(): boolean {
+  if (phase.value !== "waiting") return false;
+  return runs.listing.value.state === "waiting" || run.value !== null || (runs.runs.value.length > 0 && param("run") === "");
 }
 
 function Beside() {
@@ -132,7 +146,10 @@ function Drawing() {
     case "failed":
       return (
         <Blank icon="warning" title={`${run.value?.name ?? "The run"} cannot be shown`} isError>
-          <span>{sceneFailure.value}</span>
+          <span>{sentence(sceneFailure.value)} Another run can be chosen at the top.</span>
+          <button class="btn" onClick={tryAgain}>
+            Try again
+          </button>
         </Blank>
       );
     case "empty":

@@ -7,9 +7,12 @@ import { useRowsInView } from "../runs/useRowsInView";
 import { Icon } from "../shell/Icon";
 import { useCloseOutside } from "../shell/Popover";
 import type { RunListing } from "../wire";
-import { mayShow, run } from "./netrun";
+import { mayShow, rank, run } from "./netrun";
+import { isKnown, known } from "./netstate";
 
 const ROW_HEIGHT = 28;
+/** What was seen of one network says nothing about another. */
+const NO_PLACE = { rank: null, step: null, layer: null, unit: null, only: null, hide: null };
 
 export function RunPicker() {
   const [isOpen, setIsOpen] = useState(false);
@@ -23,29 +26,54 @@ export function RunPicker() {
     box.current?.querySelector("button")?.focus();
   };
   return (
-    <div class="picker" ref={box}>
-      <button
-        class="btn quiet subject"
-        aria-haspopup="listbox"
-        aria-expanded={isOpen}
-        onClick={() => setIsOpen(!isOpen)}
-      >
-        <span class="clip">{now?.name ?? "Choose a run"}</span>
-        {now !== null && now.comment !== "" && <span class="muted clip">{now.comment}</span>}
-        <Icon name="down" />
-      </button>
-      {isOpen && (
-        <RunOptions
-          all={all}
-          close={close}
-          choose={({ id }) => {
-            close();
-            // What was selected in one network says nothing about another.
-            if (id !== now?.id) setParams({ run: id, rank: null, step: null, layer: null, unit: null, only: null });
-          }}
-        />
-      )}
-    </div>
+    <>
+      <RankSelect />
+      <div class="picker" ref={box}>
+        <button
+          class="btn quiet subject"
+          aria-haspopup="listbox"
+          aria-expanded={isOpen}
+          onClick={() => setIsOpen(!isOpen)}
+        >
+          <span class="clip">{now?.name ?? "Choose a run"}</span>
+          {now !== null && now.comment !== "" && <span class="muted clip">{now.comment}</span>}
+          <Icon name="down" />
+        </button>
+        {isOpen && (
+          <RunOptions
+            all={all}
+            close={close}
+            choose={({ id }) => {
+              close();
+              if (id !== now?.id) setParams({ ...NO_PLACE, run: id });
+            }}
+          />
+        )}
+      </div>
+    </>
+  );
+}
+
+/** Where several processes wrote the run. */
+function RankSelect() {
+  const ranks = isKnown.value ? (known.value?.ranks ?? []) : [];
+  const now = rank.value;
+  if (ranks.length <= 1 && (ranks.length === 0 || ranks.includes(now))) return null;
+  const all = ranks.includes(now) ? ranks : [...ranks, now];
+  return (
+    <select
+      class="input net-rank"
+      aria-label="Rank"
+      title="The process that wrote what is shown"
+      value={String(now)}
+      onChange={(event) => setParams({ rank: event.currentTarget.value === "0" ? null : event.currentTarget.value })}
+    >
+      {all.map((one) => (
+        <option key={one} value={String(one)}>
+          rank {one}
+        </option>
+      ))}
+    </select>
   );
 }
 

@@ -3,13 +3,12 @@ import { ModeSwitch } from "../netanalysis/ModeSwitch";
 import { Icon } from "../shell/Icon";
 import { Popover } from "../shell/Popover";
 import { Segments } from "../shell/Segments";
+import { SLOTS } from "./cameras";
 import { isRaster } from "./netstate";
-import { run } from "./netrun";
-import { cancelFilm, film, filming, picture } from "./recording";
-import { savedCameras, stage, usedCamera } from "./stagecontrol";
+import { cancelFilm, canSave, film, filming, takePicture } from "./recording";
+import { isSeenFlat, savedCameras, stage, usedCamera } from "./stagecontrol";
 import * as store from "./store";
-
-const SLOTS = [1, 2, 3, 4] as const;
+import { useFullScreen } from "./useFullScreen";
 
 export function StageBars() {
   return (
@@ -25,18 +24,23 @@ function LookBar() {
   return (
     <div class="stage-bar" role="toolbar" aria-label="Drawing">
       <ModeSwitch />
-      <Segments
-        label="Projection"
-        words={[
-          ["3d", "3D"],
-          ["2d", "2D"],
-        ]}
-        chosen={store.isFlat.value ? "2d" : "3d"}
-        choose={(word) => (store.isFlat.value = word === "2d")}
-      />
+      {/* Without WebGL there is nothing to choose: the drawing says so. */}
+      {stage.value?.isDeep !== false && (
+        <Segments
+          label="Projection"
+          words={[
+            ["3d", "3D"],
+            ["2d", "2D"],
+          ]}
+          chosen={store.isFlat.value ? "2d" : "3d"}
+          choose={(word) => (store.isFlat.value = word === "2d")}
+        />
+      )}
       <Check name="Rays to unit" isOn={store.hasRays.value} set={(isOn) => (store.hasRays.value = isOn)} />
       <Check
         name="Height"
+        hint={isSeenFlat.value ? "Only in three dimensions" : undefined}
+        isOff={isSeenFlat.value}
         isOn={hasHeight}
         set={(isOn) => (store.look.value = { ...store.look.peek(), hasHeight: isOn })}
       />
@@ -53,15 +57,16 @@ function LookBar() {
 
 interface CheckProps {
   name: string;
-  hint?: string;
+  hint?: string | undefined;
+  isOff?: boolean;
   isOn: boolean;
   set: (isOn: boolean) => void;
 }
 
-function Check({ name, hint, isOn, set }: CheckProps) {
+function Check({ name, hint, isOff = false, isOn, set }: CheckProps) {
   return (
     <label class="check" title={hint}>
-      <input type="checkbox" checked={isOn} onChange={(event) => set(event.currentTarget.checked)} />
+      <input type="checkbox" checked={isOn} disabled={isOff} onChange={(event) => set(event.currentTarget.checked)} />
       {name}
     </label>
   );
@@ -124,28 +129,25 @@ function slotToSave(): 1 | 2 | 3 | 4 {
 
 function Exports() {
   const control = stage.value;
-  const stem = `${run.value?.name ?? "network"}-${store.variable.value}`.replaceAll(/[^\w.-]+/g, "_");
   const now = filming.value;
+  const [isFull, toggleFull] = useFullScreen();
   return (
     <div class="stage-menu">
-      <button class="btn quiet" disabled={control === null} onClick={() => void picture(stem)}>
-        Save picture (PNG)
+      <button class="btn quiet" disabled={control === null} onClick={() => void takePicture()}>
+        {canSave() ? "Save picture (PNG)" : "Show picture (PNG)"}
       </button>
       {now === null ? (
-        <button class="btn quiet" disabled={control === null} onClick={() => void film(stem)}>
+        <button class="btn quiet" disabled={control === null || !canSave()} onClick={() => void film()}>
           Record video from here (WebM)
         </button>
       ) : (
         <button class="btn quiet" onClick={cancelFilm}>
-          Stop at {now.done} of {now.of}
+          Stop the video at {now.done} of {now.of}
         </button>
       )}
-      <button
-        class="btn quiet"
-        disabled={control === null}
-        onClick={() => control?.toggleFullScreen(document.querySelector<HTMLElement>(".netview") ?? undefined)}
-      >
-        Full screen
+      {!canSave() && <p class="muted fs-1">Nothing can be saved from this frame: view.write_html(path) makes a page that can.</p>}
+      <button class="btn quiet" disabled={toggleFull === null} onClick={() => toggleFull?.()}>
+        {isFull ? "Leave full screen" : "Full screen"}
       </button>
     </div>
   );

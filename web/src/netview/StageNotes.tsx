@@ -1,10 +1,13 @@
 /** What a reader must know of what is drawn, and why something is not. */
 import { formatNumberOf } from "../format";
 import { Icon } from "../shell/Icon";
-import { moments } from "./moments";
+import { list, moments } from "./moments";
 import * as state from "./netstate";
+import { filming } from "./recording";
 import * as store from "./store";
-import { weightVariable } from "./wording";
+import { NOT_IN_FILE, NOT_WEIGHTED, sentence, weightVariable } from "./wording";
+
+const MOST_REASONS = 2;
 
 export function StageNotes() {
   const lines = notes();
@@ -27,16 +30,29 @@ interface Note {
 
 function notes(): Note[] {
   const say = (text: string, isWarning = false): Note[] => (text === "" ? [] : [{ text, isWarning }]);
-  if (moments.value.length === 0) {
-    return [...say("Waiting for the first record: layers are drawn grey until values arrive."), ...say(state.valueFailure.value, true)];
-  }
+  const failures = [...say(state.sceneFailure.value, true), ...say(state.valueFailure.value, true)];
+  if (moments.value.length === 0) return [...say(unrecorded()), ...failures];
   return [
-    ...say(state.valueFailure.value, true),
+    ...failures,
+    ...say(hiddenWords()),
     ...missing(),
-    ...say(unselected()),
+    ...ofWeights(),
     ...say(raster()),
+    ...say(filmWords()),
     ...say(state.known.value?.note ?? ""),
   ];
+}
+
+function unrecorded(): string {
+  // Until the server has said which moments there are, nobody knows that there is none.
+  if (list.value === null) return "";
+  return list.value.isRunning
+    ? "Waiting for the first record: layers are drawn grey until values arrive."
+    : "No moment was recorded: the layers have no values.";
+}
+
+function hiddenWords(): string {
+  return store.shownLayers.value.length === 0 ? "All layers are hidden: “Show all” brings them back." : "";
 }
 
 /** Layers that have nothing of this variable are hatched. Those that never have it, as an input has no Net, are no surprise. */
@@ -52,13 +68,25 @@ function missing(): Note[] {
   const reasons = new Set(found.map((layer) => store.values.value.get(layer.name)?.why ?? ""));
   const [reason = ""] = reasons;
   // Where all are missing for one reason that says more than that, it is said.
-  if (reasons.size === 1 && /file|damaged/.test(reason)) return [{ text: reason, isWarning }];
+  if (reasons.size === 1 && !reason.includes("was not recorded")) return [{ text: sentence(reason), isWarning }];
   return [{ text: `${name} was not recorded for ${which}: hatched.${isAll ? "" : " Other layers are shown."}`, isWarning }];
 }
 
-function unselected(): string {
-  if (weightVariable(store.variable.value) === null || state.chosenUnit.value !== null) return "";
-  return "Click a unit to see its weights.";
+/** Of weights: there is no unit, or there are none to some of its layers. */
+function ofWeights(): Note[] {
+  if (weightVariable(store.variable.value) === null) return [];
+  if (state.chosenUnit.value === null) return [{ text: "Click a unit to see its weights.", isWarning: false }];
+  const missing = state.weightFacts.value?.missing ?? [];
+  // A reason may begin with a name, which is written as it is.
+  return missing.slice(0, MOST_REASONS).map((why) => {
+    const isSentence = why === NOT_WEIGHTED || why.startsWith(NOT_IN_FILE);
+    return { text: isSentence ? sentence(why) : `Not shown: ${why}.`, isWarning: why !== NOT_WEIGHTED };
+  });
+}
+
+function filmWords(): string {
+  const now = filming.value;
+  return now === null ? "" : `A video is recorded: ${now.done} of ${now.of} moments.`;
 }
 
 function raster(): string {

@@ -2,10 +2,10 @@
 import { formatCount, formatExact } from "../format";
 import { Icon } from "../shell/Icon";
 import { step } from "./moments";
-import { chosenUnit, layerOf, weightFacts } from "./netstate";
+import { chosenUnit, isOlder, layerOf, weightFacts } from "./netstate";
 import { readingFailure, selectedReading } from "./readings";
 import * as store from "./store";
-import { indexOf, unitName, weightVariable } from "./wording";
+import { indexOf, NOT_IN_FILE, NOT_WEIGHTED, unitName, weightVariable } from "./wording";
 
 export function UnitPanel() {
   const chosen = chosenUnit.value;
@@ -52,7 +52,7 @@ function Facts() {
         {reading?.values.map(([name, text]) => (
           <Fact key={name} name={name}>
             {text}
-            <Older step={reading.steps.get(name)} now={reading.step} />
+            <Older name={name} step={reading.steps.get(name)} now={reading.step} />
           </Fact>
         ))}
         <OfWeights hasBias={reading?.values.some(([name]) => name === "Bias") === true} />
@@ -73,14 +73,24 @@ function Facts() {
 /** What comes with the weights that are shown. */
 function OfWeights({ hasBias }: { hasBias: boolean }) {
   const weight = weightVariable(store.variable.value);
-  const { bias, numWeights } = weightFacts.value ?? { bias: null, numWeights: null };
+  const { bias, numWeights, missing } = weightFacts.value ?? { bias: null, numWeights: null, missing: [] };
   if (weight === null || numWeights === null) return null;
   return (
     <>
-      {bias !== null && !hasBias && <Fact name="Bias">{formatExact(bias, "f4")}</Fact>}
-      <Fact name={weight.direction === "received" ? "Weights received" : "Weights sent"}>{formatCount(numWeights)}</Fact>
+      {bias !== null && !hasBias && weight.name === "Wt" && <Fact name="Bias">{formatExact(bias, "f4")}</Fact>}
+      <Fact name={weight.direction === "received" ? "Weights received" : "Weights sent"}>
+        <span title={missing.join("; ")}>{weightsText(numWeights, missing)}</span>
+      </Fact>
     </>
   );
+}
+
+/** None that are known is not the same as none. */
+function weightsText(numWeights: number, missing: readonly string[]): string {
+  const isPart = missing.some((why) => why !== NOT_WEIGHTED);
+  if (!isPart) return numWeights === 0 ? "none" : formatCount(numWeights);
+  if (numWeights > 0) return `${formatCount(numWeights)}, others not recorded`;
+  return missing.some((why) => why.startsWith(NOT_IN_FILE)) ? "not in this file" : "not recorded";
 }
 
 function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
@@ -93,8 +103,8 @@ function Fact({ name, children }: { name: string; children: preact.ComponentChil
 }
 
 /** A value that was recorded before the moment says when. */
-function Older({ step: recorded, now }: { step: number | undefined; now: number }) {
-  if (recorded === undefined || recorded >= now) return null;
+function Older({ name, step: recorded, now }: { name: string; step: number | undefined; now: number }) {
+  if (recorded === undefined || !isOlder(name, recorded, now)) return null;
   return <span class="muted fs-1"> step {formatCount(recorded)}</span>;
 }
 

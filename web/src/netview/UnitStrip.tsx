@@ -8,7 +8,7 @@ import { useWidth } from "../measuring/useWidth";
 import { pathOf } from "../tensors/overtime";
 import { goTo, moments, nearestMoment, step } from "./moments";
 import { chosenUnit } from "./netstate";
-import { unitSeries, type Line } from "./readings";
+import { seriesFailure, unitSeries, type Line } from "./readings";
 import { lastUpTo, stripOf, tableOf, type ScaledLine, type Strip } from "./strip";
 import { unitName } from "./wording";
 
@@ -30,7 +30,7 @@ export function UnitStrip() {
   const series = unitSeries.value;
   const strip = series === null ? null : stripOf(series.lines, (variable) => off.value.has(variable));
   return (
-    <section class="net-strip" aria-label="Unit over time" aria-busy={series === null}>
+    <section class="net-strip" aria-label="Unit over time" aria-busy={series === null && seriesFailure.value === ""}>
       <div class="panel-head">
         <h2 class="clip">{unitName(chosen.layer, chosen.unit)}</h2>
         <span class="muted fs-1">by step</span>
@@ -117,7 +117,7 @@ function Chart({ strip, isKnown }: { strip: Strip | null; isKnown: boolean }) {
         {strip !== null && <Cursor strip={strip} space={space} />}
         {strip === null && (
           <text class="c" x={width / 2} y={HEIGHT / 2 - 4}>
-            {isKnown ? "No variable of this unit is shown" : ""}
+            {isKnown ? "No variable of this unit is shown" : seriesFailure.value}
           </text>
         )}
       </svg>

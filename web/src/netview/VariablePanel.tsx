@@ -1,7 +1,9 @@
 /** The variables as buttons, in groups, each with a sentence on what it is. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { setPanel } from "../shell/panels";
 import { useKey } from "../tensors/useKey";
 import type { NetVariable } from "../wire";
+import { grouped } from "./grouping";
 import { phase } from "./netstate";
 import * as store from "./store";
 
@@ -19,7 +21,12 @@ export function VariablePanel() {
   const all = store.variables.value;
   const box = useRef<HTMLDivElement>(null);
   const [tip, showTip] = useTip();
-  useKey("v", () => box.current?.querySelector<HTMLElement>("[aria-checked=true]")?.focus());
+  useKey("v", () => focusChosen(box.current));
+  // Asked for by the key while the panel was folded away.
+  useEffect(() => {
+    if (isWanted) focusChosen(box.current);
+    isWanted = false;
+  }, []);
   const onKeyDown = (event: KeyboardEvent): void => {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (by === undefined || all.length === 0 || event.shiftKey) return;
@@ -38,7 +45,7 @@ export function VariablePanel() {
       </div>
       <div ref={box} role="radiogroup" aria-label="Variable" onKeyDown={onKeyDown}>
         {all.length === 0 && (phase.value === "waiting" ? <Skeleton /> : <p class="pad muted fs-2">None recorded</p>)}
-        {groupsOf(all).map(([group, variables]) => (
+        {[...grouped(all, ({ group }) => group)].map(([group, variables]) => (
           <div class="vgroup" key={group} role="group" aria-label={group}>
             <h3>{group}</h3>
             <div class="vars">
@@ -56,6 +63,21 @@ export function VariablePanel() {
       )}
     </>
   );
+}
+
+let isWanted = false;
+
+/** While the panel is folded away: the key opens it, and the variables take the focus when they are there. */
+export function VariablesAway() {
+  useKey("v", () => {
+    isWanted = true;
+    setPanel("left", true);
+  });
+  return null;
+}
+
+function focusChosen(box: HTMLElement | null): void {
+  box?.querySelector<HTMLElement>("[aria-checked=true]")?.focus();
 }
 
 interface ButtonProps {
@@ -84,17 +106,6 @@ function VariableButton({ variable, showTip }: ButtonProps) {
       {name}
     </button>
   );
-}
-
-/** In the order in which they come. */
-export function groupsOf(all: readonly NetVariable[]): [string, NetVariable[]][] {
-  const groups = new Map<string, NetVariable[]>();
-  for (const variable of all) {
-    const its = groups.get(variable.group);
-    if (its === undefined) groups.set(variable.group, [variable]);
-    else its.push(variable);
-  }
-  return [...groups];
 }
 
 function useTip(): [Tip | null, ButtonProps["showTip"]] {

@@ -82,6 +82,8 @@ interface Columns {
 
 /** Rows in so many columns that all of it is about as wide as a view. */
 function placeColumns(rows: readonly Row[], isFlat: boolean, middles: Map<string, Vector>): void {
+  // All of them hidden, or all placed by hand.
+  if (rows.length === 0) return;
   const { columns, gaps } = bestColumns(rows, isFlat);
   let left = 0;
   for (const [nth, column] of columns.entries()) {

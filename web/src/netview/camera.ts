@@ -118,11 +118,6 @@ export function project(camera: Camera, size: Size, place: Vector): ScreenPlace 
   return { x: size.width / 2 + dot(from, right) * scale, y: size.height / 2 - dot(from, up) * scale };
 }
 
-/** How far a place is along the line of sight. */
-export function depthOf(camera: Camera, place: Vector): number {
-  return camera.distance - dot(minus(place, camera.target), basisOf(camera)[2]);
-}
-
 /** The line of sight through a pixel. Its direction ends in the plane of the target. */
 export function rayThrough(camera: Camera, size: Size, x: number, y: number): Ray {
   const [right, up, back] = basisOf(camera);

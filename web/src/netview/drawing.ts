@@ -10,12 +10,14 @@ import { startFlatPainter } from "./painterflat";
 import { startGlPainter } from "./paintergl";
 import { pick, unitOf, type Hit } from "./picking";
 import { pictureOf, unitPlace, type Content, type Picture } from "./picturing";
-import type { MapName, UnitPlace } from "./store";
+import type { MapName, PointedPlace, UnitPlace } from "./store";
 import { plus, times, type Vector } from "./vectors";
 
 const REST_MS = 140;
 /** Of values: whoever goes from moment to moment does not press a key more often. */
 const VALUES_REST_MS = 350;
+/** Of pixels of the screen to those of the page: finer ones cost more than they show. */
+const MOST_RATIO = 2;
 /** A card that takes longer for a frame draws plates flat while something moves. */
 const SLOW_MS = 60;
 
@@ -24,7 +26,7 @@ export class Drawing {
   onPainted: (() => void) | null = null;
   /** Told when the camera has come to rest. */
   onRest: (camera: Camera) => void = () => undefined;
-  hovered: UnitPlace | null = null;
+  hovered: PointedPlace | null = null;
   readonly #overlay: HTMLCanvasElement;
   readonly #canvas: HTMLCanvasElement;
   readonly #painter: Painter;
@@ -33,6 +35,7 @@ export class Drawing {
   #inks: Inks = readInks();
   #ramp: Uint8ClampedArray = new Uint8ClampedArray(1024);
   #size: Size = { width: 1, height: 1 };
+  #ratio = 1;
   #picture: Picture | null = null;
   #uploaded = new Map<string, Uint16Array>();
   #frame = 0;
@@ -93,9 +96,10 @@ export class Drawing {
   }
 
   resize(width: number, height: number): void {
-    if (width === this.#size.width && height === this.#size.height) return;
+    const ratio = Math.min(MOST_RATIO, devicePixelRatio || 1);
+    if (width === this.#size.width && height === this.#size.height && ratio === this.#ratio) return;
     this.#size = { width, height };
-    const ratio = this.#ratio();
+    this.#ratio = ratio;
     for (const canvas of this.canvases) {
       canvas.width = Math.max(1, Math.round(width * ratio));
       canvas.height = Math.max(1, Math.round(height * ratio));
@@ -185,10 +189,6 @@ export class Drawing {
     this.#paint();
   }
 
-  #ratio(): number {
-    return Math.min(2, devicePixelRatio || 1);
-  }
-
   #paint(): void {
     if (this.#content === null) return;
     const isQuick = performance.now() < this.#movesUntil && this.#fullMs > SLOW_MS;
@@ -198,7 +198,7 @@ export class Drawing {
       camera,
       matrix: viewMatrix(camera, size, this.#content.reach),
       size,
-      ratio: this.#ratio(),
+      ratio: this.#ratio,
       inks,
       fading: this.#content.look.fading,
       isQuick,
@@ -220,7 +220,7 @@ export class Drawing {
     const [camera, size] = [this.#camera, this.#size];
     drawOverlay(this.#overlay, {
       size,
-      ratio: this.#ratio(),
+      ratio: this.#ratio,
       inks: this.#inks,
       isFlat: camera.isFlat,
       labels: labelsOf(this.#picture?.plates ?? [], camera, size, [this.hovered?.layer, this.#content?.selected?.layer]),
@@ -229,9 +229,9 @@ export class Drawing {
     });
   }
 
-  #outline(place: UnitPlace | null): Outline | null {
+  #outline(place: PointedPlace | null): Outline | null {
     const painted = this.#paintedOf(place);
-    return painted === null || place === null ? null : outlineOf(painted, place.unit, this.#camera, this.#size);
+    return painted === null || place === null ? null : outlineOf(painted, place, this.#camera, this.#size);
   }
 
   #paintedOf(place: UnitPlace | null): PaintedPlate | null {
@@ -242,7 +242,7 @@ export class Drawing {
     return pick(this.#picture?.plates ?? [], rayThrough(this.#camera, this.#size, x, y));
   }
 
-  unitAt(x: number, y: number): UnitPlace | null {
+  unitAt(x: number, y: number): PointedPlace | null {
     return unitOf(this.hitAt(x, y));
   }
 
@@ -254,9 +254,9 @@ export class Drawing {
   }
 
   /** Where a unit is seen; null where it is not in the picture. */
-  placeOnScreen(place: UnitPlace): ScreenPlace | null {
+  placeOnScreen(place: PointedPlace): ScreenPlace | null {
     const painted = this.#paintedOf(place);
-    return painted === null ? null : project(this.#camera, this.#size, unitPlace(painted, place.unit, true));
+    return painted === null ? null : project(this.#camera, this.#size, unitPlace(painted, place.unit, true, place.moment));
   }
 
   dispose(): void {

@@ -1,11 +1,12 @@
 /** The drawing as a file: a picture with its names, or a video of what is played. */
-import { fileName, save } from "../files/saving";
 import { cssColour } from "./colours";
 import type { Drawing } from "./drawing";
 
 export interface VideoTaking {
-  /** Saves what was taken. */
-  stop(): Promise<void>;
+  /** Take what is drawn now, with all that a slow card leaves out while something moves. */
+  frame(): void;
+  /** What was taken. */
+  stop(): Promise<Blob>;
 }
 
 /** Both canvases as one. */
@@ -20,7 +21,7 @@ function together(drawing: Drawing, onto: HTMLCanvasElement): void {
   for (const canvas of drawing.canvases) context.drawImage(canvas, 0, 0);
 }
 
-export async function pictureFile(drawing: Drawing): Promise<Blob> {
+export async function pictureOf(drawing: Drawing): Promise<Blob> {
   // In the same turn: the card forgets what it drew once it is shown.
   drawing.drawNow();
   const sheet = document.createElement("canvas");
@@ -30,14 +31,10 @@ export async function pictureFile(drawing: Drawing): Promise<Blob> {
   return blob;
 }
 
-export async function savePicture(drawing: Drawing, fileStem: string): Promise<void> {
-  save(fileName([fileStem], "png"), await pictureFile(drawing), "image/png");
-}
-
 const TYPES = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm", "video/mp4"];
 
 /** Every frame that is drawn from now on. Throws a sentence where the browser cannot. */
-export function startVideo(drawing: Drawing, fileStem: string): VideoTaking {
+export function startVideo(drawing: Drawing): VideoTaking {
   const type = typeof MediaRecorder === "undefined" ? undefined : TYPES.find((one) => MediaRecorder.isTypeSupported(one));
   if (type === undefined) throw new Error("This browser cannot record a video; pictures can be saved one by one.");
   const sheet = document.createElement("canvas");
@@ -49,19 +46,18 @@ export function startVideo(drawing: Drawing, fileStem: string): VideoTaking {
   recorder.ondataavailable = (event) => {
     if (event.data.size > 0) parts.push(event.data);
   };
-  const take = (): void => together(drawing, sheet);
-  drawing.onPainted = take;
+  drawing.onPainted = () => together(drawing, sheet);
   recorder.start(1000);
   return {
+    frame: () => drawing.drawNow(),
     stop: async () => {
-      drawing.drawNow();
       drawing.onPainted = null;
       await new Promise<void>((resolve) => {
         recorder.onstop = () => resolve();
         recorder.stop();
       });
       for (const track of stream.getTracks()) track.stop();
-      save(fileName([fileStem], type.startsWith("video/mp4") ? "mp4" : "webm"), new Blob(parts), type.split(";")[0]!);
+      return new Blob(parts, { type: type.split(";")[0]! });
     },
   };
 }

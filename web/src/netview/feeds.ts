@@ -27,6 +27,7 @@ export function followNet(source: Source): () => void {
   });
   const stops = [
     followScene(source),
+    keepWithinNet(),
     followMoments(source, desk),
     followRange(),
     followValues(desk),
@@ -39,10 +40,16 @@ export function followNet(source: Source): () => void {
   };
 }
 
+/** Of which network something is asked, once for each attempt; null for none. */
+function askedNow(): { readonly runId: string; readonly rank: number; readonly attempt: number } | null {
+  const asked = { runId: runId.value, rank: rank.value, attempt: state.attempts.value };
+  return asked.runId === "" || !isShown.value ? null : asked;
+}
+
 function followScene(source: Source): () => void {
   return effect(() => {
-    const asked = { runId: runId.value, rank: rank.value };
-    if (asked.runId === "" || !isShown.value) return undefined;
+    const asked = askedNow();
+    if (asked === null) return undefined;
     untracked(() => {
       if (!state.isKnown.peek()) batch(state.forget);
     });
@@ -60,20 +67,27 @@ function followScene(source: Source): () => void {
 
 function takeScene(answer: NetSceneAnswer, asked: { runId: string; rank: number }): void {
   state.sceneFailure.value = "";
-  state.known.value = { ...asked, source: answer.source, numItems: answer.num_items, note: answer.note };
+  const { source, num_items: numItems, ranks, note } = answer;
+  state.known.value = { runId: asked.runId, rank: asked.rank, source, numItems, ranks, note };
   store.scene.value = answer.scene;
   store.variables.value = answer.variables;
-  const names = answer.variables.map(({ name }) => name);
-  if (names.length > 0 && !names.includes(store.variable.peek())) store.variable.value = names[0]!;
-  if (store.isolated.peek() !== null && state.layerOf(store.isolated.peek() ?? "") === null) store.isolated.value = null;
-  const last = Math.max(0, answer.num_items - 1);
-  if (store.item.peek() > last) store.item.value = last;
+}
+
+/** An address may name what this network has not: then what it has is shown. */
+function keepWithinNet(): () => void {
+  return effect(() => {
+    if (!state.isKnown.value) return;
+    const names = store.variables.value.map(({ name }) => name);
+    if (names.length > 0 && !names.includes(store.variable.value)) store.variable.value = names[0]!;
+    if (store.isolated.value !== null && state.layerOf(store.isolated.value) === null) store.isolated.value = null;
+    if (store.item.value >= state.numItems.value) store.item.value = state.numItems.value - 1;
+  });
 }
 
 function followMoments(source: Source, desk: ValueDesk): () => void {
   return effect(() => {
-    const asked = { runId: runId.value, rank: rank.value };
-    if (asked.runId === "" || !isShown.value) return undefined;
+    const asked = askedNow();
+    if (asked === null) return undefined;
     untracked(forgetSeen);
     return source.follow(
       { type: "net_moments", run_id: asked.runId, rank: asked.rank },
@@ -158,7 +172,7 @@ function showValues(wanted: Wanted, { blocks, bias, numWeights }: Fetched): void
   const isOfWeights = wanted.unit !== null;
   batch(() => {
     state.valueFailure.value = "";
-    state.weightFacts.value = isOfWeights ? { bias, numWeights } : null;
+    state.weightFacts.value = isOfWeights ? { bias, numWeights, missing: reasonsOf(blocks) } : null;
     shownVariable.value = wanted.variable;
     state.shownStep.value = wanted.step;
     see(wanted.variable, blocks.values());
@@ -166,6 +180,11 @@ function showValues(wanted: Wanted, { blocks, bias, numWeights }: Fetched): void
     if (!isSameMap(next, store.values.peek())) store.values.value = next;
     isSettled.value = wanted.step === step.peek();
   });
+}
+
+function reasonsOf(blocks: Fetched["blocks"]): string[] {
+  const empty = [...blocks.values()].filter(({ levels, why }) => levels.length === 0 && why !== "");
+  return [...new Set(empty.map(({ why }) => why))];
 }
 
 /** What is not at the other end of a weight has no value. */

@@ -1,6 +1,6 @@
 /** Which run the NetView shows: the one that the address names, or the first in which there is something to see. */
-import { computed } from "@preact/signals";
-import { param, route } from "../route";
+import { computed, signal } from "@preact/signals";
+import { param, route, setParams } from "../route";
 import * as runs from "../runs/store";
 import type { RecordKind, RunListing } from "../wire";
 
@@ -10,9 +10,12 @@ export const isShown = computed(() => route.value.view === "netview");
 /** What a network can be seen from, the best first. */
 const KINDS: readonly RecordKind[] = ["netview", "moment", "watch", "tensor"];
 
+/** What the page chose by itself and wrote into the address. */
+const ownChoice = signal("");
+
 export const run = computed<RunListing | null>(() => {
   const named = param("run");
-  if (named !== "") return runs.runsById.value.get(named) ?? null;
+  if (named !== "" && !isGivenUp(named)) return runs.runsById.value.get(named) ?? null;
   const chosen = runs.chosen.value;
   // Until all have said what they hold, nobody knows which is the one to show.
   if (!runs.isIndexed.value) return null;
@@ -22,6 +25,19 @@ export const run = computed<RunListing | null>(() => {
   }
   return chosen[0] ?? runs.runs.value[0] ?? null;
 });
+
+/** Somebody has chosen other runs since. */
+function isGivenUp(named: string): boolean {
+  return named === ownChoice.value && param("runs") !== "" && !runs.isChosen(named);
+}
+
+/** Say in the address which run is shown: who opens it later sees the same one, whatever runs there are by then. */
+export function nameRun(): void {
+  const id = runId.peek();
+  if (id === "" || id === param("run")) return;
+  ownChoice.value = id;
+  setParams({ run: id });
+}
 
 export const runId = computed(() => run.value?.id ?? "");
 

@@ -12,6 +12,8 @@ export interface KnownScene {
   readonly rank: number;
   readonly source: NetSceneAnswer["source"];
   readonly numItems: number;
+  /** Of which there is something, where several processes wrote the run. */
+  readonly ranks: readonly number[];
   readonly note: string;
 }
 
@@ -19,6 +21,13 @@ export const known = signal<KnownScene | null>(null);
 /** Why there is no network, and why there are no values; empty where there is nothing to say. */
 export const sceneFailure = signal("");
 export const valueFailure = signal("");
+/** How often somebody asked for the network once more, after a failure. */
+export const attempts = signal(0);
+
+export function tryAgain(): void {
+  sceneFailure.value = "";
+  attempts.value += 1;
+}
 
 /** The moment whose values are on screen; null until there are some. */
 export const shownStep = signal<number | null>(null);
@@ -27,6 +36,8 @@ export const shownStep = signal<number | null>(null);
 export interface WeightFacts {
   readonly bias: number | null;
   readonly numWeights: number | null;
+  /** Why there are none to some of the layers, each reason once. */
+  readonly missing: readonly string[];
 }
 
 export const weightFacts = signal<WeightFacts | null>(null);
@@ -56,6 +67,11 @@ export const isAwaited = computed(
 
 export const numItems = computed(() => Math.max(1, known.value?.numItems ?? 1));
 
+/** The item nearest to this number. */
+export function goToItem(item: number): void {
+  store.item.value = Math.max(0, Math.min(numItems.peek() - 1, item));
+}
+
 export function layerOf(name: string | undefined): NetLayer | null {
   return store.scene.value?.layers.find((layer) => layer.name === name) ?? null;
 }
@@ -74,12 +90,16 @@ export function forget(): void {
   store.values.value = new Map();
   store.raster.value = null;
   store.hovered.value = null;
-  store.hidden.value = new Set();
   known.value = null;
   sceneFailure.value = "";
   valueFailure.value = "";
   weightFacts.value = null;
   shownStep.value = null;
+}
+
+/** Parameters are recorded when they have changed: the last record holds until then, and is never old. */
+export function isOlder(variable: string, recorded: number, now: number): boolean {
+  return recorded < now && variable !== "Bias";
 }
 
 export type Mark = { readonly kind: "missing"; readonly why: string } | { readonly kind: "old"; readonly step: number };
@@ -89,8 +109,8 @@ export function markOf(layer: string): Mark | null {
   const block = store.values.value.get(layer);
   const now = shownStep.value;
   if (block === undefined || now === null) return null;
-  // Most layers are not connected with a unit; and weights are recorded when they have changed: earlier ones hold.
+  // Most layers are not connected with a unit.
   if (weightVariable(store.variable.value) !== null) return null;
   if (block.levels.length === 0) return { kind: "missing", why: block.why || "Nothing was recorded." };
-  return block.step < now ? { kind: "old", step: block.step } : null;
+  return isOlder(store.variable.value, block.step, now) ? { kind: "old", step: block.step } : null;
 }

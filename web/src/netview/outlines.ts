@@ -4,11 +4,12 @@ import type { Outline } from "./overlay";
 import type { PaintedPlate } from "./painter";
 import { unitHeight } from "./picturing";
 import { cellOfUnit, inSpace, onPlate } from "./plates";
+import type { PointedPlace } from "./store";
 
 /** Null where it is behind the eye. */
-export function outlineOf(painted: PaintedPlate, unit: number, camera: Camera, size: Size): Outline | null {
+export function outlineOf(painted: PaintedPlate, { unit, moment }: PointedPlace, camera: Camera, size: Size): Outline | null {
   const { plate, inset } = painted;
-  const { column, row } = cellOfUnit(plate, unit);
+  const { column, row } = cellOfUnit(plate, unit, moment);
   const height = painted.isRaised ? unitHeight(painted.levels, painted.scaling, unit) : 0;
   const [left, right, back, front] = [column + inset, column + 1 - inset, row + inset, row + 1 - inset];
   const eye = onPlate(plate, eyeOf(camera));

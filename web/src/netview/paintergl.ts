@@ -2,7 +2,7 @@
 import type { Rgb } from "../tensor/colour";
 import { eyeOf, pixelsPerUnit } from "./camera";
 import { FLAT_FRAGMENTS, PLATE_FRAGMENT, PLATE_VERTEX } from "./flatshaders";
-import { link, type Program } from "./glprogram";
+import { link, type Program } from "../webgl/program";
 import { SmoothTarget } from "./glsmooth";
 import { LevelTextures } from "./gltextures";
 import type { Frame, PaintedPlate, Painter } from "./painter";

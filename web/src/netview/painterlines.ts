@@ -1,5 +1,5 @@
 /** Lines by WebGL2: all of a frame in one buffer, drawn part by part. */
-import { link, type Program } from "./glprogram";
+import { link, type Program } from "../webgl/program";
 import { SEGMENT_FLOATS, type Segments } from "./segments";
 import { LINE_FRAGMENT, LINE_VERTEX } from "./shaders";
 

@@ -1,8 +1,8 @@
 /** Which unit is under a line of sight: by walking over the cells that it passes, as the picture was drawn. */
 import type { Ray } from "./camera";
-import { levelAt, marginsOf, rayOnPlate, unitOfLevel, type Plate } from "./plates";
+import { levelAt, marginsOf, momentOfLevel, rayOnPlate, unitOfLevel, type Plate } from "./plates";
 import { heightOfLevel, type Scaling } from "./scaling";
-import type { UnitPlace } from "./store";
+import type { PointedPlace } from "./store";
 
 /** A plate as it is drawn. */
 export interface DrawnPlate {
@@ -21,6 +21,8 @@ export interface Hit {
   readonly plate: Plate;
   /** Null on the margin of a plate, and between tiles. */
   readonly unit: number | null;
+  /** Where time runs along the plate. */
+  readonly moment?: number | undefined;
   /** Along the line of sight, in lengths of its direction. */
   readonly at: number;
 }
@@ -35,8 +37,8 @@ export function pick(drawn: readonly DrawnPlate[], ray: Ray): Hit | null {
   return best;
 }
 
-export function unitOf(hit: Hit | null): UnitPlace | null {
-  return hit?.unit == null ? null : { layer: hit.plate.layer.name, unit: hit.unit };
+export function unitOf(hit: Hit | null): PointedPlace | null {
+  return hit?.unit == null ? null : { layer: hit.plate.layer.name, unit: hit.unit, moment: hit.moment };
 }
 
 function onFloor(plate: Plate, ray: Ray): Hit | null {
@@ -49,7 +51,8 @@ function onFloor(plate: Plate, ray: Ray): Hit | null {
   const { columns, rows } = plate.cells;
   if (x < -byColumns || y < -byRows || x > columns + byColumns || y > rows + byRows) return null;
   const level = levelAt(plate.cells, Math.floor(x), Math.floor(y));
-  return { plate, unit: level < 0 ? null : unitOfLevel(plate, level), at };
+  if (level < 0) return { plate, unit: null, at };
+  return { plate, unit: unitOfLevel(plate, level), moment: momentOfLevel(plate, level), at };
 }
 
 /** Over the field of bars, from cell to cell, until one of them is met, and at last the floor. */

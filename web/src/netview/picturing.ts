@@ -169,8 +169,9 @@ export function unitPlace(
   { plate, levels, scaling, isRaised: isUp }: Pick<PaintedPlate, "plate" | "levels" | "scaling" | "isRaised">,
   unit: number,
   isTop: boolean,
+  moment?: number,
 ): Vector {
-  const { column, row } = cellOfUnit(plate, unit);
+  const { column, row } = cellOfUnit(plate, unit, moment);
   return inSpace(plate, column + 0.5, row + 0.5, isTop && isUp ? unitHeight(levels, scaling, unit) : 0);
 }
 

@@ -90,10 +90,15 @@ export function unitOfLevel(plate: Plate, at: number): number {
   return plate.isRaster ? at % plate.cells.rows : at;
 }
 
-/** The cell of a unit; over time that of the last moment. */
-export function cellOfUnit(plate: Plate, unit: number): Cell {
+/** The moment to which a level belongs, counted from the first; undefined where a plate does not run over time. */
+export function momentOfLevel(plate: Plate, at: number): number | undefined {
+  return plate.isRaster ? Math.floor(at / plate.cells.rows) : undefined;
+}
+
+/** The cell of a unit; over time that of a moment, or else of the last. */
+export function cellOfUnit(plate: Plate, unit: number, moment = Infinity): Cell {
   const { cells } = plate;
-  if (plate.isRaster) return { column: cells.columns - 1, row: Math.min(unit, cells.rows - 1) };
+  if (plate.isRaster) return { column: Math.min(moment, cells.columns - 1), row: Math.min(unit, cells.rows - 1) };
   const place = cells.colourStride > 0 ? unit % cells.colourStride : unit;
   const tile = Math.floor(place / cells.tileStride);
   const inside = place % cells.tileStride;

@@ -94,7 +94,8 @@ export class Pointing {
     const drawing = this.#drawing();
     // The second of two belongs to a double click, and what is below it may have moved.
     if (drawing === null || this.#hasMoved || event.detail === 2) return;
-    store.selected.value = drawing.unitAt(event.offsetX, event.offsetY);
+    const at = drawing.unitAt(event.offsetX, event.offsetY);
+    store.selected.value = at === null ? null : { layer: at.layer, unit: at.unit };
   }
 
   /** The drag ended without an end of its own. */
@@ -133,9 +134,10 @@ export class Pointing {
   }
 }
 
-function hover(place: store.UnitPlace | null): void {
+function hover(place: store.PointedPlace | null): void {
   const before = store.hovered.peek();
-  if (before?.layer !== place?.layer || before?.unit !== place?.unit) store.hovered.value = place;
+  const isSame = before?.layer === place?.layer && before?.unit === place?.unit && before?.moment === place?.moment;
+  if (!isSame) store.hovered.value = place;
 }
 
 function onPage(event: MouseEvent): ScreenPlace {

@@ -79,7 +79,7 @@ async function askRaster(source: Source, question: RasterQuestion): Promise<Read
   const reply = await source.ask(question);
   const { answer } = reply;
   if (answer.type !== "net_raster") throw new Error(`The server answered with ${answer.type}.`);
-  const numMoments = answer.steps.length;
-  const blocks = blocksOf(reply, answer.blocks, numMoments);
-  return new Map([...blocks].map(([layer, block]) => [layer, { ...block, numMoments }]));
+  const { steps } = answer;
+  const blocks = blocksOf(reply, answer.blocks, steps.length);
+  return new Map([...blocks].map(([layer, block]) => [layer, { ...block, steps }]));
 }

@@ -11,9 +11,15 @@ import * as store from "./store";
 import type { UnitPlace } from "./store";
 import { exactText } from "./wording";
 
-export interface Reading {
+/** Of which network and item something is. */
+interface Origin {
+  readonly runId: string;
+  readonly rank: number;
   readonly place: UnitPlace;
   readonly item: number;
+}
+
+export interface Reading extends Origin {
   readonly step: number;
   /** Each variable with its value; of a place in a colour picture red, green and blue. */
   readonly values: readonly (readonly [variable: string, text: string])[];
@@ -27,9 +33,7 @@ export interface Line {
   readonly values: Float64Array;
 }
 
-export interface UnitSeries {
-  readonly place: UnitPlace;
-  readonly item: number;
+export interface UnitSeries extends Origin {
   readonly lines: readonly Line[];
 }
 
@@ -40,29 +44,33 @@ const MIN_GAP_MS = 1000;
 const lastReading = signal<Reading | null>(null);
 const lastHovered = signal<Reading | null>(null);
 const lastSeries = signal<UnitSeries | null>(null);
-/** Why the selected unit has no values; empty where it has. */
+/** Why the selected unit has no values, and why none over time; empty where it has. */
 export const readingFailure = signal("");
+export const seriesFailure = signal("");
+
+/** The step of what is under the pointer: where time runs along a plate, that of the column. */
+export const pointedStep = computed<number | null>(() => {
+  const { layer, moment } = store.hovered.value ?? {};
+  const steps = layer === undefined ? undefined : store.raster.value?.get(layer)?.steps;
+  return moment === undefined || steps === undefined ? step.value : (steps[moment] ?? null);
+});
 
 /** Of the selected unit. Those of the moment before stay until the next have come. */
 export const selectedReading = computed<Reading | null>(() => its(lastReading.value, store.selected.value));
 export const hoveredReading = computed<Reading | null>(() => {
   const reading = its(lastHovered.value, store.hovered.value);
   // Under the pointer stands what is drawn: a value of another moment would be a wrong one.
-  return reading?.step === step.value ? reading : null;
+  return reading?.step === pointedStep.value ? reading : null;
 });
 export const unitSeries = computed<UnitSeries | null>(() => its(lastSeries.value, store.selected.value));
 
-function its<One extends { place: UnitPlace; item: number }>(one: One | null, place: UnitPlace | null): One | null {
-  const isIts = one?.place.layer === place?.layer && one?.place.unit === place?.unit && one?.item === store.item.value;
-  return isIts ? one : null;
+function its<One extends Origin>(one: One | null, place: UnitPlace | null): One | null {
+  const isOfNet = one?.runId === runId.value && one.rank === rank.value && one.item === store.item.value;
+  return isOfNet && one.place.layer === place?.layer && one.place.unit === place.unit ? one : null;
 }
 
-interface Wish {
-  readonly runId: string;
-  readonly rank: number;
+interface Wish extends Origin {
   readonly step: number;
-  readonly item: number;
-  readonly place: UnitPlace;
   /** The numbers of its units: three where it is a place of a colour picture. */
   readonly units: readonly number[];
 }
@@ -70,8 +78,8 @@ interface Wish {
 /** Call what it returns to stop. */
 export function followUnits(source: Source): () => void {
   const stops = [
-    followReading(source, () => store.selected.value, lastReading, (reason) => (readingFailure.value = reason)),
-    followReading(source, () => store.hovered.value, lastHovered, () => undefined),
+    followReading(source, () => wishOf(store.selected.value, step.value), lastReading, (reason) => (readingFailure.value = reason)),
+    followReading(source, () => wishOf(store.hovered.value, pointedStep.value), lastHovered, () => undefined),
     followSeries(source),
   ];
   return () => {
@@ -82,9 +90,8 @@ export function followUnits(source: Source): () => void {
   };
 }
 
-function wishOf(place: UnitPlace | null): Wish | null {
+function wishOf(place: UnitPlace | null, now: number | null): Wish | null {
   const layer = state.layerOf(place?.layer);
-  const now = step.value;
   if (place === null || layer === null || now === null || place.unit >= layer.grid.num_units) return null;
   return { runId: runId.value, rank: rank.value, step: now, item: store.item.value, place, units: unitsOf(layer, place.unit) };
 }
@@ -97,7 +104,7 @@ export function unitsOf({ grid }: Pick<NetLayer, "grid">, unit: number): number[
 
 function followReading(
   source: Source,
-  place: () => UnitPlace | null,
+  wish: () => Wish | null,
   into: { value: Reading | null },
   fail: (reason: string) => void,
 ): () => void {
@@ -109,7 +116,7 @@ function followReading(
     },
     refuse: (_, reason) => fail(reason),
   });
-  const stop = effect(() => latest.want(wishOf(place())));
+  const stop = effect(() => latest.want(wish()));
   return () => {
     stop();
     latest.stop();
@@ -131,7 +138,7 @@ async function askReading(source: Source, wish: Wish): Promise<Reading> {
     }
     for (const [name, at] of Object.entries(answer.steps)) steps.set(name, at);
   }
-  return { place, item, step: now, values: [...texts].map(([name, all]) => [name, all.join(", ")]), steps };
+  return { runId: run_id, rank: itsRank, place, item, step: now, values: [...texts].map(([name, all]) => [name, all.join(", ")]), steps };
 }
 
 function followSeries(source: Source): () => void {
@@ -139,8 +146,11 @@ function followSeries(source: Source): () => void {
   let lastAsked = { key: "", time: -Infinity };
   const latest = new Latest<Wish, UnitSeries>({
     ask: (wish) => askSeries(source, wish),
-    hear: (_, series) => (lastSeries.value = series),
-    refuse: () => undefined, // the readings say why
+    hear: (_, series) => {
+      seriesFailure.value = "";
+      lastSeries.value = series;
+    },
+    refuse: (_, reason) => (seriesFailure.value = reason),
   });
   const stop = effect(() => {
     // Not with every step of the slider: the line has all of them.
@@ -179,7 +189,7 @@ async function askSeries(source: Source, { runId: run_id, rank: itsRank, item, p
   });
   const replies = await Promise.all(asked.map((one) => source.ask(one)));
   const lines = replies.flatMap((reply, at) => linesOf(reply, units.length > 1 ? (COLOURS[at] ?? "") : ""));
-  return { place, item, lines };
+  return { runId: run_id, rank: itsRank, place, item, lines };
 }
 
 /** Numbers of eight bytes: for each variable its steps, then its values. */

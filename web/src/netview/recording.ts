@@ -1,8 +1,12 @@
 /** The drawing as a file: a picture of it, or a video of the moments from the one that is shown to the last. */
 import { effect, signal } from "@preact/signals";
-import { at, goTo, isSettled, moments } from "./moments";
+import { fileName, save } from "../files/saving";
+import type { VideoTaking } from "./exporting";
+import { at, goTo, isSettled, moments, step } from "./moments";
+import { run } from "./netrun";
 import { valueFailure } from "./netstate";
-import { stage } from "./stagecontrol";
+import { stage, type StageControl } from "./stagecontrol";
+import { variable } from "./store";
 
 /** So long each moment is seen. */
 const SHOWN_MS = 120;
@@ -12,47 +16,79 @@ const PATIENCE_MS = 4000;
 /** How far it is; null where nothing is filmed. */
 export const filming = signal<{ readonly done: number; readonly of: number } | null>(null);
 
+/** A picture that cannot be put into a file, as an address that holds all of it; empty where there is none. */
+export const shownPicture = signal("");
+
 let isStopWanted = false;
 
 export function cancelFilm(): void {
   isStopWanted = true;
 }
 
-export async function film(fileStem: string): Promise<void> {
+/** A frame without a place of its own, as between the cells of a notebook: browsers save nothing from there. */
+export function canSave(): boolean {
+  return window.parent === window || window.origin !== "null";
+}
+
+/** A video of what is played. It ends with the drawing: who leaves it has what was taken until then. */
+export async function film(): Promise<void> {
   const control = stage.peek();
   if (control === null || filming.peek() !== null) return;
   isStopWanted = false;
   const last = moments.peek().length - 1;
   const first = at.peek() >= last ? 0 : Math.max(0, at.peek());
-  goTo(first);
-  await settled();
+  const stem = [run.peek()?.name ?? "network", variable.peek()];
+  filming.value = { done: 0, of: last - first + 1 };
   try {
-    const video = control.startVideo(fileStem);
-    await play(first, last).finally(() => {
-      filming.value = null;
-      return video.stop();
-    });
+    goTo(first);
+    await settled();
+    if (stage.peek() !== control) return;
+    const video = control.startVideo();
+    await play(control, video, first, last);
+    const blob = await video.stop();
+    save(fileName(stem, blob.type === "video/mp4" ? "mp4" : "webm"), blob, blob.type);
   } catch (reason) {
-    valueFailure.value = `No video was recorded. ${reason instanceof Error ? reason.message : String(reason)}`;
+    valueFailure.value = `No video was recorded. ${wordsOf(reason)}`;
+  } finally {
+    filming.value = null;
   }
 }
 
-async function play(first: number, last: number): Promise<void> {
-  for (let index = first; index <= last && !isStopWanted; index++) {
-    filming.value = { done: index - first, of: last - first + 1 };
+async function play(control: StageControl, video: VideoTaking, first: number, last: number): Promise<void> {
+  for (let index = first; index <= last && !isStopWanted && stage.peek() === control; index++) {
+    filming.value = { done: index - first + 1, of: last - first + 1 };
     goTo(index);
     await settled();
+    if (stage.peek() === control) video.frame();
     await wait(SHOWN_MS);
   }
 }
 
-/** A picture of what is drawn, with its names. */
-export async function picture(fileStem: string): Promise<void> {
+/** A picture of what is drawn, with its names: as a file or, where there can be none, on the page. */
+export async function takePicture(): Promise<void> {
   try {
-    await stage.peek()?.savePicture(fileStem);
+    const blob = await stage.peek()?.picture();
+    if (blob === undefined) return;
+    const name = [run.peek()?.name ?? "network", variable.peek(), step.peek() ?? 0];
+    if (canSave()) save(fileName(name, "png"), blob, blob.type);
+    else shownPicture.value = await addressOf(blob);
   } catch (reason) {
-    valueFailure.value = `No picture was saved. ${reason instanceof Error ? reason.message : String(reason)}`;
+    valueFailure.value = `No picture was saved. ${wordsOf(reason)}`;
   }
+}
+
+/** With all of its bytes: what the browser's own menu can save. */
+function addressOf(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result as string); // that is what it is, of an address
+    reader.onerror = () => reject(new Error("The browser could not read it."));
+    reader.readAsDataURL(blob);
+  });
+}
+
+function wordsOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : String(reason);
 }
 
 function wait(milliseconds: number): Promise<void> {

@@ -2,7 +2,6 @@
 import {
   LEVELS,
   MINUS_INFINITY,
-  NOT_A_NUMBER,
   NOT_THERE,
   PLUS_INFINITY,
   type Look,
@@ -85,5 +84,3 @@ export function tintOfLevel(scaling: Scaling, level: number): number | null {
 export function hasInfinity(levels: Uint16Array): boolean {
   return levels.includes(PLUS_INFINITY) || levels.includes(MINUS_INFINITY);
 }
-
-export const CODES = { NOT_THERE, MINUS_INFINITY, PLUS_INFINITY, NOT_A_NUMBER } as const;

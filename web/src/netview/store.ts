@@ -26,6 +26,12 @@ export interface UnitPlace {
   readonly unit: number;
 }
 
+/** What is under the pointer. */
+export interface PointedPlace extends UnitPlace {
+  /** Where time runs along the plate: which of its moments, counted from the first. */
+  readonly moment?: number | undefined;
+}
+
 export type MapName = "diverging" | "sequential" | "coldhot" | "grey";
 
 /** How values become colours and heights. Changing it asks the server nothing. */
@@ -52,7 +58,8 @@ export const values = signal<ReadonlyMap<string, PlateValues>>(new Map());
 
 /** The last moments of each layer as [moment][unit], where the raster is asked for; null otherwise. */
 export interface RasterValues extends PlateValues {
-  readonly numMoments: number;
+  /** Of the moments. */
+  readonly steps: readonly number[];
 }
 export const raster = signal<ReadonlyMap<string, RasterValues> | null>(null);
 
@@ -76,7 +83,7 @@ export const hidden = signal<ReadonlySet<string>>(new Set());
 export const isolated = signal<string | null>(null);
 
 export const selected = signal<UnitPlace | null>(null);
-export const hovered = signal<UnitPlace | null>(null);
+export const hovered = signal<PointedPlace | null>(null);
 
 export const shownLayers = computed<readonly NetLayer[]>(() => {
   const layers = scene.value?.layers ?? [];

@@ -3,11 +3,12 @@ import { computed, effect, untracked } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as page from "../store";
+import { followLoss } from "../webgl/loss";
 import { arrange, type Rasters } from "./arranging";
 import { zoomedTo } from "./camera";
 import { LAST, recallCameras, rememberCameras, SLOTS, type Slots } from "./cameras";
 import { Drawing } from "./drawing";
-import { savePicture, startVideo } from "./exporting";
+import { pictureOf, startVideo } from "./exporting";
 import { Gliding } from "./gliding";
 import type { Content } from "./picturing";
 import { reachOf, type Plate } from "./plates";
@@ -65,7 +66,7 @@ export function useStage(runKey: string): StageHandle {
       cameras.follow(),
       followLoss(element, () => setIsLost(true), restart),
     ];
-    stage.value = controlOf(made, gliding, cameras, box.current);
+    stage.value = controlOf(made, gliding, cameras);
     return () => {
       stage.value = null;
       gliding.stop();
@@ -131,8 +132,9 @@ class SavedCameras {
   }
 }
 
-function controlOf(drawing: Drawing, gliding: Gliding, cameras: SavedCameras, box: Element): StageControl {
+function controlOf(drawing: Drawing, gliding: Gliding, cameras: SavedCameras): StageControl {
   return {
+    isDeep: drawing.isDeep,
     fit: () => {
       usedCamera.value = null;
       cameras.forgetLast();
@@ -145,13 +147,8 @@ function controlOf(drawing: Drawing, gliding: Gliding, cameras: SavedCameras, bo
     },
     useCamera: (slot) => cameras.use(slot),
     saveCamera: (slot) => cameras.save(slot),
-    toggleFullScreen: (element = box) => {
-      // Refused where a page is shown inside another: then nothing happens.
-      if (document.fullscreenElement === null) element.requestFullscreen().catch(() => undefined);
-      else document.exitFullscreen().catch(() => undefined);
-    },
-    savePicture: (fileStem) => savePicture(drawing, fileStem),
-    startVideo: (fileStem) => startVideo(drawing, fileStem),
+    picture: () => pictureOf(drawing),
+    startVideo: () => startVideo(drawing),
     placeOnScreen: (place) => drawing.placeOnScreen(place),
     unitAt: (x, y) => drawing.unitAt(x, y),
   };
@@ -162,20 +159,11 @@ function followSize(box: HTMLElement, drawing: Drawing): () => void {
   measure();
   const observer = new ResizeObserver(measure);
   observer.observe(box);
-  return () => observer.disconnect();
-}
-
-/** The browser may take the graphics card away; it says when it is back. */
-function followLoss(element: HTMLCanvasElement, onLost: () => void, onBack: () => void): () => void {
-  const lost = (event: Event): void => {
-    event.preventDefault();
-    onLost();
-  };
-  element.addEventListener("webglcontextlost", lost);
-  element.addEventListener("webglcontextrestored", onBack);
+  // On another screen pixels may be of another size, and the box is as large as before.
+  addEventListener("resize", measure);
   return () => {
-    element.removeEventListener("webglcontextlost", lost);
-    element.removeEventListener("webglcontextrestored", onBack);
+    observer.disconnect();
+    removeEventListener("resize", measure);
   };
 }
 
@@ -184,7 +172,7 @@ function followStore(drawing: Drawing, gliding: Gliding): (() => void)[] {
   const rasters = computed<Rasters | null>(() => {
     const raster = store.raster.value;
     if (raster === null) return null;
-    return new Map([...raster].map(([name, { numMoments }]) => [name, numMoments]));
+    return new Map([...raster].map(([name, { steps }]) => [name, steps.length]));
   });
   const key = computed(() => JSON.stringify([...(rasters.value ?? [])]));
   const plates = computed<readonly Plate[]>(() => {

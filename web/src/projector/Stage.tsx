@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare } from "../format";
 import { Blank } from "../shell/Blank";
-import { isTyping } from "../shell/keys";
+import { isForField } from "../shell/keys";
 import { turned } from "./camera";
 import { Pointing, type Shape } from "./pointing";
 import { ReductionNote } from "./ReductionNote";
@@ -139,7 +139,7 @@ function usePageKeys({ cloud }: CloudHandle): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       const isShortcut = event.ctrlKey || event.metaKey || event.altKey;
-      if (event.defaultPrevented || isShortcut || isTyping(event.target)) return;
+      if (event.defaultPrevented || isShortcut || isForField(event)) return;
       // A dialog that is open has the key.
       if (document.querySelector("dialog[open]") !== null) return;
       if (handlePageKey(cloud.current, event.key)) event.preventDefault();

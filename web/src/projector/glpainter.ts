@@ -1,11 +1,7 @@
 /** Points by WebGL2: one buffer of places, one of colours, drawn by lists of numbers. */
+import { link, type Program } from "../webgl/program";
 import type { Frame, Painter, SpriteImage } from "./painter";
 import { POINT_FRAGMENT, POINT_VERTEX, SPRITE_FRAGMENT, SPRITE_VERTEX } from "./shaders";
-
-interface Program {
-  readonly program: WebGLProgram;
-  readonly at: (name: string) => WebGLUniformLocation | null;
-}
 
 const RIM = 2;
 const MARK = 3;
@@ -184,28 +180,4 @@ class GlPainter implements Painter {
 /** Between few points a halo tells them apart; between very many it would be all that is seen. */
 function haloOf(count: number): number {
   return count <= 5000 ? 1 : count >= 20_000 ? 0 : 0.5;
-}
-
-function link(gl: WebGL2RenderingContext, vertex: string, fragment: string): Program {
-  const program = gl.createProgram();
-  for (const [type, text] of [
-    [gl.VERTEX_SHADER, vertex],
-    [gl.FRAGMENT_SHADER, fragment],
-  ] as const) {
-    const shader = gl.createShader(type);
-    if (shader === null) throw new Error("no shader");
-    gl.shaderSource(shader, text);
-    gl.compileShader(shader);
-    gl.attachShader(program, shader);
-    gl.deleteShader(shader);
-  }
-  gl.linkProgram(program);
-  if (gl.getProgramParameter(program, gl.LINK_STATUS) !== true && !gl.isContextLost())
-    throw new Error(gl.getProgramInfoLog(program) ?? "the shaders do not fit together");
-  const known = new Map<string, WebGLUniformLocation | null>();
-  const at = (name: string): WebGLUniformLocation | null => {
-    if (!known.has(name)) known.set(name, gl.getUniformLocation(program, name));
-    return known.get(name) ?? null;
-  };
-  return { program, at };
 }

@@ -4,6 +4,7 @@ import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { setParams } from "../route";
 import * as page from "../store";
+import { followLoss } from "../webgl/loss";
 import { readCamera, writeCamera } from "./camera";
 import { Cloud } from "./cloud";
 import { paintPoints } from "./colouring";
@@ -76,20 +77,6 @@ function followSize(element: HTMLCanvasElement, cloud: Cloud): () => void {
   const observer = new ResizeObserver(measure);
   observer.observe(box);
   return () => observer.disconnect();
-}
-
-/** The browser may take the graphics card away; it says when it is back. */
-function followLoss(element: HTMLCanvasElement, onLost: () => void, onBack: () => void): () => void {
-  const lost = (event: Event): void => {
-    event.preventDefault();
-    onLost();
-  };
-  element.addEventListener("webglcontextlost", lost);
-  element.addEventListener("webglcontextrestored", onBack);
-  return () => {
-    element.removeEventListener("webglcontextlost", lost);
-    element.removeEventListener("webglcontextrestored", onBack);
-  };
 }
 
 function followStore(cloud: Cloud, onSpriteNote: (note: string) => void): (() => void)[] {

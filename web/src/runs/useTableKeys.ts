@@ -1,6 +1,6 @@
 /** The keys of the table of runs, wherever on its page the focus is, but for fields and buttons. */
 import { useEffect, useRef } from "preact/hooks";
-import { isTyping } from "../shell/keys";
+import { isForField } from "../shell/keys";
 
 export interface TableActions {
   move(by: number): void;
@@ -38,10 +38,11 @@ export function useTableKeys(actions: TableActions): void {
 }
 
 /** Boxes to tick take the arrows and the x, too; what is pressed with Enter keeps its Enter. */
-function isForTable({ target, key }: KeyboardEvent): boolean {
+function isForTable(event: KeyboardEvent): boolean {
+  const { target, key } = event;
   if (!(target instanceof HTMLElement)) return false;
   if (target.closest("dialog, .popover, [role=listbox], [role=separator]") !== null) return false;
   if (target instanceof HTMLInputElement && target.type === "checkbox") return key !== "Enter";
-  if (isTyping(target)) return false;
+  if (isForField(event)) return false;
   return key !== "Enter" || target.closest("a, button") === null;
 }

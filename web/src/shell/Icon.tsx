@@ -16,7 +16,7 @@ const PATHS = {
   hideLeft: ["M3 3h10v10H3zM6.5 3v10", "m11 6-2 2 2 2"],
   hideRight: ["M3 3h10v10H3zM9.5 3v10", "m5 6 2 2-2 2"],
   check: ["m3.5 8.5 3 3 6-7"],
-  only: ["M8 3.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9z", "M8 7.9v.2"],
+  only: ["M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3z"],
   eye: [
     "M1.8 8S4 3.8 8 3.8 14.2 8 14.2 8 12 12.2 8 12.2 1.8 8 1.8 8z",
     "M8 6.2a1.8 1.8 0 1 1 0 3.6 1.8 1.8 0 0 1 0-3.6z",
@@ -48,6 +48,7 @@ export function Icon({ name }: { name: IconName }) {
       {PATHS[name].map((path) => (
         <path key={path} d={path} />
       ))}
+      {name === "only" && <circle class="solid" cx="8" cy="8" r="2" />}
       {name === "theme" && <path class="solid" d="M8 2.8a5.2 5.2 0 0 1 0 10.4z" />}
     </svg>
   );

@@ -1,8 +1,7 @@
 /** All keys, in a window of their own. */
 import { useLayoutEffect, useRef } from "preact/hooks";
-import * as store from "../store";
 import { Icon } from "./Icon";
-import { keysShown } from "./keys";
+import { hasPlaces, keysShown } from "./keys";
 import { keyTable } from "./keytable";
 
 export function KeysDialog() {
@@ -22,7 +21,7 @@ export function KeysDialog() {
         </button>
       </div>
       <div class="keys-body">
-        {keyTable(store.source.value?.hasRuns.value === true).map(({ title, rows }) => (
+        {keyTable(hasPlaces()).map(({ title, rows }) => (
           <section key={title}>
             <h3>{title}</h3>
             <dl class="keys-list">

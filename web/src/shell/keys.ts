@@ -11,8 +11,9 @@ export const keysShown = signal(false);
 /** The search field, while it is in the page. */
 export const searchField: { current: HTMLInputElement | null } = { current: null };
 
-/** Was the search field asked for before it was there? It then takes the focus when it comes. */
-let isSearchAsked = false;
+/** When the search field was asked for before it was there: it takes the focus if it comes soon. */
+let searchAsked = -Infinity;
+const WAIT_FOR_SEARCH_MS = 1000;
 
 /** Who wants to know of a step to the item before (−1) or after (+1). No signal: every single step counts. */
 const itemSteppers = new Set<(by: number) => void>();
@@ -50,15 +51,16 @@ let goPressed = -Infinity;
 export function askForSearch(): void {
   if (searchField.current === null) setPanel("left", true);
   // At once, so that what is typed next goes into it.
-  if (searchField.current === null) isSearchAsked = true;
+  if (searchField.current === null) searchAsked = Date.now();
   else focusSearch(searchField.current);
 }
 
 /** Tell that the field is there, or that it is gone. */
 export function placeSearch(field: HTMLInputElement | null): void {
   searchField.current = field;
-  if (field !== null && isSearchAsked) focusSearch(field);
-  if (field !== null) isSearchAsked = false;
+  if (field === null) return;
+  if (Date.now() - searchAsked < WAIT_FOR_SEARCH_MS) focusSearch(field);
+  searchAsked = -Infinity;
 }
 
 function focusSearch(field: HTMLInputElement): void {
@@ -71,10 +73,18 @@ function toggleSelected(): void {
   if (key !== null && store.hierarchy.value?.nodes.get(key)?.kind === "group") store.toggle(key);
 }
 
-/** Letters are off while somebody types. */
-export function isTyping(target: EventTarget | null): boolean {
+/** Fields into which nothing is typed, and the keys that they have for themselves. */
+const FIELD_KEYS: Readonly<Record<string, readonly string[]>> = {
+  checkbox: [" "],
+  radio: [" ", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"],
+  range: [" ", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"],
+};
+
+/** Does the key belong to the field that has the focus? All of them while somebody types, some where it is a slider or a box to tick. */
+export function isForField({ target, key }: Pick<KeyboardEvent, "target" | "key">): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+  if (target instanceof HTMLInputElement) return FIELD_KEYS[target.type]?.includes(key) ?? true;
+  return target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName);
 }
 
 /** Is it a shortcut of the browser? On many keyboards brackets take Alt or AltGr: those are still brackets. */
@@ -86,7 +96,7 @@ function isBrowserShortcut(event: KeyboardEvent): boolean {
 
 export function startKeys(): void {
   addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || isBrowserShortcut(event) || isTyping(event.target)) return;
+    if (event.defaultPrevented || isBrowserShortcut(event) || isForField(event)) return;
     const action = actionOf(event.key);
     if (action !== undefined) {
       event.preventDefault();
@@ -98,10 +108,16 @@ export function startKeys(): void {
   });
 }
 
+/** Are there other views to go to? A page that is one file has one. */
+export function hasPlaces(): boolean {
+  const source = store.source.value;
+  return source?.hasRuns.value === true && source.connection.value.state !== "one-file";
+}
+
 function actionOf(key: string): (() => void) | undefined {
   const isPlace = Date.now() - goPressed < WAIT_FOR_PLACE_MS;
   goPressed = -Infinity;
-  if (store.source.value?.hasRuns.value === true) {
+  if (hasPlaces()) {
     const place = PLACES[key];
     if (isPlace && place !== undefined) return () => go(place);
     if (key === "g") return () => (goPressed = Date.now());

@@ -1,4 +1,5 @@
 /** What a page that is one file knows of a network: which values there are, and why others are not. */
+import { NOT_IN_FILE } from "../netview/wording";
 import type { NetLayer, NetMomentsAnswer, NetSceneAnswer, RunListing } from "../wire";
 import { Pieces, type EmbeddedPiece, type Numbers } from "./embeddedpieces";
 import { Refusal } from "./source";
@@ -27,7 +28,7 @@ export interface EmbeddedNet {
   pieces: EmbeddedPiece[];
 }
 
-const NOT_HERE = "Not in this file, which was limited in size: view.show() and torcheer view show all";
+const NOT_HERE = `${NOT_IN_FILE}, which was limited in size: view.show() and torcheer view show all`;
 
 /** Of one moment and item. */
 export interface When {

@@ -1,4 +1,5 @@
 /** The weights of one unit, laid on the units at their other end, from the weights that stand in the page. */
+import { NOT_WEIGHTED } from "../netview/wording";
 import type { Connection, NetLayer } from "../wire";
 import { filled, replyWith, unfilled, type Filled } from "./embeddednetanswers";
 import type { NetData, When } from "./embeddednetdata";
@@ -91,7 +92,7 @@ interface Weight {
 
 /** Or why it is not here. */
 async function weightOf(data: NetData, connection: Connection, question: WeightsQuestion): Promise<Weight | string> {
-  if (connection.weight === "") return "there are no weights in between";
+  if (connection.weight === "") return NOT_WEIGHTED;
   if (connection.form === "attention") return attentionOf(data, connection.weight, question);
   const found = data.findWeight(connection.weight, question.variable, question.step);
   if (typeof found === "string") return found;

@@ -1,7 +1,7 @@
 /** First, ten back, one back, play, one on, ten on, last, follow, and a track over all records of a series. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatClock, formatCount } from "../format";
-import { isTyping } from "../shell/keys";
+import { isForField } from "../shell/keys";
 import { TimeIcon, type TimeIconName } from "./TimeIcon";
 import "./timebar.css";
 import { keyStep, moved, type Moment } from "./timing";
@@ -156,7 +156,7 @@ function useTimeKeys(handle: (event: KeyboardEvent) => boolean): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
-      if (isOther || isTyping(event.target)) return;
+      if (isOther || isForField(event)) return;
       // A button that has the focus is pressed by the space bar; a picture is not.
       const pressed = event.target instanceof HTMLElement ? event.target.closest("button, a, [role]") : null;
       if (event.key === " " && pressed !== null && pressed.getAttribute("role") !== "img") return;

@@ -1,6 +1,6 @@
 /** A key of the page, as long as the part that has it is there, and nobody types. */
 import { useEffect, useRef } from "preact/hooks";
-import { isTyping } from "../shell/keys";
+import { isForField } from "../shell/keys";
 
 export function useKey(key: string, action: () => void): void {
   const latest = useRef(action);
@@ -8,7 +8,7 @@ export function useKey(key: string, action: () => void): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
-      if (isOther || event.key !== key || isTyping(event.target)) return;
+      if (isOther || event.key !== key || isForField(event)) return;
       event.preventDefault();
       latest.current();
     };

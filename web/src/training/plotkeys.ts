@@ -1,6 +1,6 @@
 /** The keys of a chart that has the focus. */
 import { formatValue } from "../format";
-import { isTyping, keysShown } from "../shell/keys";
+import { isForField, keysShown } from "../shell/keys";
 import { nearest } from "./curve";
 import type { Model } from "./model";
 import { options } from "./options";
@@ -48,7 +48,7 @@ export function handlePlotKey(event: KeyboardEvent, model: Model): boolean {
 /** Esc shows the whole axis and all charts again where nothing has the focus; call what it returns to stop. */
 export function startEscape(): () => void {
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape" || event.defaultPrevented || isTyping(event.target)) return;
+    if (event.key !== "Escape" || event.defaultPrevented || isForField(event)) return;
     // Only where nothing else waits for it.
     if (keysShown.peek() || event.target !== document.body || !leaveView()) return;
     event.preventDefault();

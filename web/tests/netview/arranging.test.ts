@@ -43,6 +43,15 @@ test.each(Object.entries(KINDS))("cells of the kind %s are numbered as the grid 
   }
 });
 
+test("no layers are no plates, and two that stand each beside the other have a place", () => {
+  expect(arrange([], [], false)).toEqual([]);
+  const beside = (name: string, other: string) => {
+    const layer = layerOf(name);
+    return { ...layer, place: { ...layer.place, relation: "rightof" as const, other } };
+  };
+  expect(arrange([beside("a", "b"), beside("b", "a")], [], true).length).toBe(2);
+});
+
 test("a few layers stand in one stack, the input below", () => {
   const plates = arrange(namesOf(4).map((name) => layerOf(name)), [], false);
   const heights = plates.map((plate) => middleOf(plate)[1]);

@@ -3,10 +3,11 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { followAddress } from "../../src/netview/addressing";
 import { followNet } from "../../src/netview/feeds";
 import * as moments from "../../src/netview/moments";
+import { runId } from "../../src/netview/netrun";
 import * as state from "../../src/netview/netstate";
 import { hoveredReading, selectedReading } from "../../src/netview/readings";
 import * as store from "../../src/netview/store";
-import { readRoute, route } from "../../src/route";
+import { readRoute, route, writeRoute } from "../../src/route";
 import * as runs from "../../src/runs/store";
 import * as page from "../../src/store";
 import { replyOf, runsAnswer, runWith } from "../runs/listings";
@@ -94,7 +95,7 @@ test("weights need a unit; the layers that it is not connected with say so", asy
   await asked!.answer(framed({ ...reply, blocks: [...reply.blocks] }, [1, 2, 3, 4, 5, 6]));
   expect([...store.values.value.get("x")!.levels]).toEqual([1, 2, 3, 4, 5, 6]);
   expect(store.values.value.get("y")!.levels.length).toBe(0);
-  expect(state.weightFacts.value).toEqual({ bias: 0.25, numWeights: 6 });
+  expect(state.weightFacts.value).toEqual({ bias: 0.25, numWeights: 6, missing: [] });
   // Weights are recorded when they change: an earlier record is no old one.
   expect(state.markOf("x")).toBeNull();
 });
@@ -120,11 +121,92 @@ test("another run begins anew, and what comes late of the first is not shown in 
   expect(state.phase.value).toBe("empty");
 });
 
-test("a run that cannot be read says why", () => {
+test("a run that cannot be read says why, and is asked for once more", () => {
   open("#netview?run=a");
   for (const { listener } of source.open("net_scene")) listener.refuse("damaged");
   expect(state.phase.value).toBe("failed");
   expect(state.sceneFailure.value).toBe("damaged");
+  state.tryAgain();
+  expect(state.phase.value).toBe("waiting");
+  source.say(sceneAnswer(["x"]));
+  expect(state.phase.value).toBe("shown");
+});
+
+test("the run that the page chose is named in the address once there is something to see, until others are chosen", () => {
+  open("#netview");
+  expect(route.value.params.has("run")).toBe(false);
+  source.say(sceneAnswer(["x"]));
+  expect(route.value.params.get("run")).toBe("a");
+  route.value = readRoute("#netview?run=a&runs=b");
+  expect(runId.value).toBe("b");
+  // One that somebody named is no choice of the page's.
+  route.value = readRoute("#netview?run=b&runs=a");
+  expect(runId.value).toBe("b");
+});
+
+test("hidden layers, height, fading and colours stand in the address, and come from it", () => {
+  open("#netview?run=a&hide=x,y%252Cz&height=no&fade=0.4&arrows=no&centre=no");
+  source.say(sceneAnswer(["x", "y,z", "w"]));
+  expect(store.shownLayers.value.map(({ name }) => name)).toEqual(["w"]);
+  expect(store.look.value).toMatchObject({ hasHeight: false, fading: 0.4, isCentred: false });
+  expect(store.hasArrows.value).toBe(false);
+  store.hidden.value = new Set(["y,z", "100%"]);
+  store.look.value = { ...store.look.value, hasHeight: true, fading: 0 };
+  const { params } = readRoute(writeRoute(route.value));
+  expect(params.get("hide")).toBe("y%2Cz,100%25");
+  expect([params.get("height"), params.get("fade")]).toEqual([undefined, undefined]);
+  route.value = readRoute(writeRoute(route.value));
+  expect([...store.hidden.value]).toEqual(["y,z", "100%"]);
+});
+
+test("a variable of which the network has nothing gives way also when the address changes later", () => {
+  open("#netview?run=a");
+  source.say(sceneAnswer(["x"]));
+  route.value = readRoute("#netview?run=a&var=Nonsense&only=nothing");
+  expect(store.variable.value).toBe("Act");
+  expect(store.shownLayers.value.length).toBe(1);
+});
+
+test("values of a unit of another run are not shown as its own", async () => {
+  open("#netview?run=a&layer=x&unit=2&step=7");
+  source.say(sceneAnswer(["x"]));
+  source.say(momentsAnswer([7]));
+  await source.of("net_unit")[0]!.answer(replyOf({ type: "net_unit", id: 1, values: { Act: 0.5 }, steps: { Act: 7 } }));
+  expect(selectedReading.value).not.toBeNull();
+  route.value = readRoute("#netview?run=b&layer=x&unit=2&step=7");
+  source.say(sceneAnswer(["x"]));
+  source.say(momentsAnswer([7]));
+  expect(selectedReading.value).toBeNull();
+});
+
+test("weights that were not recorded are not said to be none", async () => {
+  open("#netview?run=a&var=r.Wt&layer=y&unit=3");
+  source.say(sceneAnswer(["x", "y"]));
+  source.say(momentsAnswer([7]));
+  const why = "y.weight was not recorded";
+  const reply = { type: "net_weights", id: 1, blocks: [blockWith("x", { num_units: 0, why })], bias: null, num_weights: 0 } as const;
+  await source.of("net_weights")[0]!.answer(framed({ ...reply, blocks: [...reply.blocks] }, []));
+  expect(state.weightFacts.value!.missing).toEqual([why]);
+});
+
+test("over time the value under the pointer is that of its column", async () => {
+  open("#netview?run=a&raster=yes&step=8");
+  source.say(sceneAnswer(["x"]));
+  source.say(momentsAnswer([7, 8]));
+  const answered = { type: "net_raster", id: 1, steps: [7, 8], blocks: [blockWith("x")] } as const;
+  const levels = Array.from({ length: 12 }, (_, at) => at);
+  await source.of("net_raster")[0]!.answer(framed({ ...answered, steps: [7, 8], blocks: [...answered.blocks] }, levels));
+  store.hovered.value = { layer: "x", unit: 4, moment: 0 };
+  expect(source.of("net_unit").at(-1)!.question).toMatchObject({ unit: 4, step: 7 });
+  await source.of("net_unit").at(-1)!.answer(replyOf({ type: "net_unit", id: 1, values: { Act: 0.5 }, steps: { Act: 7 } }));
+  expect(hoveredReading.value!.step).toBe(7);
+  store.hovered.value = { layer: "x", unit: 4, moment: 1 };
+  expect(hoveredReading.value).toBeNull();
+});
+
+test("a bias of before holds: it is not old", () => {
+  expect(state.isOlder("Act", 3, 7)).toBe(true);
+  expect(state.isOlder("Bias", 3, 7)).toBe(false);
 });
 
 test("the way to another view does not change what is shown here, nor its address", () => {

@@ -4,7 +4,7 @@ import { arrange } from "../../src/netview/arranging";
 import { rayThrough, type Ray } from "../../src/netview/camera";
 import { cellOf } from "../../src/netview/grids";
 import { pick, through, type DrawnPlate } from "../../src/netview/picking";
-import { inSpace, marginsOf, middleOf, rayOnPlate, rasterCells, type Plate } from "../../src/netview/plates";
+import { cellOfUnit, inSpace, marginsOf, middleOf, rayOnPlate, rasterCells, type Plate } from "../../src/netview/plates";
 import { heightOfLevel, highestOf, scalingOf } from "../../src/netview/scaling";
 import { NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY } from "../../src/netview/store";
 import { project } from "../../src/netview/camera";
@@ -106,7 +106,7 @@ test("of several plates the nearest is picked", () => {
   }
 });
 
-test("over time a row is a unit", () => {
+test("over time a row is a unit, and a column a moment", () => {
   const [plain] = arrange([layerOf("a", { columns: 5, rows: 1 })], [], false) as [Plate];
   const [plate] = arrange([layerOf("a", { columns: 5, rows: 1 })], [], false, new Map([["a", 8]])) as [Plate];
   expect(plate.cells).toEqual(rasterCells(5, 8));
@@ -115,6 +115,8 @@ test("over time a row is a unit", () => {
   const camera = { ...anyCamera(dice(1), [0, 0, 0]), pitch: 1.5, yaw: 0, distance: 50 };
   for (let unit = 0; unit < 5; unit++) {
     const { x, y } = project(camera, SIZE, inSpace(plate, 3.5, unit + 0.5, 0))!;
-    expect(pick([drawn], rayThrough(camera, SIZE, x, y))?.unit).toBe(unit);
+    expect(pick([drawn], rayThrough(camera, SIZE, x, y))).toMatchObject({ unit, moment: 3 });
+    expect(cellOfUnit(plate, unit, 3)).toEqual({ column: 3, row: unit });
+    expect(cellOfUnit(plate, unit)).toEqual({ column: 7, row: unit });
   }
 });

@@ -37,6 +37,7 @@ export function sceneAnswer(names: string[], parts: Partial<NetSceneAnswer> = {}
     variables,
     source: "netview",
     num_items: 4,
+    ranks: [0],
     note: "",
     ...parts,
   };

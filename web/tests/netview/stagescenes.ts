@@ -42,6 +42,7 @@ export function connect(source: string, target: string): Connection {
     target,
     form: "linear",
     weight: "",
+    bias: null,
     is_transposed: false,
     stride: [],
     padding: [],

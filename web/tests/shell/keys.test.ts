@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
-import { beforeEach, expect, test } from "vitest";
-import { keysShown, onItemStep, startKeys } from "../../src/shell/keys";
+import { beforeEach, expect, test, vi } from "vitest";
+import { isForField, keysShown, onItemStep, placeSearch, startKeys } from "../../src/shell/keys";
 import { route } from "../../src/route";
 import * as store from "../../src/store";
 import { FakeRuns } from "../runs/listings";
@@ -59,6 +59,49 @@ test("letters are off while somebody types", () => {
   expect(keysShown.value).toBe(false);
 });
 
+function fieldOf(type: string): HTMLInputElement {
+  const field = document.createElement("input");
+  field.type = type;
+  document.body.append(field);
+  return field;
+}
+
+test.each([
+  ["checkbox", [" "], ["0", "f", "ArrowLeft", "Home"]],
+  ["radio", [" ", "ArrowUp", "ArrowRight"], ["0", "f", "Home"]],
+  ["range", [" ", "ArrowUp", "ArrowLeft", "Home", "PageDown"], ["0", "1", "f", "?"]],
+  ["text", [" ", "0", "f", "Home", "?"], []],
+  ["number", ["0", "-", "ArrowUp"], []],
+])("of a field of the type %s some keys are its own, and no others", (type, own, others) => {
+  const target = fieldOf(type);
+  expect(own.filter((key) => isForField({ target, key }))).toEqual(own);
+  expect(others.filter((key) => isForField({ target, key }))).toEqual([]);
+});
+
+test("a list to choose from has all keys: letters find its entries", () => {
+  const target = document.body.appendChild(document.createElement("select"));
+  expect(isForField({ target, key: "f" })).toBe(true);
+  expect(isForField({ target: document.body, key: "f" })).toBe(false);
+});
+
+test("a search field that was asked for in vain does not take the focus long after", () => {
+  vi.useFakeTimers();
+  press("/");
+  vi.advanceTimersByTime(500);
+  const soon = fieldOf("text");
+  placeSearch(soon);
+  expect(document.activeElement).toBe(soon);
+  placeSearch(null);
+  soon.remove();
+  press("/");
+  vi.advanceTimersByTime(5000);
+  const late = fieldOf("text");
+  placeSearch(late);
+  expect(document.activeElement).not.toBe(late);
+  placeSearch(null);
+  vi.useRealTimers();
+});
+
 test("shortcuts of the browser are left to it", () => {
   press("?", { ctrlKey: true });
   press("?", { metaKey: true });
@@ -91,6 +134,11 @@ test("g and a letter go to a view, where there are runs, and only soon after eac
   press("x");
   press("r");
   expect(route.value.view).toBe("graph");
+  source.connection.value = { state: "one-file" };
+  press("g");
+  press("t");
+  expect(route.value.view).toBe("graph");
+  source.connection.value = { state: "connected" };
   source.hasRuns.value = false;
   press("g");
   press("t");

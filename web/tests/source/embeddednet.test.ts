@@ -32,7 +32,7 @@ function source(parts: Partial<EmbeddedNet> & { layers?: NetLayer[]; connections
   const { layers = [layer("a", [3])], connections = [], ...rest } = parts;
   const scene = { layers, connections };
   const net = {
-    scene: { type: "net_scene", id: 0, scene, variables: [], source: "netview", num_items: 1, note: "" },
+    scene: { type: "net_scene", id: 0, scene, variables: [], source: "netview", num_items: 1, ranks: [0], note: "" },
     moments: { type: "net_moments", id: 0, is_all: true, steps: [0, 5], times: [1, 2], counters: {}, ranges: [], is_running: false },
     run: { id: "file", name: "first" },
     weights: [],
@@ -150,7 +150,7 @@ test("a raster has all moments on one scale", async () => {
 
 function connection(parts: Partial<Connection>): Connection {
   const geometry = { stride: [], padding: [], dilation: [], groups: 1 };
-  return { source: "in", target: "out", form: "linear", weight: "w", is_transposed: false, ...geometry, ...parts };
+  return { source: "in", target: "out", form: "linear", weight: "w", bias: null, is_transposed: false, ...geometry, ...parts };
 }
 
 interface Net {

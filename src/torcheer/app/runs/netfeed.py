@@ -85,15 +85,23 @@ def _forgiving(look: Look[Seen]) -> Callable[[OpenRun, Seen | None], Looked[Seen
     return attempt
 
 
+class SeenScene(NamedTuple):
+    """What a page was told of a network."""
+
+    scene: RunScene
+    ranks: Sequence[int]
+
+
 def look_at_scene(
-    nets: Nets, run: OpenRun, question: NetSceneQuestion, seen: RunScene | None
-) -> Looked[RunScene]:
+    nets: Nets, run: OpenRun, question: NetSceneQuestion, seen: SeenScene | None
+) -> Looked[SeenScene]:
     with run.lock:
         net = nets.look(run, question.rank)
         ranges = ranges_of(net)
-    scene = net.net
-    if seen is not None and (seen is scene or seen == scene):
-        return Looked((), scene)
+        ranks = nets.ranks(net.reader)
+    scene, now = net.net, SeenScene(net.net, ranks)
+    if seen == now:
+        return Looked((), now)
     variables = []
     for name in scene.variables:
         group, sentence = about(name)
@@ -109,6 +117,7 @@ def look_at_scene(
         variables=variables,
         source=scene.source,
         num_items=countable(scene.num_items) or 0,
+        ranks=ranks,
         note=scene.note,
     )
-    return Looked([as_json(answer).decode()], scene)
+    return Looked([as_json(answer).decode()], now)

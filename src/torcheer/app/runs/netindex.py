@@ -167,6 +167,10 @@ class NetIndex:
         """Empty where nothing is known of it."""
         return self._ranks.get(rank) or RankIndex()
 
+    def ranks(self) -> list[int]:
+        """Those of which there is something to see."""
+        return sorted(rank for rank, index in self._ranks.items() if index.series or index.scene)
+
     def read_on(self, reader: RunReader) -> None:
         """Take in what is new as of the last refresh."""
         if self._is_void(reader):

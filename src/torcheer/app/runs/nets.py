@@ -62,6 +62,10 @@ class Nets:
             kept = known.scenes[rank] = depends, scene_of(reader, rank, index)
         return RankNet(reader=reader, index=index, net=kept[1])
 
+    def ranks(self, reader: RunReader) -> list[int]:
+        """Those of which something was recorded or watched, as of the last look."""
+        return sorted({*self._of(reader).index.ranks(), *reader.watched.ranks()})
+
     def whole(self, reader: RunReader, mark: Mark, stretch: Stretch) -> Array | None:
         """The numbers of a stretch that is asked for again and again, such as all of a weight."""
         held = self._of(reader).held

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from torcheer.app.runs.netchecks import (
-    MAX_LAYERS,
-    MAX_UNITS,
     MAX_VARIABLE,
     MAX_WEIGHT_VARIABLE,
     checked,
@@ -20,22 +17,24 @@ from torcheer.app.runs.netchecks import (
     sound_grid,
 )
 from torcheer.app.runs.netindex import RankIndex
-from torcheer.graph.rows import shape_text
+from torcheer.netview.runscenes import (
+    SCENE_FAULTS,
+    Series,
+    Source,
+    is_parameter,
+    item_shape,
+    made_scene,
+    named_series,
+    watched_series,
+)
 from torcheer.netview.variables import RECEIVED, SENT, WEIGHT, in_order
-from torcheer.run.netscene import NetLayer, NetScene, Place
+from torcheer.run.netscene import NetLayer, NetScene
 from torcheer.run.reading.reader import RunReader
-from torcheer.run.records import WatchedRow
-
-Source = Literal["netview", "watch", "names"]
 
 BIAS: Final = "Bias"
 _MAX_SCENE_BYTES: Final = 64 << 20
 _CONVOLUTIONS: Final = frozenset(("conv", "transposed_conv"))
 _MODULES_BY_MAP: Final = ("Conv", "LazyConv", "BatchNorm", "GroupNorm", "InstanceNorm")
-_MODEL: Final = "(model)"  # what the model itself gives has no name in front of it
-_ROLES: Final = ("activation", "gradient", "tensor")
-# As torch names parameters: weight, in_proj_weight, weight_ih_l0, weight_g; they are nobody's state.
-_PARAMETER: Final = re.compile(r"(.*_)?(weight|bias)(_(ih|hh)_l\d+(_reverse)?|_[guv]|_orig)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +46,7 @@ class RunScene:
     note: str
     num_items: int
     layers: Mapping[str, NetLayer]
-    series: Mapping[tuple[str, str], str]  # by layer and variable
+    series: Series
     by_map: frozenset[str]  # layers with one bias for each map, not for each feature
     weight_variables: tuple[str, ...]  # r.Wt, s.Wt…
     variables: tuple[str, ...]  # all, in the order in which they are shown
@@ -60,15 +59,22 @@ def scene_of(reader: RunReader, rank: int, index: RankIndex) -> RunScene:
         scene, note = stored
         return _with_values(scene, _series_of(scene, index), index, "netview", note)
     rows = reader.watched.plan(rank).rows
-    named = _watched(rows, index)
-    if named:
-        modules = {_layer_name(row): row.module for row in rows if row.module}
-        whole = {row.name: row.shape for row in rows if row.shape is not None}
-        scene, note = _made(named, index, modules, whole)
-        return _with_values(scene, named, index, "watch", note)
-    named = _by_names(index)
-    scene, note = _made(named, index, {}, {})
-    return _with_values(scene, named, index, "names", note)
+    source: Source = "watch"
+    series = _short(watched_series(rows, index.series))
+    if not series:
+        source, series, rows = "names", _short(named_series(index.series)), ()
+    made = made_scene(series, rows, lambda name: index.series[name].extent, lay=sound_grid)
+    scene, note = checked(made)
+    return _with_values(scene, series, index, source, note)
+
+
+def _short(series: Series) -> Series:
+    """Without names that a page could not ask for."""
+    return {
+        (layer, variable): name
+        for (layer, variable), name in series.items()
+        if is_layer_name(layer) and len(variable) <= MAX_VARIABLE
+    }
 
 
 # --- as it was written ---------------------------------------------------------------------------
@@ -82,7 +88,7 @@ def _stored(reader: RunReader, index: RankIndex) -> tuple[NetScene, str] | None:
     data = reader.data(f"{part}:{number}")
     try:
         scene = None if data is None else msgspec.json.decode(data, type=NetScene)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except SCENE_FAULTS:
         return None
     return None if scene is None else checked(scene)
 
@@ -120,91 +126,10 @@ def _split(name: str, layers: Mapping[str, object]) -> tuple[str, str] | None:
     return None
 
 
-def is_parameter(variable: str) -> bool:
-    """weight, weight.Grad, bias…"""
-    return _PARAMETER.fullmatch(variable.partition(".")[0]) is not None
-
-
-def item_shape(shape: Sequence[int], has_items: bool) -> tuple[int, ...]:
-    return tuple(shape[1:] if has_items else shape)
-
-
-# --- by what is watched, or by names ---------------------------------------------------------------
-
-
-def _watched(rows: Iterable[WatchedRow], index: RankIndex) -> dict[tuple[str, str], str]:
-    """Of what is watched, that of which there are tensors."""
-    found: dict[tuple[str, str], str] = {}
-    for row in rows:
-        name, variable = _layer_name(row), row.variable or "Act"
-        is_short = is_layer_name(name) and len(variable) <= MAX_VARIABLE
-        if row.role in _ROLES and row.name in index.series and is_short:
-            found.setdefault((name, variable), row.name)
-    return found
-
-
-def _layer_name(row: WatchedRow) -> str:
-    return row.layer or _MODEL
-
-
-def _by_names(index: RankIndex) -> dict[tuple[str, str], str]:
-    found: dict[tuple[str, str], str] = {}
-    for name in index.series:
-        layer, _, variable = name.rpartition(".")
-        is_short = is_layer_name(layer) and 0 < len(variable) <= MAX_VARIABLE
-        if is_short and not is_parameter(variable) and not is_parameter(layer.rpartition(".")[2]):
-            found[layer, variable] = name
-    return found
-
-
-def _made(
-    named: Mapping[tuple[str, str], str],
-    index: RankIndex,
-    modules: Mapping[str, str],
-    whole: Mapping[str, Sequence[int]],
-) -> tuple[NetScene, str]:
-    """Layers in the order in which they came. Nothing is known of what connects them."""
-    variables: dict[str, list[str]] = {}
-    for layer, variable in named:
-        variables.setdefault(layer, []).append(variable)
-    layers: list[NetLayer] = []
-    num_left_out = 0
-    for name, its in variables.items():
-        main = named[name, in_order(its)[0]]
-        recorded = index.series[main].extent
-        has_items = len(recorded) > 1
-        shape = item_shape(recorded, has_items)
-        if len(layers) == MAX_LAYERS or math.prod(shape) > MAX_UNITS:
-            num_left_out += 1
-            continue
-        layers.append(
-            NetLayer(
-                name=name,
-                module=modules.get(name, "")[:200],
-                shape=list(shape),
-                grid=sound_grid(shape),
-                variables=its,
-                place=Place(),
-                has_items=has_items,
-                note=_piece_note(shape, item_shape(whole.get(main, recorded), has_items)),
-            )
-        )
-    note = f"{num_left_out:,} layers are left out: they are too many, or too large." if num_left_out else ""
-    return NetScene(layers=layers, connections=[]), note
-
-
-def _piece_note(shape: Sequence[int], whole: Sequence[int]) -> str:
-    if tuple(shape) == tuple(whole):
-        return ""
-    return f"a piece of {shape_text(tuple(whole))}, every so many-th in each dimension"
-
-
 # --- with its values -------------------------------------------------------------------------------
 
 
-def _with_values(
-    scene: NetScene, named: Mapping[tuple[str, str], str], index: RankIndex, source: Source, note: str
-) -> RunScene:
+def _with_values(scene: NetScene, named: Series, index: RankIndex, source: Source, note: str) -> RunScene:
     layers = {layer.name: layer for layer in scene.layers}
     series = {key: name for key, name in named.items() if key[0] in layers}
     for layer, name in _biases(scene, index).items():
@@ -245,7 +170,9 @@ def _biases(scene: NetScene, index: RankIndex) -> dict[str, str]:
     """By layer, the vector that is added in it, where that is in the run."""
     names = {layer.name: [f"{layer.name}.bias"] for layer in scene.layers}
     for connection in scene.connections:
-        if connection.weight.endswith("weight"):
+        if connection.bias is not None:
+            names[connection.target] = [connection.bias]
+        elif connection.weight.endswith("weight"):
             names[connection.target].insert(0, f"{connection.weight.removesuffix('weight')}bias")
     found = {}
     for layer, its in names.items():

@@ -6,9 +6,7 @@ import difflib
 import fnmatch
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
 
-import msgspec
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,13 +14,11 @@ from torcheer.errors import InputError
 from torcheer.graph.sizes import readable_bytes
 from torcheer.netview.analysis.itemrows import Responses
 from torcheer.netview.analysis.points import Array, labels_of
-from torcheer.run.netscene import NetScene
+from torcheer.netview.runscenes import FoundScene, found_scene
 from torcheer.run.reading.face import Reading, open_run
-from torcheer.run.reading.reader import RunReader, record_id
+from torcheer.run.reading.reader import RunReader
 from torcheer.run.reading.tensorrecord import TensorRecord
 from torcheer.run.records import MomentHead
-
-_ROLES_OF_LAYERS: Final = ("activation", "gradient", "tensor")
 
 Records = Mapping[int, TensorRecord]  # by step
 
@@ -55,12 +51,13 @@ def responses_of(
                 opened, variable, layers=layers, steps=steps, labels=labels, max_bytes=max_bytes
             )
     reader = run._reader()
-    scene = _scene(reader)
-    chosen = _chosen(_layers_of(run, scene, variable), layers, variable)
+    found = found_scene(reader)
+    chosen = _chosen(_layers_of(run, found, variable), layers, variable)
     series = {
-        layer: {record.step: record for record in run.tensors(f"{layer}.{variable}")} for layer in chosen
+        layer: {record.step: record for record in run.tensors(found.series_of(layer, variable))}
+        for layer in chosen
     }
-    has_items = {layer.name: layer.has_items for layer in scene.layers} if scene else {}
+    has_items = {layer.name: layer.has_items for layer in found.scene.layers if found.source == "netview"}
     kept, left_out = _even(series, has_items)
     moments = sorted(set.intersection(*({*records} for records in kept.values())))
     if steps is not None:
@@ -75,7 +72,9 @@ def responses_of(
     first = next(iter(kept))
     counts = [_num_items(kept[first][step], has_items.get(first, True)) for step in moments]
     row_steps = numpy.repeat(numpy.array(moments, numpy.int64), counts)
-    arrays = {layer: _rows(records, moments, counts) for layer, records in kept.items()}
+    arrays = {
+        layer: _rows(records, moments, is_batch=has_items.get(layer, True)) for layer, records in kept.items()
+    }
     return Responses(
         arrays={layer: array.reshape(len(array), -1) for layer, array in arrays.items()},
         shapes={layer: array.shape[1:] for layer, array in arrays.items()},
@@ -89,33 +88,11 @@ def responses_of(
 # --- which layers -----------------------------------------------------------------------------
 
 
-def _scene(reader: RunReader) -> NetScene | None:
-    """The last network that was written; None where there is none that can be read."""
-    entries = [entry for key in reader.series() if key.kind == "netview" for entry in reader.records(*key)]
-    if not entries:
-        return None
-    data = reader.data(record_id(max(entries, key=lambda entry: (entry.time, entry.id))))
-    try:
-        return msgspec.json.decode(data or b"", type=NetScene)
-    except msgspec.MsgspecError:
-        return None
-
-
-def _layers_of(run: Reading, scene: NetScene | None, variable: str) -> list[str]:
-    """Those with records of the variable, in the order of the network where it is known."""
-    names = run.names("tensor")
-    there = set(names)
-    if scene is not None:
-        known = [layer.name for layer in scene.layers]
-    else:
-        rows = [row for row in run.watched.rows if row.role in _ROLES_OF_LAYERS]
-        known = list(dict.fromkeys(row.layer for row in rows))
-    if not known:
-        ending = f".{variable}"
-        known = [name.removesuffix(ending) for name in names if name.endswith(ending)]
-        # The gradient of a parameter has a name of that form, too.
-        known = [name for name in known if name not in there]
-    return [name for name in known if f"{name}.{variable}" in there]
+def _layers_of(run: Reading, found: FoundScene, variable: str) -> list[str]:
+    """Those with records of the variable, in the order of the network."""
+    there = set(run.names("tensor"))
+    names = [layer.name for layer in found.scene.layers]
+    return [name for name in names if found.series_of(name, variable) in there]
 
 
 def _chosen(there: Sequence[str], layers: str | Collection[str], variable: str) -> list[str]:
@@ -166,12 +143,9 @@ def _num_items(record: TensorRecord, is_batch: bool) -> int:
     return record.shape[0] if is_batch and record.shape else 1
 
 
-def _rows(records: Records, moments: Sequence[int], counts: Sequence[int]) -> Array:
-    blocks = []
-    for step, count in zip(moments, counts, strict=True):
-        array = records[step].array
-        blocks.append(array if array.ndim and len(array) == count else array[None])
-    return numpy.concatenate(blocks)
+def _rows(records: Records, moments: Sequence[int], *, is_batch: bool) -> Array:
+    arrays = [records[step].array for step in moments]
+    return numpy.concatenate([array if is_batch and array.ndim else array[None] for array in arrays])
 
 
 def _check_room(kept: Mapping[str, Records], moments: Sequence[int], max_bytes: int) -> None:

@@ -113,6 +113,15 @@ def test_a_line_of_text_is_the_label_of_each_item_and_what_has_none_says_so(tmp_
     assert head["label_choices"][0]["key"] == "text:classes"
 
 
+def test_a_text_of_any_name_with_a_line_for_each_item_is_offered(tmp_path: Path) -> None:
+    with tl.Run(tmp_path) as run:
+        run.log_tensor(3, "fc.Act", np.eye(3))
+        run.log_text(0, "notes", "a training\nof two lines")
+        run.log_text(0, "animal", "cat\ndog\ncat")
+    head, _ = Asked(tmp_path, step=3)("NetItemsQuestion")
+    assert [one["key"] for one in head["label_choices"] if one["key"].startswith("text:")] == ["text:animal"]
+
+
 def test_what_cannot_be_chosen_is_refused_with_what_to_do(tmp_path: Path) -> None:
     asked = Asked(a_batch(tmp_path))
     with pytest.raises(InputError, match="no labels 'colour'"):

@@ -213,7 +213,7 @@ def _offered(net: RankNet, items: Items) -> Iterator[tuple[str, str, str]]:
         if mark is not None and _is_column(mark.outline.shape) and _are_labels(name, mark):
             yield f"tensor:{name}", name, "a number for each item of the batch"
     for key in net.reader.series():
-        if key.kind == "text" and _LABELLED.search(key.name):
+        if key.kind == "text" and (_LABELLED.search(key.name) or _has_a_line_each(net, key.name, last)):
             yield f"text:{key.name}", key.name, "a line for each item of the batch"
     names = dict.fromkeys(name for step in items.steps for name in net.index.counters.get(step, ()))
     for name in names:
@@ -222,6 +222,11 @@ def _offered(net: RankNet, items: Items) -> Iterator[tuple[str, str, str]]:
         yield _ITEM, "item of the batch", "its place in the batch"
     if len(set(items.steps)) > 1:
         yield "moment:", "moment", "its step"
+
+
+def _has_a_line_each(net: RankNet, name: str, step: int) -> bool:
+    """Whether a text has as many lines as a batch has items: then it will be about them."""
+    return 1 < net.net.num_items == len(_of_text(net, name, step))
 
 
 def _is_column(shape: Sequence[int]) -> bool:

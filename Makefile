@@ -78,7 +78,7 @@ browser: $(VENV)/dev.stamp
 # The checks of Python and of the front end side by side, then the tests.
 test:
 	@$(MAKE) --no-print-directory -j 2 lint web-check browser
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 # Writers killed at random instants: the run must open and miss no more than the last half second. Then a training
 # that is watched for ten minutes while its children are killed: memory stays flat, and what is lost is counted.

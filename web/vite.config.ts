@@ -72,6 +72,6 @@ export default defineConfig(({ mode }) => {
         },
       },
     },
-    test: { environment: "node", include: ["tests/**/*.test.{ts,tsx}"] },
+    test: { environment: "node", pool: "threads", include: ["tests/**/*.test.{ts,tsx}"] },
   };
 });

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -149,6 +150,26 @@ def test_a_thread_that_works_when_the_pass_ends_is_not_disturbed() -> None:
     assert errors == []
     assert left == [[]] * 30
     assert all(before == after for before, after in lengths)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
+def test_a_nested_tensor_from_elsewhere_is_told_while_other_threads_run() -> None:
+    end = threading.Event()
+    other = threading.Thread(target=end.wait, args=(30,))
+    other.start()
+    elsewhere = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])  # which has no shape
+
+    class Returns(nn.Module):
+        def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            return elsewhere, x.sin()
+
+    try:
+        history = tl.log_forward_pass(Returns(), torch.rand(3))
+    finally:
+        end.set()
+        other.join()
+
+    assert any("a tensor in the model came from outside" in note for note in history.notes)
 
 
 def test_two_captures_that_overlap_record_their_own_threads_and_leave_nothing() -> None:

@@ -267,14 +267,14 @@ class Tape:
             note = "made by an operation that no Python call shows"
             where = use.scope.module().address or "the model"
             self.warnings.append(
-                f"a tensor of shape {tuple(tensor.shape)} in {where} was made by {tensor.grad_fn.name()}, "
+                f"a tensor {_of_shape(tensor)}in {where} was made by {tensor.grad_fn.name()}, "
                 "which no torch call in Python shows: it stands as a node of its own."
             )
             return self._add_node(trait, parents, tensor, use, Context(note=note))
         if self.other_threads and not _is_held_by(self._walk, tensor):
             where = use.scope.module().address or "the model"
             self.warnings.append(
-                f"a tensor of shape {tuple(tensor.shape)} in {where} came from outside the recorded calls: a "
+                f"a tensor {_of_shape(tensor)}in {where} came from outside the recorded calls: a "
                 "constant made before the pass, or the work of a thread that was already running "
                 f"({', '.join(self.other_threads[:3])}). What such threads do is not recorded; threads that "
                 "forward itself starts are."
@@ -421,6 +421,10 @@ class Tape:
         del self.memory  # it points back here: a history must be freed as soon as nobody holds it
         self.on_commit = self.on_replace = self.editor = None
         del self._walk
+
+
+def _of_shape(tensor: Tensor) -> str:
+    return "" if tensor.is_nested else f"of shape {tuple(tensor.shape)} "  # a nested one has none
 
 
 def _is_held_by(walk: ModelWalk, tensor: Tensor) -> bool:

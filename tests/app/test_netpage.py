@@ -158,6 +158,7 @@ def test_variables_of_which_nothing_has_room_are_named_and_not_offered(view: tl.
     assert f"Not in it: {', '.join(left_out)}." in data["scene"]["note"]
 
 
+@pytest.mark.filterwarnings("ignore:there are no values")
 @pytest.mark.parametrize("max_bytes", [0, 5_000, 12_000, 20_000, 40_000, 300_000, 1_000_000])
 def test_a_page_is_not_larger_than_it_may_be(view: tl.NetView, max_bytes: int) -> None:
     structure = len(page_of(view, 0).encode())
@@ -199,6 +200,42 @@ def test_a_weight_that_is_too_large_is_named(tmp_path: Path) -> None:
     at = data["weights"].index("2.weight")
     assert [one["pieces"][at] for one in data["weight_frames"]] == [None]
     assert isinstance(data["weight_frames"][0]["pieces"][data["weights"].index("0.weight")], int)
+
+
+def test_values_are_exact_where_they_fit_when_they_are_deflated(tmp_path: Path) -> None:
+    values = np.zeros((1, 10_000), dtype=np.float32)
+    with tl.Run(tmp_path / "sparse") as run:
+        run.log_netview(0, scene(layer("sparse", 10_000)))
+        for step in range(10):
+            values[0, step * 7] = 0.1 * step
+            run.log_tensor(step, "sparse.Act", values)
+
+    html = net_file_page(tmp_path / "sparse", max_bytes=60_000, bundle=STANDIN)
+
+    data = data_in(html)
+    assert data["is_exact"] is True
+    assert data["scene"]["note"] == ""
+    assert data["moments"]["steps"] == list(range(10))
+    assert np.array_equal(numbers_of(data["pieces"][data["frames"][0]["pieces"][0]]), values[0])
+
+
+def test_a_weight_that_takes_most_of_the_room_is_in_a_file_with_room_for_all(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(100, 200))
+    with tl.NetView(model, torch.randn(1, 100), run=tmp_path / "heavy") as view:
+        view.run.flush()  # type: ignore[union-attr]
+        data = data_in(page_of(view, 130_000))
+
+    assert data["is_exact"] is True
+    assert data["scene"]["note"] == ""
+    held = numbers_of(data["pieces"][data["weight_frames"][0]["pieces"][0]])
+    assert np.array_equal(held, model[0].weight.detach().numpy().ravel())
+
+
+def test_a_page_without_room_for_any_values_says_so_in_python_too(view: tl.NetView) -> None:
+    with pytest.warns(tl.RunWarning, match=r"max_bytes is 5,000, and the page without them takes \d"):
+        note = data_in(page_of(view, 5_000))["scene"]["note"]
+    assert f"0 of {NUM_MOMENTS} moments" in note
+    assert "rounded" not in note
 
 
 def test_whole_numbers_of_eight_bytes_and_what_is_no_number_stay_as_they_are(tmp_path: Path) -> None:

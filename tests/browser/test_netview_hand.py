@@ -88,6 +88,38 @@ def test_boxes_and_sliders_keep_their_own_keys(looked: Page, serving: Serving) -
     assert "step=1" in looked.url
 
 
+def test_after_a_click_of_the_mouse_arrows_and_space_are_those_of_time(
+    looked: Page, serving: Serving
+) -> None:
+    net = NetPage.opened(looked, serving, "step=1")
+    net.variables.get_by_role("radio", name="Act", exact=True).click()
+    looked.keyboard.press("ArrowRight")
+    looked.wait_for_url(re.compile("step=2"))
+    expect(net.variables.get_by_role("radio", name="Act", exact=True)).to_be_checked()
+    for press in (
+        looked.get_by_role("radio", name="2D", exact=True).click,
+        looked.get_by_text("Arrows", exact=True).click,
+    ):
+        press()
+        expect(net.drawing).to_be_focused()
+    looked.keyboard.press("ArrowLeft")
+    looked.wait_for_url(re.compile("step=1"))
+    expect(looked.get_by_role("radio", name="2D", exact=True)).to_be_checked()
+    looked.keyboard.press("Space")
+    expect(net.time.get_by_role("button", name="Pause")).to_be_visible()
+    looked.keyboard.press("Space")
+    expect(net.time.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_variables_that_were_reached_by_a_key_keep_their_arrows(looked: Page, serving: Serving) -> None:
+    net = NetPage.opened(looked, serving, "step=1")
+    looked.keyboard.press("v")
+    looked.keyboard.press("ArrowRight")
+    expect(net.variables.get_by_role("radio", name="Act", exact=True)).not_to_be_checked()
+    expect(net.variables.locator("[aria-checked=true]")).to_be_focused()
+    assert "step=1" in looked.url
+
+
 def test_keys_of_folded_panels_hold(browser: Browser, serving: Serving) -> None:
     with one_page(browser) as page:
         net = NetPage.opened(page, serving)

@@ -137,6 +137,26 @@ def test_of_a_scripted_module_the_parameters_are_watched_and_that_is_told(tmp_pa
     assert len(watched["0.0.weight"].steps) == len(watched["1.Act"].steps) == 1
 
 
+def test_layers_are_in_the_order_in_which_the_model_comes_by(tmp_path: Path) -> None:
+    class Backwards(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.last, self.unused, self.first = nn.Linear(4, 2), nn.Linear(4, 4), nn.Linear(3, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            out: torch.Tensor = self.last(self.first(x))
+            return out
+
+    model = Backwards()
+    optimizer = SGD(model.parameters(), 0.1)
+    with tl.watch(model, optimizer, tmp_path / "a", every=1, when_full="block", budget=None):
+        for _ in range(4):
+            train_step(model, optimizer, torch.randn(3, 3))
+
+    watched = tl.open_run(tmp_path / "a").watched
+    assert list(dict.fromkeys(row.layer for row in watched.rows)) == ["first", "last", "unused"]
+
+
 def steps_in(run: tl.SavedRun, name: str) -> tuple[list[int], int]:
     """The steps of a row that were kept, and how many are known to be missing."""
     missing = sum(gap.counts.get(name, 0) for gap in run.gaps)

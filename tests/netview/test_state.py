@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from torcheer import InputError
+from torcheer import InputError, RunWarning
 from torcheer.netview.metlayers import split_name
 from torcheer.netview.state import State
 
@@ -381,3 +381,49 @@ def test_a_moment_has_no_gradient_of_another_pass(net: Net) -> None:
         net(torch.randn(3, 4))
     net.est.update()
     assert not any(name.endswith("Grad") for name in net.est.run.names("tensor") if "weight" not in name)
+
+
+def test_a_name_before_its_tensor_is_told_once_and_breaks_nothing(
+    net: Net, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        net.est.rec("A.Act", torch.randn(3, 4))  # type: ignore[arg-type]
+    told = capsys.readouterr().err
+    assert told.count("A.Act was not recorded: what is recorded comes first, then its name") == 1
+    assert net.est.update() == -1
+
+
+def test_a_state_that_is_closed_makes_no_moment(net: Net) -> None:
+    net(torch.randn(3, 4))
+    net.est.update()
+    net(torch.randn(3, 4))
+    net.est.close()
+    with pytest.warns(RunWarning, match="is closed"):
+        assert net.est.update() == -1
+    assert net.est.update() == -1
+
+
+def test_a_second_session_goes_on_where_the_layers_that_it_meets_are_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = Net(tmp_path / "run")
+    first(torch.randn(3, 4)).sum().backward()
+    first.est.update()
+    first.est.rec(torch.randn(1, 6), "Later.Act")
+    first.est.update()
+    first.est.close()
+    before = first.second.weight.detach()
+
+    again = Net(tmp_path / "run")
+    again(torch.randn(3, 4))
+    assert again.est.update() == 2
+    assert again.est.update() == 2
+    assert capsys.readouterr().err.count("goes on at step 2") == 1
+    changed = again.est.weights("Out", 1, variable="Delta")["Hidden"]
+    assert numpy.array_equal(changed, (again.second.weight.detach() - before)[1].numpy())
+    again.est.close()
+
+    other = State(run=tmp_path / "run")
+    other.rec(torch.randn(1, 9), "In.Act")
+    with pytest.raises(InputError, match="moments of another network"):
+        other.update()

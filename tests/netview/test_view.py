@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tests.netview.summing import check_connections
-from torcheer import InputError, Run, open_run
+from torcheer import InputError, Run, RunWarning, open_run
 from torcheer.netview.view import NetView
 
 
@@ -316,6 +317,9 @@ def test_a_run_that_was_opened_elsewhere_stays_open_and_one_of_nobody_is_made(tm
             "to_padded_tensor",
         ),
         (lambda: NetView(Net(), images(), loss=0.5), "the loss is 0.5"),
+        (lambda: NetView(Net(), images(), loss=nn.CrossEntropyLoss()), r"lambda output: loss\(output, y\)"),
+        (lambda: NetView(Net(), images(), loss=F.cross_entropy), "cross_entropy cannot be called with"),
+        (lambda: NetView(Net(), images(), layers="head"), r"There are [45]: x, conv, norm, .*fc\."),
     ],
 )
 def test_what_cannot_be_shown_says_why_and_what_to_do(make: Callable[[], NetView], match: str) -> None:
@@ -532,3 +536,126 @@ def test_a_sparse_input_is_shown_with_its_zeros(tmp_path: Path) -> None:
     with NetView(Sparse(), x.to_sparse(), run=tmp_path / "run", items=2) as view:
         assert numpy.array_equal(view.values("x.Act", item=1), x[1].numpy())
         assert view.run.tensors("x.Act")[0].shape == (2, 4)
+
+
+def test_what_was_not_recorded_says_what_records_it(tmp_path: Path) -> None:
+    with NetView(Net().eval(), images(), run=tmp_path / "run") as view:
+        with pytest.raises(InputError, match=r"gradients need a loss.*loss="):
+            view.values("conv.Grad")
+        with pytest.raises(InputError, match=r"gradients need a loss.*loss="):
+            view.values("conv.weight.Grad")
+        with pytest.raises(InputError, match=r"the gradient of conv\.weight was not recorded.*loss="):
+            view.weights("conv", 0, variable="Grad")
+        with pytest.raises(InputError, match="it has not changed since the first moment"):
+            view.weights("conv", 0, variable="Delta")
+        with pytest.raises(InputError, match=r"there is Wt\..*optimizer=") as told:
+            view.weights("conv", 0, variable="Foo")
+        assert "weights='all'" not in str(told.value)
+        with pytest.raises(InputError, match="there are x, conv"):
+            view.place("what", above="conv")
+    with (
+        NetView(Net().eval(), images(), run=tmp_path / "none", weights=None) as view,
+        pytest.raises(InputError, match="weights='all'"),
+    ):
+        view.weights("conv", 0)
+
+
+def test_a_layer_that_the_loss_does_not_hang_on_has_no_gradient_and_says_so(tmp_path: Path) -> None:
+    class Aside(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.used, self.aside = nn.Linear(4, 3), nn.Linear(4, 2)
+
+        def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            return self.used(x), self.aside(x)
+
+    with (
+        NetView(Aside(), torch.randn(1, 4), run=tmp_path / "run", loss=lambda both: both[0].sum()) as view,
+        pytest.raises(InputError, match="no way from it to the loss"),
+    ):
+        view.values("aside.Grad")
+
+
+def test_a_step_behind_the_last_moment_or_before_the_first_is_refused(tmp_path: Path) -> None:
+    with NetView(Net().eval(), images(), run=tmp_path / "run") as view:
+        view.update()
+        assert view.values("conv.weight", step=1).shape == (4, 3, 3, 3)  # as it was at step 0
+        for step in (2, 99, -1):
+            with pytest.raises(InputError, match=rf"no step {step} of .*: there are those from 0 to 1"):
+                view.values("conv.Act", step=step)
+            with pytest.raises(InputError, match=f"no step {step}"):
+                view.weights("conv", 0, step=step)
+
+
+def test_where_there_are_no_weights_a_warning_says_why_once(tmp_path: Path) -> None:
+    with NetView(Net().eval(), images(), run=tmp_path / "run") as view:
+        with pytest.warns(RunWarning, match="x has no weights that it received: nothing leads to it"):
+            assert view.weights("x", 0) == {}
+        with pytest.warns(RunWarning, match="fc has no weights that it sent: it leads to nothing"):
+            assert view.weights("fc", 0, "sent") == {}
+        with pytest.warns(RunWarning, match="norm has no weights that it received: between it and conv"):
+            assert view.weights("norm", 0) == {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert view.weights("x", 1) == {}
+
+
+def test_a_view_that_is_closed_makes_no_moment(tmp_path: Path) -> None:
+    view = NetView(Net().eval(), images(), run=tmp_path / "run")
+    view.close()
+    with pytest.warns(RunWarning, match="is closed"):
+        assert view.update() == -1
+
+
+def test_a_second_session_goes_on_with_the_same_network_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    NetView(Net().eval(), images(), run=tmp_path / "run").close()
+    assert "goes on" not in capsys.readouterr().err
+    with NetView(Net().eval(), images(), run=tmp_path / "run") as view:
+        view.update()
+    assert capsys.readouterr().err.count("goes on at step 1") == 1
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("layers", [(nn.Linear(4, 5),), (nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))])
+def test_another_network_in_the_same_run_is_refused(
+    tmp_path: Path, is_open: bool, layers: tuple[nn.Module, ...]
+) -> None:
+    x = torch.randn(2, 4)
+    NetView(nn.Sequential(nn.Linear(4, 3)), x, run=tmp_path / "run").close()
+    run = Run(tmp_path / "run") if is_open else None
+
+    with pytest.raises(InputError, match=r"moments of another network.*another folder"):
+        NetView(nn.Sequential(*layers), x, run=run or tmp_path / "run")
+
+    if run is not None:
+        assert run.state == "running"
+        run.close()
+    with NetView(tmp_path / "run") as view:
+        assert [layer.shape for layer in view.scene.layers] == [[4], [3]]
+        assert view.values("0.Act").shape == (3,)
+
+
+def test_a_run_of_sequences_goes_on_with_one_of_another_length(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(4, 3))
+    with NetView(model, torch.randn(2, 5, 4), run=tmp_path / "run") as view:
+        view.update(torch.randn(2, 6, 4))
+    with NetView(model, torch.randn(2, 7, 4), run=tmp_path / "run") as view:
+        assert view.values("0.Act").shape == (7, 3)
+
+
+def test_a_change_of_weights_is_that_since_the_session_before(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(4, 3, bias=False))
+    weight = model[0].weight.data
+    with NetView(model, torch.randn(2, 4), run=tmp_path / "run") as view:
+        weight.add_(1)
+        view.update()
+    with NetView(model, torch.randn(2, 4), run=tmp_path / "run") as view:
+        assert not view.weights("0", 0, variable="Delta")["input"].any()  # nothing has changed since
+    before = weight.clone()
+    weight.sub_(3)
+    with NetView(model, torch.randn(2, 4), run=tmp_path / "run") as view:
+        changed = view.weights("0", 1, variable="Delta")["input"]
+        assert numpy.array_equal(changed, (weight - before)[1].numpy())
+        assert list(view.run.tensors("0.weight").steps) == [0, 1, 3]

@@ -159,12 +159,13 @@ def test_a_new_plan_adds_rows_and_a_resumed_training_has_the_last_word(tmp_path:
 
         table = run.watched.table("mean")
         steps = numpy.arange(30)
-        assert table.names == ["a.weight", "b.weight", "c.weight"]
+        # In the order of the last plan, and then what only the first one has.
+        assert table.names == ["b.weight", "c.weight", "a.weight"]
         assert table.steps.tolist() == steps.tolist()
-        assert numpy.array_equal(table.values[0, :20], figure(0, 0, steps[:20]))
-        assert numpy.isnan(table.values[0, 20:]).all()
-        assert numpy.array_equal(table.values[1, :10], figure(0, 1, steps[:10]))
-        assert numpy.array_equal(table.values[1, 10:], figure(0, 0, steps[10:]))
+        assert numpy.array_equal(table.values[2, :20], figure(0, 0, steps[:20]))
+        assert numpy.isnan(table.values[2, 20:]).all()
+        assert numpy.array_equal(table.values[0, :10], figure(0, 1, steps[:10]))
+        assert numpy.array_equal(table.values[0, 10:], figure(0, 0, steps[10:]))
         assert table.times[15] == 5000 + 15 / 20
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -22,7 +22,7 @@ from torcheer.app.netmessages import (
     NetSceneQuestion,
     NetVariable,
 )
-from torcheer.app.netpieces import Number, Pieces, Wanted, exact_text_bytes
+from torcheer.app.netpieces import Number, Pieces, Wanted
 from torcheer.app.netwishes import Wish, wishes
 from torcheer.app.runmessages import RunListing
 from torcheer.app.runs.listing import clipped, countable, finite
@@ -66,25 +66,38 @@ class _Subject:
         return int(self.moments.steps[moment])
 
 
+class EmbeddedNet(NamedTuple):
+    """What a page says of a network: one JSON text, in pieces, in which nothing means anything to HTML."""
+
+    data: list[bytes]
+    has_no_room: bool  # for any of the values that there are
+
+
 def embedded_net(
     run: OpenRun, budget: int, max_bytes: int, on_written: Callable[[int], None] = lambda _: None
-) -> list[bytes]:
-    """What a page says of a network, as the pieces of one JSON text in which nothing means anything to HTML.
-
-    Layers, connections and variables are always in it. `budget` is what the page's limit, `max_bytes`, leaves
-    for the data.
-    """
+) -> EmbeddedNet:
+    """Layers, connections and variables are always in it. `budget` is what the page's limit, `max_bytes`,
+    leaves for the data."""
     with run.lock:
         subject = _looked_at(run)
         fixed = as_json(
             (subject.scene, _moments_answer(subject, range(subject.num_moments)), subject.weights)
         )
-        pieces = Pieces(subject.net.reader, budget - len(escaped(fixed)) - _REST_BYTES, on_written)
-        pieces.is_exact = _exact_bytes(subject) <= pieces.left
-        chosen = _Chosen(subject, pieces)
-        if max_bytes:
-            chosen.put_all()
-    return chosen.written(_listing(run), max_bytes)
+        room = budget - len(escaped(fixed)) - _REST_BYTES
+        chosen = _chosen(subject, room, on_written) if max_bytes else _Chosen(subject, 0, on_written)
+    return EmbeddedNet(chosen.written(_listing(run), max_bytes), chosen.has_no_room)
+
+
+def _chosen(subject: _Subject, room: int, on_written: Callable[[int], None]) -> _Chosen:
+    """How small values become is known when they are written: so all of them are tried as they are, until
+    one has no room."""
+    exact = _Chosen(subject, room, on_written, is_exact=True)
+    if exact.put_everything():
+        return exact
+    exact.take_back()
+    rounded = _Chosen(subject, room, on_written)
+    rounded.put_all()
+    return rounded
 
 
 def _looked_at(run: OpenRun) -> _Subject:
@@ -103,23 +116,6 @@ def _looked_at(run: OpenRun) -> _Subject:
         weights=[name for name in dict.fromkeys(weights) if name in net.index.series],
         whats=[one.removeprefix(RECEIVED) for one in net.net.weight_variables if one.startswith(RECEIVED)],
     )
-
-
-def _exact_bytes(subject: _Subject) -> int:
-    """What everything takes with its values as they are, at most. Nothing is read."""
-    layers = {layer.name: layer.grid.num_units for layer in subject.scene.scene.layers}
-    index = subject.net.index.series
-    total = 0
-    for (layer, _), name in subject.net.net.series.items():
-        if layer in layers and name in index:
-            total += len(index[name].marks) * subject.num_items * exact_text_bytes(layers[layer])
-    for weight in subject.weights:
-        for what in subject.whats:
-            series = index.get(weight_series(weight, what))
-            for mark in [] if series is None else series.marks:
-                total += exact_text_bytes(math.prod(mark.outline.shape))
-    num_frames = subject.num_moments * (len(subject.variables) * subject.num_items + len(subject.whats))
-    return total + num_frames * (_FRAME_BYTES + _NUMBER_BYTES * (len(layers) + len(subject.weights)))
 
 
 def _moments_answer(subject: _Subject, kept: Sequence[int]) -> NetMomentsAnswer:
@@ -146,9 +142,12 @@ def _listing(run: OpenRun) -> RunListing:
 class _Chosen:
     """What goes in. Filled wish by wish."""
 
-    def __init__(self, subject: _Subject, pieces: Pieces) -> None:
+    def __init__(
+        self, subject: _Subject, room: int, on_written: Callable[[int], None], *, is_exact: bool = False
+    ) -> None:
         self._subject = subject
-        self._pieces = pieces
+        self._on_written = on_written
+        self._pieces = Pieces(subject.net.reader, room, on_written, is_exact=is_exact)
         self._frames: list[bytes] = []  # of layers
         self._weights: list[bytes] = []
         self._variables: set[str] = set()  # of which there is something: Act, r.Wt…
@@ -157,13 +156,35 @@ class _Chosen:
         self._lost: set[int] = set()
         self._num_items = 0  # of the last moment
 
+    @property
+    def has_no_room(self) -> bool:
+        return self._pieces.has_refused and not self._pieces.texts
+
+    def put_everything(self) -> bool:
+        """False, and half done, where something has no room."""
+        for wish in self._wishes():
+            self._put(wish)
+            if self._pieces.has_refused:
+                return False
+        return True
+
     def put_all(self) -> None:
-        subject = self._subject
-        wanted = wishes(subject.num_moments, subject.variables, subject.whats, subject.num_items)
+        """All for which there is room."""
         num_misses = 0
-        for wish in wanted:
+        for wish in self._wishes():
             if num_misses < _MOST_MISSES and wish.moment not in self._lost:
-                num_misses += not (self._put_weights(wish) if wish.is_of_weights else self._put_values(wish))
+                num_misses += not self._put(wish)
+
+    def take_back(self) -> None:
+        """Something else is written instead."""
+        self._on_written(-sum(len(text) for text in self._pieces.texts))
+
+    def _wishes(self) -> list[Wish]:
+        subject = self._subject
+        return wishes(subject.num_moments, subject.variables, subject.whats, subject.num_items)
+
+    def _put(self, wish: Wish) -> bool:
+        return self._put_weights(wish) if wish.is_of_weights else self._put_values(wish)
 
     def _put_values(self, wish: Wish) -> bool:
         """All layers or none; but of the first wish, all for which there is room."""
@@ -188,7 +209,7 @@ class _Chosen:
         rest = iter(numbers)
         pieces = [next(rest) if isinstance(one, Found) else one for one in entries]
         self._add(self._frames, wish, pieces)
-        self._kept |= {wish.moment} if is_main else set()
+        self._kept |= {wish.moment} if is_main and not self.has_no_room else set()
         if wish.variable == subject.variables[0] and wish.moment == subject.num_moments - 1:
             self._num_items += wish.item == self._num_items
         return True
@@ -198,9 +219,12 @@ class _Chosen:
         entries: list[Wanted | str] = [self._weight(name, wish) for name in self._subject.weights]
         wanted = [one for one in entries if isinstance(one, Wanted)]
         if (frame_bytes := _frame_bytes(entries)) > self._pieces.left:
+            self._pieces.has_refused = True
             return False
         self._pieces.left -= frame_bytes
-        rest = iter(self._pieces.put_some(wanted, _PART_OF_A_WEIGHT))
+        # Where everything goes in, nothing else needs what one weight takes.
+        part = 1 if self._pieces.is_exact else _PART_OF_A_WEIGHT
+        rest = iter(self._pieces.put_some(wanted, part))
         pieces = [next(rest) if isinstance(one, Wanted) else one for one in entries]
         self._add(self._weights, wish, pieces)
         if (wish.variable, wish.moment) == (WEIGHT, self._subject.num_moments - 1):

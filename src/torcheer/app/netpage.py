@@ -29,6 +29,7 @@ from torcheer.desktop import in_notebook, open_in_browser
 from torcheer.graph.progress import Progress
 from torcheer.graph.wholefile import write_whole
 from torcheer.run.reading.reader import RunReader
+from torcheer.run.telling import Teller
 
 _RUN: Final = "file"  # its id in a page that has no other
 _FRONT_END: Final = "netfile"
@@ -91,7 +92,13 @@ def _pieces(folder: _Path, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
     run = OpenRun(RunPlace(id=_RUN, name=path.name, path=path), RunReader, ArrayStore())
     try:
         with Progress("writing the page", max(0, room)) as progress:
-            data = embedded_net(run, room, max_bytes, progress.add)
+            net = embedded_net(run, room, max_bytes, progress.add)
     finally:
         run.close()
-    return [before, *data, after]
+    pieces = [before, *net.data, after]
+    if net.has_no_room:
+        Teller().tell(
+            f"there are no values in the page of {path.name}: max_bytes is {max_bytes:,}, and the page "
+            f"without them takes {sum(map(len, pieces)):,}. Give a larger max_bytes."
+        )
+    return pieces

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 import numpy
 
-from torcheer.app.embedding import in_text
 from torcheer.app.frames import as_json
 from torcheer.app.runs.listing import countable
 from torcheer.app.runs.netfinding import Found, Stretch, on_units, read_stretches
@@ -17,9 +16,8 @@ from torcheer.app.runs.netlevels import levels_of
 from torcheer.graph.rawnumbers import Array
 from torcheer.run.reading.reader import RunReader
 
-PIECE_BYTES: Final = 140  # of a piece besides its values, at most
-LEVEL_BYTES: Final = 2
-EXACT_BYTES: Final = 4  # of most numbers
+_LEVEL_BYTES: Final = 2
+_EXACT_BYTES: Final = 4  # of most numbers
 _LEAST_TO_DEFLATE: Final = 256
 _WORTH_IT: Final = 0.9  # deflated, it must be that much smaller
 _HOPE: Final = 8  # more than so many times what there is room for is not even tried
@@ -46,9 +44,12 @@ class Wanted(NamedTuple):
 class Pieces:
     """Those of one page. Filled while choosing; `left` are the bytes for which there is still room."""
 
-    def __init__(self, reader: RunReader, room: int, on_written: Callable[[int], None]) -> None:
-        self.is_exact = False  # values go in as they are, not as levels
+    def __init__(
+        self, reader: RunReader, room: int, on_written: Callable[[int], None], *, is_exact: bool
+    ) -> None:
+        self.is_exact = is_exact  # values go in as they are, not as levels
         self.left = room
+        self.has_refused = False  # something for which there was no room
         self.texts: list[bytes] = []
         self._reader = reader
         self._on_written = on_written
@@ -57,10 +58,9 @@ class Pieces:
     def put_all(self, wanted: Sequence[Wanted]) -> list[Number] | None:
         """Their numbers; None where there is no room for all of them: then none is put in."""
         fresh = self._fresh(wanted)
-        if sum(one.num_values for one in fresh) * LEVEL_BYTES > _HOPE * max(0, self.left):
-            return None
-        made = self._made(fresh)
-        if sum(len(text) + 1 for text in made if isinstance(text, bytes)) > self.left:
+        made = self._made(fresh) if self._has_hope(fresh, self.left) else None
+        if made is None or sum(len(text) + 1 for text in made if isinstance(text, bytes)) > self.left:
+            self.has_refused = True
             return None
         for one, text in zip(fresh, made, strict=True):
             self._keep(one, text)
@@ -70,11 +70,16 @@ class Pieces:
         """Their numbers, the small ones first; each takes at most one part in so many of what is left."""
         for one in sorted(self._fresh(wanted), key=lambda one: one.num_values):
             room = max(0, self.left) // part
-            if one.num_values * LEVEL_BYTES <= _HOPE * room:
-                (text,) = self._made([one])
-                if isinstance(text, str) or len(text) < room:
-                    self._keep(one, text)
+            text = self._made([one])[0] if self._has_hope([one], room) else None
+            if text is not None and (isinstance(text, str) or len(text) < room):
+                self._keep(one, text)
+            else:
+                self.has_refused = True
         return [self._known.get(one.key) for one in wanted]
+
+    def _has_hope(self, wanted: Sequence[Wanted], room: int) -> bool:
+        each = _EXACT_BYTES if self.is_exact else _LEVEL_BYTES
+        return sum(one.num_values for one in wanted) * each <= _HOPE * max(0, room)
 
     def _fresh(self, wanted: Sequence[Wanted]) -> list[Wanted]:
         return list({one.key: one for one in wanted if one.key not in self._known}.values())
@@ -95,11 +100,6 @@ class Pieces:
         self.texts.append(text)
         self.left -= len(text) + 1
         self._on_written(len(text))
-
-
-def exact_text_bytes(num_values: int) -> int:
-    """What a piece with its values as they are takes at most."""
-    return PIECE_BYTES + in_text(EXACT_BYTES * num_values)
 
 
 def _text(one: Wanted, numbers: Array, is_exact: bool) -> bytes:

@@ -60,4 +60,5 @@ def _nobody(choice: Any, layers: list[PlannedLayer]) -> str:
     near = difflib.get_close_matches(choice, names, 3) if isinstance(choice, str) else []
     hint = f" The nearest: {', '.join(near)}." if near else ""
     listed = ", ".join(layer.name for layer in layers[:6])
-    return f"no layer answers to {choice!r}.{hint} There are {len(layers)}: {listed}…"
+    more = "…" if len(layers) > 6 else "."
+    return f"no layer answers to {choice!r}.{hint} There are {len(layers)}: {listed}{more}"

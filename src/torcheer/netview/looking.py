@@ -24,7 +24,9 @@ Array = NDArray[Any]
 def values_of(run: Reading, found: FoundScene, name: str, step: int | None, item: int) -> Array:
     """One variable of one layer: `conv1.Act`, of one item, at a moment or the last one up to then."""
     layer, variable = layer_and_variable(found.scene, name)
-    array = _record(run, name if layer is None else found.series_of(layer.name, variable), step).array
+    series = name if layer is None else found.series_of(layer.name, variable)
+    _check_gradient(run, series)
+    array = _record(run, series, step).array
     # A parameter has no items. A variable may have had another shape before: sequences differ in length.
     is_of_layer = layer is not None and (variable in layer.variables or list(array.shape[1:]) == layer.shape)
     if layer is None or not layer.has_items or not is_of_layer or not array.ndim:
@@ -65,6 +67,27 @@ def weights_of(
         array = numpy.where(laid.is_connected, laid.values.astype(wide), numpy.nan)
         found[other] = array.reshape(layers[other].shape)
     return found
+
+
+def why_no_weights(network: FoundScene, name: str, direction: Literal["received", "sent"]) -> str:
+    """Where `weights_of` finds none."""
+    if network.source != "netview":
+        return (
+            "what a watched run has says nothing of what connects its layers, so there are no weights of a "
+            "unit: tl.NetView(model, x) records both."
+        )
+    is_received = direction == "received"
+    others = [
+        connection.source if is_received else connection.target
+        for connection in network.scene.connections
+        if name == (connection.target if is_received else connection.source)
+    ]
+    if not others:
+        what = "nothing leads to it" if is_received else "it leads to nothing that is shown"
+        return f"{name} has no weights that it {direction}: {what}."
+    listed = ", ".join(dict.fromkeys(others))
+    between = f"between it and {listed}"
+    return f"{name} has no weights that it {direction}: {between} there are none, or they are not known."
 
 
 def layer_and_variable(scene: NetScene, name: str) -> tuple[NetLayer | None, str]:
@@ -109,23 +132,57 @@ def _item(array: Array, item: int, name: str) -> Array:
 
 
 def _record(run: Reading, name: str, step: int | None) -> TensorRecord:
+    """The last one up to a step, which may lie behind it, but not behind the last moment of the run."""
     records = run.tensors(name)
     place = len(records) if step is None else int(numpy.searchsorted(records.steps, step, side="right"))
-    if not place:
+    last = _last_step(run)
+    if not place or (step is not None and step > last):
         first = records.steps[0] if len(records) else None
-        raise InputError(f"{name} was not recorded up to step {step}: its first record is at {first}.")
+        raise InputError(f"there is no step {step} of {name}: there are those from {first} to {last}.")
     return records[place - 1]
+
+
+def _last_step(run: Reading) -> int:
+    """At which anything was recorded: what has not changed since is not recorded again."""
+    series = run._reader().series()
+    return max(entry.last_step for key, entry in series.items() if key.kind in ("tensor", "moment"))
+
+
+def _check_gradient(run: Reading, name: str) -> None:
+    names = run.names("tensor")
+    if name in names or not name.endswith(".Grad"):
+        return
+    if any(one.endswith(".Grad") for one in names):
+        raise InputError(f"{name} was not recorded: there is no way from it to the loss, or it is not kept.")
+    raise InputError(
+        f"{name} was not recorded: gradients need a loss, tl.NetView(model, x, loss=…), or with tl.State a "
+        "backward pass."
+    )
 
 
 def _weight(run: Reading, connection: Connection, step: int | None, item: int, variable: str) -> Array:
     name = connection.weight if variable == "Wt" else f"{connection.weight}.{variable}"
-    if name not in run.names("tensor"):
-        raise InputError(
-            f"{name} was not recorded: tl.NetView(…, weights='all') keeps all weights, loss= their "
-            "gradients, optimizer= what the optimizer keeps."
-        )
+    names = run.names("tensor")
+    if name not in names:
+        raise InputError(_why_not(connection.weight, variable, names))
     array = _record(run, name, step).array
     return _item(array, item, name) if connection.form == "attention" else array
+
+
+def _why_not(weight: str, variable: str, names: Sequence[str]) -> str:
+    """Why there is nothing of that kind of a weight."""
+    if weight not in names:
+        return f"{weight} was not recorded: tl.NetView(…, weights='all') keeps all weights."
+    if variable == "Grad":
+        return f"the gradient of {weight} was not recorded: tl.NetView(…, loss=…) records it."
+    if variable == "Delta":
+        return f"{weight} has no Delta yet: it has not changed since the first moment."
+    inside = f"{weight}."
+    there = ", ".join(["Wt", *(one.removeprefix(inside) for one in names if one.startswith(inside))])
+    return (
+        f"{variable} of {weight} was not recorded: there is {there}. What an optimizer keeps is there with "
+        "tl.NetView(…, optimizer=…), from its first step on."
+    )
 
 
 def _ids(

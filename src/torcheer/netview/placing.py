@@ -14,6 +14,7 @@ from torcheer.netview.grids import grid_of, manual_grid
 from torcheer.run.netscene import Grid, NetLayer, NetScene, Place
 
 RELATIONS: Final[tuple[str, ...]] = ("above", "below", "rightof", "leftof", "infront", "behind")
+_MOST_LISTED: Final = 8  # layers, in a message
 
 
 class Arrangement:
@@ -95,8 +96,9 @@ def check_name(name: Any, names: Collection[str]) -> None:
     if name in names:
         return
     near = difflib.get_close_matches(str(name), names, 3)
-    listed = near or sorted(names)[:6]
-    hint = f"the nearest: {', '.join(listed)}" if near else f"there are {', '.join(listed) or 'none yet'}"
+    listed = ", ".join(list(names)[:_MOST_LISTED])  # in their order: the inputs are first
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    hint = f"the nearest: {', '.join(near)}" if near else f"there are {listed or 'none yet'}{more}"
     raise InputError(f"there is no layer {name!r}: {hint}. view.scene.layers has them all.")
 
 

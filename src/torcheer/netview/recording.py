@@ -5,15 +5,18 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import torch
 from torch import Tensor
 
+from torcheer.errors import InputError
 from torcheer.netview.placing import Arrangement
-from torcheer.netview.runscenes import last_scene
+from torcheer.netview.runscenes import is_known, last_scene, written_scenes
 from torcheer.run.netscene import NetScene
 from torcheer.run.observing.netviews import NETVIEW
 from torcheer.run.run import Run
@@ -24,10 +27,14 @@ _MOST_WAITING_RECORDS: Final = 400
 
 
 class NetRecording:
-    """One run to which moments are added, one after the other."""
+    """One run to which moments are added, one after the other.
 
-    def __init__(self, run: Run | str | os.PathLike[str] | None) -> None:
+    `is_growing`: layers are met one by one, so that a network may be shown with some of them.
+    """
+
+    def __init__(self, run: Run | str | os.PathLike[str] | None, *, is_growing: bool = False) -> None:
         self.run, self._is_own = _opened(run)
+        self._is_growing = is_growing
         self.arrangement = Arrangement()
         self.step = -1  # of the last moment
         self._scene: NetScene | None = None  # as it was last written
@@ -48,6 +55,10 @@ class NetRecording:
     def scene(self) -> NetScene:
         return NetScene(layers=[], connections=[]) if self._scene is None else self._scene
 
+    def is_closed(self) -> bool:
+        """Then the run says so, once, and nothing can be kept."""
+        return not self.run._is_running()
+
     def begin(self) -> int:
         """The step of the moment that comes now."""
         self.step += 1
@@ -55,11 +66,36 @@ class NetRecording:
 
     def show(self, scene: NetScene) -> None:
         """What there is from now on; written where it is not what there was."""
+        if self._wanted is None and self.step > 0:
+            self._check_goes_on(scene)
         self._wanted = scene
         laid = self.arrangement.laid_over(scene)
         if laid != self._scene:
             self._scene = laid
             self.run.log_netview(max(self.step, 0), laid)
+
+    def _check_goes_on(self, scene: NetScene) -> None:
+        """A run is of one network: in a second session it goes on, and another one is a mistake."""
+        if not is_known(scene, written_scenes(self.run._reader()), is_growing=self._is_growing):
+            self.close()
+            raise InputError(
+                f"the run {self.run.path} has moments of another network, with other layers: give another "
+                "folder, or remove that one."
+            )
+        sys.stderr.write(
+            f"torcheer: the run {self.run.path} has moments already, and goes on at step {self.step}. "
+            "Another folder begins anew.\n"
+        )
+
+    def last_tensor(self, name: str) -> Tensor | None:
+        """As the run has it, from before."""
+        if name not in self.run.names("tensor"):
+            return None
+        record = self.run.tensors(name)[-1]
+        dtype = getattr(torch, record.dtype, None)
+        if not isinstance(dtype, torch.dtype):
+            return None
+        return torch.from_numpy(record.array.copy()).to(dtype)
 
     def show_again(self, scene: NetScene) -> None:
         """After somebody has placed or shaped a layer of a scene: of this recording, or another's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -33,12 +34,30 @@ def looked_at(model: nn.Module, x: Any, loss: Loss | None) -> Look:
         raise InputError("the model has lazy parameters: run it once before it is looked at.")
     if any(tensor.is_nested for tensor in collect_tensors(x)):
         raise InputError("a nested tensor has no shape to be shown in: give x.to_padded_tensor(0.0).")
+    if loss is not None:
+        _check_loss(loss)
     with same_random_state_after(), same_model_after(named_root(model)):
         if loss is None:
             return Look(_passed(model, copy_of_tensors(bind(model, x, None))), {})
         # Somebody may look from inside of no_grad or inference_mode.
         with torch.inference_mode(False), torch.enable_grad():
             return _with_gradients(model, x, loss)
+
+
+def _check_loss(loss: Loss) -> None:
+    """Most losses want targets, too: then a function of the output alone knows them."""
+    try:
+        signature = inspect.signature(loss.forward if isinstance(loss, nn.Module) else loss)
+    except (TypeError, ValueError):  # not every function has one
+        return
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        name = type(loss).__name__ if isinstance(loss, nn.Module) else getattr(loss, "__name__", "the loss")
+        raise InputError(
+            f"{name} cannot be called with the output of the model alone ({error}): give a function of the "
+            "output, such as loss=lambda output: loss(output, y)."
+        ) from None
 
 
 def _passed(model: nn.Module, call: Call, **options: Any) -> ModelHistory:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -95,13 +96,37 @@ def found_scene(reader: RunReader, extents: Extents | None = None) -> FoundScene
 
 def last_scene(reader: RunReader) -> NetScene | None:
     """The network as it was last written; None where there is none, or none that can be read."""
+    return next(written_scenes(reader), None)
+
+
+def written_scenes(reader: RunReader) -> Iterator[NetScene]:
+    """All that can be read, the last one first."""
     entries = sorted(reader.records("netview", NETVIEW), key=lambda entry: (entry.time, entry.id))
     for entry in reversed(entries):
-        try:
-            return msgspec.json.decode(reader.data(record_id(entry)) or b"", type=NetScene)
-        except SCENE_FAULTS:
-            continue  # the one before it is better than none
-    return None
+        with suppress(*SCENE_FAULTS):  # the one before it is better than none
+            yield msgspec.json.decode(reader.data(record_id(entry)) or b"", type=NetScene)
+
+
+def is_known(scene: NetScene, before: Iterable[NetScene], *, is_growing: bool) -> bool:
+    """Whether a run with these scenes is of the same network: its layers have the same names and shapes.
+
+    Where they had several shapes already, as sequences have, these say nothing. A network that is growing may
+    have some of the layers only. Where nothing was shown before, anything goes.
+    """
+    now = {layer.name: tuple(layer.shape) for layer in scene.layers}
+    shapes: dict[str, set[tuple[int, ...]]] = {}
+    has_any = False
+    for one in before:
+        has_any = True
+        then = {layer.name: tuple(layer.shape) for layer in one.layers}
+        common = now.keys() & then.keys()
+        if len(common) < (min(len(now), len(then)) if is_growing else len(now.keys() | then.keys())):
+            continue
+        for name in common:
+            shapes.setdefault(name, set()).add(then[name])
+        if all(now[name] in shapes[name] or len(shapes[name]) > 1 for name in common):
+            return True
+    return not has_any
 
 
 # --- by what is watched, or by names ---------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from torcheer.errors import InputError
-from torcheer.netview.looking import Array, values_of, weights_of
+from torcheer.netview.looking import Array, values_of, weights_of, why_no_weights
 from torcheer.netview.placing import check_name
 from torcheer.netview.planning import NetPlan
 from torcheer.netview.recording import NetRecording
@@ -19,6 +19,7 @@ from torcheer.netview.weightkeeping import WeightKeeper
 from torcheer.run.netscene import NetScene
 from torcheer.run.reading.face import SavedRun
 from torcheer.run.run import Run
+from torcheer.run.telling import Teller
 
 
 class Shown:
@@ -26,6 +27,7 @@ class Shown:
 
     _recording: NetRecording | None
     _extents: Extents | None = None
+    _teller: Teller | None = None
     _looked: tuple[Mapping[Any, Any], FoundScene] | None = None  # the series of the run, and what they show
 
     @property
@@ -112,7 +114,9 @@ class Shown:
     def write_html(self, path: str | os.PathLike[str], *, max_bytes: int = 20_000_000) -> str:
         """Write it, as it is now, to one HTML file that needs no server and no network. Returns where it is.
 
-        Of what has no room in `max_bytes`, the last moments and the first items go in; the page says so.
+        Values go in as they are where all of them have room in `max_bytes`. Else they are rounded, and the
+        last moments and the first items go in; the page says so, and where none has room, a warning. A file
+        has no Analysis.
         """
         written: str = self._page().write_net_page(self.run.path, path, max_bytes=max_bytes)
         return written
@@ -140,8 +144,14 @@ class Shown:
         """The weights of one unit, laid on the units of the layers at their other end; NaN: not connected.
 
         `unit` is a number, or an index into the tensor of one item. `variable` may be Grad, Delta, exp_avg…
+        Where there are none, a warning says why.
         """
-        return weights_of(self.run, self._found(), layer, unit, direction, step, item=item, variable=variable)
+        found = self._found()
+        weights = weights_of(self.run, found, layer, unit, direction, step, item=item, variable=variable)
+        if not weights:
+            self._teller = self._teller or Teller()
+            self._teller.tell(why_no_weights(found, layer, direction))
+        return weights
 
 
 def scene_to_write(plan: NetPlan, keeper: WeightKeeper, *, has_gradients: bool) -> NetScene:

@@ -97,7 +97,12 @@ class State(Shown):
 
     def rec(self, x: Any, name: str) -> Any:
         """Keep a tensor under `Layer.Variable`, as it is now. Returns `x`, and never raises."""
-        if self._is_on and name and not (torch.compiler.is_compiling() and _may_not_break()):
+        # The truth of a tensor is not asked: it may stand where the name should.
+        if (
+            self._is_on
+            and name not in ("", None)
+            and not (torch.compiler.is_compiling() and _may_not_break())
+        ):
             self._rec(x, name)
         return x
 
@@ -107,9 +112,9 @@ class State(Shown):
                 keep: Any = self._keep
                 if "torch._dynamo" in sys.modules:  # nothing in here is worth compiling
                     keep = torch.compiler.disable(keep)  # type: ignore[no-untyped-call]
-                keep(x, str(name))
+                keep(x, name)
         except Exception as error:  # what only looks must not break what it looks at
-            self._tell(str(name), error)
+            self._tell(str(x if _are_swapped(x, name) else name), error)
 
     _rec._torchdynamo_disable = True  # type: ignore[attr-defined]  # torch.compile leaves it to Python
 
@@ -118,7 +123,10 @@ class State(Shown):
             self._told.add(name)
             sys.stderr.write(f"torcheer: {name} was not recorded: {error}\n")
 
-    def _keep(self, x: Any, name: str) -> None:
+    def _keep(self, x: Any, given_name: Any) -> None:
+        if _are_swapped(x, given_name):
+            raise InputError(f"what is recorded comes first, then its name: est.rec(x, {str(x)!r}).")
+        name = str(given_name)
         found = collect_tensors(x)
         if not found:
             return
@@ -173,10 +181,14 @@ class State(Shown):
     # --- after forward --------------------------------------------------------------------------------
 
     def update(self, *, name: str = "", **counters: Any) -> int:
-        """Make a moment of what was recorded since the last one. Returns its step, -1 where there is nothing.
+        """Make a moment of what was recorded since the last one. Returns its step, or that of the last one
+        where there is nothing new; -1 where there is none, or the run is closed.
 
         Counters are shown as text: `est.update(epoch=3, trial=17)`.
         """
+        if self._recording is not None and self._recording.is_closed():
+            self._values = {}
+            return -1
         if not self._values:
             return self._recording.step if self._recording is not None else -1
         self._match()
@@ -211,6 +223,9 @@ class State(Shown):
         model = None if self._model is None else self._model()
         if self._keeper is None and model is not None:
             self._keeper = WeightKeeper(model, *self._settings)
+            recording = self._writable()
+            if recording.step > 0:
+                self._keeper.go_on(recording.last_tensor)
         return self._keeper
 
     # --- the run ---------------------------------------------------------------------------------------
@@ -222,7 +237,7 @@ class State(Shown):
 
     def _writable(self) -> NetRecording:
         if self._recording is None:
-            self._recording = NetRecording(self._run_given)
+            self._recording = NetRecording(self._run_given, is_growing=True)
         return self._recording
 
     def close(self) -> None:
@@ -243,6 +258,10 @@ class State(Shown):
 
     def __repr__(self) -> str:
         return f"<State of {len(self._layers)} layers, {'on' if self.record else 'off'}>"
+
+
+def _are_swapped(x: Any, name: Any) -> bool:
+    return isinstance(x, str) and not isinstance(name, str)
 
 
 def _may_not_break() -> bool:

@@ -28,7 +28,8 @@ class NetView(Shown):
 
     - `model`, `x`: what is run, as it is: its buffers, random numbers, gradients and mode stay as they are.
       `x` is what forward takes: a tensor, several in a list, or a dict of named ones.
-    - `run`: a folder or a `tl.Run` to record into; left out, a run that goes with the program.
+    - `run`: a folder or a `tl.Run` to record into; left out, a run that goes with the program. One that has
+      moments of the same layers goes on.
     - `loss`: a function of what the model returns, which gives one number. With it there are gradients.
     - `items`: how many items of the batch are kept.
     - `layers`: `'all'`, or names, patterns, types, modules or rules, as in `tl.watch`.
@@ -79,22 +80,26 @@ class NetView(Shown):
     # --- recording -----------------------------------------------------------------------------------
 
     def update(self, x: Any = None, *, name: str = "", **counters: Any) -> int:
-        """Run the model on `x`, or on what it ran on before, and record that as a moment. Returns its step.
+        """Run the model on `x`, or on what it ran on before, and record that as a moment. Returns its step,
+        -1 where the run is closed.
 
         Counters are shown as text: `view.update(x, epoch=3, trial=17, name="cat")`.
         """
         if not hasattr(self, "model"):
             raise InputError("this view only looks at a run: tl.NetView(model, x) records.")
+        if self._recording is not None and self._recording.is_closed():
+            return -1
         x = self._x if x is None else x
         look = looked_at(self.model, x, self.loss)
         flow = Flow(look.history)
         plan = self._planned(flow)
         self._x = x
-        if self._recording is None:
-            self._recording = NetRecording(self._run_given)
-        recording = self._recording
+        is_first = self._recording is None
+        recording = self._recording = self._recording or NetRecording(self._run_given)
         step = recording.begin()
         recording.show(scene_to_write(plan, self._keeper, has_gradients=self.loss is not None))
+        if is_first and step:
+            self._keeper.go_on(recording.last_tensor)
         self._put(flow, plan, recording)
         self._keeper.put(recording.put, look.param_grads)
         recording.end({**({"name": name} if name else {}), **counters})

@@ -46,6 +46,16 @@ class WeightKeeper:
         self._params = parameters_of(model)
         self.kept = _kept(self._params, self._weights)
 
+    def go_on(self, last_of: Callable[[str], Tensor | None]) -> None:
+        """A change is that since the last moment, which may be of another session."""
+        for name in self.kept:
+            last, param = last_of(name), self._params[name]
+            if last is not None and last.shape == param.shape and last.dtype == param.dtype:
+                self._last[name] = last
+                delta = last_of(f"{name}.Delta")
+                if delta is not None and bool(delta.any()):
+                    self._moved.add(name)
+
     def why_not(self, name: str) -> str:
         """Why a parameter is not kept; empty where it is."""
         if name in self.kept or name not in self._params:

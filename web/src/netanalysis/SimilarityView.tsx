@@ -126,11 +126,10 @@ function orderOf({ head }: Answered): readonly number[] {
   return [...head.by_tree, ...head.places.filter((place) => !standing.has(place))];
 }
 
-/** Likeness has a middle, distance begins at nought. */
-function usualScale(kind: Metric, range: { min: number; max: number } | null): Scale {
+/** Likeness has a middle, and reaches to that of an item with itself; distance begins at nought. */
+export function usualScale(kind: Metric, range: { min: number; max: number } | null): Scale {
   if (kind === "euclidean") return { map: "seq", low: 0, high: range === null || range.max <= 0 ? 1 : range.max };
-  const limit = range === null ? 1 : Math.max(Math.abs(range.min), Math.abs(range.max)) || 1;
-  return { map: "div", low: -limit, high: limit };
+  return { map: "div", low: -1, high: 1 };
 }
 
 function Contrast({ contrast, metric: kind }: { contrast: NetContrast | null; metric: Metric }) {

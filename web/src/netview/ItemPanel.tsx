@@ -1,6 +1,6 @@
 /** Which item of the batch is shown: small pictures of the input where it is one, and a slider over all. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { formatCount } from "../format";
+import { formatCount, formatNumberOf } from "../format";
 import { Icon } from "../shell/Icon";
 import * as page from "../store";
 import { readPalette } from "../tensor/colour";
@@ -27,7 +27,7 @@ export function ItemPanel() {
         <h2>Batch item</h2>
         <span class="grow" />
         <span class="muted fs-1">
-          {formatCount(item)} of {formatCount(count)}
+          item {formatCount(item)} · {formatNumberOf(count, "item")}
         </span>
       </div>
       <div class="pad">

@@ -10,8 +10,6 @@ import { markOf, phase } from "./netstate";
 import * as store from "./store";
 
 const ROW_HEIGHT = 28;
-/** So many can be found without a filter. */
-const FEW = 12;
 
 const filter = signal("");
 
@@ -32,7 +30,7 @@ export function LayersPanel() {
           Show all
         </button>
       </div>
-      {all.length > FEW && (
+      {all.length > 0 && (
         <div class="pad-s">
           <FilterField
             label="Filter layers"
@@ -74,8 +72,8 @@ function LayerRow({ layer }: { layer: NetLayer }) {
       >
         <Icon name={isHidden ? "eyeOff" : "eye"} />
       </button>
-      <span class="grow clip" title={about}>
-        {name}
+      <span class="grow clip layer-name" title={about}>
+        <bdi>{name}</bdi>
       </span>
       <LayerMark layer={name} />
       <span class="muted shape">{formatShape(shape)}</span>

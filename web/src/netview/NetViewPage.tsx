@@ -17,6 +17,7 @@ import { useKey } from "../tensors/useKey";
 import { followAddress } from "./addressing";
 import { ColourPanel } from "./ColourPanel";
 import { followNet } from "./feeds";
+import { returnFocus } from "./focusing";
 import { ItemPanel } from "./ItemPanel";
 import { LayersPanel } from "./LayersPanel";
 import { NetStage } from "./NetStage";
@@ -49,7 +50,7 @@ export function NetViewPage() {
   // Without a network there is nothing to analyse, and what is said instead is said by the drawing.
   const isOfItems = isAnalysis.value && phase.value === "shown";
   return (
-    <main class={`main netview ${width}`} style={{ "--left": `${left}px`, "--right": `${right}px` }}>
+    <main class={`main netview ${width}`} style={{ "--left": `${left}px`, "--right": `${right}px` }} onClick={returnFocus}>
       <h1 class="sr">NetView</h1>
       <PanelPlace side="left">
         <aside class="panel" aria-label={isOfItems ? "Items and layers" : "Variables and layers"}>

@@ -80,8 +80,17 @@ function ofWeights(): Note[] {
   // A reason may begin with a name, which is written as it is.
   return missing.slice(0, MOST_REASONS).map((why) => {
     const isSentence = why === NOT_WEIGHTED || why.startsWith(NOT_IN_FILE);
-    return { text: isSentence ? sentence(why) : `Not shown: ${why}.`, isWarning: why !== NOT_WEIGHTED };
+    const text = isSentence ? sentence(why) : `Not shown: ${why}.${isUnrecorded(why) ? " " + HOW_TO_RECORD : ""}`;
+    return { text, isWarning: why !== NOT_WEIGHTED };
   });
+}
+
+const HOW_TO_RECORD = 'NetView(…, weights="all") records all weights.';
+
+/** Would more have been there to see? Gradients and what a watcher keeps are chosen elsewhere. */
+function isUnrecorded(why: string): boolean {
+  const isOfWeights = weightVariable(store.variable.value)?.name === "Wt" && state.known.value?.source === "netview";
+  return isOfWeights && why.endsWith("was not recorded");
 }
 
 function filmWords(): string {

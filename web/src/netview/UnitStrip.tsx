@@ -2,18 +2,20 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { linearTicks } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
 import { formatCount, formatExact, formatValue } from "../format";
 import { useWidth } from "../measuring/useWidth";
 import { pathOf } from "../tensors/overtime";
 import { goTo, moments, nearestMoment, step } from "./moments";
 import { chosenUnit } from "./netstate";
 import { seriesFailure, unitSeries, type Line } from "./readings";
-import { lastUpTo, stripOf, tableOf, type ScaledLine, type Strip } from "./strip";
+import { lastUpTo, stripOf, tableOf, ticksOf, type ScaledLine, type Strip, type Tick } from "./strip";
 import { unitName } from "./wording";
 
 const HEIGHT = 96;
-const LEFT = 52;
+/** At the left is room for the numbers of the axis, and not less than this. */
+const LEAST_LEFT = 52;
+const DIGIT_WIDTH = 7;
+const BEFORE_AXIS = 6;
 const RIGHT = 16;
 const TOP = 8;
 const AXIS = 18;
@@ -81,6 +83,7 @@ function flip(variable: string): void {
 }
 
 interface Space {
+  readonly left: number;
   readonly width: number;
   readonly x: (step: number) => number;
   readonly y: (value: number) => number;
@@ -90,13 +93,16 @@ function Chart({ strip, isKnown }: { strip: Strip | null; isKnown: boolean }) {
   const [box, width] = useWidth<HTMLDivElement>(800);
   const bottom = HEIGHT - AXIS;
   const { steps, values } = strip ?? { steps: { low: 0, high: 1 }, values: { low: -1, high: 1 } };
+  const ticks = strip === null ? [] : ticksOf(values);
+  const left = leftFor(ticks);
   const space: Space = {
+    left,
     width,
-    x: (at) => LEFT + ((at - steps.low) / Math.max(1, steps.high - steps.low)) * (width - LEFT - RIGHT),
+    x: (at) => left + ((at - steps.low) / Math.max(1, steps.high - steps.low)) * (width - left - RIGHT),
     y: (value) => TOP + (1 - (value - values.low) / (values.high - values.low)) * (bottom - TOP),
   };
   const stepUnder = (x: number): number =>
-    steps.low + ((x - LEFT) / Math.max(1, width - LEFT - RIGHT)) * (steps.high - steps.low);
+    steps.low + ((x - left) / Math.max(1, width - left - RIGHT)) * (steps.high - steps.low);
   const onPointer = (event: PointerEvent): void => {
     if (event.type === "pointermove" && (event.buttons & 1) === 0) return;
     const at = nearestMoment(moments.peek(), stepUnder(event.offsetX));
@@ -112,7 +118,7 @@ function Chart({ strip, isKnown }: { strip: Strip | null; isKnown: boolean }) {
         onPointerDown={onPointer}
         onPointerMove={onPointer}
       >
-        <Axes strip={strip} space={space} />
+        <Axes strip={strip} ticks={ticks} space={space} />
         {strip?.lines.map((one) => <LinePath key={one.line.variable} one={one} space={space} />)}
         {strip !== null && <Cursor strip={strip} space={space} />}
         {strip === null && (
@@ -125,19 +131,23 @@ function Chart({ strip, isKnown }: { strip: Strip | null; isKnown: boolean }) {
   );
 }
 
-function Axes({ strip, space }: { strip: Strip | null; space: Space }) {
-  if (strip === null) return <path class="base" d={`M${LEFT} ${HEIGHT - AXIS}H${space.width - RIGHT}`} />;
-  const ticks = linearTicks(strip.values, 4);
-  const texts = formatTicks(ticks);
+/** So that no number is cut. */
+function leftFor(ticks: readonly Tick[]): number {
+  const most = Math.max(0, ...ticks.map(({ text }) => text.length));
+  return Math.max(LEAST_LEFT, Math.ceil(most * DIGIT_WIDTH) + 2 * BEFORE_AXIS);
+}
+
+function Axes({ strip, ticks, space }: { strip: Strip | null; ticks: readonly Tick[]; space: Space }) {
+  if (strip === null) return <path class="base" d={`M${space.left} ${HEIGHT - AXIS}H${space.width - RIGHT}`} />;
   const most = Math.max(2, Math.min(STEP_TICKS, Math.floor(space.width / 110)));
   const stepTicks = linearTicks(strip.steps, most).filter((at) => Number.isInteger(at));
   return (
     <g aria-hidden="true">
-      {ticks.map((value, at) => (
+      {ticks.map(({ value, text }) => (
         <g key={value}>
-          <path class="grid" d={`M${LEFT} ${space.y(value)}H${space.width - RIGHT}`} />
-          <text class="e" x={LEFT - 6} y={space.y(value) + 4}>
-            {texts[at]}
+          <path class="grid" d={`M${space.left} ${space.y(value)}H${space.width - RIGHT}`} />
+          <text class="e" x={space.left - BEFORE_AXIS} y={space.y(value) + 4}>
+            {text}
           </text>
         </g>
       ))}
@@ -171,7 +181,7 @@ function LinePath({ one: { line, factor, slot }, space }: { one: ScaledLine; spa
 function Cursor({ strip, space }: { strip: Strip; space: Space }) {
   const now = step.value;
   if (now === null) return null;
-  const x = Math.max(LEFT, Math.min(space.width - RIGHT, space.x(now)));
+  const x = Math.max(space.left, Math.min(space.width - RIGHT, space.x(now)));
   return (
     <g aria-hidden="true">
       <path class="cursor" d={`M${x} ${TOP}V${HEIGHT - AXIS}`} />

@@ -1,7 +1,7 @@
 /** What of the view can be shared stands in the address; who opens the address sees the same. */
 import { batch, effect, untracked } from "@preact/signals";
 import { param, setParams, type Changes } from "../route";
-import { isShown, nameRun } from "./netrun";
+import { isShown, nameRun, runId } from "./netrun";
 import { isRaster, phase } from "./netstate";
 import { choiceOf, choose, MAPS, type Choice } from "./ranges";
 import * as store from "./store";
@@ -88,9 +88,10 @@ function colourWords(): Changes {
   };
 }
 
-/** Once it is known that there is something to see in it. */
+/** Once it is known that there is something to see in it, and at once where the address names another one. */
 function writeRun(): void {
-  if (isShown.value && phase.value === "shown") untracked(nameRun);
+  const isOther = param("run") !== "" && runId.value !== param("run");
+  if (isShown.value && (phase.value === "shown" || isOther)) untracked(nameRun);
 }
 
 function isYes(name: string): boolean {

@@ -75,8 +75,13 @@ function takeScene(answer: NetSceneAnswer, asked: { runId: string; rank: number 
 
 /** An address may name what this network has not: then what it has is shown. */
 function keepWithinNet(): () => void {
+  let before = "";
   return effect(() => {
     if (!state.isKnown.value) return;
+    const isOtherRun = before !== "" && before !== runId.value;
+    before = runId.value;
+    // A unit was selected in the network before; an address that names one which is not there is told so.
+    if (isOtherRun && untracked(() => state.chosenUnit.value) === null) store.selected.value = null;
     const names = store.variables.value.map(({ name }) => name);
     if (names.length > 0 && !names.includes(store.variable.value)) store.variable.value = names[0]!;
     if (store.isolated.value !== null && state.layerOf(store.isolated.value) === null) store.isolated.value = null;

@@ -1,5 +1,5 @@
 /** Which run the NetView shows: the one that the address names, or the first in which there is something to see. */
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { param, route, setParams } from "../route";
 import * as runs from "../runs/store";
 import type { RecordKind, RunListing } from "../wire";
@@ -35,8 +35,11 @@ function isGivenUp(named: string): boolean {
 export function nameRun(): void {
   const id = runId.peek();
   if (id === "" || id === param("run")) return;
-  ownChoice.value = id;
-  setParams({ run: id });
+  // Together: in between, the address would name the one before as if somebody had chosen it.
+  batch(() => {
+    ownChoice.value = id;
+    setParams({ run: id });
+  });
 }
 
 export const runId = computed(() => run.value?.id ?? "");

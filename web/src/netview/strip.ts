@@ -1,5 +1,6 @@
 /** The lines of a unit over time on one axis: each by a power of ten, so that small ones can be seen beside large ones. */
-import { niceSpan, type Span } from "../charting/numberticks";
+import { linearTicks, niceSpan, type Span } from "../charting/numberticks";
+import { formatTicks } from "../charting/tickwords";
 import type { Line } from "./readings";
 
 export interface ScaledLine {
@@ -17,8 +18,13 @@ export interface Strip {
 }
 
 const MAX_COLOURS = 8;
+const MOST_TICKS = 4;
+/** Of the distance between two ticks, after its first: 2.5 and 1.25 are round numbers. */
+const SPARE_DIGITS = 2;
 /** A line that is not smaller than this share of the largest is left as it is. */
 const VISIBLE = 0.2;
+/** Values nearer to each other than this share of them differ by rounding: that is no course. */
+const ROUNDING = 1e-6;
 
 /** Null where no variable has a value. */
 export function stripOf(lines: readonly Line[], isOff: (variable: string) => boolean): Strip | null {
@@ -34,8 +40,24 @@ export function stripOf(lines: readonly Line[], isOff: (variable: string) => boo
     for (const value of line.values) if (Number.isFinite(value)) widen(values, value * factor);
   }
   if (values.low > values.high) [values.low, values.high] = [-1, 1];
-  if (values.low === values.high) [values.low, values.high] = around(values.low);
+  if (values.low === values.high) [values.low, values.high] = around(values.low, 0.5);
+  else if (isRounding(values)) [values.low, values.high] = around((values.low + values.high) / 2, ROUNDING);
   return { lines: scaled, steps, values: niceSpan(values) };
+}
+
+export interface Tick {
+  readonly value: number;
+  readonly text: string;
+}
+
+/** With the digits that tell them apart, and no more. */
+export function ticksOf(values: Span): readonly Tick[] {
+  const ticks = linearTicks(values, MOST_TICKS);
+  const gap = Math.min(...ticks.slice(1).map((value, at) => value - ticks[at]!));
+  const decimals = Number.isFinite(gap) && gap > 0 ? Math.ceil(-Math.log10(gap)) + SPARE_DIGITS : 0;
+  const rounded = ticks.map((value) => (decimals > 0 && decimals <= 100 ? Number(value.toFixed(decimals)) : value));
+  const texts = formatTicks(rounded);
+  return ticks.map((value, at) => ({ value, text: texts[at]! }));
 }
 
 function widen(span: { low: number; high: number }, value: number): void {
@@ -43,8 +65,13 @@ function widen(span: { low: number; high: number }, value: number): void {
   span.high = Math.max(span.high, value);
 }
 
-function around(value: number): [number, number] {
-  const room = Math.abs(value) / 2 || 0.5;
+function isRounding({ low, high }: Span): boolean {
+  return high - low < ROUNDING * Math.max(Math.abs(low), Math.abs(high));
+}
+
+/** With room for a share of the value on both sides. */
+function around(value: number, share: number): [number, number] {
+  const room = Math.abs(value) * share || share;
   return [value - room, value + room];
 }
 

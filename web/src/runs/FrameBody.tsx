@@ -1,8 +1,9 @@
 /** The view of chosen runs, or what stands there while there are none. */
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import { param, route } from "../route";
+import { addressOf, param, route } from "../route";
 import { Blank } from "../shell/Blank";
+import type { RecordKind } from "../wire";
 import { Snippet } from "./Snippet";
 import * as runs from "./store";
 import { useScrollMemory } from "./useScrollMemory";
@@ -22,7 +23,7 @@ function standIn(isForAll: boolean): ComponentChildren {
   const listing = runs.listing.value;
   // What was known stays: a folder that cannot be read any more has charts to show.
   if (runs.runs.value.length > 0) {
-    if (isForAll || runs.chosen.value.length > 0) return null;
+    if (isForAll || runs.chosen.value.length > 0) return route.value.view === "training" ? layersOnly() : null;
     const isGone = !["", runs.NONE].includes(param("runs"));
     return (
       <Blank icon="tree" title={isGone ? "The run of this address is not in the folder" : "No run is chosen"}>
@@ -49,6 +50,26 @@ function standIn(isForAll: boolean): ComponentChildren {
     <Blank icon="search" title="No runs yet">
       <span>Start one from Python; it shows up here by itself.</span>
       <Snippet />
+    </Blank>
+  );
+}
+
+/** What charts show nothing of. */
+const NOT_IN_CHARTS: ReadonlySet<RecordKind> = new Set(["netview", "moment", "tensor", "gap", "pass", "embedding", "hparams", "layout"]);
+
+/** Where the chosen runs have a network to look at and no charts, the way there; null elsewhere. */
+function layersOnly(): ComponentChildren {
+  if (!runs.isIndexed.value) return null;
+  const kindsOf = (id: string): RecordKind[] => [...(runs.index.value.get(id)?.values() ?? [])].map(({ kind }) => kind);
+  const { value: chosen } = runs.chosen;
+  const withNet = chosen.find(({ id }) => kindsOf(id).includes("netview"));
+  if (withNet === undefined || !chosen.every(({ id }) => kindsOf(id).every((kind) => NOT_IN_CHARTS.has(kind)))) return null;
+  return (
+    <Blank icon="details" title="No scalars were logged">
+      <span>{withNet.name} has layers that can be looked at.</span>
+      <a class="btn" href={addressOf("netview", { run: withNet.id })}>
+        Show it in NetView
+      </a>
     </Blank>
   );
 }

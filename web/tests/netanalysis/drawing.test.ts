@@ -6,6 +6,7 @@ import { itemName, labelOf, usualLabels, type Items } from "../../src/netanalysi
 import { pairsOf, paintMatrix, rowsOf, stretchesOf } from "../../src/netanalysis/matrix";
 import { paintColours, paintKinds, paintPlate } from "../../src/netanalysis/plates";
 import { axisOf } from "../../src/netanalysis/Scatter";
+import { usualScale } from "../../src/netanalysis/SimilarityView";
 import type { Grid } from "../../src/wire";
 
 /** A ramp whose red is the place on it. */
@@ -116,6 +117,14 @@ describe("labels", () => {
     expect(itemName({ ...items, choice: { ...items.choice, scope: "moments" } }, 2)).toBe("step 6");
     expect(itemName({ ...items, choice: { ...items.choice, scope: "batch" } }, 1)).toBe("item 1");
     expect(labelOf({ ...items, label_of: [] }, 0)).toBe("");
+  });
+});
+
+describe("the scale of likeness", () => {
+  it("reaches to that of an item with itself, and that of distances to the largest", () => {
+    const range = { min: 0.2, max: 0.951 };
+    for (const kind of ["correlation", "cosine"] as const) expect(usualScale(kind, range)).toEqual({ map: "div", low: -1, high: 1 });
+    expect(usualScale("euclidean", range)).toEqual({ map: "seq", low: 0, high: 0.951 });
   });
 });
 

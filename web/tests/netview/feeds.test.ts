@@ -137,11 +137,42 @@ test("the run that the page chose is named in the address once there is somethin
   expect(route.value.params.has("run")).toBe(false);
   source.say(sceneAnswer(["x"]));
   expect(route.value.params.get("run")).toBe("a");
-  route.value = readRoute("#netview?run=a&runs=b");
-  expect(runId.value).toBe("b");
   // One that somebody named is no choice of the page's.
   route.value = readRoute("#netview?run=b&runs=a");
   expect(runId.value).toBe("b");
+  route.value = readRoute("#netview?run=a&runs=b");
+  expect(runId.value).toBe("b");
+});
+
+test("the address names the run that is shown, also where there is nothing to see in it", () => {
+  open("#netview");
+  source.say(sceneAnswer(["x"]));
+  expect(route.value.params.get("run")).toBe("a");
+  route.value = readRoute("#netview?run=a&runs=b");
+  source.say(sceneAnswer([]));
+  expect(state.phase.value).toBe("empty");
+  expect([runId.value, route.value.params.get("run")]).toEqual(["b", "b"]);
+  // And the next choice is followed as before.
+  route.value = readRoute("#netview?run=b&runs=a");
+  expect([runId.value, route.value.params.get("run")]).toEqual(["a", "a"]);
+});
+
+test("a selection stays in the next run where the unit is there, and is dropped where it is not", () => {
+  open("#netview?run=a&layer=x&unit=5");
+  source.say(sceneAnswer(["x"]));
+  route.value = readRoute("#netview?run=b&layer=x&unit=5");
+  source.say(sceneAnswer(["x", "y"]));
+  expect(store.selected.value).toEqual({ layer: "x", unit: 5 });
+  route.value = readRoute("#netview?run=a&layer=x&unit=5");
+  source.say(sceneAnswer(["other"]));
+  expect(store.selected.value).toBeNull();
+  expect(route.value.params.has("unit")).toBe(false);
+});
+
+test("a unit that an address names and the network has not is kept, so that the page can say so", () => {
+  open("#netview?run=a&layer=x&unit=99");
+  source.say(sceneAnswer(["x"]));
+  expect(store.selected.value).toEqual({ layer: "x", unit: 99 });
 });
 
 test("hidden layers, height, fading and colours stand in the address, and come from it", () => {

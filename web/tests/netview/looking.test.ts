@@ -5,7 +5,7 @@ import { choices, colouringOf, choiceOf, setCentred, setLimit, UNCHOSEN } from "
 import { rasterPlan } from "../../src/netview/rasterfeed";
 import { unitsOf } from "../../src/netview/readings";
 import * as store from "../../src/netview/store";
-import { factorOf, lastUpTo, stripOf, tableOf } from "../../src/netview/strip";
+import { factorOf, lastUpTo, stripOf, tableOf, ticksOf } from "../../src/netview/strip";
 import { pageOf, paintThumbnail, pictureLayer } from "../../src/netview/thumbnails";
 import { counterText, exactText, indexOf, unitName, weightVariable } from "../../src/netview/wording";
 import { blockWith, framed, gridWith, layerWith, soon } from "./samples";
@@ -143,6 +143,18 @@ test("small lines are drawn larger by a power of ten, never above the largest", 
   expect(stripOf([lineOf("Act", [1])], () => true)).toBeNull();
   const flat = stripOf([lineOf("Act", [Number.NaN])], () => false)!;
   expect(flat.values.high).toBeGreaterThan(flat.values.low);
+});
+
+test("the numbers of the axis have the digits that tell them apart, and few of them", () => {
+  const texts = (...values: number[]) => ticksOf(stripOf([lineOf("Act", values)], () => false)!.values).map(({ text }) => text);
+  for (const values of [[0.33350153, 0.33350156], [-0.0172825, -0.01728250001], [12345.678, 12345.6781], [0.3335, 0.3341]]) {
+    const written = texts(...values);
+    expect(new Set(written).size, written.join(" ")).toBe(written.length);
+    expect(written.length).toBeGreaterThan(1);
+    for (const text of written) expect(text.length, text).toBeLessThanOrEqual(11);
+  }
+  expect(texts(0, 1)).toEqual(["0", "0.5", "1.0"]);
+  expect(ticksOf({ low: 7, high: 7 }).map(({ text }) => text)).toEqual(["7"]);
 });
 
 test("the value at a moment is that of the last record up to it", () => {

@@ -3,14 +3,17 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { legendTexts } from "../../src/netview/ColourPanel";
+import { ItemPanel } from "../../src/netview/ItemPanel";
 import { LayersPanel } from "../../src/netview/LayersPanel";
 import * as moments from "../../src/netview/moments";
 import { NetTimeBar } from "../../src/netview/NetTimeBar";
 import * as state from "../../src/netview/netstate";
+import { StageNotes } from "../../src/netview/StageNotes";
 import * as store from "../../src/netview/store";
 import { VariablePanel } from "../../src/netview/VariablePanel";
 import { readRoute, route } from "../../src/route";
 import * as runs from "../../src/runs/store";
+import { askForSearch } from "../../src/shell/keys";
 import { keyTable } from "../../src/shell/keytable";
 import { shownArea, shownView } from "../../src/shell/views";
 import * as page from "../../src/store";
@@ -91,6 +94,43 @@ test("layers stand from output to input, are hidden, shown alone, and shown agai
   await act(() => named("Hide in").click());
   await act(() => [...box.querySelectorAll("button")].find((one) => one.textContent === "Show all")!.click());
   expect(names()).toEqual(["in", "mid", "out"]);
+});
+
+test("the slash leads to a filter of the layers, however few there are", async () => {
+  await act(() => render(<LayersPanel />, box));
+  askForSearch();
+  expect(document.activeElement).toBe(named("Filter layers"));
+});
+
+test("the name of a layer has all of it as a tip, and is one piece that can be cut at its beginning", async () => {
+  store.scene.value = { layers: [layerWith("enc.layers.1.norm1", { module: "LayerNorm" })], connections: [] };
+  await act(() => render(<LayersPanel />, box));
+  const name = box.querySelector<HTMLElement>(".layer-name")!;
+  expect(name.title).toBe("enc.layers.1.norm1 · LayerNorm");
+  expect(name.querySelector("bdi")!.textContent).toBe("enc.layers.1.norm1");
+});
+
+test("items are numbered as they were recorded, and counted beside that", async () => {
+  store.item.value = 0;
+  await act(() => render(<ItemPanel />, box));
+  expect(box.querySelector(".panel-head .muted")!.textContent).toBe("item 0 · 2 items");
+});
+
+test("weights that were not recorded say how to record them; gradients and what a watcher kept do not", async () => {
+  moments.lastList.value = moments.withNews(null, { runId: "a", rank: 0 }, momentsAnswer([7]));
+  store.selected.value = { layer: "out", unit: 0 };
+  const missing = { bias: null, numWeights: 0, missing: ["out.weight was not recorded"] };
+  const said = async (variable: string, source: "netview" | "watch") => {
+    store.variable.value = variable;
+    state.known.value = { ...state.known.value!, source };
+    state.weightFacts.value = missing;
+    await act(() => render(<StageNotes />, box));
+    return box.textContent;
+  };
+  expect(await said("r.Wt", "netview")).toContain('weights="all"');
+  expect(await said("r.Grad", "netview")).not.toContain("weights=");
+  expect(await said("r.Wt", "watch")).not.toContain("weights=");
+  store.selected.value = null;
 });
 
 test("a layer whose values are older than the moment says of which step they are", async () => {

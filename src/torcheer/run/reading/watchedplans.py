@@ -33,7 +33,7 @@ class PartPlan(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedPlan:
-    """Rows and figures of a rank, in the order in which they first came."""
+    """Rows and figures of a rank, in the order of the last plan; what only older ones have comes after."""
 
     rows: tuple[WatchedRow, ...]
     columns: tuple[str, ...]
@@ -78,8 +78,8 @@ def rank_plan(
     rows: dict[str, WatchedRow] = {}
     columns: dict[str, None] = {}
     every, latest = "", float("-inf")
-    for plan in (plan for plans in of_parts.values() for plan in plans.values()):
-        # The place is that of the first, the shape that of the last: it may not have been known at first.
+    for plan in (plan for plans in of_parts.values() for plan in reversed(plans.values())):
+        # Place and shape are those of the last plan: the first is made before the model has run.
         _extend(rows, {row.name: row for row in plan.rows}, _MOST_ROWS)
         _extend(columns, dict.fromkeys(plan.columns), _MOST_COLUMNS)
         if plan.time >= latest:
@@ -99,8 +99,8 @@ def rank_plan(
 
 def _extend(found: dict[str, T], more: Mapping[str, T], most: int) -> None:
     for name, one in more.items():
-        if name in found or len(found) < most:
-            found[name] = one
+        if len(found) < most:
+            found.setdefault(name, one)
 
 
 def read_plan(part: SqlitePart, entry: RecordEntry) -> PartPlan | None:

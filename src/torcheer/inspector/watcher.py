@@ -26,6 +26,8 @@ from torcheer.inspector.watched import Watched, is_crowded, wait_for
 from torcheer.run.endings import ending_of
 
 WhenFull = Literal["drop", "block", "thin"]
+# Threads wait for the last of them at each operation: what a child takes from one of them, all of them lose.
+_HELD_UP = 2.0
 _ATTENDING_SECONDS = 0.1  # between two looks at what the children say
 _SAYING_SECONDS = 1.0  # between two notes of the rate and the cost
 _BLOCK_SECONDS = 30.0  # that a training waits at most for a child that stands still
@@ -319,7 +321,7 @@ class Watcher:
         self._num_looks += 1
         spent = self._arming_seconds + in_step + time.perf_counter() - started
         children = sum(part.child_seconds for part in self._parts)
-        self._pace.note_look(spent + (children if is_crowded() else 0.0))
+        self._pace.note_look(spent + (_HELD_UP * children if is_crowded() else 0.0))
 
     def _state_of(self, parameter: Tensor) -> Mapping[str, Any]:
         """What the optimizers keep for a parameter. Asked with care: their states are made by asking."""

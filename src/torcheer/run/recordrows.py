@@ -17,6 +17,7 @@ from torcheer.run.thinning import KEPT_KINDS
 from torcheer.run.watchrows import FewRecords, WatchWriter
 
 _FREED_SHARE = 0.1  # of the budget at once, so that it is done seldom
+_RECORDS_SHARE = 0.96  # of the budget: a file has pages of its own, and what is new comes before the old goes
 
 
 class Thinned(NamedTuple):
@@ -32,7 +33,7 @@ class RecordWriter:
     def __init__(self, connection: sqlite3.Connection, names: Names, max_bytes: int) -> None:
         self._connection = connection
         self._names = names
-        self._max_bytes = max_bytes
+        self._max_bytes = int(max_bytes * _RECORDS_SHARE)
         self._next_id = next_id(connection, "records")
         self._documents = {digest for (digest,) in connection.execute("SELECT hash FROM documents")}
         self._statistics = StatisticsWriter(connection, max_bytes, self._take_id)
@@ -40,7 +41,7 @@ class RecordWriter:
         self._few = FewRecords(connection)
         (num_bytes,) = connection.execute("SELECT coalesce(sum(num_bytes), 0) FROM records").fetchone()
         self._num_bytes = num_bytes - self._statistics.num_bytes
-        self._thin_above = max_bytes
+        self._thin_above = self._max_bytes
 
     def add(self, records: Sequence[EncodedRecord]) -> Thinned:
         """How much of what is older had to go."""

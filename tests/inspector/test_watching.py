@@ -214,7 +214,7 @@ def test_the_rate_is_lowered_until_watching_costs_no_more_than_its_budget(tmp_pa
     optimizer = SGD(model.parameters(), 0.01)
     started = time.perf_counter()
     with tl.watch(model, optimizer, tmp_path / "a", every=1, budget=0.02) as watcher:
-        while watcher.step < 400 or time.perf_counter() - started < 2:
+        while watcher.step < 400 or time.perf_counter() - started < 3:
             train_step(model, optimizer, x)
         seconds, num_steps = time.perf_counter() - started, watcher.step
         cost = watcher._pace.cost
@@ -222,8 +222,7 @@ def test_the_rate_is_lowered_until_watching_costs_no_more_than_its_budget(tmp_pa
 
     num_looks = len(tl.open_run(tmp_path / "a").watched.steps)
     assert 1 < num_looks < num_steps
-    # Roughly; and the first looks come before their cost is known.
-    assert (num_looks - 4) * cost < 4 * 0.02 * seconds
+    assert num_looks * cost < 4 * 0.02 * seconds  # roughly: the first looks come before their cost is known
 
 
 def test_ranks_of_a_parallel_training_are_one_run_with_a_tag_each(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_plans_without_end_lose_the_oldest_with_their_figures(
             log_plan(run, (f"layer{number}",), digest=f"plan {number}", step=number)
             log_table(run, table_at([number], digest=f"plan {number}", num_rows=1))
         watched = run.watched
-        assert sorted(watched.names) == ["layer3.weight", "layer4.weight", "layer5.weight"]
+        assert watched.names == ["layer5.weight", "layer4.weight", "layer3.weight"]  # the last plan's first
         assert watched.steps.tolist() == [3, 4, 5]
 
 

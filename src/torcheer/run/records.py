@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 import msgspec
+from msgspec import field
 
 from torcheer.graph.document import Entry
 
@@ -33,6 +34,7 @@ Kind = Literal[
     "gap",
     "netview",
     "moment",
+    "table",
 ]
 Plain = float | bool | str | None  # what a hyperparameter can be; None for NaN and infinity, too
 
@@ -245,6 +247,27 @@ class MomentHead(Head, frozen=True, tag="moment"):
     counters: dict[str, str]  # as they are shown: epoch, trial, name
 
 
+class TableColumn(Entry, frozen=True):
+    """A column of a table. Cells of numbers are one number each, those of tensors all of one shape."""
+
+    name: str
+    form: Literal["number", "integer", "text", "tensor"]
+    num_bytes: int
+    shape: list[int] = field(default_factory=list)  # of a cell, for tensors
+    dtype: str = ""  # of tensors: torch's name without `torch.`
+
+
+class TableHead(Head, frozen=True, tag="table"):
+    """Some rows of a table. Bytes: the columns one after the other, without gaps.
+
+    Numbers are float64, NaN where a cell is empty, and whole numbers are int64; texts are a JSON list of
+    strings; tensors are raw, little-endian, cell by cell.
+    """
+
+    num_rows: int
+    columns: list[TableColumn]
+
+
 AnyHead = (
     TensorHead
     | HistogramHead
@@ -264,6 +287,7 @@ AnyHead = (
     | GapHead
     | NetViewHead
     | MomentHead
+    | TableHead
 )
 
 _HEADS = msgspec.json.Decoder(AnyHead)

@@ -27,7 +27,7 @@ from torcheer.run.reading.finding import is_run
 from torcheer.run.records import EmbeddingHead, Kind, PassHead
 
 # What TensorBoard has nothing for. Tensors and histograms of an inspector are written as all others are.
-NOT_SHOWN: Final[tuple[Kind, ...]] = ("watch", "statistics", "alarm", "gap", "netview", "moment")
+NOT_SHOWN: Final[tuple[Kind, ...]] = ("watch", "statistics", "alarm", "gap", "netview", "moment", "table")
 _VERSION: Final = "brain.Event:2"
 _NOT_FOR_NAMES: Final = re.compile(r"[^A-Za-z0-9_.-]")
 _BUFFER_BYTES: Final = 1 << 20

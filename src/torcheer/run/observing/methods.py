@@ -25,16 +25,16 @@ from torcheer.run.observing.histograms import (
 )
 from torcheer.run.observing.images import is_figure, is_pillow
 from torcheer.run.observing.media import ObservingMedia
-from torcheer.run.observing.netviews import ObservingNetViews
 from torcheer.run.observing.parameters import encode_hparams, encode_layout
 from torcheer.run.observing.passes import encode_pass, seen_pass
+from torcheer.run.observing.tables import ObservingTables
 from torcheer.run.observing.tensors import encode_tensor
 from torcheer.run.seam import is_history
 
 HPARAMS, LAYOUT = "hparams", "layout"  # the names of the two series of which there is one
 
 
-class Observing(ObservingMedia, ObservingNetViews):
+class Observing(ObservingMedia, ObservingTables):
     """All that can be logged besides plain numbers. Each value is copied at once: go on and change it.
 
     `step` counts the training; `time` is seconds since 1970, and now where it is left out.

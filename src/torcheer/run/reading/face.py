@@ -28,6 +28,7 @@ from torcheer.run.reading.recordkinds import (
 )
 from torcheer.run.reading.savedrecords import Records, SavedRecord
 from torcheer.run.reading.scalars import Scalars, scalars_of
+from torcheer.run.reading.tablereading import Table, TableRecord
 from torcheer.run.reading.tables import save_csv, scalars_frame
 from torcheer.run.reading.tensorrecord import TensorRecord
 from torcheer.run.reading.watchedface import Watched
@@ -48,6 +49,7 @@ _METHODS: Final[dict[Kind, str]] = {
     "pr_curve": "pr_curves",
     "confusion": "confusions",
     "pass": "passes",
+    "table": "table",
 }
 
 
@@ -122,6 +124,10 @@ class Reading:
 
     def passes(self, name: str) -> Records[PassRecord]:
         return self._records("pass", name, PassRecord)
+
+    def table(self, name: str) -> Table:
+        """All rows of a table: `run.table("epochs")["loss"]`; `.records` are those logged together."""
+        return Table(name, self._records("table", name, TableRecord))
 
     @property
     def watched(self) -> Watched:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torcheer.errors import FileFormatError
 from torcheer.graph.document import PassDocument
 from torcheer.run.reading.savedrecords import SavedRecord
+from torcheer.run.reading.tablereading import TableRecord
 from torcheer.run.reading.tensorrecord import TensorRecord
 from torcheer.run.records import (
     AudioHead,
@@ -258,4 +259,5 @@ KINDS: Final[dict[Kind, type[SavedRecord[Any]]]] = {
     "gap": SavedRecord,
     "netview": SavedRecord,
     "moment": SavedRecord,
+    "table": TableRecord,
 }

@@ -1,0 +1,226 @@
+"""Tables of a run: rows over all records, as arrays, as CSV, and what they come to by groups."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.errors import FileFormatError, InputError
+from torcheer.run.reading.savedrecords import SavedRecord
+from torcheer.run.reading.scalars import needed_pandas
+from torcheer.run.reading.tables import save_table
+from torcheer.run.records import TableColumn, TableHead
+from torcheer.run.tablecolumns import Cells, cells_of, misfit_of
+
+Cell = float | int | str | NDArray[Any] | None
+
+
+class TableRecord(SavedRecord[TableHead]):
+    """Rows of a table that were logged together."""
+
+    __slots__ = ()
+
+    @property
+    def columns(self) -> list[str]:
+        return [column.name for column in self.head.columns]
+
+    @property
+    def num_rows(self) -> int:
+        return self.head.num_rows
+
+    def __len__(self) -> int:
+        return self.head.num_rows
+
+    def __getitem__(self, name: str) -> Cells:
+        """The cells of a column: numbers or tensors as an array, texts as a list."""
+        for column in self.head.columns:
+            if column.name == name:
+                return self.cells([column])[name]
+        raise _no_column(name, self.columns)
+
+    def cells(self, columns: Sequence[TableColumn] | None = None) -> dict[str, Cells]:
+        """All columns, or some of the head's, by name. The bytes are read once."""
+        head = self.head
+        fault = misfit_of(head, self.num_bytes)
+        if fault:
+            raise FileFormatError(f"the table {self.name!r} at step {self.step} is damaged: {fault}.")
+        wanted = {id(column) for column in (head.columns if columns is None else columns)}
+        raw, start, found = self.raw, 0, {}
+        for column in head.columns:
+            if id(column) in wanted:
+                found[column.name] = cells_of(head, column, raw[start : start + column.num_bytes])
+            start += column.num_bytes
+        return found
+
+    def _about(self) -> str:
+        return f"{self.num_rows:,} rows of {len(self.head.columns)} columns"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFigures:
+    """What the finite numbers of a column come to. `std` is that of a sample: of one number there is none."""
+
+    count: int
+    mean: float | None
+    std: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Rows that are alike in some columns, and what the others come to."""
+
+    cells: tuple[Cell, ...]
+    num_rows: int
+    figures: dict[str, ColumnFigures]
+
+
+class Table:
+    """All rows of a table, from however many records: `table["loss"]` is a column, `table.rows()` dicts."""
+
+    def __init__(self, name: str, records: Sequence[TableRecord]) -> None:
+        self.name = name
+        self.records = records
+
+    @property
+    def columns(self) -> list[str]:
+        """In the order in which they came."""
+        return list(dict.fromkeys(name for record in self.records for name in record.columns))
+
+    @property
+    def steps(self) -> NDArray[numpy.int64]:
+        """Of each row, the step at which it was logged."""
+        return numpy.repeat(
+            numpy.array([record.step for record in self.records], numpy.int64),
+            [record.num_rows for record in self.records],
+        )
+
+    def __len__(self) -> int:
+        return sum(record.num_rows for record in self.records)
+
+    def __getitem__(self, name: str) -> Any:
+        """A column: an array of numbers, or of tensors where all have one shape; else a list of cells."""
+        if name not in self.columns:
+            raise _no_column(name, self.columns)
+        found = [record[name] if name in record.columns else None for record in self.records]
+        arrays = [cells for cells in found if isinstance(cells, numpy.ndarray)]
+        if len(arrays) == len(found) and len({array.shape[1:] for array in arrays}) == 1:
+            return numpy.concatenate(arrays)
+        return [
+            None if cells is None else _plain(cells[row])
+            for record, cells in zip(self.records, found, strict=True)
+            for row in range(record.num_rows)
+        ]
+
+    def rows(self) -> Iterator[dict[str, Cell]]:
+        """Each row by column. What a row does not have is not in it."""
+        for record in self.records:
+            cells = record.cells()
+            for row in range(record.num_rows):
+                yield {name: _plain(column[row]) for name, column in cells.items()}
+
+    def statistics(self, by: Sequence[str] = ()) -> list[Group]:
+        """Rows in groups of equal cells in the columns `by`, and what the numbers come to in each."""
+        for name in by:
+            if name not in self.columns:
+                raise _no_column(name, self.columns)
+        groups: dict[tuple[Any, ...], list[dict[str, Cell]]] = {}
+        for row in self.rows():
+            key = tuple(_key(row.get(name)) for name in by)
+            groups.setdefault(key, []).append(row)
+        numbers = [name for name in self._number_columns() if name not in by]
+        return [
+            Group(
+                cells=tuple(rows[0].get(name) for name in by),
+                num_rows=len(rows),
+                figures={name: figures_of([row[name] for row in rows if name in row]) for name in numbers},
+            )
+            for rows in groups.values()
+        ]
+
+    def _number_columns(self) -> list[str]:
+        forms: dict[str, bool] = {}
+        for record in self.records:
+            for column in record.head.columns:
+                is_number = column.form in ("number", "integer")
+                forms[column.name] = is_number and forms.get(column.name, True)
+        return [name for name, is_number in forms.items() if is_number]
+
+    def to_pandas(self) -> Any:
+        """A data frame, tensors as arrays in their cells. Needs pandas."""
+        return needed_pandas("to_pandas").DataFrame(list(self.rows()), columns=self.columns)
+
+    def to_csv(self, path: str | os.PathLike[str], *, separator: str = ",") -> None:
+        """Write all rows, tensors number by number: `Output[0]`, `Output[1]`…"""
+        save_table(path, lambda stream: self.write_csv(stream, separator=separator))
+
+    def write_csv(self, stream: TextIO, *, separator: str = ",") -> None:
+        writer = csv.writer(stream, delimiter=separator, lineterminator="\n")
+        widths = {name: self._indices(name) for name in self.columns}
+        writer.writerow([f"{name}{index}" for name, indices in widths.items() for index in indices])
+        for row in self.rows():
+            writer.writerow(
+                [cell for name, indices in widths.items() for cell in _spread(row.get(name), len(indices))]
+            )
+
+    def _indices(self, name: str) -> list[str]:
+        """What stands behind the name of a column in a heading: nothing, or an index for each number."""
+        shapes = {
+            tuple(column.shape)
+            for record in self.records
+            for column in record.head.columns
+            if column.name == name and column.form == "tensor"
+        }
+        if not shapes:
+            return [""]
+        if len(shapes) == 1:
+            return [f"[{','.join(map(str, index))}]" for index in numpy.ndindex(*shapes.pop())]
+        return [f"[{index}]" for index in range(max(math.prod(shape) for shape in shapes))]
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name!r}: {len(self):,} rows of {', '.join(self.columns) or 'nothing'}>"
+
+
+def figures_of(cells: Sequence[Cell]) -> ColumnFigures:
+    numbers = [float(cell) for cell in cells if isinstance(cell, int | float) and math.isfinite(cell)]
+    if not numbers:
+        return ColumnFigures(count=0, mean=None, std=None, low=None, high=None)
+    values = numpy.array(numbers)
+    return ColumnFigures(
+        count=len(values),
+        mean=float(values.mean()),
+        std=float(values.std(ddof=1)) if len(values) > 1 else None,
+        low=float(values.min()),
+        high=float(values.max()),
+    )
+
+
+def _plain(cell: Any) -> Cell:
+    plain: Cell = cell.item() if isinstance(cell, numpy.generic) else cell
+    return plain
+
+
+def _key(cell: Cell) -> Any:
+    """Something that is equal for equal cells: NaN is not equal to itself, and arrays cannot be looked up."""
+    if isinstance(cell, numpy.ndarray):
+        return cell.shape, cell.tobytes()
+    return "nan" if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _spread(cell: Cell, width: int) -> list[Any]:
+    if isinstance(cell, numpy.ndarray):
+        values = cell.reshape(-1).tolist()
+        return [*values, *[""] * (width - len(values))]
+    return [*([""] * width)] if cell is None else [cell, *[""] * (width - 1)]
+
+
+def _no_column(name: str, columns: Sequence[str]) -> InputError:
+    return InputError(f"the table has no column {name!r}: it has {', '.join(map(repr, columns)) or 'none'}.")

@@ -5,8 +5,9 @@ WORKERS ?= 2
 
 VENV := .venv
 BIN  := $(VENV)/bin
-# Always with the constraints: they keep torch at a version that all the rest was tried with.
-INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
+# Always with the constraints: they keep torch at a version that all the rest was tried with. Compiled is what is
+# imported, when it is: to compile all of it would take as long as to install it.
+INSTALL := $(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check -c constraints.txt
 
 # Bytecode is kept wherever this runs: the tests start some hundred processes, and each would compile all anew.
 export PYTHONDONTWRITEBYTECODE :=

@@ -223,6 +223,7 @@ def test_the_colours_are_those_of_the_theme(
     context.close()
 
 
+@pytest.mark.usefixtures("context")
 def test_without_webgl_the_same_is_drawn_flat(page: Page, serving: Serving) -> None:
     page.add_init_script(
         """{

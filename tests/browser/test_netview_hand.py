@@ -165,6 +165,7 @@ def test_a_rank_is_chosen_where_there_are_several(page: Page, serving: Serving) 
     assert "rank=" not in page.url
 
 
+@pytest.mark.usefixtures("context")
 def test_without_webgl_no_third_dimension_is_offered(page: Page, serving: Serving) -> None:
     page.add_init_script(
         """{

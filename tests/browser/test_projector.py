@@ -287,6 +287,7 @@ def test_hostile_labels_are_text_and_points_without_a_place_are_counted(page: Pa
     assert page.locator("img[src=x]").count() == 0
 
 
+@pytest.mark.usefixtures("context")
 def test_without_webgl_the_points_are_drawn_on_a_canvas(page: Page, serving: Serving) -> None:
     page.add_init_script(f"({_NO_WEBGL})()")
     projector = open_projector(page, serving, "embedding=groups&dims=2")

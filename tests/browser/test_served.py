@@ -67,7 +67,7 @@ def serving_all(folder: Path) -> Iterator[Serving]:
 
 
 @pytest.fixture
-def watched(page: Page) -> Iterator[Page]:
+def watched(context: BrowserContext, page: Page) -> Iterator[Page]:
     """A page in which the policy must never be in the way."""
     page.add_init_script(
         "window.violations = []; addEventListener('securitypolicyviolation', "

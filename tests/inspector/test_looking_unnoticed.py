@@ -88,6 +88,21 @@ def test_switched_off_it_leaves_the_model_alone_and_switched_on_it_goes_on() -> 
     assert [seen.step for seen in watched.seen] == [0, 5, 6]
 
 
+def test_switched_off_and_on_between_two_steps_it_misses_none() -> None:
+    """As around a validation: its passes are not looked at, and the step after it is."""
+    model, x = cnn()
+    optimizer = Adam(model.parameters())
+    watched = Pretended(model, optimizer)
+    for _ in range(3):
+        train_step(model, optimizer, x)
+        watched.watcher.enabled = False
+        model(x)
+        watched.watcher.enabled = True
+    watched.close()
+
+    assert [seen.step for seen in watched.seen] == [0, 1, 2]
+
+
 def test_an_error_of_the_model_stays_what_it_is_and_the_next_step_is_seen() -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
     optimizer = SGD(model.parameters(), 0.1)

@@ -60,6 +60,7 @@ class Watcher:
         self._logged_early: set[str] = set()  # names of numbers that come before the optimizer's step
         self._standing: list[Watched] = []  # whose children stand still: these are not waited for again
         self._is_enabled, self._is_closed = True, False
+        self._step_ahead: int | None = None  # that was to be looked at when it was switched off
         self._pid = os.getpid()
         self._attended_at = self._said_at = self._step_at = time.monotonic()
         self._num_looks, self._num_looks_said = 0, 0
@@ -84,9 +85,14 @@ class Watcher:
 
     @enabled.setter
     def enabled(self, enabled: bool) -> None:
-        self._is_enabled = bool(enabled)
-        if not enabled:
+        was_enabled, self._is_enabled = self._is_enabled, bool(enabled)
+        if was_enabled and not enabled:
+            # Nothing of it was seen yet: where it is switched on in time, the step can be looked at after all.
+            is_ahead = all(part.look is None or part.look.seconds == 0 for part in self._armed)
+            self._step_ahead = self.step if self._armed and is_ahead else None
             self._disarm()
+        elif enabled and not was_enabled and self._step_ahead == self.step and not self._is_closed:
+            self._arm()
 
     @property
     def alarms(self) -> list[Raised]:

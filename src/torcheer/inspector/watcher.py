@@ -87,7 +87,7 @@ class Watcher:
     def enabled(self, enabled: bool) -> None:
         was_enabled, self._is_enabled = self._is_enabled, bool(enabled)
         if was_enabled and not enabled:
-            # Nothing of it was seen yet: where it is switched on in time, the step can be looked at after all.
+            # Nothing of the step was seen yet: switched on in time, it can be looked at after all.
             is_ahead = all(part.look is None or part.look.seconds == 0 for part in self._armed)
             self._step_ahead = self.step if self._armed and is_ahead else None
             self._disarm()

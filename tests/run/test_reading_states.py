@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,13 @@ def test_a_run_is_not_exported_into_a_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a run"):
         run.export_tensorboard(tmp_path / "run")
     assert len(tl.open_run(tmp_path / "run").scalars("loss")) == 1
+
+
+def test_of_several_that_died_the_first_says_why(tmp_path: Path) -> None:
+    """Where a process of many is lost, the others die of having lost it."""
+    first, second = tl.Run(tmp_path, rank=1), tl.Run(tmp_path, rank=0)
+    for run, reason in ((first, "out of memory"), (second, "connection closed by peer")):
+        with suppress(RuntimeError), run:
+            raise RuntimeError(reason)
+
+    assert tl.open_run(tmp_path).status().reason == "RuntimeError: out of memory"

@@ -62,7 +62,9 @@ def merged_state(statuses: Mapping[str, PartStatus]) -> tuple[State, str]:
     for state in order:
         of_state = [status for status in counted if status.state == state]
         if of_state:
-            return state, next((status.reason for status in of_state if status.reason), "")
+            # Of several that died, the first took the others with it.
+            reasons = [(status.updated, status.reason) for status in of_state if status.reason]
+            return state, min(reasons)[1] if reasons else ""
     return "unknown", ""
 
 

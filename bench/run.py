@@ -16,6 +16,7 @@ import torch
 
 from bench.drawing import bench_drawing
 from bench.effort import FULL, QUICK, Effort
+from bench.fitting import bench_fitting
 from bench.gradients import bench_gradients
 from bench.growth import bench_growth
 from bench.imports import bench_imports
@@ -34,6 +35,7 @@ BENCHES: dict[str, Callable[[Effort], Section]] = {
     "runs": bench_runs,
     "watching": bench_watching,
     "netview": bench_netview,
+    "fitting": bench_fitting,
     "growth": bench_growth,
     "imports": bench_imports,
 }

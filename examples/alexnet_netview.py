@@ -90,6 +90,21 @@ def top_five(names: list[str], outputs: Tensor, classes: list[str] | None) -> Ta
     return table
 
 
+def record(folder: Path) -> tl.NetView:
+    """The network as it sees the pictures, in a run of its own."""
+    model, classes = network()
+    shown = pictures()
+    batch = torch.stack([normalised(picture) for picture in shown.values()])
+    with tl.Run(folder, comment="AlexNet, unit by unit") as run:
+        run.log_text(0, "picture", "\n".join(shown))  # by which the page's analysis names its items
+        view = tl.NetView(model, batch, run=run, items=len(batch))
+        with torch.inference_mode():
+            Console().print(top_five(list(shown), model(batch), classes))
+        items = ", ".join(f"item {number} is {name}" for number, name in enumerate(shown))
+        print(f"recorded in {folder}: {items}")
+    return view
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -98,23 +113,13 @@ def main() -> None:
     parser.add_argument("--run", type=Path, help="the folder of the run; a new one where none is given")
     arguments = parser.parse_args()
 
-    model, classes = network()
-    shown = pictures()
-    batch = torch.stack([normalised(picture) for picture in shown.values()])
     folder = arguments.run or Path(tempfile.mkdtemp(prefix="alexnet-")) / "run"
-    with tl.Run(folder) as run:
-        run.log_text(0, "picture", "\n".join(shown))  # by which the page's analysis names its items
-        view = tl.NetView(model, batch, run=run, items=len(batch))
-        with torch.inference_mode():
-            Console().print(top_five(list(shown), model(batch), classes))
-        items = ", ".join(f"item {number} is {name}" for number, name in enumerate(shown))
-        print(f"recorded in {folder}: {items}")
+    with record(folder) as view:
         if not arguments.no_show:
             view.show()
             with suppress(KeyboardInterrupt):
                 while True:
                     time.sleep(1)
-        view.close()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Capture AlexNet and train a small CNN on digits; leave both in a folder, and show them in the browser.
+"""Capture AlexNet, train on digits, and offer a training to step; leave it in a folder, and show it all.
 
 Run it with `make demo`, or `python -m examples.demo [FOLDER] [--no-serve]`.
 """
@@ -6,17 +6,21 @@ Run it with `make demo`, or `python -m examples.demo [FOLDER] [--no-serve]`.
 import argparse
 import csv
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import numpy as np
 
 import torcheer as tl
+from examples import digits, digits_trials
 from examples.alexnet import alexnet_and_image
+from examples.alexnet_netview import record
 from torcheer.app.viewing import view
+from torcheer.training.control.control import Control
 
 COLUMNS = (
     "layer_label",
@@ -27,6 +31,9 @@ COLUMNS = (
     "tensor_fsize",
     "func_time_elapsed",
 )
+WELCOME = """\
+All of it, live, until Ctrl-C (make demo DEMO=--no-serve leaves it out). The start page leads to the pass of
+AlexNet, the digits that train now, both networks in NetView, and a training that you step yourself."""
 LAYERS_TO_KEEP = ("features.0", "features.6", "avgpool", "classifier.6")
 
 
@@ -66,15 +73,22 @@ def capture(folder: Path) -> None:
     history.save(folder / "alexnet.safetensors")
 
 
+def train(runs: Path) -> None:
+    """A CNN on digits, with all the pages, and three more, of which one breaks."""
+    digits.main(runs, num_epochs=60)
+    digits_trials.main(runs, num_epochs=30)
+
+
 @contextmanager
-def training(runs: Path) -> Iterator[subprocess.Popen[bytes]]:
+def training(runs: Path) -> Iterator[BaseProcess]:
     """Train in another process, as long as it takes or until this ends."""
-    process = subprocess.Popen([sys.executable, "-m", "examples.digits", str(runs)])
+    process = get_context("spawn").Process(target=train, args=[runs])
+    process.start()
     try:
         yield process
     finally:
         process.terminate()
-        process.wait()
+        process.join()
 
 
 def main(folder: Path, *, serve: bool) -> None:
@@ -84,12 +98,14 @@ def main(folder: Path, *, serve: bool) -> None:
     runs = folder / "runs"
     shutil.rmtree(runs, ignore_errors=True)  # of the demo before; otherwise its trainings would be resumed
     with training(runs) as process:
+        record(runs / "alexnet-network")
         if serve:
-            print("The pass and the trainings, live, until Ctrl-C (make demo DEMO=--no-serve leaves it out):")
+            print(WELCOME)
             sys.stdout.flush()
-            view([folder])
+            view([folder], controls=[Control("examples.etra25:loop", folder=runs / "etra25")])
             return
-        if process.wait() != 0:
+        process.join()
+        if process.exitcode != 0:
             raise SystemExit("the training failed: see above")
     print()
     print(f"Left in {folder.resolve()}:")

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.vision import torchvision  # noqa: F401  (other trainers import it where it is installed)
+
 ROOT = Path(__file__).parent.parent
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^`\n]*)\n(?P<body>.*?)^(?P=indent)``` *$", re.M | re.S)
 VARYING = (

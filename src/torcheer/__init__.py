@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         InputError,
         InspectorError,
         LayerNotFoundError,
+        ParameterError,
         TorcheerError,
     )
     from torcheer.graph.drawing.picture import Picture
@@ -50,49 +51,105 @@ if TYPE_CHECKING:
     from torcheer.run.run import Run
     from torcheer.run.summarywriter import SummaryWriter
     from torcheer.run.telling import RunWarning
+    from torcheer.training.callbacks import Callback, Training
+    from torcheer.training.checkpoints import Checkpoint
+    from torcheer.training.checkpoints import load_checkpoint as load_checkpoint
+    from torcheer.training.checkpoints import save_checkpoint as save_checkpoint
+    from torcheer.training.control.opening import control as control
+    from torcheer.training.criteria import loss_below as loss_below
+    from torcheer.training.criteria import no_errors_for as no_errors_for
+    from torcheer.training.data.cifar10 import CIFAR10, CIFAR100
+    from torcheer.training.data.digits import load_digits as load_digits
+    from torcheer.training.data.imagefolder import ImageFolder
+    from torcheer.training.evaluating import evaluate as evaluate
+    from torcheer.training.evaluation import Evaluation
+    from torcheer.training.fitting import fit as fit
+    from torcheer.training.history import History
+    from torcheer.training.keepingcheckpoints import Checkpoints
+    from torcheer.training.loop import Loop
+    from torcheer.training.parameters import Parameters
+    from torcheer.training.parameters import parameter as parameter
+    from torcheer.training.scheduling import by_epoch as by_epoch
+    from torcheer.training.scheduling import by_step as by_step
+    from torcheer.training.setup import Setup
+    from torcheer.training.stepping import Stepper
+    from torcheer.training.stopping import EarlyStopping, StopOnNonFinite
+    from torcheer.training.telling import TrainingWarning
+    from torcheer.training.trainingrun import TrainingRun
+    from torcheer.training.trainingrun import training_run as training_run
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CIFAR10",
+    "CIFAR100",
     "AtenCall",
     "BackwardPass",
+    "Callback",
     "CaptureError",
+    "Checkpoint",
+    "Checkpoints",
     "Comparison",
     "DataRecorder",
+    "EarlyStopping",
     "Edit",
+    "Evaluation",
     "Fault",
     "Field",
     "FileFormatError",
+    "History",
+    "ImageFolder",
     "InputError",
     "InspectorError",
     "InspectorWarning",
     "LayerNotFoundError",
+    "Loop",
     "ModelHistory",
     "NetView",
     "Op",
     "ParallelHandler",
+    "ParameterError",
+    "Parameters",
     "ParrallelHandler",
     "Picture",
     "Run",
     "RunWarning",
     "SavedRun",
+    "Setup",
     "State",
     "StatsTable",
+    "Stepper",
+    "StopOnNonFinite",
     "Summary",
     "SummaryWriter",
     "Thresholds",
     "TorcheerError",
+    "Training",
+    "TrainingRun",
+    "TrainingWarning",
     "ValidationReport",
     "Watcher",
+    "by_epoch",
+    "by_step",
     "compare",
+    "control",
+    "evaluate",
+    "fit",
+    "load_checkpoint",
+    "load_digits",
     "load_history",
     "log_forward_pass",
+    "loss_below",
     "make_video",
+    "no_errors_for",
     "open_run",
+    "parameter",
     "patch_from",
+    "save_checkpoint",
     "show_model_graph",
     "summary",
     "trackable",
+    "training_run",
     "validate_saved_activations",
     "watch",
 ]
@@ -127,6 +184,35 @@ _HOMES = {
     "trackable": "torcheer.capture.choosing",
     "watch": "torcheer.inspector.watching",
     "Watcher": "torcheer.inspector.watcher",
+    "CIFAR10": "torcheer.training.data.cifar10",
+    "CIFAR100": "torcheer.training.data.cifar10",
+    "Callback": "torcheer.training.callbacks",
+    "Checkpoint": "torcheer.training.checkpoints",
+    "Checkpoints": "torcheer.training.keepingcheckpoints",
+    "EarlyStopping": "torcheer.training.stopping",
+    "Evaluation": "torcheer.training.evaluation",
+    "History": "torcheer.training.history",
+    "ImageFolder": "torcheer.training.data.imagefolder",
+    "Loop": "torcheer.training.loop",
+    "Parameters": "torcheer.training.parameters",
+    "Setup": "torcheer.training.setup",
+    "Stepper": "torcheer.training.stepping",
+    "StopOnNonFinite": "torcheer.training.stopping",
+    "Training": "torcheer.training.callbacks",
+    "TrainingRun": "torcheer.training.trainingrun",
+    "TrainingWarning": "torcheer.training.telling",
+    "by_epoch": "torcheer.training.scheduling",
+    "by_step": "torcheer.training.scheduling",
+    "control": "torcheer.training.control.opening",
+    "evaluate": "torcheer.training.evaluating",
+    "fit": "torcheer.training.fitting",
+    "load_checkpoint": "torcheer.training.checkpoints",
+    "load_digits": "torcheer.training.data.digits",
+    "loss_below": "torcheer.training.criteria",
+    "no_errors_for": "torcheer.training.criteria",
+    "parameter": "torcheer.training.parameters",
+    "save_checkpoint": "torcheer.training.checkpoints",
+    "training_run": "torcheer.training.trainingrun",
 }
 
 

@@ -2,8 +2,9 @@
 
     TorcheerError
     ├── InputError (ValueError)        an argument of ours cannot mean what was asked
+    │   └── ParameterError             a parameter of a training cannot have that value
     ├── CaptureError (RuntimeError)    a pass could not be recorded
-    ├── FileFormatError (ValueError)   a file is no saved history, or is damaged
+    ├── FileFormatError (ValueError)   a file is no saved pass or checkpoint, or is damaged
     ├── InspectorError (RuntimeError)  a training cannot be watched: the other process does not start
     └── LayerNotFoundError (KeyError)  no layer, or more than one, answers to that name
 
@@ -17,6 +18,15 @@ class TorcheerError(Exception):
 
 class InputError(TorcheerError, ValueError):
     """An argument cannot mean what was asked; the message names the fix."""
+
+
+class ParameterError(InputError):
+    """A value that a parameter cannot have. `field` names it, `requirement` says what it must be."""
+
+    def __init__(self, message: str, *, field: str, requirement: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.requirement = requirement
 
 
 class CaptureError(TorcheerError, RuntimeError):

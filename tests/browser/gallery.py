@@ -1,6 +1,6 @@
 """Photograph the pages of runs for docs/gallery/pages: `python -m tests.browser.gallery`.
 
-The runs are those of examples/digits.py, trained anew, so numbers and times differ a little each time.
+The runs are those of examples/digits_trials.py, trained anew, so numbers and times differ a little each time.
 NetView shows the same network while it learns, and AlexNet. With names of pictures, only these are taken.
 """
 
@@ -11,16 +11,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from torch.utils.data import DataLoader, Dataset
 
 import torcheer as tl
-from examples import alexnet_netview, digits
+from examples import alexnet_netview, digits, digits_trials
 from tests.browser.chromium import ARGUMENTS, find_chromium
 from torcheer.app.server import serve_runs_in_background
+from torcheer.training.control.control import Control
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "gallery" / "pages"
 SIZE = {"width": 1440, "height": 900}
@@ -77,9 +79,26 @@ ANALYSIS_SHOTS = {
 ALEXNET_SHOTS = {"netview-alexnet": Shot("netview")}
 
 
-def _epoch(model: torch.nn.Module, optimizer: torch.optim.Optimizer, data: digits.Digits) -> Iterator[None]:
+def _train_for_a_while(page: Page) -> None:
+    press = page.get_by_role("button", name="Init", exact=True)
+    expect(press).to_be_enabled(timeout=60_000)
+    press.click()
+    page.get_by_role("radio", name="epoch").click()
+    page.get_by_role("spinbutton", name="Number of steps").or_(
+        page.get_by_role("textbox", name="Number of steps")
+    ).fill("12")
+    for name in ("Step", "Test all"):
+        button = page.get_by_role("button", name=name, exact=True)
+        expect(button).to_be_enabled(timeout=60_000)
+        button.click()
+
+
+CONTROL_SHOTS = {"control": Shot("control", _train_for_a_while)}
+
+
+def _epoch(model: torch.nn.Module, optimizer: torch.optim.Optimizer, train: Dataset[Any]) -> Iterator[None]:
     """Learn from each batch of the digits once."""
-    for batch, wanted in digits.batches(data):
+    for batch, wanted in DataLoader(train, batch_size=digits.BATCH_SIZE, shuffle=True):
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(batch), wanted).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
@@ -89,9 +108,9 @@ def _epoch(model: torch.nn.Module, optimizer: torch.optim.Optimizer, data: digit
 def record_digits(folder: Path) -> None:
     """The network of the digits, recorded while it learns."""
     torch.manual_seed(0)
-    model, data = digits.Net(), digits.load()
+    model, (train, test) = digits.Net(), tl.load_digits()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    images, labels = data.test_images[:8], data.test_labels[:8]
+    images, labels = test.images[:8], test.labels[:8]
 
     def loss_of(outputs: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.cross_entropy(outputs, labels)
@@ -99,7 +118,7 @@ def record_digits(folder: Path) -> None:
     with tl.NetView(model, images, run=folder / "digits-cnn", loss=loss_of, optimizer=optimizer) as view:
         step = 0
         for epoch in range(6):
-            for _ in _epoch(model, optimizer, data):
+            for _ in _epoch(model, optimizer, train):
                 step += 1
                 if step % 5 == 0:
                     view.update(epoch=epoch, trial=step)
@@ -108,13 +127,13 @@ def record_digits(folder: Path) -> None:
 def record_items(folder: Path) -> None:
     """What the network makes of 120 digits while it learns, with their labels."""
     torch.manual_seed(0)
-    model, data = digits.Net(), digits.load()
+    model, (train, test) = digits.Net(), tl.load_digits()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    images, labels = data.test_images[:120], data.test_labels[:120]
+    images, labels = test.images[:120], test.labels[:120]
     with tl.NetView(model, images, run=folder / "digits-items", items=len(images)) as view:
         view.run.log_text(0, "digit", "\n".join(str(int(label)) for label in labels))
         for epoch in range(4):
-            for _ in _epoch(model, optimizer, data):
+            for _ in _epoch(model, optimizer, train):
                 pass
             view.update(epoch=epoch)
 
@@ -130,13 +149,15 @@ class Album(NamedTuple):
 
     record: Callable[[Path], None]
     shots: Mapping[str, Shot]
+    target: str = ""  # a training that its pages control
 
 
 ALBUMS = {
-    "digits": Album(lambda folder: digits.main(folder, num_epochs=30), SHOTS),
+    "digits": Album(lambda folder: digits_trials.main(folder, num_epochs=30), SHOTS),
     "networks": Album(record_digits, NETWORK_SHOTS),
     "items": Album(record_items, ANALYSIS_SHOTS),
     "alexnet": Album(record_alexnet, ALEXNET_SHOTS),
+    "control": Album(Path.mkdir, CONTROL_SHOTS, "examples.etra25:loop"),
 }
 
 
@@ -156,7 +177,8 @@ def main(names: Collection[str] = ()) -> None:
                 continue
             runs = Path(folder) / place
             album.record(runs)
-            with serve_runs_in_background(runs) as serving:
+            controls = [Control(album.target, folder=runs)] if album.target else []
+            with serve_runs_in_background(runs, controls=controls) as serving:
                 for theme in THEMES:
                     _photograph_all(browser, serving.url, theme, shots)
         browser.close()

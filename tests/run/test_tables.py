@@ -57,7 +57,7 @@ def test_a_table_logged_at_once_is_the_same_as_row_by_row(run: tl.Run) -> None:
 def test_rows_may_have_other_columns_than_those_before_them(run: tl.Run) -> None:
     run.log_row(0, "runs", {"run": 0, "loss": 1.0})
     run.log_row(1, "runs", {"run": 1, "lr": 0.1, "act": torch.zeros(2)})
-    run.log_row(2, "runs", {"run": 2, "act": torch.zeros(3)})
+    run.log_row(2, "runs", {"run": 2, "lr": None, "act": torch.zeros(3)})
 
     table = run.table("runs")
 
@@ -147,8 +147,10 @@ def test_a_head_that_lies_about_its_bytes_is_seen(num_rows: int, forms: list[str
             assert misfit_of(longer, column.num_bytes) != ""
     huge = TableColumn(name="x", form="tensor", num_bytes=0, shape=[-1], dtype="float32")
     assert misfit_of(TableHead(num_rows=3, columns=[huge]), 0) != ""
-    strange = TableColumn(name="x", form="tensor", num_bytes=0, shape=[0], dtype="os.system")
-    assert misfit_of(TableHead(num_rows=3, columns=[strange]), 0) != ""
+    for dtype in ("os.system", "object", "i4,f4"):
+        strange = TableColumn(name="x", form="tensor", num_bytes=24, shape=[1], dtype=dtype)
+        assert misfit_of(TableHead(num_rows=3, columns=[strange]), 24) != ""
+    assert misfit_of(TableHead(num_rows=10**12, columns=[]), 0) != ""
 
 
 def test_tables_are_records_like_all_others(run: tl.Run) -> None:

@@ -1,4 +1,6 @@
 /** The page that a server sends: passes and runs, from its socket. */
+import { ControlPage } from "./control/ControlPage";
+import { startControls } from "./control/store";
 import { NetViewPage } from "./netview/NetViewPage";
 import { ParametersPage } from "./parameters/ParametersPage";
 import { ProjectorPage } from "./projector/ProjectorPage";
@@ -17,6 +19,7 @@ const PAGES = {
   runs: RunsPage,
   graph: GraphPage,
   netview: NetViewPage,
+  control: ControlPage,
   training: TrainingPage,
   layers: LayersPage,
   tensors: TensorsPage,
@@ -28,4 +31,5 @@ start(PAGES, () => {
   const source = new SocketSource(pageWiring());
   startSession(source);
   startRuns(source);
+  startControls(source);
 });

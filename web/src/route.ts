@@ -1,7 +1,17 @@
 /** Where the page is: which view, and what of it, in the address after the #, so that it can be shared. */
 import { signal } from "@preact/signals";
 
-export const VIEWS = ["runs", "graph", "netview", "training", "layers", "tensors", "projector", "parameters"] as const;
+export const VIEWS = [
+  "runs",
+  "graph",
+  "netview",
+  "control",
+  "training",
+  "layers",
+  "tensors",
+  "projector",
+  "parameters",
+] as const;
 export type View = (typeof VIEWS)[number];
 
 export type Params = ReadonlyMap<string, string>;

@@ -4,9 +4,13 @@ export type OpKind = "op" | "input" | "output" | "buffer" | "source";
 
 export type TensorKind = "output" | "grad" | "param" | "param_grad";
 
-export type RecordKind = "scalar" | "tensor" | "histogram" | "image" | "video" | "audio" | "text" | "embedding" | "pr_curve" | "confusion" | "pass" | "hparams" | "layout" | "watch" | "statistics" | "alarm" | "gap" | "netview" | "moment";
+export type RecordKind = "scalar" | "tensor" | "histogram" | "image" | "video" | "audio" | "text" | "embedding" | "pr_curve" | "confusion" | "pass" | "hparams" | "layout" | "watch" | "statistics" | "alarm" | "gap" | "netview" | "moment" | "table";
 
 export type RunState = "running" | "finished" | "died" | "unknown";
+
+export type ControlState = "starting" | "new" | "ready" | "busy" | "stopping" | "done" | "failed" | "died";
+
+export type StepLevel = "trial" | "epoch" | "run";
 
 /** Which passes are there now? */
 export interface PassesQuestion {
@@ -375,6 +379,113 @@ export interface NetFieldQuestion {
   id: number;
 }
 
+/** The rows of a table over some runs, in their order. Followed: later answers bring what is new.
+
+With `only_last`, of each run the rows that were logged last, together. */
+export interface TableQuestion {
+  type: "table";
+  run_ids: string[];
+  name: string;
+  only_last: boolean;
+  id: number;
+}
+
+/** The tensors of one column in some rows of a record. */
+export interface TableCellsQuestion {
+  type: "table_cells";
+  run_id: string;
+  record: string;
+  column: string;
+  first_row: number;
+  num_rows: number;
+  id: number;
+}
+
+/** What the columns of numbers come to in rows with equal cells in the columns `by`. */
+export interface TableStatisticsQuestion {
+  type: "table_statistics";
+  run_ids: string[];
+  name: string;
+  by: string[];
+  id: number;
+}
+
+/** The whole table as CSV, tensors cell by cell: `Output[0]`, `Output[1]`… */
+export interface TableTextQuestion {
+  type: "table_text";
+  run_ids: string[];
+  name: string;
+  only_last: boolean;
+  id: number;
+}
+
+/** Which trainings can be controlled, and how do they go? Followed. */
+export interface ControlsQuestion {
+  type: "controls";
+  id: number;
+}
+
+/** All about one of them. Followed: each answer is whole. The first question brings it to life. */
+export interface ControlQuestion {
+  type: "control";
+  control_id: string;
+  id: number;
+}
+
+/** Begin anew, with these parameters over those of the code. */
+export interface Init {
+  type: "init";
+  values: Record<string, boolean | number | string | null>;
+  seed: number;
+}
+
+/** Go on to the end of all runs. */
+export interface RunOn {
+  type: "run";
+}
+
+/**  */
+export interface Step {
+  type: "step";
+  level: StepLevel;
+  count: number;
+}
+
+/** End what is under way after this trial. */
+export interface Stop {
+  type: "stop";
+}
+
+/**  */
+export interface TestItem {
+  type: "test_item";
+  item: number;
+}
+
+/** Test every item of the test set. */
+export interface TestAll {
+  type: "test_all";
+}
+
+/** New values of live parameters, and of what is shown. */
+export interface SetLive {
+  type: "set_live";
+  values: Record<string, boolean | number | string | null>;
+}
+
+/** End the process, whatever it is doing: what is in memory only is lost, the run stays. */
+export interface Abort {
+  type: "abort";
+}
+
+/** Do that, please. Answered when it was passed on, or refused; other answers tell what comes of it. */
+export interface ControlDoQuestion {
+  type: "control_do";
+  control_id: string;
+  action: Init | RunOn | Step | Stop | TestItem | TestAll | SetLive | Abort;
+  id: number;
+}
+
 /** A pass that can be opened. The id stays the same for as long as the pass does. */
 export interface PassListing {
   id: string;
@@ -605,6 +716,8 @@ export interface RunListing {
   num_dropped: number;
   num_thinned: number;
   num_alarms: number;
+  /** that NetView shows */
+  has_network: boolean;
   host: string;
   note: string;
 }
@@ -883,13 +996,34 @@ export interface MomentHead {
   counters: Record<string, string>;
 }
 
+/** A column of a table. Cells of numbers are one number each, those of tensors all of one shape. */
+export interface TableColumn {
+  name: string;
+  form: "integer" | "number" | "tensor" | "text";
+  num_bytes: number;
+  /** of a cell, for tensors */
+  shape: number[];
+  /** of tensors: torch's name without `torch.` */
+  dtype: string;
+}
+
+/** Some rows of a table. Bytes: the columns one after the other, without gaps.
+
+Numbers are float64, NaN where a cell is empty, and whole numbers are int64; texts are a JSON list of
+strings; tensors are raw, little-endian, cell by cell. */
+export interface TableHead {
+  kind: "table";
+  num_rows: number;
+  columns: TableColumn[];
+}
+
 /** A record but for its bytes. */
 export interface RecordListing {
   record: string;
   step: number;
   time: number;
   num_bytes: number;
-  head: TensorHead | HistogramHead | ImageHead | VideoHead | AudioHead | TextHead | EmbeddingHead | PrCurveHead | ConfusionHead | PassHead | HparamsHead | LayoutHead | WatchHead | StatisticsHead | AlarmHead | GapHead | NetViewHead | MomentHead;
+  head: TensorHead | HistogramHead | ImageHead | VideoHead | AudioHead | TextHead | EmbeddingHead | PrCurveHead | ConfusionHead | PassHead | HparamsHead | LayoutHead | WatchHead | StatisticsHead | AlarmHead | GapHead | NetViewHead | MomentHead | TableHead;
 }
 
 /** Records of a series, in the order of their steps. */
@@ -1355,6 +1489,180 @@ export interface NetFieldAnswer {
   note: string;
 }
 
-export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion | NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion | NetItemsQuestion | NetSimilarityQuestion | NetLikenessQuestion | NetComponentsQuestion | NetTuningQuestion | NetUnitTuningQuestion | NetFieldQuestion;
+/** Rows that were logged together. The cells of a row stand in the order of `columns`. */
+export interface TableRows {
+  run_id: string;
+  record: string;
+  step: number;
+  columns: TableColumn[];
+  rows: ((number | string | null)[])[];
+}
 
-export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer | NetSceneAnswer | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer | NetRasterAnswer | NetWeightsAnswer | NetItemsAnswer | NetSimilarityAnswer | NetLikenessAnswer | NetComponentsAnswer | NetTuningAnswer | NetUnitTuningAnswer | NetFieldAnswer;
+/** `is_all`: what was known before is void. A note says what is left out, and why. */
+export interface TableAnswer {
+  type: "table";
+  id: number;
+  is_all: boolean;
+  parts: TableRows[];
+  note: string;
+}
+
+/** The head of a binary frame; the values follow as float32, row by row.
+
+The limits are of the finite values in all rows of the record; where it is large, of the rows asked for. */
+export interface TableCellsAnswer {
+  type: "table_cells";
+  id: number;
+  num_rows: number;
+  /** of a cell */
+  shape: number[];
+  low: number | null;
+  high: number | null;
+}
+
+/** Of one column in the rows of a group, of the finite numbers. */
+export interface TableFigures {
+  column: string;
+  count: number;
+  mean: number | null;
+  /** of a sample: divided by count - 1; null for one number */
+  std: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+/** Rows that are alike in the columns that were asked for. */
+export interface TableGroup {
+  cells: (number | string | null)[];
+  num_rows: number;
+  figures: TableFigures[];
+}
+
+/**  */
+export interface TableStatisticsAnswer {
+  type: "table_statistics";
+  id: number;
+  by: string[];
+  groups: TableGroup[];
+}
+
+/**  */
+export interface TableTextAnswer {
+  type: "table_text";
+  id: number;
+  text: string;
+}
+
+/** Where the training is: what is done, so all begin with 0. Numbers that are not known yet are None. */
+export interface Counters {
+  run: number;
+  num_runs: number | null;
+  epoch: number;
+  num_epochs: number | null;
+  /** of this epoch */
+  trial: number;
+  num_trials: number | null;
+  /** trials of this run, over all its epochs: the step of what is recorded */
+  step: number;
+}
+
+/**  */
+export interface ControlListing {
+  id: string;
+  name: string;
+  /** examples/etra25.py:loop */
+  target: string;
+  state: ControlState;
+  doing: string;
+  counters: Counters;
+}
+
+/**  */
+export interface ControlsAnswer {
+  type: "controls";
+  id: number;
+  controls: ControlListing[];
+}
+
+/** A parameter, as a form shows it. */
+export interface FormField {
+  name: string;
+  label: string;
+  section: string;
+  form: "choice" | "integer" | "number" | "text" | "truth";
+  /** as it stands in the code */
+  value: boolean | number | string | null;
+  choices: string[];
+  low: number | null;
+  high: number | null;
+  /** may be empty */
+  is_optional: boolean;
+  /** takes effect at once; others at the next Init */
+  is_live: boolean;
+  about: string;
+}
+
+/** A scalar of the run, and what it is called in the plot. */
+export interface PlotLine {
+  name: string;
+  label: string;
+}
+
+/**  */
+export interface Plot {
+  title: string;
+  lines: PlotLine[];
+}
+
+/** What the training says of itself before anything is initialised. */
+export interface About {
+  name: string;
+  fields: FormField[];
+  seed: number;
+  plots: Plot[];
+  /** null until it is initialised, and where there is no test */
+  num_test_items: number | null;
+}
+
+/** What went wrong, and where. */
+export interface Fault {
+  /** ZeroDivisionError; empty where the process was killed */
+  error: string;
+  message: string;
+  /** etra25.py, line 41, in loss; empty where that is not known */
+  place: string;
+  /** the whole traceback, or the last lines that the process wrote */
+  trace: string;
+}
+
+/** How a training goes. Answers come at most some twenty times a second. */
+export interface ControlAnswer {
+  type: "control";
+  id: number;
+  listing: ControlListing;
+  /** null until the process has said so for the first time */
+  about: About | null;
+  /** of all parameters, as they are in force */
+  values: Record<string, boolean | number | string | null>;
+  seed: number;
+  /** of the run that is written now; empty where there is none yet */
+  run_id: string;
+  /** of all runs since Init, this one included */
+  run_ids: string[];
+  /** of earlier Inits, too, the oldest first */
+  all_run_ids: string[];
+  fault: Fault | null;
+  /** why the last command was not carried out; empty where it was */
+  refusal: string;
+  refused_field: string;
+}
+
+/**  */
+export interface ControlDoneAnswer {
+  type: "control_done";
+  id: number;
+}
+
+export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion | NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion | NetItemsQuestion | NetSimilarityQuestion | NetLikenessQuestion | NetComponentsQuestion | NetTuningQuestion | NetUnitTuningQuestion | NetFieldQuestion | TableQuestion | TableCellsQuestion | TableStatisticsQuestion | TableTextQuestion | ControlsQuestion | ControlQuestion | ControlDoQuestion;
+
+export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer | NetSceneAnswer | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer | NetRasterAnswer | NetWeightsAnswer | NetItemsAnswer | NetSimilarityAnswer | NetLikenessAnswer | NetComponentsAnswer | NetTuningAnswer | NetUnitTuningAnswer | NetFieldAnswer | TableAnswer | TableCellsAnswer | TableStatisticsAnswer | TableTextAnswer | ControlsAnswer | ControlAnswer | ControlDoneAnswer;

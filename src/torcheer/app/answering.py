@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Final, assert_never
 
+from torcheer.app.controlmessages import AnyControlQuestion, ControlDoQuestion
+from torcheer.app.controls import Controls, FollowedControlQuestion
 from torcheer.app.frames import Refusal, as_json, binary_frame
 from torcheer.app.messages import (
     MAX_VALUE_BYTES,
@@ -25,10 +27,14 @@ from torcheer.app.messages import (
     TensorQuestion,
 )
 from torcheer.app.passes import PassSource, Shelf
-from torcheer.app.runs.answering import FollowedQuestion, Frame, RunAnswers, RunQuestion
+from torcheer.app.runs.answering import FollowedQuestion as FollowedRunQuestion
+from torcheer.app.runs.answering import Frame, RunAnswers, RunQuestion
 from torcheer.app.turns import Turns
-from torcheer.errors import TorcheerError
+from torcheer.errors import InputError, TorcheerError
 from torcheer.graph.tensorview import num_values
+
+SingleQuestion = PassesQuestion | PassQuestion | RunQuestion | ControlDoQuestion
+FollowedQuestion = FollowedRunQuestion | FollowedControlQuestion
 
 _LOG: Final = logging.getLogger("torcheer.app")
 _MAX_OPEN_PASSES: Final = 16
@@ -42,9 +48,12 @@ _NO_RUNS: Final = "this page shows passes; `torcheer view FOLDER` shows the runs
 class Answers:
     """Answers for all pages of a server. Passes that were opened stay open, the last few of them."""
 
-    def __init__(self, shelf: Shelf, runs: RunAnswers | None = None) -> None:
+    def __init__(
+        self, shelf: Shelf, runs: RunAnswers | None = None, controls: Controls | None = None
+    ) -> None:
         self._shelf = shelf
         self._runs = runs
+        self._controls = controls or Controls((), None)
         self._open: OrderedDict[str, PassSource] = OrderedDict()
         self._turns: defaultdict[str, Turns] = defaultdict(Turns)
 
@@ -61,28 +70,34 @@ class Answers:
             _LOG.exception("the passes could not be listed")
             return []
 
-    async def answer(self, question: PassesQuestion | PassQuestion | RunQuestion) -> Frame:
+    async def answer(self, question: SingleQuestion) -> Frame:
         """The answer to a question; what goes wrong becomes a refusal."""
         try:
             if isinstance(question, PassesQuestion):
                 return text_of(PassesAnswer(id=question.id, passes=await self.listing()))
             if isinstance(question, PassQuestion):
                 return await self._answer_of_pass(question)
+            if isinstance(question, ControlDoQuestion):
+                return await self._controls.do(question)
             return _refusal(question, _NO_RUNS) if self._runs is None else await self._runs.answer(question)
         except Exception as error:
             return _refusal(question, _sentence(question, error))
 
     async def follow(self, question: FollowedQuestion, page: object) -> AsyncGenerator[Frame, None]:
         """The answers to a question that goes on, until they are no longer wanted."""
-        if self._runs is None:
-            yield _refusal(question, _NO_RUNS)
-            return
         try:
-            async with aclosing(self._runs.follow(question, page)) as frames:
+            async with aclosing(self._answers_to(question, page)) as frames:
                 async for frame in frames:
                     yield frame
         except Exception as error:
             yield _refusal(question, _sentence(question, error))
+
+    def _answers_to(self, question: FollowedQuestion, page: object) -> AsyncGenerator[Frame, None]:
+        if isinstance(question, FollowedControlQuestion):
+            return self._controls.follow(question)
+        if self._runs is None:
+            raise InputError(_NO_RUNS)
+        return self._runs.follow(question, page)
 
     def close(self) -> None:
         if self._runs is not None:
@@ -123,6 +138,9 @@ def _sentence(question: AnyQuestion, error: Exception) -> str:
     """What a page is told of what went wrong. What is no error of ours goes to the log."""
     if isinstance(error, TorcheerError):
         return str(error)
+    if isinstance(question, AnyControlQuestion):
+        _LOG.error("a training could not be controlled", exc_info=error)
+        return f"this could not be done ({type(error).__name__}): the server's log says why."
     what = "pass" if isinstance(question, PassQuestion) else "run"
     if isinstance(error, OSError):
         return f"the {what} could not be read: {error}."

@@ -13,11 +13,11 @@ import anyio
 from anyio.abc import TaskGroup
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from torcheer.app.answering import Answers, text_of
+from torcheer.app.answering import Answers, FollowedQuestion, SingleQuestion, text_of
 from torcheer.app.frames import Refusal
-from torcheer.app.messages import Hello, PassesQuestion, PassQuestion, read_question
+from torcheer.app.messages import Hello, read_question
 from torcheer.app.runmessages import StopQuestion
-from torcheer.app.runs.answering import FollowedQuestion, Frame, RunQuestion
+from torcheer.app.runs.answering import Frame
 
 _MAX_UNDER_WAY: Final = 8  # of one page; while there are as many, nothing more is read from its socket
 _MAX_FOLLOWED: Final = 64  # questions of one page that are answered again and again
@@ -129,7 +129,7 @@ class _Conversation:
         except _GONE:
             return None
 
-    async def _answer(self, question: PassesQuestion | PassQuestion | RunQuestion) -> None:
+    async def _answer(self, question: SingleQuestion) -> None:
         try:
             await self._send(await self._answers.answer(question))
         finally:

@@ -9,10 +9,12 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from torcheer.app.controlmessages import AnyControlAnswer, AnyControlQuestion
 from torcheer.app.frames import NO_QUESTION, Answer, Count, Name, Question, Refusal
 from torcheer.app.netanalysismessages import AnyNetAnalysisAnswer, AnyNetAnalysisQuestion
 from torcheer.app.netmessages import AnyNetAnswer, AnyNetQuestion
 from torcheer.app.runmessages import AnyRunAnswer, AnyRunQuestion, RunTensorQuestion
+from torcheer.app.tablemessages import AnyTableAnswer, AnyTableQuestion
 from torcheer.graph.document import PassDocument
 from torcheer.graph.tensorview import MAX_WINDOW_VALUES, TensorKind, TensorView, Window
 
@@ -51,7 +53,15 @@ class FiguresQuestion(Question, frozen=True, tag="figures"):
 
 
 PassQuestion = DocumentQuestion | TensorQuestion | FiguresQuestion
-AnyQuestion = PassesQuestion | PassQuestion | AnyRunQuestion | AnyNetQuestion | AnyNetAnalysisQuestion
+AnyQuestion = (
+    PassesQuestion
+    | PassQuestion
+    | AnyRunQuestion
+    | AnyNetQuestion
+    | AnyNetAnalysisQuestion
+    | AnyTableQuestion
+    | AnyControlQuestion
+)
 
 
 # --- what the server answers -----------------------------------------------------------------
@@ -114,6 +124,8 @@ AnyAnswer = (
     | AnyRunAnswer
     | AnyNetAnswer
     | AnyNetAnalysisAnswer
+    | AnyTableAnswer
+    | AnyControlAnswer
 )
 
 

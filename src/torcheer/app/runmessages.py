@@ -203,6 +203,7 @@ class RunListing(Struct, frozen=True, kw_only=True):
     num_dropped: int
     num_thinned: int
     num_alarms: int
+    has_network: bool  # that NetView shows
     host: str
     note: str
 

@@ -17,6 +17,7 @@ import uvicorn
 from torcheer.app.addresses import Listener, listen, urls
 from torcheer.app.admission import Admission
 from torcheer.app.answering import Answers
+from torcheer.app.controls import Controls
 from torcheer.app.conversation import Conversations
 from torcheer.app.messages import MAX_REQUEST_BYTES
 from torcheer.app.passes import PassSource, Shelf, SourceShelf
@@ -25,24 +26,36 @@ from torcheer.app.runs.answering import RunAnswers
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.secret import Secret, user_secret
 from torcheer.app.security import Guard
-from torcheer.app.shelves import shelves
+from torcheer.app.shelves import shelves, with_folders_of
+from torcheer.training.control.control import Control
 
 _SHUTDOWN_SECONDS: Final = 3
 _MAX_CONNECTIONS: Final = 256
 
 
 class Server(uvicorn.Server):
-    """A server for the passes of a shelf and the runs of another, on a socket that is bound already."""
+    """A server for the passes of a shelf and the runs of another, on a socket that is bound already.
+
+    The trainings that it lets pages control end with it.
+    """
 
     def __init__(
-        self, shelf: Shelf, listener: Listener, secret: Secret, runs: RunShelf | None = None
+        self,
+        shelf: Shelf,
+        listener: Listener,
+        secret: Secret,
+        runs: RunShelf | None = None,
+        controls: Sequence[Control] = (),
     ) -> None:
         for name in STATIC_FILES:
             static_file(name)  # what is missing is said now, not in a page that stays empty
         self.listener = listener
         self.admission = Admission(listener.port, secret.value)
         self.when_started: Callable[[], None] = lambda: None
-        self._conversations = Conversations(Answers(shelf, None if runs is None else RunAnswers(runs)))
+        self._controls = Controls(controls, runs)
+        self._conversations = Conversations(
+            Answers(shelf, None if runs is None else RunAnswers(runs), self._controls)
+        )
         guard = Guard(
             app=application(self._conversations), host_names=listener.host_names, admission=self.admission
         )
@@ -59,7 +72,10 @@ class Server(uvicorn.Server):
 
     def serve_until_stopped(self) -> None:
         """Serve until `should_exit` is set or, in the main thread, a signal says so."""
-        self.run(sockets=[self.listener.socket])
+        try:
+            self.run(sockets=[self.listener.socket])
+        finally:
+            self._controls.close()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -162,17 +178,29 @@ def serve_in_background(*sources: PassSource, port: int | None = 0, secret: Secr
 
 
 def serve_runs_in_background(
-    *folders: str | os.PathLike[str], port: int | None = 0, secret: Secret | None = None
+    *folders: str | os.PathLike[str],
+    port: int | None = 0,
+    secret: Secret | None = None,
+    controls: Sequence[Control] = (),
 ) -> Serving:
-    """Serve the runs and the saved passes of folders to this machine alone, beside the program that runs."""
-    shelf, runs = shelves([Path(folder) for folder in folders])
-    return _serving(shelf, runs, port, secret)
+    """Serve the runs and the saved passes of folders to this machine alone, beside the program that runs.
+
+    Pages may control the trainings that are given; the folders of their runs are served, too.
+    """
+    shelf, runs = shelves(with_folders_of([Path(folder) for folder in folders], controls))
+    return _serving(shelf, runs, port, secret, controls)
 
 
-def _serving(shelf: Shelf, runs: RunShelf | None, port: int | None, secret: Secret | None) -> Serving:
+def _serving(
+    shelf: Shelf,
+    runs: RunShelf | None,
+    port: int | None,
+    secret: Secret | None,
+    controls: Sequence[Control] = (),
+) -> Serving:
     listener = listen(port=port)
     try:
-        return Serving(Server(shelf, listener, secret or user_secret(), runs))
+        return Serving(Server(shelf, listener, secret or user_secret(), runs, controls))
     except BaseException:
         listener.socket.close()
         raise

@@ -14,6 +14,7 @@ from torcheer.app.savedpasses import SavedPasses
 from torcheer.errors import InputError
 from torcheer.run.reading.finding import find_runs, is_event_file, is_part
 from torcheer.run.reading.reader import RunReader
+from torcheer.training.control.control import Control
 
 _WANTED: Final = "give a folder of runs, a run, a folder of TensorBoard event files, or a saved pass"
 
@@ -32,6 +33,27 @@ def shelves(paths: Sequence[Path]) -> tuple[Shelf, RunShelf | None]:
     folders = [path for path in paths if path.is_dir()]
     runs = RunShelf(folders, find_runs, RunReader) if folders else None
     return SavedPasses(paths, open_pass_file), runs
+
+
+def with_folders_of(paths: Sequence[Path], controls: Sequence[Control]) -> Sequence[Path]:
+    """The paths, and the folders to which these trainings write, where none of the paths leads there."""
+    found = list(paths)
+    for control in controls:
+        try:
+            control.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"runs cannot go to {control.folder}: {error}. Name another folder.") from error
+        if not any(_leads_to(path, control.folder) for path in found):
+            found.append(control.folder)
+    return found
+
+
+def _leads_to(path: Path, folder: Path) -> bool:
+    """Whether runs of this folder are found from there. Hidden folders are not looked into."""
+    start = Path(os.path.abspath(path))
+    if not folder.is_relative_to(start):
+        return False
+    return not any(part.startswith(".") for part in folder.relative_to(start).parts)
 
 
 def _is_of_run(path: Path) -> bool:

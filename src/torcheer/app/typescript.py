@@ -17,12 +17,21 @@ from torcheer.graph.document import OpKind
 from torcheer.graph.tensorview import TensorKind
 from torcheer.run.parts import State
 from torcheer.run.records import Kind
+from torcheer.training.control.protocol import Level
+from torcheer.training.control.protocol import State as ControlState
 
 _HEAD: Final = (
     "/** What the page and the server say to each other. Generated: `python -m torcheer.app.typescript`. */\n"
 )
 # Choices that have a name in Python have it in the page, too.
-_CHOICES: Final = {"OpKind": OpKind, "TensorKind": TensorKind, "RecordKind": Kind, "RunState": State}
+_CHOICES: Final = {
+    "OpKind": OpKind,
+    "TensorKind": TensorKind,
+    "RecordKind": Kind,
+    "RunState": State,
+    "ControlState": ControlState,
+    "StepLevel": Level,
+}
 _UNIONS: Final = {"Question": AnyQuestion, "Answer": AnyAnswer}
 _PLAIN: Final[dict[type[shapes.Type], str]] = {
     shapes.IntType: "number",
@@ -108,7 +117,7 @@ def _type(shape: shapes.Type) -> str:
         case shapes.DictType():
             return f"Record<string, {_type(shape.value_type)}>"
         case shapes.UnionType():
-            return " | ".join(_type(inner) for inner in shape.types)
+            return " | ".join(dict.fromkeys(_type(inner) for inner in shape.types))  # int and float are one
         case shapes.LiteralType():
             # In the order in which they stand in the code, which msgspec does not keep.
             names = [name for name, alias in _CHOICES.items() if set(get_args(alias)) == set(shape.values)]

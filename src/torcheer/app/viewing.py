@@ -12,8 +12,9 @@ from torcheer.app.addresses import listen
 from torcheer.app.passfile import open_pass_file
 from torcheer.app.secret import user_secret
 from torcheer.app.server import Server
-from torcheer.app.shelves import shelves
+from torcheer.app.shelves import shelves, with_folders_of
 from torcheer.desktop import open_in_browser
+from torcheer.training.control.control import Control
 
 _PUBLIC: Final = (
     "This server can be reached from other machines, and what it sends is not encrypted: whoever sees the "
@@ -22,18 +23,29 @@ _PUBLIC: Final = (
 
 
 def view(
-    paths: Sequence[Path], *, host: str = "127.0.0.1", port: int | None = None, open_browser: bool = True
+    paths: Sequence[Path],
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    open_browser: bool = True,
+    controls: Sequence[Control] = (),
 ) -> None:
     """Serve folders of runs, runs, event files and saved passes until Ctrl-C or SIGTERM.
+
+    Pages may control the trainings that are given; the folders of their runs are served, too. Without paths
+    it opens at the page of the first of them, which comes up at once.
 
     Without a port, one from 6180 on is taken; 0 is any that is free. The server answers to the host that was
     given, and on this machine alone to `localhost` too; for 0.0.0.0, to this machine's name and to whichever
     of its addresses was connected to.
     """
+    is_for_control = bool(controls) and not paths
+    place = control_place(controls[0]) if is_for_control else ""
+    paths = with_folders_of(paths, controls)
     shelf, runs = shelves(paths)
     if len(paths) == 1 and runs is None:
         open_pass_file(paths[0])  # what is wrong with it is said here, rather than in a page
-    if not shelf.listing() and (runs is None or runs.is_empty()):
+    if not controls and not shelf.listing() and (runs is None or runs.is_empty()):
         shown = ", ".join(map(str, paths))
         sys.stderr.write(
             f"torcheer: {shown} has no run and no saved pass yet: "
@@ -42,21 +54,29 @@ def view(
     secret = user_secret()
     listener = listen(host, port)
     try:
-        server = Server(shelf, listener, secret, runs)
+        server = Server(shelf, listener, secret, runs, controls)
         warnings = [*([_PUBLIC] if listener.is_public else []), *([secret.note] if secret.note else [])]
 
         def announce() -> None:
             for warning in warnings:
                 sys.stderr.write(f"torcheer: {warning}\n")
             # A line each, and nothing else in it: terminals make a link of it.
-            sys.stdout.write("".join(f"{url}\n" for url in server.urls) + "Ctrl-C stops it.\n")
+            sys.stdout.write("".join(f"{url}{place}\n" for url in server.urls) + "Ctrl-C stops it.\n")
             sys.stdout.flush()
             if open_browser:
                 # Some browsers do not come back before they are closed.
-                url = server.one_time_url()
+                url = f"{server.one_time_url()}{place}"
                 threading.Thread(target=open_in_browser, args=[url], daemon=True).start()
+
+            if is_for_control:
+                controls[0].start()
 
         server.when_started = announce
         server.serve_until_stopped()
     finally:
         listener.socket.close()
+
+
+def control_place(control: Control) -> str:
+    """Where in the page a training is controlled."""
+    return f"#control?c={control.id}"

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from torcheer import __version__
+from torcheer.cli.control import control
 from torcheer.cli.runs import runs_app
 from torcheer.cli.video import video
 from torcheer.errors import InputError, TorcheerError
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.add_typer(runs_app, name="runs")
 app.command()(video)
+app.command()(control)
 
 
 def _show_version(wanted: bool) -> None:

@@ -20,13 +20,15 @@ interface Props {
   runKey: string;
   /** What stands in the tip below the name and the value. */
   tip?: () => ComponentChildren;
+  /** Does it share its page with other things? Then it has no tools, and leaves keys to what has the focus. */
+  isPart?: boolean;
 }
 
-export function NetStage({ runKey, tip }: Props) {
-  const handle = useStage(runKey);
+export function NetStage({ runKey, tip, isPart = false }: Props) {
+  const handle = useStage(runKey, isPart);
   const { drawing, gliding, box, canvas, overlay, generation } = handle;
   const pointing = useMemo(() => new Pointing(() => drawing.current, gliding, () => (usedCamera.value = null)), []);
-  usePageKeys();
+  usePageKeys(isPart);
   useEffect(() => {
     const element = overlay.current;
     if (element === null) return undefined;
@@ -107,18 +109,26 @@ function selectionWords(): string {
   return place === null || layer === undefined ? "" : `${unitName(layer, place.unit)} selected`;
 }
 
-function usePageKeys(): void {
+function usePageKeys(isPart: boolean): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       const isShortcut = event.ctrlKey || event.metaKey || event.altKey;
       if (event.defaultPrevented || isShortcut || isForField(event)) return;
-      // A dialog or a menu that is open has the key.
-      if (document.querySelector(OPEN) !== null) return;
-      if (event.target instanceof Element && event.target.closest(MENUS) !== null) return;
+      if (isTaken(event.target) || (isPart && isElsewhere(event.target))) return;
       const control = stage.peek();
       if (control !== null && handlePageKey(control, event)) event.preventDefault();
     };
     addEventListener("keydown", onKeyDown, { capture: true });
     return () => removeEventListener("keydown", onKeyDown, { capture: true });
-  }, []);
+  }, [isPart]);
+}
+
+/** A dialog or a menu that is open has the key. */
+function isTaken(target: EventTarget | null): boolean {
+  return document.querySelector(OPEN) !== null || (target instanceof Element && target.closest(MENUS) !== null);
+}
+
+/** Has something else on the page the focus? */
+function isElsewhere(target: EventTarget | null): boolean {
+  return target !== document.body && target instanceof Element && target.closest(".net-stage") === null;
 }

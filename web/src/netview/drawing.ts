@@ -26,6 +26,8 @@ export class Drawing {
   onPainted: (() => void) | null = null;
   /** Told when the camera has come to rest. */
   onRest: (camera: Camera) => void = () => undefined;
+  /** Do no tools stand over it? */
+  isBare = false;
   hovered: PointedPlace | null = null;
   readonly #overlay: HTMLCanvasElement;
   readonly #canvas: HTMLCanvasElement;
@@ -146,7 +148,7 @@ export class Drawing {
 
   /** All of it, from the side from which it is seen now; `isFresh`: from that of the start. */
   fittedCamera(isFresh = false): Camera {
-    return wholeView(this.#camera, this.#content?.plates ?? [], this.#size, isFresh);
+    return wholeView(this.#camera, this.#content?.plates ?? [], this.#size, isFresh, this.isBare);
   }
 
   /** It fits itself again whenever something changes, until somebody moves it. */

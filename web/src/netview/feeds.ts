@@ -1,11 +1,11 @@
 /** Ask the server for the network of a run, its moments and their values, and for more as it comes. */
 import { batch, computed, effect, untracked } from "@preact/signals";
 import type { Source } from "../source/source";
-import type { NetSceneAnswer } from "../wire";
+import type { NetLayer, NetSceneAnswer } from "../wire";
 import { nothing } from "./blocks";
 import { at, continues, isSettled, lastList, list, moments, step, withNews } from "./moments";
 import * as state from "./netstate";
-import { isShown, rank, runId } from "./netrun";
+import { givenRun, isShown, rank, runId } from "./netrun";
 import { followRaster } from "./rasterfeed";
 import { forgetSeen, followRange, see, shownVariable } from "./ranges";
 import { followUnits } from "./readings";
@@ -51,7 +51,8 @@ function followScene(source: Source): () => void {
     const asked = askedNow();
     if (asked === null) return undefined;
     untracked(() => {
-      if (!state.isKnown.peek()) batch(state.forget);
+      // Where run follows run, what is seen of the one before stays until there is something of the next.
+      if (!state.isKnown.peek() && givenRun.peek() === null) batch(state.forget);
     });
     return source.follow(
       { type: "net_scene", run_id: asked.runId, rank: asked.rank },
@@ -67,10 +68,23 @@ function followScene(source: Source): () => void {
 
 function takeScene(answer: NetSceneAnswer, asked: { runId: string; rank: number }): void {
   state.sceneFailure.value = "";
+  const isOther = state.known.peek()?.runId !== asked.runId;
+  const { layers } = answer.scene;
+  if (isOther && layers.length === 0 && givenRun.peek() !== null && store.scene.peek() !== null) return;
   const { source, num_items: numItems, ranks, note } = answer;
   state.known.value = { runId: asked.runId, rank: asked.rank, source, numItems, ranks, note };
   store.scene.value = answer.scene;
   store.variables.value = answer.variables;
+  if (isOther) store.values.value = stillFitting(store.values.peek(), layers);
+}
+
+/** Values of a network before, for the layers that are as large as they were in it. */
+function stillFitting(
+  values: ReadonlyMap<string, store.PlateValues>,
+  layers: readonly NetLayer[],
+): ReadonlyMap<string, store.PlateValues> {
+  const sizes = new Map(layers.map(({ name, grid }) => [name, grid.num_units]));
+  return new Map([...values].filter(([name, { levels }]) => levels.length === sizes.get(name)));
 }
 
 /** An address may name what this network has not: then what it has is shown. */

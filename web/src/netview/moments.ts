@@ -4,7 +4,7 @@ import { param, setParams } from "../route";
 import { isConnected } from "../runs/states";
 import type { Moment } from "../tensors/timing";
 import type { NetMomentsAnswer } from "../wire";
-import { rank, runId } from "./netrun";
+import { givenRun, rank, runId } from "./netrun";
 
 export interface Range {
   readonly low: number;
@@ -91,7 +91,7 @@ export const moments = computed<readonly Moment[]>(() => list.value?.moments ?? 
 
 /** Null follows the last one. */
 export const wantedStep = computed<number | null>(() => {
-  const text = param("step");
+  const text = givenRun.value === null ? param("step") : "";
   return /^\d{1,15}$/.test(text) ? Number(text) : null;
 });
 

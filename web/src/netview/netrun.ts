@@ -1,11 +1,17 @@
-/** Which run the NetView shows: the one that the address names, or the first in which there is something to see. */
+/**
+ * Which run the NetView shows: the one that the address names, or the first in which there is something to see. A page
+ * that shows a network beside other things says itself which run it is of.
+ */
 import { batch, computed, signal } from "@preact/signals";
 import { param, route, setParams } from "../route";
 import * as runs from "../runs/store";
 import type { RecordKind, RunListing } from "../wire";
 
+/** The run that another page shows the network of, empty where it has none yet; null on the page NetView itself. */
+export const givenRun = signal<string | null>(null);
+
 /** On the way to another view its address has other things in it. */
-export const isShown = computed(() => route.value.view === "netview");
+export const isShown = computed(() => givenRun.value !== null || route.value.view === "netview");
 
 /** What a network can be seen from, the best first. */
 const KINDS: readonly RecordKind[] = ["netview", "moment", "watch", "tensor"];
@@ -14,6 +20,7 @@ const KINDS: readonly RecordKind[] = ["netview", "moment", "watch", "tensor"];
 const ownChoice = signal("");
 
 export const run = computed<RunListing | null>(() => {
+  if (givenRun.value !== null) return runs.runsById.value.get(givenRun.value) ?? null;
   const named = param("run");
   if (named !== "" && !isGivenUp(named)) return runs.runsById.value.get(named) ?? null;
   const chosen = runs.chosen.value;
@@ -42,10 +49,11 @@ export function nameRun(): void {
   });
 }
 
-export const runId = computed(() => run.value?.id ?? "");
+/** A run that was given may be so young that it is on no list yet. */
+export const runId = computed(() => givenRun.value ?? run.value?.id ?? "");
 
 export const rank = computed(() => {
-  const text = param("rank");
+  const text = givenRun.value === null ? param("rank") : "";
   return /^\d{1,6}$/.test(text) ? Number(text) : 0;
 });
 

@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import type { NetLayer, NetSceneAnswer } from "../wire";
 import { isSettled, step } from "./moments";
-import { rank, run, runId } from "./netrun";
+import { rank, runId } from "./netrun";
 import * as store from "./store";
 import { weightVariable } from "./wording";
 
@@ -55,7 +55,7 @@ export const isKnown = computed(
 export type Phase = "waiting" | "failed" | "empty" | "shown";
 
 export const phase = computed<Phase>(() => {
-  if (run.value === null) return "waiting";
+  if (runId.value === "") return "waiting";
   if (isKnown.value) return (store.scene.value?.layers.length ?? 0) > 0 ? "shown" : "empty";
   return sceneFailure.value === "" ? "waiting" : "failed";
 });

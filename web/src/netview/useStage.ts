@@ -30,7 +30,8 @@ export interface StageHandle {
   readonly restart: () => void;
 }
 
-export function useStage(runKey: string): StageHandle {
+/** `isBare`: no tools stand over it, and it may fill all of its place. */
+export function useStage(runKey: string, isBare = false): StageHandle {
   const drawing = useRef<Drawing>(null);
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -57,6 +58,7 @@ export function useStage(runKey: string): StageHandle {
       isPlain.current = true;
       return undefined;
     }
+    made.isBare = isBare;
     drawing.current = made;
     setPainterName(made.painterName);
     const cameras = new SavedCameras(runKey, made, gliding);

@@ -1,4 +1,5 @@
-/** Beside the runs: the loss of those that are chosen, the passes, and how to start a run. */
+/** Beside the runs: the loss of those that are chosen, trainings to control, passes, and how to start a run. */
+import { ControlsPart } from "../control/ControlsPart";
 import { formatNumberOf } from "../format";
 import { addressOf } from "../route";
 import { Icon } from "../shell/Icon";
@@ -31,6 +32,7 @@ export function ComparePanel() {
       </div>
       <div class="panel-body">
         {hasRuns && <CompareChart />}
+        <ControlsPart />
         <PassesPart />
       </div>
       {hasRuns && (

@@ -6,6 +6,7 @@ import type { RunListing } from "../wire";
 import { AlarmBadge } from "./AlarmBadge";
 import { now } from "./clock";
 import { FIXED, metricOf, type FixedColumn } from "./columns";
+import { NetworkBadge } from "./NetworkBadge";
 import { RunStep } from "./RunStep";
 import { Sparkline } from "./Sparkline";
 import { StateBadge } from "./StateBadge";
@@ -28,6 +29,7 @@ const CELLS: Record<FixedColumn, (run: RunListing) => ComponentChildren> = {
     <span class="row">
       <StateBadge run={run} />
       <AlarmBadge run={run} />
+      <NetworkBadge run={run} />
     </span>
   ),
   spark: (run) => (

@@ -13,7 +13,7 @@ export function StateBadge({ run, word }: { run: RunListing; word?: string }) {
   );
 }
 
-function Shape({ shape, isLive }: { shape: ShownState["shape"]; isLive: boolean }) {
+export function Shape({ shape, isLive }: { shape: ShownState["shape"]; isLive: boolean }) {
   if (shape === "check") return <Icon name="check" />;
   if (shape === "cross") return <Icon name="close" />;
   return <i class={`dot${isLive ? " pulse" : ""}${shape === "ring" ? " ring" : ""}`} />;

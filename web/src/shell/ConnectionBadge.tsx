@@ -1,8 +1,10 @@
 /** A word in the top bar: is there a server behind this page, and does anything change? */
+import { control } from "../control/store";
 import { run } from "../netview/netrun";
-import { isLive } from "../runs/states";
+import { isConnected, isLive } from "../runs/states";
 import { chosen, runs } from "../runs/store";
 import * as store from "../store";
+import type { ControlState } from "../wire";
 import { shownArea } from "./views";
 
 const WORDS = {
@@ -26,9 +28,14 @@ export function ConnectionBadge() {
   );
 }
 
-/** Are runs in view that go on? */
+/** Does anything in view go on? */
 function hasLiveRuns(): boolean {
   if (shownArea.value === "graph") return false;
   if (shownArea.value === "netview") return run.value !== null && isLive(run.value);
+  if (shownArea.value === "control") return isConnected.value && isUnderWay(control.value?.listing.state);
   return (shownArea.value === "training" ? chosen : runs).value.some(isLive);
+}
+
+function isUnderWay(state: ControlState | undefined): boolean {
+  return state === "busy" || state === "stopping";
 }

@@ -37,10 +37,27 @@ const PATHS = {
     "M6.2 3v10M9.8 3v10",
   ],
   chart: ["M2.5 2.5v11h11", "m5 10 2.5-3 2.5 1.5 3-4"],
+  init: ["M3.5 8a4.5 4.5 0 1 0 1.5-3.4M3.3 2.8v2.7H6"],
+  play: [],
+  stop: [],
+  step: ["M12.5 3.5v9"],
+  flask: ["M6.5 2.5h3M7 2.5v4L3.5 12.5c-.3.6 0 1 .6 1h7.8c.6 0 .9-.4.6-1L9 6.5v-4"],
+  dice: ["M5 3h6a2 2 0 0 1 2 2v6a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V5a2 2 0 0 1 2-2z"],
+  copy: ["M6 5.5h6.5v8H6z", "M10 5.5v-3H3.5v8H6"],
   keys: ["M2 5h12v7H2z", "M4.5 7.5h.1M7 7.5h.1M9.500 7.500h.1M11.8 7.500h.1M5 10h6"],
 } as const;
 
 export type IconName = keyof typeof PATHS;
+
+/** What is filled of an icon, beside its lines. */
+const SOLID: Partial<Record<IconName, string>> = {
+  only: "M8 6a2 2 0 1 1 0 4 2 2 0 0 1 0-4z",
+  theme: "M8 2.8a5.2 5.2 0 0 1 0 10.4z",
+  play: "M5 3.2v9.6c0 .6.6.9 1.1.6l7-4.8c.4-.3.4-.9 0-1.2l-7-4.8C5.6 2.3 5 2.6 5 3.2z",
+  stop: "M5.5 4h5A1.5 1.5 0 0 1 12 5.5v5a1.5 1.5 0 0 1-1.5 1.5h-5A1.5 1.5 0 0 1 4 10.5v-5A1.5 1.5 0 0 1 5.5 4z",
+  step: "M3.5 3.6v8.8c0 .5.5.7.9.5l5.6-4.4c.3-.3.3-.7 0-1L4.4 3.1c-.4-.2-.9 0-.9.5z",
+  dice: "M5 6a1 1 0 1 0 2 0 1 1 0 1 0-2 0zM9 6a1 1 0 1 0 2 0 1 1 0 1 0-2 0zM5 10a1 1 0 1 0 2 0 1 1 0 1 0-2 0zM9 10a1 1 0 1 0 2 0 1 1 0 1 0-2 0z",
+};
 
 export function Icon({ name }: { name: IconName }) {
   return (
@@ -48,8 +65,7 @@ export function Icon({ name }: { name: IconName }) {
       {PATHS[name].map((path) => (
         <path key={path} d={path} />
       ))}
-      {name === "only" && <circle class="solid" cx="8" cy="8" r="2" />}
-      {name === "theme" && <path class="solid" d="M8 2.8a5.2 5.2 0 0 1 0 10.4z" />}
+      {SOLID[name] !== undefined && <path class="solid" d={SOLID[name]} />}
     </svg>
   );
 }

@@ -1,4 +1,5 @@
-/** In the top bar: what the view is about. A pass for Graph, a run for NetView, the folder for the views of runs. */
+/** In the top bar: what the view is about. A pass for Graph, a run for NetView, a training, the folder of the runs. */
+import { ControlPicker } from "../control/ControlPicker";
 import { formatNumberOf } from "../format";
 import * as runs from "../runs/store";
 import { RunPicker } from "../netview/RunPicker";
@@ -8,6 +9,7 @@ import { shownArea } from "./views";
 export function Subject() {
   if (shownArea.value === "graph") return <SubjectPicker />;
   if (shownArea.value === "netview") return <RunPicker />;
+  if (shownArea.value === "control") return <ControlPicker />;
   const { folder, runs: all } = runs;
   if (folder.value === "") return null;
   return (

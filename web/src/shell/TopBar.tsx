@@ -45,6 +45,7 @@ function tabs(): readonly (readonly [Area, string])[] {
     ["runs", "Runs"],
     ["graph", "Graph"],
     ["netview", "NetView"],
+    ["control", "Control"],
     ["training", "Training"],
   ];
 }

@@ -42,13 +42,15 @@ const GRAPH_ACTIONS: Record<string, () => void> = {
 };
 
 /** After a `g`. */
-const PLACES: Record<string, Area> = { r: "runs", g: "graph", n: "netview", t: "training" };
+const PLACES: Record<string, Area> = { r: "runs", g: "graph", n: "netview", c: "control", t: "training" };
 const WAIT_FOR_PLACE_MS = 1500;
 
 /** When `g` was pressed; what is pressed soon after it names a view. */
 let goPressed = -Infinity;
 
 export function askForSearch(): void {
+  // Its panel holds a form.
+  if (shownArea.value === "control") return;
   if (searchField.current === null) setPanel("left", true);
   // At once, so that what is typed next goes into it.
   if (searchField.current === null) searchAsked = Date.now();

@@ -15,10 +15,12 @@ const GO_TO: readonly KeyRow[] = [
   { keys: ["g", "r"], action: "Go to Runs: one after the other" },
   { keys: ["g", "g"], action: "Go to Graph" },
   { keys: ["g", "n"], action: "Go to NetView" },
+  { keys: ["g", "c"], action: "Go to Control" },
   { keys: ["g", "t"], action: "Go to Training" },
 ];
 
-const FIND: Record<Area, string> = {
+/** Control has nothing to search in. */
+const FIND: Partial<Record<Area, string>> = {
   runs: "Filter the runs",
   graph: "Find a module or op",
   netview: "Filter the layers",
@@ -104,6 +106,24 @@ const NETVIEW: readonly KeyGroup[] = [
   },
 ];
 
+const CONTROL: readonly KeyGroup[] = [
+  {
+    title: "Training",
+    rows: [
+      { keys: ["."], action: "Step" },
+      { keys: ["r"], action: "Run" },
+      { keys: ["s"], action: "Stop; again: end the process" },
+    ],
+  },
+  {
+    title: "Parameters, in a field",
+    rows: [
+      { keys: ["Enter"], action: "Apply a live parameter" },
+      { keys: ["Esc"], action: "Take back what was typed" },
+    ],
+  },
+];
+
 const TRAINING: readonly KeyGroup[] = [
   {
     title: "Charts, pictures and steps, where they have the focus",
@@ -159,13 +179,15 @@ const BY_AREA: Record<Area, readonly KeyGroup[]> = {
   runs: RUNS,
   graph: GRAPH,
   netview: NETVIEW,
+  control: CONTROL,
   training: TRAINING,
 };
 
 /** The keys of what is shown; those of other views are listed there. */
 export function keyTable(hasRuns: boolean): readonly KeyGroup[] {
   const area = shownArea.value;
-  const find: KeyRow = { keys: ["/"], action: FIND[area] };
-  const anywhere = { title: "Anywhere", rows: [...(hasRuns ? GO_TO : []), find, ...ANYWHERE] };
+  const find = FIND[area];
+  const findRow: readonly KeyRow[] = find === undefined ? [] : [{ keys: ["/"], action: find }];
+  const anywhere = { title: "Anywhere", rows: [...(hasRuns ? GO_TO : []), ...findRow, ...ANYWHERE] };
   return [anywhere, ...BY_AREA[area]];
 }

@@ -21,6 +21,7 @@ const NAMES: Record<Area, Partial<Record<Side, PanelName>>> = {
     left: { title: "Variables and layers", phrase: "the list of layers", icon: "tree" },
     right: { title: "Colour and unit", phrase: "the panel of the unit", icon: "details" },
   },
+  control: { left: { title: "Parameters", phrase: "the parameters", icon: "details" } },
   training: { left: { title: "Runs and options", phrase: "the list of runs", icon: "tree" } },
 };
 

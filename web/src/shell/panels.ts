@@ -12,6 +12,7 @@ const MAX_WIDTH = 428;
 const AREAS: Record<Area, { readonly left: number; readonly right: number; readonly minMiddle: number }> = {
   graph: { left: 244, right: 344, minMiddle: 480 },
   netview: { left: 232, right: 264, minMiddle: 480 },
+  control: { left: 248, right: 0, minMiddle: 480 },
   training: { left: 248, right: 0, minMiddle: 480 },
   runs: { left: 0, right: MAX_WIDTH, minMiddle: 904 },
 };

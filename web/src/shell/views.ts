@@ -1,5 +1,6 @@
 /** Which view is shown: the one that the address names, or the one where there is something to see. */
 import { computed, effect } from "@preact/signals";
+import { controls } from "../control/store";
 import { nameView, route, type View } from "../route";
 import { listing, runs } from "../runs/store";
 import * as store from "../store";
@@ -15,25 +16,27 @@ export const shownView = computed<View | null>(() => {
   return hasRuns && !hasOnlyPasses() ? "runs" : "graph";
 });
 
-/** A folder with passes and without runs: then the passes are what somebody came for. */
+/** A folder with passes, without runs and trainings: then the passes are what somebody came for. */
 function hasOnlyPasses(): boolean {
   const numPasses = store.source.value?.passes.value.length ?? 0;
-  return numPasses > 0 && listing.value.state === "shown" && runs.value.length === 0;
+  const hasControls = (controls.value?.length ?? 0) > 0;
+  return numPasses > 0 && listing.value.state === "shown" && runs.value.length === 0 && !hasControls;
 }
 
 /** The views that share their panels: the tabs of the top bar. */
-export type Area = "runs" | "graph" | "netview" | "training";
+export type Area = "runs" | "graph" | "netview" | "control" | "training";
 
 export const shownArea = computed<Area>(() => areaOf(shownView.value ?? "graph"));
 
 export function areaOf(view: View): Area {
-  return view === "runs" || view === "graph" || view === "netview" ? view : "training";
+  return view === "runs" || view === "graph" || view === "netview" || view === "control" ? view : "training";
 }
 
 const TITLES: Record<View, string> = {
   runs: "Runs",
   graph: "Graph",
   netview: "NetView",
+  control: "Control",
   training: "Training",
   layers: "Layers",
   tensors: "Tensors",

@@ -51,6 +51,8 @@ const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 15_000;
 /** A request over which the connection broke so often is given up, so that one bad request cannot break it for ever. */
 const MAX_SENT = 3;
+/** What does something is not sent again: it may have been done before the connection broke. */
+const DOING: ReadonlySet<Question["type"]> = new Set(["control_do"]);
 
 export class SocketSource implements Source {
   readonly hasRuns = signal<boolean | null>(null);
@@ -159,8 +161,12 @@ export class SocketSource implements Source {
   }
 
   #send(pending: Pending): void {
+    const { id, type } = pending.request;
+    if (DOING.has(type) && pending.sent > 0) {
+      this.#settle(id)?.listener.refuse("The connection broke before it was answered: look whether it was done.");
+      return;
+    }
     if (pending.sent >= MAX_SENT) {
-      const { id, type } = pending.request;
       this.#settle(id)?.listener.refuse(
         `The connection broke ${MAX_SENT} times over this request (${type}); it was given up.`,
       );

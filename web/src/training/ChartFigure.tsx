@@ -1,13 +1,13 @@
 /** A chart with its title, its values and what can be done with it. Away from the screen it is only its title. */
-import { useComputed, type ReadonlySignal } from "@preact/signals";
+import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useWidth } from "../measuring/useWidth";
 import { ChartMenu, type MenuItem } from "./ChartMenu";
 import { ChartTable } from "./ChartTable";
 import { ChartValues } from "./ChartValues";
 import { downloadCsv, downloadSvg } from "./downloads";
-import { feeds } from "./feeds";
 import type { Chart } from "./grouping";
+import { Instead } from "./Instead";
 import { LimitFields } from "./LimitFields";
 import type { Model } from "./model";
 import { options, setOptions } from "./options";
@@ -113,37 +113,9 @@ function LiveChart({ chart, isEnlarged, isTable }: LiveProps) {
   );
 }
 
-function showAsTable(key: string, isWanted: boolean): void {
+export function showAsTable(key: string, isWanted: boolean): void {
   const tables = new Set(options.peek().tables);
   if (isWanted) tables.add(key);
   else tables.delete(key);
   setOptions({ tables });
-}
-
-/** What stands over a chart while something of it is missing. */
-function Instead({ model }: { model: ReadonlySignal<Model | null> }) {
-  const now = model.value;
-  if (now === null || (now.x === null && now.numAwaited > 0 && now.refusal === "")) return <Skeleton />;
-  if (now.refusal !== "") {
-    return (
-      <div class={now.x === null ? "plot-note" : "plot-note low"} role="alert">
-        <span>{now.refusal}</span>
-        <button class="btn sm" onClick={() => feeds.peek()?.whole.askAgain()}>
-          Try again
-        </button>
-      </div>
-    );
-  }
-  const note = now.note === "" && now.x === null ? "No values yet." : now.note;
-  return note === "" ? null : <div class="plot-note">{note}</div>;
-}
-
-function Skeleton() {
-  return (
-    <div class="plot-skeleton" aria-hidden="true">
-      {[0, 1, 2].map((row) => (
-        <i key={row} class="skeleton" />
-      ))}
-    </div>
-  );
 }

@@ -2,9 +2,8 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatExact, formatNumberOf, formatValue, groupDigits } from "../format";
-import { colourOf } from "../runs/store";
 import { rowsInView } from "../windowing";
-import type { Line, Model } from "./model";
+import { colourOfLine, type Line, type Model } from "./model";
 import { describePlace } from "./readings";
 import { tableRows } from "./tablerows";
 
@@ -14,10 +13,11 @@ const AXIS_TITLES = { step: "step", relative: "after", time: "time" };
 export function ChartTable({ model }: { model: ReadonlySignal<Model | null> }) {
   const [view, setView] = useState({ top: 0, height: 200 });
   const now = model.value;
-  const rows = useMemo(() => (now === null ? [] : rowsOf(now)), [now]);
+  const lines = useMemo(() => (now === null ? [] : ordered(now.lines)), [now]);
+  const rows = useMemo(() => (now === null ? [] : rowsOf(now, lines)), [now]);
   if (now === null) return null;
   const { first, end } = rowsInView(rows.length, ROW_HEIGHT, view.top, view.height);
-  const isCoarse = now.lines.some(({ curve }) => curve.hasBuckets);
+  const isCoarse = lines.some(({ curve }) => curve.hasBuckets);
   return (
     <div
       class="chart-table"
@@ -34,9 +34,9 @@ export function ChartTable({ model }: { model: ReadonlySignal<Model | null> }) {
         <thead>
           <tr>
             <th class="num">{AXIS_TITLES[now.axis]}</th>
-            {now.lines.map((line) => (
+            {lines.map((line) => (
               <th key={line.key} class="num" title={line.label}>
-                <i class="sw" style={{ background: colourOf(line.run.id) }} /> <span>{line.label}</span>
+                <i class="sw" style={{ background: colourOfLine(line) }} /> <span>{line.label}</span>
               </th>
             ))}
           </tr>
@@ -46,7 +46,7 @@ export function ChartTable({ model }: { model: ReadonlySignal<Model | null> }) {
           {rows.slice(first, end).map(({ x, items }, at) => (
             <tr key={first + at} aria-rowindex={first + at + 2}>
               <td class="num">{now.axis === "step" ? formatStep(x) : describePlace(x, now.axis)}</td>
-              {now.lines.map((line, column) => (
+              {lines.map((line, column) => (
                 <Cell key={line.key} line={line} at={items[column]!} />
               ))}
             </tr>
@@ -58,8 +58,13 @@ export function ChartTable({ model }: { model: ReadonlySignal<Model | null> }) {
   );
 }
 
+/** What is only there for comparison comes last. */
+function ordered(lines: readonly Line[]): readonly Line[] {
+  return [...lines].sort((one, other) => Number(one.isBehind) - Number(other.isBehind));
+}
+
 /** As far as the axis is seen. */
-function rowsOf({ lines, x }: Model) {
+function rowsOf({ x }: Model, lines: readonly Line[]) {
   const rows = tableRows(lines.map(({ curve }) => curve));
   return x === null || x.isLog ? rows : rows.filter((row) => row.x >= x.low && row.x <= x.high);
 }

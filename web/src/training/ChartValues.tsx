@@ -2,9 +2,8 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { formatValue } from "../format";
 import { textWidth } from "../inspector/textWidth";
-import { colourOf } from "../runs/store";
 import { fitting, type Shown } from "./headroom";
-import type { Line, Model } from "./model";
+import { colourOfLine, type Line, type Model } from "./model";
 import { describeReading, readingsAt } from "./readings";
 import { placeOfCursor } from "./state";
 
@@ -55,7 +54,7 @@ export function ChartValues({ model, chartKey, title, width, isNamed }: Props) {
 
 /** The colour of a line, and its dashes where there is room. */
 function Sample({ line, isWide }: { line: Line; isWide: boolean }) {
-  const colour = colourOf(line.run.id);
+  const colour = colourOfLine(line);
   if (!isWide) return <i class="sw" style={{ background: colour }} />;
   return (
     <svg class="line-sample" viewBox="0 0 20 8" aria-hidden="true">

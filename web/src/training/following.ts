@@ -1,23 +1,47 @@
-/** Keep what a chart draws up to date with its data, the options and the chosen runs. */
-import { effect, type Signal } from "@preact/signals";
+/** Keep what a chart draws up to date with its data, the options and the runs that it is of. */
+import { effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { index, seriesKey, seriesOf } from "../runs/store";
 import type { SeriesWanted } from "../wire";
-import { ChartFeed } from "./chartfeed";
+import { ChartFeed, type Fed } from "./chartfeed";
 import { feeds, hasPart } from "./feeds";
 import { forgetFrame, inNextFrame } from "./frames";
 import type { Chart } from "./grouping";
-import { buildModel, type Last, type Model, type Sources } from "./model";
+import { buildModel, type ChartRun, type Last, type Model, type Sources } from "./model";
 import { options } from "./options";
 import { chartRuns } from "./state";
 
+/** What charts are of. */
+export interface Subject {
+  readonly runs: ReadonlySignal<readonly ChartRun[]>;
+  /** Steps in an epoch, to label the axis with; null where that is not known or not wanted. */
+  readonly perEpoch: ReadonlySignal<number | null>;
+  /** May a run have a scalar? What it has not is not asked for. */
+  has(runId: string, name: string): boolean;
+  /** The last point of a series, of which a bucket tells only a mean. */
+  last(runId: string, name: string, fed: Fed): Last | null;
+}
+
+/** The runs that are chosen in the list of runs, as their index says. */
+const CHOSEN: Subject = {
+  runs: chartRuns,
+  perEpoch: signal(null),
+  has: (runId, name) => seriesOf(runId, "scalar", name) !== undefined,
+  last: lastInIndex,
+};
+
 /** Until the function that is returned is called. */
-export function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | null>): () => void {
+export function followChart(
+  chart: Chart,
+  isEnlarged: boolean,
+  model: Signal<Model | null>,
+  subject: Subject = CHOSEN,
+): () => void {
   const all = feeds.peek();
   if (all === null) return () => undefined;
-  let [wish, runs] = [options.peek(), chartRuns.peek()];
+  let [wish, runs] = [{ ...options.peek(), perEpoch: subject.perEpoch.peek() }, subject.runs.peek()];
   const lookup = (runId: string, name: string): Sources | null => {
     const fed = feed.lookup(runId, name);
-    return fed === null ? null : { ...fed, last: lastOf(runId, name) };
+    return fed === null ? null : { ...fed, last: subject.last(runId, name, fed) };
   };
   const rebuild = (): void => {
     model.value = buildModel(chart, runs, lookup, wish);
@@ -26,7 +50,7 @@ export function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Mod
   let before = "";
   const stopWanting = effect(() => {
     const finer = hasPart(options.value) ? "part" : isEnlarged ? "large" : null;
-    const wanted = wantedBy(chart);
+    const wanted = wantedBy(chart, subject);
     const now = JSON.stringify([finer, wanted]);
     // Where the last value is in a bucket, only the index has it.
     if (model.peek()?.lines.some(({ curve }) => curve.hasBuckets)) inNextFrame(rebuild);
@@ -36,8 +60,8 @@ export function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Mod
     inNextFrame(rebuild);
   });
   const stopLooking = effect(() => {
-    wish = options.value;
-    runs = chartRuns.value;
+    wish = { ...options.value, perEpoch: subject.perEpoch.value };
+    runs = subject.runs.value;
     inNextFrame(rebuild);
   });
   return () => {
@@ -48,18 +72,18 @@ export function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Mod
   };
 }
 
-function lastOf(runId: string, name: string): Last | null {
+function lastInIndex(runId: string, name: string): Last | null {
   const listing = index.peek().get(runId)?.get(seriesKey("scalar", name));
   if (listing === undefined) return null;
   // Numbers that are not finite do not come through as such.
   return { step: listing.last_step, time: listing.last_time, value: listing.last_value ?? NaN };
 }
 
-/** The series of a chart that the chosen runs have. */
-function wantedBy(chart: Chart): SeriesWanted[] {
-  return chartRuns.value.flatMap(({ id }) =>
+/** The series of a chart that its runs have. */
+function wantedBy(chart: Chart, subject: Subject): SeriesWanted[] {
+  return subject.runs.value.flatMap(({ id }) =>
     chart.members
-      .filter(({ name }) => seriesOf(id, "scalar", name) !== undefined)
+      .filter(({ name }) => subject.has(id, name))
       .map(({ name }) => ({ run_id: id, name })),
   );
 }

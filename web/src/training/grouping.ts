@@ -21,8 +21,11 @@ export interface Chart {
   readonly title: string;
   /** With its group, for where it stands alone. */
   readonly fullTitle: string;
-  /** A margin has three members: value, lower and upper end. */
-  readonly form: "lines" | "margin";
+  /**
+   * A margin has three members: value, lower and upper end. In a keyed chart each member has a colour of its own,
+   * whatever the run, and a legend says which.
+   */
+  readonly form: "lines" | "margin" | "keyed";
   readonly members: readonly Member[];
   /** Does a run itself ask for it, besides those that there are anyway? */
   readonly isAsked: boolean;

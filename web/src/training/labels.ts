@@ -19,7 +19,7 @@ export function labelPlaces(model: Model, frame: Frame): PlacedLabel[] {
   const { chart, lines } = model;
   const { top, height, left, width } = frame.box;
   const isRoom = chart.members.length <= height / LINE_HEIGHT;
-  if (chart.form === "margin" || chart.members.length < 2 || !isRoom) return [];
+  if (chart.form !== "lines" || chart.members.length < 2 || !isRoom) return [];
   const placed: PlacedLabel[] = [];
   for (const member of chart.members) {
     const ends = lines.filter((line) => line.member.name === member.name).map((line) => lastSeen(line, frame));

@@ -1,4 +1,5 @@
 /** All that a chart draws, from its data and the options, before there is any picture. */
+import { NUM_COLOURS } from "../runs/colours";
 import { curveOf, type Curve } from "./curve";
 import type { Chart, Member } from "./grouping";
 import { axisExtent, valueScale, type Drawn } from "./limits";
@@ -18,6 +19,8 @@ export interface ChartRun {
   /** The number of its colour. */
   readonly slot: number;
   readonly end: End;
+  /** Is it there for comparison only, behind the others? */
+  readonly isBehind?: boolean;
 }
 
 /** What is known of a series; null where the run has none of this name. */
@@ -50,6 +53,10 @@ export interface Line extends Drawn {
   /** When its run began. */
   readonly started: number;
   readonly last: Last | null;
+  /** Thin and pale: its values are not read out. */
+  readonly isBehind: boolean;
+  /** Is each of its few points marked? */
+  readonly hasDots: boolean;
   /** The ends of a margin, each along its own axis. */
   readonly margin: readonly [lower: Curve, upper: Curve] | null;
 }
@@ -57,6 +64,8 @@ export interface Line extends Drawn {
 export interface Model {
   readonly chart: Chart;
   readonly axis: Axis;
+  /** Steps in an epoch, where the axis of steps is labelled in epochs; null where it is not. */
+  readonly perEpoch: number | null;
   readonly lines: readonly Line[];
   /** All that there is along the axis, whatever the zoom. */
   readonly extent: Span | null;
@@ -77,33 +86,39 @@ export interface Model {
 type Wish = Pick<
   Options,
   "smoothing" | "isSmoothingChosen" | "axis" | "isLogX" | "isLogY" | "ignoresOutliers" | "zoom" | "limits"
->;
+> & { readonly perEpoch?: number | null };
 
 /** As many lines can be told apart by their colours alone. */
 const NUM_PLAIN = 4;
 /** An average over fewer points says another thing than they do. */
 export const FEW_POINTS = 50;
+/** So many points of a line can be marked without a crowd. */
+const MAX_DOTS = 24;
 const DASHES: readonly (readonly number[])[] = [[], [6, 3], [2, 2.5], [8, 3, 2, 3]];
 
 export function buildModel(chart: Chart, runs: readonly ChartRun[], lookup: Lookup, wish: Wish): Model {
-  const found = runs.flatMap((run) => sourcesOf(chart, run, lookup));
-  const smoothing = smoothingOf(found, wish);
-  const lines = found.map((one, at) => lineOf(chart, one, at, { ...wish, smoothing }, lookup));
-  const extent = axisExtent(lines.map((line) => reachOf(line, wish.axis)), wish.isLogX);
+  const sources = runs.flatMap((run) => sourcesOf(chart, run, lookup));
+  const smoothing = smoothingOf(sources, wish);
+  const lines = sources.map((one, at) => lineOf(chart, one, at, { ...wish, smoothing }, lookup));
+  const found = axisExtent(lines.map((line) => reachOf(line, wish.axis)), wish.isLogX);
+  const perEpoch = wish.axis === "step" ? (wish.perEpoch ?? null) : null;
+  // Epochs are counted from nought on: plots beside each other have one axis.
+  const extent = found !== null && perEpoch !== null && !wish.isLogX ? { ...found, low: Math.min(0, found.low) } : found;
   const x = extent === null ? null : { ...shown(extent, wish.zoom, wish.isLogX), isLog: wish.isLogX };
   const y = x === null ? null : valueScale(allDrawn(lines), x, wish.isLogY, wish.ignoresOutliers, wish.limits.get(chart.key));
   return {
     chart,
     axis: wish.axis,
+    perEpoch,
     lines,
     extent,
     x,
     y,
-    xTicks: x === null ? [] : ticksOfAxis(x, wish.axis),
+    xTicks: x === null ? [] : ticksOfAxis(x, wish.axis, perEpoch),
     yTicks: y === null ? [] : ticksOfValues(y),
     isSmoothed: smoothing > 0,
-    numAwaited: found.filter(({ sources }) => !sources.isAnswered && sources.refusal === "").length,
-    refusal: found.find(({ sources }) => sources.refusal !== "")?.sources.refusal ?? "",
+    numAwaited: sources.filter(({ sources: one }) => !one.isAnswered && one.refusal === "").length,
+    refusal: sources.find(({ sources: one }) => one.refusal !== "")?.sources.refusal ?? "",
     note: noteOf(lines, x, y, wish),
   };
 }
@@ -151,28 +166,48 @@ function lineOf(
   lookup: Lookup,
 ): Line {
   const curve = curveOf(sources.whole, sources.finer, axis);
-  const smoothed = smoothing > 0 ? smooth(curve.mean, curve.count, curve.bad, smoothing) : curve.mean;
+  // Means of epochs beside trials: what is few is left as it is.
+  const isSmoothed = smoothing > 0 && (chart.form !== "keyed" || curve.numPoints >= FEW_POINTS);
+  const smoothed = isSmoothed ? smooth(curve.mean, curve.count, curve.bad, smoothing) : curve.mean;
   const end = (index: number): Curve => {
     const known = lookup(run.id, chart.members[index]?.name ?? "");
     return curveOf(known?.whole ?? null, known?.finer ?? null, axis);
   };
-  const isAlone = chart.form === "margin" || chart.members.length === 1;
+  const isBehind = run.isBehind === true;
   return {
     key: `${run.id}\n${member.name}`,
-    run,
+    run: chart.form === "keyed" ? { ...run, slot: slotOf(chart, member) } : run,
     member,
     curve,
     smoothed,
     last: sources.last,
     started: sources.whole?.started ?? 0,
-    label: isAlone ? run.name : `${member.label} · ${run.name}`,
+    isBehind,
+    hasDots: chart.form === "keyed" && !isBehind && curve.numPoints <= MAX_DOTS,
+    label: labelOf(chart, run, member),
     dash: DASHES[dashOf(chart, member, at) % DASHES.length]!,
     margin: chart.form === "margin" ? [end(1), end(2)] : null,
   };
 }
 
+function labelOf({ form, members }: Chart, run: ChartRun, { label }: Member): string {
+  if (form === "keyed" && run.isBehind !== true) return label;
+  return form === "margin" || members.length === 1 ? run.name : `${label} · ${run.name}`;
+}
+
+/** As a custom property. */
+export function colourOfLine({ run }: Pick<Line, "run">): string {
+  return `var(--cat-${run.slot})`;
+}
+
+/** The colour of a member where it is not that of its run. */
+export function slotOf({ members }: Chart, member: Member): number {
+  return (members.indexOf(member) % NUM_COLOURS) + 1;
+}
+
 /** Lines of one run have one colour: then each has dashes of its own. */
 function dashOf(chart: Chart, member: Member, at: number): number {
+  if (chart.form === "keyed") return Math.floor(chart.members.indexOf(member) / NUM_PLAIN);
   if (chart.form === "lines" && chart.members.length > 1) return chart.members.indexOf(member);
   return Math.floor(at / NUM_PLAIN);
 }

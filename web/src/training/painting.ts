@@ -8,7 +8,7 @@ import {
   bandColumns,
   densityOf,
   dotRadius,
-  lonePlaces,
+  dotPlaces,
   placeY,
   traceBand,
   traceLine,
@@ -19,6 +19,8 @@ import {
 export const LINE_WIDTH = 1.5;
 export const RAW_OPACITY = 0.28;
 const BAND_OPACITY = 0.16;
+export const BEHIND_OPACITY = 0.3;
+const THIN_WIDTH = 1;
 /** From the fifth line on, bands cover each other more than they say. */
 const CROWDED = 5;
 const AXIS_TEXT = 11;
@@ -35,12 +37,20 @@ export function paintChart(context: CanvasRenderingContext2D, model: Model, fram
   context.clip();
   context.lineJoin = "round";
   context.lineCap = "round";
-  for (const line of model.lines) paintBehind(context, line, frame, runColour(palette, line.run.slot), model);
-  for (const line of model.lines) paintLine(context, line, frame, runColour(palette, line.run.slot));
+  const lines = fromBelow(model);
+  for (const line of lines.filter(({ isBehind }) => !isBehind)) paintBehind(context, line, frame, runColour(palette, line.run.slot), model);
+  for (const line of lines) paintLine(context, line, frame, runColour(palette, line.run.slot), lineWidth(line, model));
   context.restore();
-  for (const line of model.lines) paintDots(context, line, frame, runColour(palette, line.run.slot));
+  for (const line of lines) paintDots(context, line, frame, runColour(palette, line.run.slot));
   for (const line of model.lines) paintMarks(context, line, frame, palette);
   paintLabels(context, model, frame, palette);
+}
+
+/** In which order lines are drawn. Of those with a legend the first one there stands above the others. */
+export function fromBelow({ chart, lines }: Pick<Model, "chart" | "lines">): readonly Line[] {
+  if (chart.form !== "keyed") return lines;
+  const front = lines.filter(({ isBehind }) => !isBehind).reverse();
+  return [...lines.filter(({ isBehind }) => isBehind), ...front];
 }
 
 export function bandOpacity(numLines: number): number {
@@ -113,20 +123,29 @@ function paintBehind(
   context.globalAlpha = 1;
 }
 
-function paintLine(context: CanvasRenderingContext2D, line: Line, frame: Frame, colour: string): void {
+/** Beside lines whose points are marked, as means of epochs, one of every trial is thin. */
+export function lineWidth(line: Line, { chart, lines }: Pick<Model, "chart" | "lines">): number {
+  const isThin = line.isBehind || (chart.form === "keyed" && !line.hasDots && lines.some(({ hasDots }) => hasDots));
+  return isThin ? THIN_WIDTH : LINE_WIDTH;
+}
+
+function paintLine(context: CanvasRenderingContext2D, line: Line, frame: Frame, colour: string, width: number): void {
   context.strokeStyle = colour;
-  context.lineWidth = LINE_WIDTH;
+  context.lineWidth = width;
+  context.globalAlpha = line.isBehind ? BEHIND_OPACITY : 1;
   context.setLineDash([...line.dash]);
   context.lineJoin = densityOf(frame, line.curve) > DENSE ? "bevel" : "round";
   context.beginPath();
   traceLine(frame, line.curve, line.smoothed, context);
   context.stroke();
   context.setLineDash([]);
+  context.globalAlpha = 1;
 }
 
 /** Whole ones, also at the edges. */
 function paintDots(context: CanvasRenderingContext2D, line: Line, frame: Frame, colour: string): void {
-  const places = lonePlaces(frame, line.curve, line.smoothed);
+  if (line.isBehind) return;
+  const places = dotPlaces(frame, line);
   const radius = dotRadius(places.length, frame);
   context.fillStyle = colour;
   for (const [x, y] of places) {
@@ -146,7 +165,7 @@ function paintMarks(context: CanvasRenderingContext2D, line: Line, frame: Frame,
     context.lineTo(x + 3, bottom + 1);
   }
   context.fill();
-  const end = line.run.end === "plain" ? null : endOf(line, frame);
+  const end = line.run.end === "plain" || line.isBehind ? null : endOf(line, frame);
   if (end === null) return;
   const [x, y] = end;
   context.strokeStyle = runColour(palette, line.run.slot);

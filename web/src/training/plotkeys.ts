@@ -94,6 +94,6 @@ function moveCursor(model: Model, move: (at: number) => number): boolean {
     const drawn = smoothed === null ? "" : `, smoothed ${formatValue(smoothed)}`;
     return `${line.label} ${formatValue(value)}${drawn}`;
   });
-  spoken.value = `${describePlace(x, model.axis)}: ${values.join("; ")}`;
+  spoken.value = `${describePlace(x, model.axis, model.perEpoch)}: ${values.join("; ")}`;
   return true;
 }

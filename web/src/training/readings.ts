@@ -17,10 +17,10 @@ export interface Reading {
 /** So much of the axis beyond its end a line still has its last value. */
 const TOLERANCE = 0.01;
 
-/** Lines that have nothing there are left out. */
+/** Lines that have nothing there are left out, and those behind the others. */
 export function readingsAt({ lines, x, isSmoothed }: Model, place: number | null): Reading[] {
   const readings: Reading[] = [];
-  for (const line of lines) {
+  for (const line of lines.filter(({ isBehind }) => !isBehind)) {
     const { curve, smoothed } = line;
     const tolerance = x === null || x.isLog ? Infinity : TOLERANCE * (x.high - x.low);
     const at = place === null ? curve.size - 1 : nearest(curve, place, tolerance);
@@ -30,16 +30,27 @@ export function readingsAt({ lines, x, isSmoothed }: Model, place: number | null
       line,
       at,
       value: last?.value ?? curve.mean[at]!,
-      smoothed: isSmoothed ? smoothed[at]! : null,
+      smoothed: isSmoothed && isDrawnSmooth(line) ? smoothed[at]! : null,
     });
   }
   return readings;
 }
 
-/** A place of the axis in words: `step 28 400`, `5 min 12 s`, `Nov 16 14:02:31`. */
-export function describePlace(place: number, axis: Axis): string {
+/** A line of few points may be left as it is beside others. */
+function isDrawnSmooth({ curve, smoothed }: Line): boolean {
+  return smoothed !== curve.mean;
+}
+
+/** A place of the axis in words: `step 28 400`, `epoch 3.2`, `5 min 12 s`, `Nov 16 14:02:31`. */
+export function describePlace(place: number, axis: Axis, perEpoch: number | null = null): string {
+  if (axis === "step" && perEpoch !== null) return `epoch ${formatEpoch(place, perEpoch)}`;
   if (axis === "step") return `step ${formatCount(place)}`;
   return axis === "relative" ? formatDuration(place) : formatMoment(place);
+}
+
+/** How many epochs are done after so many steps. */
+export function formatEpoch(step: number, perEpoch: number): string {
+  return (step / perEpoch).toFixed(step % perEpoch === 0 ? 0 : perEpoch < 100 ? 2 : 3);
 }
 
 /** A value, where its line is drawn, and what it stands for. */
@@ -59,7 +70,7 @@ export function describeReading({ line, value, smoothed, at }: Reading): string 
 /** The chart in one sentence, for those who do not see it. */
 export function summarize(model: Model): string {
   const { chart, lines, x, numAwaited, note, refusal } = model;
-  const drawn = lines.filter(({ curve }) => curve.size > 0);
+  const drawn = lines.filter(({ curve, isBehind }) => curve.size > 0 && !isBehind);
   if (refusal !== "" && drawn.length === 0) return `${chart.fullTitle}: ${refusal}`;
   if (note !== "") return `${chart.fullTitle}: ${note}`;
   if (x === null || drawn.length === 0) return `${chart.fullTitle}: ${numAwaited > 0 ? "loading" : "no values"}.`;
@@ -69,14 +80,15 @@ export function summarize(model: Model): string {
   const numBad = drawn.reduce((sum, { curve }) => sum + curve.bad.reduce((all, one) => all + one, 0), 0);
   const bad = numBad > 0 ? `; ${formatNumberOf(numBad, "value is", "values are")} NaN or infinite` : "";
   const count = `${drawn.length} ${drawn.length === 1 ? "line" : "lines"}`;
-  return `${chart.fullTitle}, ${count} ${rangeOf(drawn, x, model.axis)}; last values: ${named}${more}${bad}${endsOf(drawn)}.`;
+  return `${chart.fullTitle}, ${count} ${rangeOf(drawn, x, model)}; last values: ${named}${more}${bad}${endsOf(drawn)}.`;
 }
 
 /** A single point stands in the middle of an axis that is wider than it. */
-function rangeOf(lines: readonly Line[], { low, high }: Span, axis: Axis): string {
+function rangeOf(lines: readonly Line[], { low, high }: Span, { axis, perEpoch }: Pick<Model, "axis" | "perEpoch">): string {
+  const words = (at: number): string => describePlace(at, axis, perEpoch);
   const place = lines[0]!.curve.x[0]!;
   const isOne = lines.every(({ curve }) => curve.numPoints === 1 && curve.x[0] === place);
-  return isOne ? `at ${describePlace(place, axis)}` : `over ${describePlace(low, axis)} to ${describePlace(high, axis)}`;
+  return isOne ? `at ${words(place)}` : `over ${words(low)} to ${words(high)}`;
 }
 
 /** What the marks at the ends of lines say. */

@@ -2,9 +2,9 @@
 import { axisLabels, boxOf, endOf, frameOf, type Size } from "./geometry";
 import { labelPlaces } from "./labels";
 import type { Line, Model } from "./model";
-import { BAD_APART, bandOpacity, LINE_WIDTH, RAW_OPACITY } from "./painting";
+import { BAD_APART, bandOpacity, BEHIND_OPACITY, fromBelow, lineWidth, RAW_OPACITY } from "./painting";
 import { runColour, type Palette } from "./palette";
-import { badPlaces, dotRadius, lonePlaces, placeY, traceBand, traceLine, traceMargin, type Frame, type Pen } from "./tracing";
+import { badPlaces, dotPlaces, dotRadius, placeY, traceBand, traceLine, traceMargin, type Frame, type Pen } from "./tracing";
 
 const TITLE_HEIGHT = 28;
 const LEGEND_ROW = 18;
@@ -59,7 +59,8 @@ function measure(text: string): number {
 
 export function chartSvg(model: Model, size: Size, palette: Palette): string {
   const { width } = size;
-  const height = TITLE_HEIGHT + size.height + LEGEND_ROW * model.lines.length + 8;
+  const named = model.lines.filter(({ isBehind }) => !isBehind);
+  const height = TITLE_HEIGHT + size.height + LEGEND_ROW * named.length + 8;
   const frame = frameOf(model, size, measure);
   const title = escaped(model.chart.fullTitle);
   const parts = [
@@ -71,7 +72,7 @@ export function chartSvg(model: Model, size: Size, palette: Palette): string {
     `<g transform="translate(0 ${TITLE_HEIGHT})">`,
     ...(frame === null ? [emptyNote(model, size, palette)] : drawing(model, frame, palette)),
     `</g>`,
-    ...model.lines.map((line, at) => legendRow(line, TITLE_HEIGHT + size.height + at * LEGEND_ROW + 12, palette)),
+    ...named.map((line, at) => legendRow(line, TITLE_HEIGHT + size.height + at * LEGEND_ROW + 12, palette)),
     `</svg>`,
   ];
   return `${parts.join("\n")}\n`;
@@ -85,14 +86,15 @@ function emptyNote(model: Model, size: Size, palette: Palette): string {
 
 function drawing(model: Model, frame: Frame, palette: Palette): string[] {
   const { left, top, width, height } = frame.box;
+  const lines = fromBelow(model);
   return [
     `<clipPath id="plot"><rect x="${left - 1}" y="${top - 3}" width="${width + 2}" height="${height + 6}"/></clipPath>`,
     ...axes(model, frame, palette),
     `<g clip-path="url(#plot)" fill="none" stroke-linejoin="round" stroke-linecap="round">`,
-    ...model.lines.flatMap((line) => behind(line, frame, runColour(palette, line.run.slot), model)),
-    ...model.lines.map((line) => lineElement(line, frame, runColour(palette, line.run.slot))),
+    ...lines.flatMap((line) => behind(line, frame, runColour(palette, line.run.slot), model)),
+    ...lines.map((line) => lineElement(line, frame, runColour(palette, line.run.slot), lineWidth(line, model))),
     `</g>`,
-    ...model.lines.flatMap((line) => dots(line, frame, runColour(palette, line.run.slot))),
+    ...lines.flatMap((line) => dots(line, frame, runColour(palette, line.run.slot))),
     ...model.lines.flatMap((line) => marks(line, frame, palette)),
     ...labelPlaces(model, frame).map(
       ({ text, x, y }) =>
@@ -119,7 +121,8 @@ function axes(model: Model, frame: Frame, palette: Palette): string[] {
   return [...rows, base, ...columns];
 }
 
-function behind({ curve, margin }: Line, frame: Frame, colour: string, { isSmoothed, lines }: Model): string[] {
+function behind({ curve, margin, isBehind }: Line, frame: Frame, colour: string, { isSmoothed, lines }: Model): string[] {
+  if (isBehind) return [];
   const parts: string[] = [];
   const fill = (d: string): string => `<path d="${d}" fill="${colour}" opacity="${bandOpacity(lines.length)}"/>`;
   if (margin !== null) parts.push(fill(path((pen) => traceMargin(frame, ...margin, pen))));
@@ -135,13 +138,13 @@ function dashes({ dash }: Line): string {
   return dash.length === 0 ? "" : ` stroke-dasharray="${dash.join(" ")}"`;
 }
 
-function lineElement(line: Line, frame: Frame, colour: string): string {
+function lineElement(line: Line, frame: Frame, colour: string, width: number): string {
   const d = path((pen) => traceLine(frame, line.curve, line.smoothed, pen));
-  return `<path d="${d}" stroke="${colour}" stroke-width="${LINE_WIDTH}"${dashes(line)}/>`;
+  return `<path d="${d}" stroke="${colour}" stroke-width="${width}"${line.isBehind ? ` opacity="${BEHIND_OPACITY}"` : ""}${dashes(line)}/>`;
 }
 
-function dots({ curve, smoothed }: Line, frame: Frame, colour: string): string[] {
-  const places = lonePlaces(frame, curve, smoothed);
+function dots(line: Line, frame: Frame, colour: string): string[] {
+  const places = line.isBehind ? [] : dotPlaces(frame, line);
   const radius = dotRadius(places.length, frame);
   return places.map(([x, y]) => `<circle cx="${short(x)}" cy="${short(y)}" r="${radius}" fill="${colour}"/>`);
 }
@@ -151,7 +154,7 @@ function marks(line: Line, frame: Frame, palette: Palette): string[] {
   const bad = badPlaces(frame, line.curve, BAD_APART).map(
     (x) => `<path d="M${short(x - 3)} ${bottom + 1}L${short(x)} ${bottom - 5}L${short(x + 3)} ${bottom + 1}Z" fill="${palette.danger}"/>`,
   );
-  const end = line.run.end === "plain" ? null : endOf(line, frame);
+  const end = line.run.end === "plain" || line.isBehind ? null : endOf(line, frame);
   if (end === null) return bad;
   const [x, y] = end;
   const colour = runColour(palette, line.run.slot);

@@ -18,10 +18,19 @@ export function ticksOfValues(scale: Scale): Tick[] {
   return labelled(scale.isLog ? logTicks(scale) : linearTicks(scale));
 }
 
-export function ticksOfAxis(scale: Scale, axis: Axis): Tick[] {
+/** Steps are labelled in epochs where it is known how many make one. */
+export function ticksOfAxis(scale: Scale, axis: Axis, perEpoch: number | null = null): Tick[] {
   if (axis === "time") return clockTicks(scale);
   if (axis === "relative") return scale.isLog ? durationsAt(logTicks(scale)) : durationTicks(scale);
+  if (perEpoch !== null && !scale.isLog) return epochTicks(scale, perEpoch);
   return labelled(scale.isLog ? logTicks(scale) : stepTicks(scale));
+}
+
+function epochTicks({ low, high }: Span, perEpoch: number): Tick[] {
+  const all = linearTicks({ low: low / perEpoch, high: high / perEpoch });
+  const whole = all.filter(Number.isInteger);
+  const epochs = labelled(whole.length < 2 ? all : whole);
+  return epochs.map(({ value, label }) => ({ value: value * perEpoch, label }));
 }
 
 /** There is nothing between two steps. */

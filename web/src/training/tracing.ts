@@ -61,15 +61,30 @@ export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen:
   lift();
 }
 
+/** The values that are marked: all of a line that has its points marked, otherwise those that stand alone. */
+export function dotPlaces(frame: Frame, line: Marked): [x: number, y: number][] {
+  return line.hasDots ? seenPlaces(frame, line.curve, line.smoothed, true) : lonePlaces(frame, line.curve, line.smoothed);
+}
+
+interface Marked {
+  readonly curve: Curve;
+  readonly smoothed: Float64Array;
+  readonly hasDots: boolean;
+}
+
 /** The values that have no finite neighbour, in pixels, as far as they are seen. */
 export function lonePlaces(frame: Frame, curve: Curve, values: Float64Array): [x: number, y: number][] {
+  return seenPlaces(frame, curve, values, false);
+}
+
+function seenPlaces(frame: Frame, curve: Curve, values: Float64Array, isAll: boolean): [x: number, y: number][] {
   const [first, end] = seen(frame, curve);
   const { left, top, width, height } = frame.box;
   const isDrawn = (at: number): boolean =>
     at >= 0 && at < curve.size && Number.isFinite(placeX(frame, curve.x[at]!) + placeY(frame, values[at]!));
   const places: [number, number][] = [];
   for (let at = first; at < end; at++) {
-    if (!isDrawn(at) || isDrawn(at - 1) || isDrawn(at + 1)) continue;
+    if (!isDrawn(at) || (!isAll && (isDrawn(at - 1) || isDrawn(at + 1)))) continue;
     const [x, y] = [placeX(frame, curve.x[at]!), placeY(frame, values[at]!)];
     const isInside = x >= left - 1 && x <= left + width + 1 && y >= top - 1 && y <= top + height + 1;
     if (isInside) places.push([x, y]);

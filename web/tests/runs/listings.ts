@@ -30,6 +30,7 @@ export function runWith(parts: Partial<RunListing> & { id: string }): RunListing
     num_series: 1,
     num_bytes: 100,
     num_alarms: 0,
+    has_network: false,
     num_dropped: 0,
     num_thinned: 0,
     host: "box",

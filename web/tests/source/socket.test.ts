@@ -194,6 +194,18 @@ test("a page that was refused goes on when it is admitted again", async () => {
   expect(source.connection.value.state).toBe("connected");
 });
 
+test("what does something is not sent again after the connection broke", async () => {
+  const source = start();
+  latest().greet();
+  const asked = source.ask({ type: "control_do", control_id: "c", action: { type: "step", level: "trial", count: 1 } });
+  const refused = expect(asked).rejects.toThrow("look whether it was done");
+  latest().drop();
+  await vi.advanceTimersByTimeAsync(1000);
+  latest().greet();
+  await refused;
+  expect(latest().sent).toEqual([]);
+});
+
 test("a request over which the connection breaks again and again is given up", async () => {
   const source = start();
   const answer = source.tensor("p", "output", 9, null);

@@ -53,8 +53,25 @@ from torcheer.app.runs.recorded import RunTensors, answer_record, answer_records
 from torcheer.app.runs.reducing import Reductions
 from torcheer.app.runs.seriesfeed import SeriesFeed
 from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.tablecells import TableTensors
+from torcheer.app.runs.tablefeed import TableFeed
 from torcheer.app.runs.watchedfeed import follow_row, follow_watched
 from torcheer.app.runs.watching import Watch
+from torcheer.app.runs.wholetables import (
+    MOST_FOR_STATISTICS,
+    MOST_FOR_TEXT,
+    LoadedRecord,
+    Most,
+    load_records,
+    statistics_answer,
+    text_answer,
+)
+from torcheer.app.tablemessages import (
+    TableCellsQuestion,
+    TableQuestion,
+    TableStatisticsQuestion,
+    TableTextQuestion,
+)
 from torcheer.app.turns import Turns
 from torcheer.errors import InputError
 
@@ -69,12 +86,23 @@ FollowedQuestion = (
     | EventsQuestion
     | NetSceneQuestion
     | NetMomentsQuestion
+    | TableQuestion
 )
 NetQuestion = (
     NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion
 )
-OneRunQuestion = RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | NetQuestion
-RunQuestion = OneRunQuestion | HparamsQuestion | OpSeriesQuestion | AnyNetAnalysisQuestion
+OneRunQuestion = (
+    RecordsQuestion
+    | RecordQuestion
+    | RunTensorQuestion
+    | HistogramsQuestion
+    | NetQuestion
+    | TableCellsQuestion
+)
+WholeTableQuestion = TableStatisticsQuestion | TableTextQuestion
+RunQuestion = (
+    OneRunQuestion | WholeTableQuestion | HparamsQuestion | OpSeriesQuestion | AnyNetAnalysisQuestion
+)
 
 _GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
 _NO_PASS: Final = "this pass is in no run of the folder: only those have figures over time."
@@ -102,6 +130,19 @@ class RunAnswers:
             NetUnitSeriesQuestion: partial(answer_unit_series, nets),
             NetRasterQuestion: partial(answer_raster, nets),
             NetWeightsQuestion: partial(answer_weights, nets),
+            TableCellsQuestion: TableTensors().answer,
+        }
+        watch = self.watch
+        self._followed: dict[type, Callable[[Any], AsyncGenerator[Frame, None]]] = {
+            RunsQuestion: partial(follow_runs, watch),
+            IndexQuestion: partial(follow_index, watch),
+            SeriesQuestion: lambda question: SeriesFeed(watch, question).frames(),
+            WatchedQuestion: partial(follow_watched, watch),
+            WatchedRowQuestion: partial(follow_row, watch),
+            EventsQuestion: partial(follow_events, watch),
+            NetSceneQuestion: partial(follow_net, nets, watch),
+            NetMomentsQuestion: partial(follow_moments, nets, watch),
+            TableQuestion: lambda question: TableFeed(watch, question).frames(),
         }
 
     async def answer(self, question: RunQuestion) -> Frame:
@@ -110,6 +151,8 @@ class RunAnswers:
             return await self._hparams(question)
         if isinstance(question, OpSeriesQuestion):
             return await self._op_series(question)
+        if isinstance(question, WholeTableQuestion):
+            return await self._whole_table(question)
         run = await self._run(question.run_id)
         if isinstance(question, AnyNetAnalysisQuestion):
             # Beside other questions of the run: what is scrubbed does not wait for an analysis.
@@ -135,6 +178,25 @@ class RunAnswers:
             raise InputError(_NO_PASS)
         return await source.run.slow_turns.take(answer_op_series, source, question)
 
+    async def _whole_table(self, question: WholeTableQuestion) -> str:
+        if isinstance(question, TableStatisticsQuestion):
+            records = await self._table_records(question, MOST_FOR_STATISTICS, only_last=False)
+            return await run_sync(statistics_answer, question, records)
+        records = await self._table_records(question, MOST_FOR_TEXT, only_last=question.only_last)
+        return await run_sync(text_answer, question, records)
+
+    async def _table_records(
+        self, question: WholeTableQuestion, most: Most, *, only_last: bool
+    ) -> list[LoadedRecord]:
+        """Of all runs, in their order. Those that have no such table have no rows."""
+        with_tensors = isinstance(question, TableTextQuestion)
+        records: list[LoadedRecord] = []
+        for run_id in dict.fromkeys(question.run_ids):
+            run = await self._run(run_id)
+            load = partial(load_records, only_last=only_last, with_tensors=with_tensors)
+            records += await run.slow_turns.take(load, run, question.name, most.less(records))
+        return records
+
     async def passes(self, seconds: float = _PASSES_SECONDS) -> Sequence[PassListing]:
         """The passes in all runs, as far as they can be found in so long."""
         with anyio.move_on_after(seconds):
@@ -149,25 +211,9 @@ class RunAnswers:
 
     def follow(self, question: FollowedQuestion, page: object) -> AsyncGenerator[Frame, None]:
         """All answers to a question of a page that goes on."""
-        match question:
-            case RunsQuestion():
-                return follow_runs(self.watch, question)
-            case IndexQuestion():
-                return follow_index(self.watch, question)
-            case SeriesQuestion():
-                return SeriesFeed(self.watch, question).frames()
-            case ReduceQuestion():
-                return self._reduce(question, page)
-            case WatchedQuestion():
-                return follow_watched(self.watch, question)
-            case WatchedRowQuestion():
-                return follow_row(self.watch, question)
-            case EventsQuestion():
-                return follow_events(self.watch, question)
-            case NetSceneQuestion():
-                return follow_net(self._nets, self.watch, question)
-            case NetMomentsQuestion():
-                return follow_moments(self._nets, self.watch, question)
+        if isinstance(question, ReduceQuestion):
+            return self._reduce(question, page)
+        return self._followed[type(question)](question)
 
     async def _reduce(self, question: ReduceQuestion, page: object) -> AsyncGenerator[Frame, None]:
         run = await self._run(question.run_id)

@@ -99,6 +99,7 @@ def listing_of(
         num_dropped=countable(status.num_dropped) or 0,
         num_thinned=countable(status.num_thinned) or 0,
         num_alarms=sum(entry.count for entry in series.values() if entry.kind == "alarm"),
+        has_network=any(entry.kind == "netview" for entry in series.values()),
         host=clipped(status.host),
         note=clipped(" ".join(filter(None, (_losses_note(status), status.note)))),
     )
@@ -127,6 +128,7 @@ def unread_listing(place: RunPlace, traces: Traces, note: str = "") -> RunListin
         num_dropped=0,
         num_thinned=0,
         num_alarms=0,
+        has_network=False,
         host="",
         note=clipped(note),
     )

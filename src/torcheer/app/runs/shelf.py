@@ -38,6 +38,7 @@ class RunShelf:
         self._scanning = threading.Lock()
         self._scanned_at = float("-inf")
         self._places = Places(runs={}, note="")
+        self._ids: Mapping[str, str] = {}  # by path
         self._runs: dict[str, OpenRun] = {}
         self._summaries: dict[str, Summary] = {}
         self.revision = 0  # rises when runs come or go
@@ -63,6 +64,12 @@ class RunShelf:
             self._take(places)
             self._scanned_at = time.monotonic()
 
+    def scan_again(self) -> None:
+        """The same, however lately it was done: somebody knows that there is something new."""
+        with self._scanning:
+            self._scanned_at = float("-inf")
+        self.scan()
+
     def _take(self, places: Places) -> None:
         gone = []
         with self._lock:
@@ -77,6 +84,7 @@ class RunShelf:
                     self._runs[run_id] = OpenRun(place, self._opener, self._arrays)
                     self._summaries[run_id] = Summary(self._runs[run_id])
             self._places = places
+            self._ids = {str(place.path): run_id for run_id, place in places.runs.items()}
             self.revision += 1
         for run in gone:
             run.close_if_idle()
@@ -96,6 +104,10 @@ class RunShelf:
     def known(self, run_id: str) -> OpenRun | None:
         """The run of that id as of the last search: this takes no time."""
         return self._runs.get(run_id)
+
+    def id_of(self, path: str) -> str | None:
+        """The id of the run in that folder, as of the last search; None where there was none."""
+        return self._ids.get(path)
 
     # --- the list -------------------------------------------------------------------------------
 

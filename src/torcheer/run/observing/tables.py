@@ -18,8 +18,8 @@ class ObservingTables(ObservingNetViews):
     def log_row(self, step: int, name: str, row: Mapping[str, Any], *, time: float | None = None) -> None:
         """Add a row to a table: `run.log_row(step, "epochs", {"epoch": 3, "loss": 0.1, "output": tensor})`.
 
-        Cells are numbers, texts or tensors; None is an empty cell. Rows may have other columns than those
-        before them.
+        Cells are numbers, texts or tensors; what is None is left out. Rows may have other columns than
+        those before them.
         """
         self._log_columns(step, name, as_row(_mapping(row)), time)
 

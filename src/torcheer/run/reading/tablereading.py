@@ -174,12 +174,12 @@ class Table:
     def _indices(self, name: str) -> list[str]:
         """What stands behind the name of a column in a heading: nothing, or an index for each number."""
         shapes = {
-            tuple(column.shape)
+            tuple(column.shape)  # () of a number or a text
             for record in self.records
             for column in record.head.columns
-            if column.name == name and column.form == "tensor"
+            if column.name == name and record.num_rows
         }
-        if not shapes:
+        if shapes <= {()}:
             return [""]
         if len(shapes) == 1:
             return [f"[{','.join(map(str, index))}]" for index in numpy.ndindex(*shapes.pop())]

@@ -1,0 +1,197 @@
+"""What of the user's own happens during a training: callbacks, and the state that they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from torcheer.errors import InputError
+from torcheer.training.history import History
+from torcheer.training.metrics import Metric
+from torcheer.training.stepping import Stepped, Stepper
+
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
+
+    from torcheer.run.run import Run
+
+_METHODS = ("on_begin", "on_step", "on_epoch", "on_end")
+
+
+class Callback:
+    """Something that happens during a training. Override what you need; each gets the state of the training.
+
+    `state_dict` and `load_state_dict` keep what it remembers in checkpoints: numbers, text, lists, dicts,
+    tensors and arrays.
+    """
+
+    def on_begin(self, training: Training) -> None:
+        """Before the first step; after a checkpoint was loaded, where there is one."""
+
+    def on_step(self, training: Training) -> None:
+        """After each batch. `training.stepped` has its loss, inputs and outputs."""
+
+    def on_epoch(self, training: Training) -> None:
+        """After each epoch, and its test. `training.history` has the figures."""
+
+    def on_end(self, training: Training) -> None:
+        """When it is over, in whatever way: `training.stopped_by`, `training.error`."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state_dict` gave."""
+
+
+class FunctionCallback(Callback):
+    """A plain function, called after each epoch."""
+
+    def __init__(self, function: Callable[[Training], object]) -> None:
+        self.function = function
+
+    def on_epoch(self, training: Training) -> None:
+        self.function(training)
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class Training:
+    """Where a training stands. Callbacks may read all of it, change the optimizer, and stop it.
+
+    Numbers count from 0. `epoch`, `batch` and `step` are those of the last batch that was trained, `step`
+    over all epochs; `epochs_done`, `batches_done` (of this epoch) and `steps_done` say how many there were.
+    """
+
+    model: nn.Module
+    optimizer: Optimizer
+    scheduler: Any  # torch's own, or None
+    stepper: Stepper
+    train_loader: Any
+    test_loader: Any
+    num_epochs: int
+    num_batches: int | None  # of an epoch; None where the loader does not know
+    figures: tuple[str, ...]  # that an epoch will have: train/loss, test/loss, …
+    history: History
+    callbacks: list[Callback]
+    metrics: Mapping[str, Metric] = field(default_factory=dict)  # of the epoch under way
+    run: Run | None = None
+    order: Any = None  # how the data go on after a resume; None where nothing is kept
+    stepped: Stepped | None = None  # the last step
+    epoch: int = 0
+    epochs_done: int = 0
+    batches_done: int = 0
+    steps_done: int = 0
+    is_between_steps: bool = True  # False while a batch is fetched or trained: half a step is no state
+    error: BaseException | None = None  # what ended it, if something did
+    stopped_by: str | None = None  # why it ends before its last epoch
+
+    @property
+    def batch(self) -> int:
+        return self.batches_done - 1
+
+    @property
+    def step(self) -> int:
+        return self.steps_done - 1
+
+    @property
+    def num_steps(self) -> int | None:
+        """Of the whole training; None where the loader does not know."""
+        return None if self.num_batches is None else self.num_batches * self.num_epochs
+
+    @property
+    def device(self) -> torch.device:
+        return self.stepper.device
+
+    @property
+    def scaler(self) -> torch.amp.GradScaler | None:
+        return self.stepper.scaler
+
+    def epochs_to_go(self) -> Iterator[int]:
+        """The epochs that are left, until somebody stops it."""
+        while self.epochs_done < self.num_epochs and self.stopped_by is None:
+            yield self.epochs_done
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Count its batches from 0, unless it was begun before a resume."""
+        if self.epoch != epoch or not self.batches_done:
+            self.epoch, self.batches_done = epoch, 0
+            for metric in self.metrics.values():
+                metric.reset()
+
+    def stop(self, reason: str) -> None:
+        """End the training after this step. The first reason holds."""
+        if self.stopped_by is None:
+            self.stopped_by = str(reason)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What only the training itself knows, for a checkpoint."""
+        return {
+            "epoch": self.epoch,
+            "epochs_done": self.epochs_done,
+            "batches_done": self.batches_done,
+            "steps_done": self.steps_done,
+            "history": self.history.state_dict(),
+            "stepper": self.stepper.state_dict(),
+            "metrics": {name: metric.state_dict() for name, metric in self.metrics.items()},
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.epoch = int(state["epoch"])
+        self.epochs_done = int(state["epochs_done"])
+        self.batches_done = int(state["batches_done"])
+        self.steps_done = int(state["steps_done"])
+        self.history.load_state_dict(state["history"])
+        self.stepper.load_state_dict(state["stepper"])
+        for name, metric in self.metrics.items():
+            metric.load_state_dict(state["metrics"].get(name, {}))
+
+    def __repr__(self) -> str:
+        return f"<Training of {type(self.model).__name__}: epoch {self.epoch}, {self.steps_done} steps done>"
+
+
+def callbacks_of(given: Any) -> list[Callback]:
+    """Callbacks as they are; a function is called after each epoch."""
+    if isinstance(given, Callback) or callable(given):
+        given = [given]
+    if not isinstance(given, Iterable):
+        raise InputError(f"callbacks is a {type(given).__name__}: give a list of callbacks or functions.")
+    return [_callback_of(one) for one in given]
+
+
+def _callback_of(one: Any) -> Callback:
+    if isinstance(one, type):
+        raise InputError(f"the callback {one.__name__} is a class: give an object of it, {one.__name__}().")
+    if isinstance(one, Callback):
+        return one
+    if any(callable(getattr(one, name, None)) for name in _METHODS):
+        return _Foreign(one)
+    if callable(one):
+        return FunctionCallback(one)
+    raise InputError(
+        f"the callback {one!r} is a {type(one).__name__}: give a function of the training, which is called "
+        "after each epoch, or an object with some of on_begin, on_step, on_epoch and on_end."
+    )
+
+
+class _Foreign(Callback):
+    """An object of another class that has some of the methods."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        for name in (*_METHODS, "state_dict", "load_state_dict"):
+            method = getattr(inner, name, None)
+            if callable(method):
+                setattr(self, name, method)
+
+
+def heard_by(callbacks: list[Callback], name: str) -> list[Callable[[Training], object]]:
+    """The methods of this name that do something, so that those that do not cost nothing."""
+    return [
+        getattr(callback, name)
+        for callback in callbacks
+        if name in vars(callback) or getattr(type(callback), name) is not getattr(Callback, name)
+    ]

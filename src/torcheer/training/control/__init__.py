@@ -1,0 +1,1 @@
+"""A training in a process of its own, stepped from elsewhere."""

@@ -1,0 +1,226 @@
+"""The process of a training, as its parent holds it: started, spoken to, listened to, ended and buried."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from torcheer.errors import InputError
+from torcheer.training.control.lastwords import LastWords
+from torcheer.training.control.protocol import REPORTS, Command, Report, Value, line_of
+
+_WORKER: Final = "torcheer.training.control.worker"
+_MAX_LINE_BYTES: Final = 16 << 20
+_READ_BYTES: Final = 1 << 16
+_LOOK_SECONDS: Final = 0.1  # where the system cannot tell of the end of a process
+_SEND_SECONDS: Final = 2.0
+_WORDS_SECONDS: Final = 0.5  # after the end, for what it printed last
+_MUTE_SECONDS: Final = 10.0  # for a process that says no more
+_TERM_SECONDS: Final = 1.5  # between asking it to end and killing it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What process is wanted."""
+
+    target: str
+    folder: str
+    values: Mapping[str, Value]
+    seed: int | None
+    search_path: Sequence[str]  # empty: that of a new interpreter
+
+    def command_line(self) -> list[str]:
+        line = [
+            sys.executable,
+            "-P",  # a file here that is called as a module of Python's own is not that module
+            "-m",
+            _WORKER,
+            self.target,
+            self.folder,
+            "--values",
+            json.dumps(dict(self.values)),
+        ]
+        if self.seed is not None:
+            line += ["--seed", str(self.seed)]
+        if self.search_path:
+            line += ["--search-path", json.dumps(list(self.search_path))]
+        return line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How a process ended."""
+
+    code: int  # negative for a signal
+    last_words: str
+    garbage: str  # what was wrong with a report of it; empty where they all could be read
+
+
+class Listener(Protocol):
+    """Who hears of a process, in threads of that process's own."""
+
+    def heard(self, process: TrainingProcess, report: Report) -> None: ...
+
+    def ended(self, process: TrainingProcess, end: End) -> None: ...
+
+
+class TrainingProcess:
+    """One process. What it prints goes on to our standard error."""
+
+    def __init__(self, order: Order, listener: Listener) -> None:
+        self._listener = listener
+        try:
+            self._process = subprocess.Popen(
+                order.command_line(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                process_group=0,  # Ctrl-C in the terminal is for us
+            )
+        except OSError as error:
+            raise InputError(f"no process can be started for the training: {error}.") from error
+        self.pid = self._process.pid
+        self.is_over = threading.Event()
+        self._sending = threading.Lock()
+        self._unsent = b""
+        self._has_spoken = False
+        self._words = LastWords()
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
+        os.set_blocking(self._stdin.fileno(), False)
+        self._printing = self._start(self._pass_on_prints, "prints")
+        self._start(self._listen, "reports")
+
+    def _start(self, work: Callable[[], None], name: str) -> threading.Thread:
+        thread = threading.Thread(target=work, name=f"torcheer {name} of {self.pid}", daemon=True)
+        thread.start()
+        return thread
+
+    # --- speaking ------------------------------------------------------------------------------------
+
+    def send(self, command: Command) -> None:
+        """Pass a command on. InputError where the process does not take it."""
+        end = time.monotonic() + _SEND_SECONDS
+        with self._sending:
+            self._unsent += line_of(command)  # after what is left of the one before: these are lines
+            while self._unsent:
+                try:
+                    self._unsent = self._unsent[os.write(self._stdin.fileno(), self._unsent) :]
+                except BlockingIOError:
+                    if not _wait_for([self._stdin.fileno()], select.POLLOUT, end - time.monotonic()):
+                        raise InputError(
+                            "the training takes no commands: it may hang. Abort ends its process."
+                        ) from None
+                except (OSError, ValueError):
+                    raise InputError(
+                        "the process of the training has just ended: Init starts another one."
+                    ) from None
+
+    def let_end(self) -> None:
+        """There are no more commands: it ends by itself, after this trial."""
+        with self._sending, suppress(OSError):
+            self._stdin.close()
+        if not self._has_spoken:  # it is still being imported: there is nothing to be lost
+            self._process.kill()
+
+    def terminate(self) -> None:
+        """End it soon: in order where it can, by force where it cannot."""
+        self._start(self._terminate, "end")
+
+    def _terminate(self) -> None:
+        self._process.terminate()
+        if not self.is_over.wait(_TERM_SECONDS):
+            self._process.kill()
+
+    # --- listening -----------------------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        garbage = ""
+        try:
+            self._hear_all()
+        except ValueError as error:  # msgspec's errors are ValueErrors
+            garbage = str(error)
+            self._process.kill()
+        try:
+            code = self._process.wait(_MUTE_SECONDS)
+        except subprocess.TimeoutExpired:  # it goes on where nobody hears of it
+            garbage = "it closed its pipe"
+            self._process.kill()
+            code = self._process.wait()
+        self._printing.join(_WORDS_SECONDS)  # what the training has started may hold the pipe open
+        self.let_end()
+        self._stdout.close()
+        self.is_over.set()
+        self._listener.ended(self, End(code=code, last_words=self._words.text(), garbage=garbage))
+
+    def _hear_all(self) -> None:
+        """Until it has ended and said all. What the training has started may hold the pipe open longer."""
+        pipe, rest = self._stdout.fileno(), b""
+        with _end_of(self._process) as end:
+            while True:
+                ready = _wait_for([pipe, end], select.POLLIN, None if end >= 0 else _LOOK_SECONDS)
+                if pipe not in ready:
+                    if ready or self._process.poll() is not None:
+                        return
+                    continue
+                data = os.read(pipe, _READ_BYTES)
+                if not data:
+                    return
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    self._has_spoken = True
+                    self._listener.heard(self, REPORTS.decode(line))
+                if len(rest) > _MAX_LINE_BYTES:
+                    raise ValueError(f"a line of more than {_MAX_LINE_BYTES:,} bytes")
+
+    def _pass_on_prints(self) -> None:
+        with self._stderr as pipe:
+            while data := os.read(pipe.fileno(), _READ_BYTES):
+                self._words.add(data)
+                with suppress(OSError, ValueError):
+                    _print(data)
+
+
+def _print(data: bytes) -> None:
+    buffer = getattr(sys.stderr, "buffer", None)
+    if buffer is None:  # in a notebook, for one
+        sys.stderr.write(data.decode("utf-8", "replace"))
+    else:
+        buffer.write(data)
+        buffer.flush()
+
+
+def _wait_for(descriptors: Sequence[int], event: int, seconds: float | None) -> Collection[int]:
+    """Those where there is something, or where the other side is gone; none after so long."""
+    poll = select.poll()  # `select` knows no descriptors above 1,023
+    for descriptor in descriptors:
+        if descriptor >= 0:
+            poll.register(descriptor, event)
+    return [found for found, _ in poll.poll(None if seconds is None else max(0.0, 1000 * seconds))]
+
+
+@contextmanager
+def _end_of(process: subprocess.Popen[bytes]) -> Iterator[int]:
+    """A descriptor that can be read once the process has ended; -1 where the system has no such thing."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):
+        yield -1
+        return
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,129 @@
+"""What a training went through: figures of every epoch and of every step."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.errors import InputError
+from torcheer.graph.sizes import readable_seconds
+from torcheer.run.reading.scalars import needed_pandas
+from torcheer.run.reading.sparkline import sparkline
+from torcheer.training.columns import Columns
+from torcheer.training.judging import Mode, mode_of
+
+SECONDS, STEP = "seconds", "step"  # of an epoch: how long it took, and its last step
+_OWN = (STEP, SECONDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """The best value of a figure, and when it was."""
+
+    name: str
+    value: float
+    epoch: int
+    step: int
+
+    def __float__(self) -> float:
+        return self.value
+
+
+class History:
+    """What `tl.fit` returns: NumPy arrays, with NaN where there was no number.
+
+    `history["test/loss"]` has one for each epoch, `history.steps["train/loss"]` one for each step.
+
+    `stopped_by` says why a training ended before its last epoch, and is None where it did not.
+    """
+
+    def __init__(self) -> None:
+        self._epochs = Columns()
+        self.steps = Columns()
+        self.stopped_by: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The figures of an epoch: `train/loss`, `test/loss`, …"""
+        return [name for name in self._epochs.names if name not in _OWN]
+
+    def __getitem__(self, name: str) -> NDArray[numpy.float64]:
+        return self._epochs[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._epochs
+
+    def __len__(self) -> int:
+        """How many epochs there are."""
+        return len(self._epochs)
+
+    @property
+    def num_steps(self) -> int:
+        return len(self.steps)
+
+    @property
+    def seconds(self) -> float:
+        """How long all epochs took together."""
+        return float(numpy.nansum(self[SECONDS])) if SECONDS in self else 0.0
+
+    def best(self, name: str, mode: Mode | None = None) -> Best:
+        """The epoch in which a figure was best, the first of several: `history.best("test/loss")`.
+
+        `mode` says whether "min" or "max" is best; a name that says it itself, as those of losses and
+        accuracies do, needs none.
+        """
+        values, mode = self[name], mode_of(name, mode)
+        if numpy.isnan(values).all():
+            raise InputError(f"{name!r} has no number in any epoch, so none is best.")
+        epoch = int(numpy.nanargmin(values) if mode == "min" else numpy.nanargmax(values))
+        return Best(name=name, value=float(values[epoch]), epoch=epoch, step=int(self[STEP][epoch]))
+
+    def to_pandas(self, of: Literal["epochs", "steps"] = "epochs") -> Any:
+        """A data frame, a row for each epoch or each step. Needs pandas: `pip install torcheer[pandas]`."""
+        if of not in ("epochs", "steps"):
+            raise InputError(f"of={of!r}: give 'epochs' or 'steps'.")
+        columns = self._epochs if of == "epochs" else self.steps
+        pandas = needed_pandas("to_pandas")
+        frame = pandas.DataFrame({name: columns[name] for name in columns.names})
+        frame.index.name = of[:-1]
+        return frame.astype({STEP: "int64"}) if STEP in frame else frame
+
+    # --- while it is made ----------------------------------------------------------------------------------
+
+    def add_epoch(self, values: Mapping[str, float], *, step: int, seconds: float) -> None:
+        self._epochs.add({**values, STEP: step, SECONDS: seconds})
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"epochs": self._epochs.state_dict(), "steps": self.steps.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._epochs.load_state_dict(state["epochs"])
+        self.steps.load_state_dict(state["steps"])
+
+    # --- shown ---------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        epochs = "1 epoch" if len(self) == 1 else f"{len(self):,} epochs"
+        steps = "1 step" if self.num_steps == 1 else f"{self.num_steps:,} steps"
+        head = f"History of {epochs}, {steps}, {readable_seconds(self.seconds)}"
+        if self.stopped_by is not None:
+            head += f"; stopped: {self.stopped_by}"
+        width = max((len(name) for name in self.names), default=0)
+        return "\n".join([head, *(f"  {name:<{width}}  {self._line(name)}" for name in self.names)])
+
+    def _line(self, name: str) -> str:
+        values = self[name]
+        line = f"{values[-1]:<9.4g} {sparkline(values)}"
+        mode = mode_of(name, None, default="")
+        if not mode or numpy.isnan(values).all():
+            return line
+        best = self.best(name)
+        return f"{line}  best {best.value:.4g} in epoch {best.epoch}"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"

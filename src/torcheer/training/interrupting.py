@@ -1,0 +1,82 @@
+"""Ctrl-C ends a training between two steps, never inside of one, so that what is left can be gone on with."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from torcheer.training.callbacks import Training
+
+INTERRUPTED = "interrupted"
+
+
+class Interruption:
+    """What Ctrl-C does now."""
+
+    def __init__(self, training: Training) -> None:
+        self._training = training
+        self.may_break = False  # True where nothing is under way that has to be ended first
+        self.num_asked = 0
+
+    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+        self.num_asked += 1
+        self._training.stop(INTERRUPTED)
+        # Whoever presses it again does not want to wait for the end of a step.
+        if self.may_break or self.num_asked > 1:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def breaking(self) -> Iterator[None]:
+        """Inside, Ctrl-C raises at once: nothing of the training changes there."""
+        self.may_break = True
+        try:
+            yield
+        finally:
+            self.may_break = False
+
+    @property
+    def is_urgent(self) -> bool:
+        return self.num_asked > 1
+
+
+@contextmanager
+def deferred(training: Training) -> Iterator[Interruption]:
+    """Note Ctrl-C instead of raising; only where Python's own handling is in place, in the main thread."""
+    interruption = Interruption(training)
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not is_ours:
+        yield interruption
+        return
+    signal.signal(signal.SIGINT, interruption)
+    try:
+        yield interruption
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def returning_when_interrupted(training: Training) -> Iterator[Interruption]:
+    """What is inside ends with Ctrl-C, and what follows goes on with the history so far.
+
+    The history is on any other exception, too, as `.history`.
+    """
+    with deferred(training) as interruption:
+        try:
+            yield interruption
+        except KeyboardInterrupt:
+            training.stop(INTERRUPTED)
+            if interruption.is_urgent:
+                raise
+        except Exception as error:
+            training.stop(f"{type(error).__name__}: {error}".rstrip(": "))
+            with suppress(Exception):
+                error.history = training.history  # type: ignore[attr-defined]
+            raise
+        finally:
+            training.history.stopped_by = training.stopped_by

@@ -1,0 +1,233 @@
+"""How well a model does, besides its loss: by name, by a function, or by an object that counts.
+
+metrics="accuracy"                                   a name, or several
+metrics={"error": lambda outputs, targets: …}        the value of a batch; its mean over all items counts
+metrics={"f1": torchmetrics.F1Score(…)}              anything with update, compute and reset
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Protocol
+
+import numpy
+import torch
+from torch import Tensor
+
+from torcheer.errors import InputError
+from torcheer.training.answers import answers_of, form_of, says_yes, scores_in
+from torcheer.training.gathering import Gathered
+from torcheer.training.losses import LossFunction, LossKind, kind_of
+
+_TOP = re.compile(r"top-?([1-9][0-9]*)")
+
+
+class Metric(Protocol):
+    """What is asked of one during an epoch."""
+
+    def update(self, outputs: Any, targets: Any, num_items: int) -> float | Tensor | None:
+        """Take in a batch. Gives its own value, where it has one."""
+
+    def compute(self) -> float: ...
+
+    def reset(self) -> None: ...
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
+
+
+class Averaged:
+    """The mean of a function over all items; a function may say itself how many of them counted."""
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self._function = function
+        self.reset()
+
+    def update(self, outputs: Any, targets: Any, num_items: int) -> float | Tensor:
+        value = self._function(outputs, targets)
+        weight: float | Tensor = float(num_items)
+        if isinstance(value, tuple):
+            value, weight = value
+        number = _checked(value)
+        self._values.append(number)
+        self._weights.append(weight)
+        return number
+
+    def compute(self) -> float:
+        return weighted_mean(self._values.array(), self._weights.array())
+
+    def reset(self) -> None:
+        self._values, self._weights = Gathered(), Gathered()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"values": self._values.array(), "weights": self._weights.array()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.reset()
+        if state:
+            self._values.set(state["values"])
+            self._weights.set(state["weights"])
+
+
+class Counted:
+    """An object that counts by itself, as torchmetrics does. What it has counted is in no checkpoint."""
+
+    def __init__(self, counter: Any) -> None:
+        self._counter = counter
+
+    def update(self, outputs: Any, targets: Any, num_items: int) -> None:
+        self._counter.update(scores_in(outputs), targets)
+
+    def compute(self) -> float:
+        return float(_checked(self._counter.compute()))
+
+    def reset(self) -> None:
+        self._counter.reset()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.reset()
+
+
+def metrics_of(given: Any, loss: LossFunction | None, device: torch.device) -> dict[str, Metric]:
+    """Metrics by name, ready to count."""
+    if given is None:
+        return {}
+    kind = kind_of(loss)
+    return {name: _metric(name, one, kind, device) for name, one in _by_name(given).items()}
+
+
+def _by_name(given: Any) -> dict[str, Any]:
+    if isinstance(given, Mapping):
+        return {str(name): one for name, one in given.items()}
+    if isinstance(given, str) or callable(given) or hasattr(given, "update"):
+        given = [given]
+    if not isinstance(given, Iterable):
+        raise InputError(
+            f"metrics is a {type(given).__name__}: give names such as 'accuracy', or a dict of functions."
+        )
+    listed = list(given)
+    return {one if isinstance(one, str) else _name_of(one): one for one in listed}
+
+
+def _name_of(one: Any) -> str:
+    name = str(getattr(one, "__name__", None) or type(one).__name__)
+    if name == "<lambda>":
+        raise InputError(
+            "a metric is a lambda without a name: give {'its name': lambda outputs, targets: ...}."
+        )
+    return name
+
+
+def _metric(name: str, one: Any, kind: LossKind | None, device: torch.device) -> Metric:
+    if isinstance(one, str):
+        return Averaged(named_metric(one, kind))
+    is_counter = all(callable(getattr(one, method, None)) for method in ("update", "compute", "reset"))
+    if is_counter and not isinstance(one, type):
+        if callable(getattr(one, "to", None)):
+            one.to(device)
+        return Counted(one)
+    if callable(one) and not isinstance(one, type):
+        return Averaged(one)
+    raise InputError(
+        f"the metric {name!r} is a {type(one).__name__}: give the name of one, a function of outputs and "
+        "targets, or an object with update, compute and reset."
+    )
+
+
+def named_metric(name: str, kind: LossKind | None) -> Callable[[Any, Any], Any]:
+    if name in ("accuracy", "acc"):
+        return partial(_accuracy, kind)
+    if name in ("mae", "mse"):
+        return _mae if name == "mae" else _mse
+    top = _TOP.fullmatch(name)
+    if top is not None:
+        return partial(_top, int(top[1]), kind)
+    raise InputError(
+        f"there is no metric {name!r}: accuracy, top5 (or another number), mae and mse are known by name; "
+        "give {'" + name + "': a function of outputs and targets} for others."
+    )
+
+
+def weighted_mean(values: Any, weights: Any) -> float:
+    """In float64, so that the order of batches is all that could change it. NaN where nothing counts."""
+    is_counted = weights > 0
+    if not is_counted.any():
+        return float("nan")
+    with numpy.errstate(all="ignore"):
+        return float(numpy.average(values[is_counted], weights=weights[is_counted]))
+
+
+def _accuracy(kind: LossKind | None, outputs: Any, targets: Any) -> tuple[float | Tensor, float]:
+    scores = scores_in(outputs)
+    form = form_of(scores, targets, kind)
+    if form == "values":
+        raise InputError(f"accuracy needs classes, and there are {_shapes(scores, targets)}: leave it out.")
+    answers = answers_of(scores, targets, form, kind)
+    said = answers.scores.argmax(1) if form == "classes" else says_yes(answers.scores, kind)
+    is_right = said == (answers.targets if form == "classes" else answers.targets > 0.5)
+    return _share(is_right), float(is_right.numel())
+
+
+def _top(num_answers: int, kind: LossKind | None, outputs: Any, targets: Any) -> tuple[float | Tensor, float]:
+    scores = scores_in(outputs)
+    if form_of(scores, targets, kind) != "classes":
+        raise InputError(f"top{num_answers} needs a score for each class: {_shapes(scores, targets)}.")
+    answers = answers_of(scores, targets, "classes", kind)
+    is_in = ranks_of(answers.scores, answers.targets) < num_answers
+    return _share(is_in), float(is_in.numel())
+
+
+def _share(is_so: Tensor) -> float | Tensor:
+    if is_so.is_cpu:  # exactly, where nobody has to wait for it
+        return int(is_so.sum()) / is_so.numel() if is_so.numel() else float("nan")
+    return is_so.float().mean()
+
+
+def ranks_of(scores: Tensor, targets: Tensor) -> Tensor:
+    """How many classes come before the right one; of equal scores the first class comes first."""
+    own = scores.gather(1, targets.long()[:, None])
+    is_earlier = torch.arange(scores.shape[1], device=scores.device) < targets[:, None]
+    return ((scores > own) | ((scores == own) & is_earlier)).sum(1)
+
+
+def _mae(outputs: Any, targets: Any) -> Tensor:
+    return _difference(outputs, targets).abs().mean()
+
+
+def _mse(outputs: Any, targets: Any) -> Tensor:
+    return _difference(outputs, targets).square().mean()
+
+
+def _difference(outputs: Any, targets: Any) -> Tensor:
+    values = scores_in(outputs)
+    if not isinstance(values, Tensor) or not isinstance(targets, Tensor) or values.numel() != targets.numel():
+        raise InputError(f"mae and mse need a target for each output: {_shapes(values, targets)}.")
+    return values.reshape(targets.shape) - targets
+
+
+def _shapes(outputs: Any, targets: Any) -> str:
+    return f"outputs of {_shape(outputs)} and targets of {_shape(targets)}"
+
+
+def _shape(value: Any) -> str:
+    return f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"type {type(value).__name__}"
+
+
+def _checked(value: Any) -> float | Tensor:
+    if isinstance(value, Tensor) and value.numel() == 1:
+        return value.detach().reshape(())
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        what = (
+            f"a tensor of shape {tuple(value.shape)}"
+            if isinstance(value, Tensor)
+            else f"a {type(value).__name__}"
+        )
+        raise InputError(f"a metric gives {what}: return one number.") from None

@@ -1,0 +1,45 @@
+"""A served training that a page can control: tests/training/smallloop.py, in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.app.serving import SECRET
+from torcheer.app.server import Serving, serve_runs_in_background
+from torcheer.training.control.control import Control
+
+TARGET = "tests.training.smallloop:loop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controlled:
+    """A server, and the training that its pages may control. `control.pid` is the process, to be killed."""
+
+    serving: Serving
+    control: Control
+
+    @property
+    def url(self) -> str:
+        """Of the control page, with the token that lets one in."""
+        return f"{self.serving.url}#control?c={self.control.id}"
+
+    @property
+    def runs(self) -> list[Path]:
+        """The folders of all runs since Init."""
+        return [Path(run) for run in self.control.status.runs]
+
+
+@contextmanager
+def controlled(
+    folder: Path, *, target: str = TARGET, values: Mapping[str, Any] | None = None, is_started: bool = True
+) -> Iterator[Controlled]:
+    """Serve it. `values` go over those of the code. The process comes up at once: it takes some seconds."""
+    control = Control(target, folder=folder, values=values)
+    with serve_runs_in_background(controls=[control], secret=SECRET) as serving:
+        if is_started:
+            control.start()
+        yield Controlled(serving=serving, control=control)

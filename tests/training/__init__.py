@@ -1,0 +1,1 @@
+"""Tests of training: data, fitting, checkpoints, the loop that is stepped."""

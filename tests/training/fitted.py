@@ -1,0 +1,47 @@
+"""A small training for the tests: a model, data, and the loop written by hand that `fit` must equal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+from torcheer.training.fitting import fit
+from torcheer.training.history import History
+
+EPOCHS, BATCHES = 2, 4
+STEPS = EPOCHS * BATCHES
+
+
+def net() -> nn.Sequential:
+    """With dropout and batch norm: what differs between training and evaluation."""
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 3))
+
+
+def data(num_items: int = 14, seed: int = 2) -> TensorDataset:
+    maker = torch.Generator().manual_seed(seed)
+    inputs = torch.randn(num_items, 4, generator=maker)
+    return TensorDataset(inputs, inputs[:, :3].argmax(1))
+
+
+def loader(num_items: int = 14, *, shuffle: bool = True, seed: int = 2) -> DataLoader[tuple[Tensor, ...]]:
+    """Four batches; the last one is smaller."""
+    return DataLoader(data(num_items, seed), batch_size=4, shuffle=shuffle)
+
+
+def fitted(model: nn.Module | None = None, train_loader: Any = None, **options: Any) -> History:
+    """As quiet and as short as it gets."""
+    model = net() if model is None else model
+    chosen = {
+        "loss": F.cross_entropy,
+        "optimizer": torch.optim.Adam,
+        "epochs": EPOCHS,
+        "seed": 3,
+        "progress": False,
+        **options,
+    }
+    return fit(model, loader() if train_loader is None else train_loader, **chosen)

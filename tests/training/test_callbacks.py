@@ -1,0 +1,170 @@
+"""Callbacks see where the training stands, and may stop it; what they remember is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.training.fitted import BATCHES, EPOCHS, STEPS, fitted, loader, net
+from torcheer.errors import InputError
+from torcheer.training.callbacks import Callback, Training
+from torcheer.training.stopping import EarlyStopping, StopOnNonFinite
+
+
+class Noting(Callback):
+    def __init__(self) -> None:
+        self.seen: list[tuple[Any, ...]] = []
+
+    def on_begin(self, training: Training) -> None:
+        self.seen.append(("begin", training.steps_done))
+
+    def on_step(self, training: Training) -> None:
+        assert training.stepped is not None
+        assert len(training.history.steps["train/loss"]) == training.steps_done
+        assert training.history.steps["train/loss"][-1] == training.stepped.loss.item()
+        self.seen.append(("step", training.epoch, training.batch, training.step))
+
+    def on_epoch(self, training: Training) -> None:
+        assert len(training.history["train/loss"]) == training.epochs_done == training.epoch + 1
+        self.seen.append(("epoch", training.epoch, training.batches_done, training.step))
+
+    def on_end(self, training: Training) -> None:
+        self.seen.append(("end", training.stopped_by, training.error))
+
+
+def test_callbacks_are_told_where_the_training_stands() -> None:
+    noting = Noting()
+
+    fitted(callbacks=[noting])
+
+    expected: list[tuple[Any, ...]] = [("begin", 0)]
+    for epoch in range(EPOCHS):
+        expected += [("step", epoch, batch, epoch * BATCHES + batch) for batch in range(BATCHES)]
+        expected += [("epoch", epoch, BATCHES, (epoch + 1) * BATCHES - 1)]
+    assert noting.seen == [*expected, ("end", None, None)]
+
+
+def test_a_function_is_called_after_each_epoch_and_any_object_will_do() -> None:
+    epochs: list[int] = []
+
+    class Foreign:
+        num_steps = 0
+
+        def on_step(self, training: Training) -> None:
+            self.num_steps += 1
+
+    foreign = Foreign()
+    fitted(callbacks=[lambda training: epochs.append(training.epoch), foreign])
+
+    assert epochs == [0, 1]
+    assert foreign.num_steps == STEPS
+    with pytest.raises(InputError, match=r"the callback 3 is a int: give a function.*on_epoch"):
+        fitted(callbacks=[3])
+
+
+def test_a_callback_may_stop_it_after_any_step() -> None:
+    class Enough(Callback):
+        def on_step(self, training: Training) -> None:
+            if training.step == 2:
+                training.stop("enough")
+                training.stop("another reason")
+
+    history = fitted(callbacks=[Enough()], test_loader=loader())
+
+    assert (history.num_steps, len(history), history.stopped_by) == (3, 0, "enough")
+    assert "stopped: enough" in repr(history)
+    ended = fitted(callbacks=lambda training: training.stop("one is enough"))
+    assert (len(ended), ended.num_steps, ended.stopped_by) == (1, BATCHES, "one is enough")
+
+
+def test_a_callback_may_change_the_optimizer() -> None:
+    def halve(training: Training) -> None:
+        training.optimizer.param_groups[0]["lr"] *= 0.5
+
+    history = fitted(callbacks=halve)
+
+    assert history.steps["train/lr"].tolist() == [1e-3] * BATCHES + [5e-4] * BATCHES
+
+
+# --- stopping ----------------------------------------------------------------------------------------------
+
+
+class Following(nn.Module):
+    """Its loss in each epoch is what the test says."""
+
+    def __init__(self, losses: list[float]) -> None:
+        super().__init__()
+        self.weight, self.losses, self.num_calls = nn.Parameter(torch.zeros(())), losses, 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.num_calls += 1
+        return self.weight * 0 + self.losses[self.num_calls - 1]
+
+
+def epochs_until_stopped(losses: list[float], stopping: EarlyStopping) -> int:
+    batch = [(torch.zeros(1), torch.zeros(1))]
+    history = fitted(
+        Following(losses), batch, loss=lambda outputs, _: outputs, epochs=len(losses), callbacks=[stopping]
+    )
+    return len(history)
+
+
+def test_a_training_ends_when_it_got_no_better_for_so_many_epochs() -> None:
+    losses = [5.0, 4.0, 4.0, 4.5, 3.0, 3.1, 3.2, 3.3, 1.0]
+
+    assert epochs_until_stopped(losses, EarlyStopping("train/loss", patience=3)) == 8
+    assert epochs_until_stopped(losses, EarlyStopping("train/loss", patience=2)) == 4
+    assert epochs_until_stopped(losses, EarlyStopping("train/loss", patience=4)) == 9
+    assert epochs_until_stopped(losses, EarlyStopping("train/loss", patience=2, mode="max")) == 3
+    assert epochs_until_stopped(losses, EarlyStopping("train/loss", patience=2, min_delta=1.5)) == 3
+
+
+@pytest.mark.filterwarnings("ignore:the loss is nan")
+def test_what_is_no_number_is_not_better() -> None:
+    losses = [2.0, numpy.nan, numpy.nan, 1.0]
+
+    assert epochs_until_stopped(losses, EarlyStopping("train/loss", patience=2)) == 3
+
+
+def test_the_same_stopping_may_be_used_again() -> None:
+    stopping = EarlyStopping("train/loss", patience=1)
+
+    assert [epochs_until_stopped([1.0, 2.0, 0.0], stopping) for _ in range(2)] == [2, 2]
+    assert (stopping.best, stopping.best_epoch) == (1.0, 0)
+
+
+def test_what_a_stopping_remembers_can_be_kept() -> None:
+    stopping, other = (EarlyStopping("train/loss", patience=2) for _ in range(2))
+    epochs_until_stopped([3.0, 1.0, 2.0], stopping)
+
+    other.load_state_dict(stopping.state_dict())
+
+    assert (other.best, other.best_epoch, other.num_waited) == (1.0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: EarlyStopping("test/loss", patience=0), "patience=0"),
+        (lambda: EarlyStopping("test/loss", min_delta=-1), "min_delta=-1"),
+        (lambda: EarlyStopping("test/loss", mode="up"), "mode='up'"),  # type: ignore[arg-type]
+        (lambda: EarlyStopping("test/size"), "'test/size' does not say which is better.*mode='min'"),
+        (lambda: StopOnNonFinite(0), "patience=0"),
+    ],
+)
+def test_a_stopping_that_makes_no_sense_is_refused(make: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        make()
+
+
+def test_a_model_may_be_looked_at_while_it_trains() -> None:
+    model, weights = net(), []
+
+    fitted(model, callbacks=lambda training: weights.append(training.model[0].weight.clone()))
+
+    assert not torch.equal(weights[0], weights[1])
+    assert torch.equal(weights[1], model[0].weight)

@@ -1,0 +1,207 @@
+"""How a training is named, found and loaded, and what is said where it cannot be."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training import smallloop
+from torcheer.app import controlpage
+from torcheer.errors import InputError
+from torcheer.training.control.control import Control
+from torcheer.training.control.faults import fault_of
+from torcheer.training.control.finding import target_of
+from torcheer.training.control.loading import load_loop
+from torcheer.training.control.opening import control
+from torcheer.training.control.target import read_target
+from torcheer.training.loop import Loop
+
+NAME = f"{smallloop.__name__}:loop"
+LOOP = smallloop.loop()
+
+
+@pytest.fixture
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What loading adds to the path and to the modules is taken away."""
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    known = set(sys.modules)
+    yield
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+
+
+# --- by name -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("examples/etra25.py", "names no training"),
+        ("module:", "names no training"),
+        (":loop", "names no training"),
+        ("module:lo op", "names no training"),
+        ("no/such/file.py:loop", "there is no file no/such/file.py"),
+        ("some/folder:loop", "is no module and no file"),
+        (f"{smallloop.__file__}:lop", "has no 'lop'.*Did you mean 'loop'"),
+        (f"{smallloop.__file__}:hidden", "has no 'hidden'"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused_before_anything_runs(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Control(text)
+
+
+def test_names_are_found_wherever_a_module_binds_them(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(
+        "import a.b as first, c.d\nfrom x import y as second\n"
+        "if 1:\n    third = 1\nelse:\n    def fourth(): ...\n"
+        "try:\n    fifth, (sixth, *seventh) = 1\nexcept Exception:\n    pass\n"
+        "if __name__ == '__main__':\n    eighth = 1\n"
+    )
+    for name in ("first", "c", "second", "third", "fourth", "fifth", "sixth", "seventh", "first.second"):
+        assert read_target(f"{file}:{name}").name == name
+    for name in ("a", "eighth", "Exception"):
+        with pytest.raises(InputError, match="can be imported"):
+            read_target(f"{file}:{name}")
+    for text in ("from x import *\n", "def broken(:\n"):  # what it binds shows when it is run
+        file.write_text(text)
+        assert read_target(f"{file}:anything").title == "net"
+
+
+# --- loaded --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("as_before")
+def test_a_training_is_loaded_from_a_module_and_from_a_file(tmp_path: Path) -> None:
+    assert load_loop(read_target(NAME)).name == "small"
+    assert load_loop(read_target(f"{__name__}:LOOP")) is LOOP
+    (tmp_path / "beside.py").write_text("NAME = 'from a file'")
+    # With the name of a module of Python's own, and dataclasses, which look for their module.
+    (tmp_path / "select.py").write_text(
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass\nimport pickle\nimport beside\n"
+        "from torcheer.training.loop import Loop\nfrom torcheer.training.parameters import Parameters\n"
+        "@dataclass(frozen=True)\nclass Mine(Parameters):\n    hidden: int = 3\n"
+        "pickle.dumps(Mine())\n"
+        "class Makers:\n    @staticmethod\n    def make(): return Loop(print, Mine(), name=beside.NAME)\n"
+        "if __name__ == '__main__':\n    raise AssertionError\n"
+    )
+    loop = load_loop(read_target(f"{tmp_path / 'select.py'}:Makers.make"))
+    assert (loop.name, loop.parameters.hidden) == ("from a file", 3)
+
+
+@pytest.mark.usefixtures("as_before")
+def test_what_is_no_training_says_what_it_must_be(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text("number = 3\ndef nothing(): ...\ndef gone(): ...\ndel gone\n")
+    for name, message in (
+        ("number", "is a int"),
+        ("nothing", "returns a NoneType"),
+        ("gone", "has no 'gone'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            load_loop(read_target(f"{tmp_path / 'net.py'}:{name}"))
+    with pytest.raises(InputError, match=r"there is no module 'tests.nothing'"):
+        load_loop(read_target("tests.nothing:loop"))
+    (tmp_path / "net.py").write_text("import nothing_like_it\ndef loop(): ...\n")
+    with pytest.raises(ModuleNotFoundError) as missing:
+        load_loop(read_target(f"{tmp_path / 'net.py'}:loop"))
+    assert fault_of(missing.value).place == "net.py, line 1"
+
+
+# --- faults --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("as_before")
+def test_a_fault_is_told_from_the_code_of_the_user_on(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text("import json\n\ndef loop():\n    return json.loads('{')\n")
+    with pytest.raises(ValueError, match="Expecting") as raised:
+        load_loop(read_target(f"{file}:loop"))
+    assert raised.tb.tb_next is not None
+    fault = fault_of(raised.value.with_traceback(raised.tb.tb_next))  # without this test
+
+    assert (fault.error, fault.place) == ("JSONDecodeError", "net.py, line 4, in loop")
+    assert "return json.loads('{')" in fault.trace
+    assert "loading.py" not in fault.trace
+    file.write_text("def loop(:\n")
+    with pytest.raises(SyntaxError) as broken:
+        load_loop(read_target(f"{file}:loop"))
+    assert fault_of(broken.value).place == "net.py, line 1"
+
+
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (UnspeakableError(), "(its text cannot be had)"),
+        (ValueError("\ud800 half a character"), "? half a character"),
+        (ValueError("x" * 100_000), "characters are left out"),
+    ],
+)
+def test_whatever_an_exception_says_can_be_sent(error: Exception, message: str) -> None:
+    fault = fault_of(error)
+
+    assert message in fault.message
+    assert len(fault.message) + len(fault.trace) < 60_000
+    assert fault.error == type(error).__name__
+
+
+# --- tl.control ----------------------------------------------------------------------------------------
+
+
+def test_functions_that_no_other_process_could_find_are_refused() -> None:
+    def inside() -> Loop[Any]:
+        return smallloop.loop()
+
+    for made, message in (
+        (lambda: 1, "a lambda has no name"),
+        (inside, "defined inside a function"),
+        (partial(smallloop.loop), "is held by no module"),
+        (smallloop.loop(), "is held by no module"),
+    ):
+        with pytest.raises(InputError, match=message):
+            control(made)
+
+
+def test_a_function_is_found_by_module_or_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert str(target_of(smallloop.loop)) == NAME
+    assert str(target_of(LOOP)) == f"{__name__}:LOOP"
+    main = types.ModuleType("__main__")
+    exec("def loop(): ...", vars(main))
+    main.loop.__module__ = "__main__"
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    with pytest.raises(InputError, match="in a notebook or at a prompt"):
+        target_of(main.loop)
+
+    (tmp_path / "script.py").touch()
+    main.__file__ = str(tmp_path / "script.py")
+    assert str(target_of(main.loop)) == f"{tmp_path / 'script.py'}:loop"
+    monkeypatch.chdir(tmp_path)
+    assert str(target_of(main.loop)) == "script.py:loop"
+    main.__spec__ = types.SimpleNamespace(name="package.script")  # type: ignore[assignment]
+    assert str(target_of(main.loop)) == "package.script:loop"
+    main.__spec__ = types.SimpleNamespace(name="torcheer.training.control.worker")  # type: ignore[assignment]
+    with pytest.raises(InputError, match="if __name__ == '__main__'"):
+        control(smallloop.loop)
+
+
+def test_control_opens_the_page_of_the_training(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shown: dict[str, Any] = {}
+    monkeypatch.setattr(controlpage, "view", lambda paths, **options: shown.update(options, paths=paths))
+
+    assert control(smallloop.loop, folder=tmp_path, values={"hidden": 3}, open_browser=False, port=0) is None
+
+    (made,) = shown["controls"]
+    assert (str(made.target), made.folder, made.status.values) == (NAME, tmp_path, {"hidden": 3})
+    assert (shown["paths"], shown["open_browser"], shown["port"]) == ([], False, 0)

@@ -1,0 +1,195 @@
+"""`tl.training_run`: a loop that somebody wrote by hand, and the run that is there afterwards."""
+
+import io
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+from torch import nn
+
+import torcheer as tl
+from torcheer.training.observing import stepbar
+from torcheer.training.trainingrun import training_run
+
+
+class Loop:
+    """A small training, written as people write it."""
+
+    def __init__(self) -> None:
+        self.model = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 1))
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.5)
+        self.x = torch.randn(8, 4)
+
+    def step(self) -> torch.Tensor:
+        loss = (self.model(self.x) - self.x.sum(1, keepdim=True)).square().mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+
+def test_each_step_is_in_the_run_with_its_number_and_learning_rate(tmp_path: Path) -> None:
+    loop = Loop()
+    schedule = torch.optim.lr_scheduler.StepLR(loop.optimizer, 2, gamma=0.1)
+    losses = []
+    with training_run(
+        tmp_path / "a", optimizer=loop.optimizer, total_steps=4, hparams={"width": 5}, comment="by hand"
+    ) as training:
+        for number in range(4):
+            loss = loop.step()
+            losses.append(loss.item())
+            training.log(note=float(number))  # of the step that is under way
+            assert training.step(loss=loss) == number
+            schedule.step()
+        assert training.num_steps == 4
+
+    run = tl.open_run(tmp_path / "a")
+    assert run.scalars("loss").steps.tolist() == [0, 1, 2, 3]
+    assert run.scalars("loss").values.tolist() == losses
+    assert run.scalars("lr").values.tolist() == pytest.approx([0.5, 0.5, 0.05, 0.05])
+    assert run.scalars("note").steps.tolist() == [0, 1, 2, 3]
+    assert run.hparams()["width"] == 5
+    assert (run.state, run.status().total_steps, run.status().comment) == ("finished", 4, "by hand")
+
+
+def test_an_epoch_gives_and_keeps_the_means_of_its_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with training_run(tmp_path / "a", progress=True) as training:
+        for values in ([1.0, 2.0, 6.0], [5.0]):
+            for value in values:
+                training.step({"train/loss": torch.tensor(value)}, note="text has no mean")
+            assert training.epoch(test_loss=value) == {"train/loss": sum(values) / len(values)}
+        assert training.epoch() == {}  # an epoch without steps
+
+    run = tl.open_run(tmp_path / "a")
+    means = run.scalars("epoch/loss")
+    assert (means.steps.tolist(), means.values.tolist()) == ([2, 3], [3.0, 5.0])
+    assert run.scalars("test_loss").steps.tolist() == [2, 3]
+    assert run.scalars("epoch").values.tolist() == [1, 2, 3]
+    shown = capsys.readouterr().err.splitlines()
+    assert shown == ["epoch 1  train/loss 3  test_loss 6", "epoch 2  train/loss 5  test_loss 5", "epoch 3"]
+
+
+def broken_loop(path: Path, error: BaseException) -> None:
+    with training_run(path) as training:
+        training.step(loss=1.0)
+        raise error
+
+
+@pytest.mark.parametrize("error", [ValueError("too bad"), KeyboardInterrupt()])
+def test_a_run_dies_of_what_ends_the_loop(tmp_path: Path, error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        broken_loop(tmp_path / "a", error)
+
+    status = tl.open_run(tmp_path / "a").status()
+    assert (status.state, status.last_step) == ("died", 0)
+    assert status.reason.startswith(type(error).__name__)
+
+
+def test_a_loop_that_resumes_takes_back_what_came_after_its_checkpoint(tmp_path: Path) -> None:
+    with training_run(tmp_path / "a") as training:
+        for value in range(6):
+            training.step(loss=float(value))
+    with training_run(tmp_path / "a", first_step=4) as training:
+        training.step(loss=40.0)
+    assert tl.open_run(tmp_path / "a").scalars("loss").values.tolist() == [0, 1, 2, 3, 40]
+
+    with training_run(tmp_path / "a") as training:  # goes on where it ended
+        assert training.step(loss=50.0) == 5
+
+
+def test_layers_are_watched_at_the_steps_of_the_loop_until_it_dies(tmp_path: Path) -> None:
+    loop = Loop()
+    norms = []
+
+    def train() -> None:
+        with training_run(
+            tmp_path / "a",
+            model=nn.DataParallel(loop.model),
+            optimizer=loop.optimizer,
+            watch={"every": 1, "budget": None, "when_full": "block", "layers": "0"},
+            first_step=3,
+        ) as training:
+            for _ in range(3):
+                training.step(loss=loop.step())
+                norms.append(loop.model[0].weight.detach().norm().item())  # type: ignore[union-attr,operator]
+            raise RuntimeError("gone")
+
+    with pytest.raises(RuntimeError):
+        train()
+
+    run = tl.open_run(tmp_path / "a")
+    assert run.watched.steps.tolist() == run.scalars("loss").steps.tolist() == [3, 4, 5]
+    # Under the names of the model itself, not of what is around it.
+    assert numpy.allclose(run.watched["0.weight"].norm.values, norms, rtol=1e-5)
+    parts = run.reader().parts().values()
+    assert [part.status().reason for part in parts] == ["RuntimeError: gone"] * 2
+    assert all(not module._forward_hooks for module in loop.model.modules())
+
+
+def test_a_value_without_a_name_is_told_and_the_loop_goes_on(tmp_path: Path) -> None:
+    with training_run(tmp_path / "a") as training:
+        with pytest.warns(tl.RunWarning, match="without a name"):
+            assert training.step(torch.tensor(1.0), loss=2.0) == 0  # type: ignore[arg-type]
+        training.step(loss=3.0)
+    assert tl.open_run(tmp_path / "a").scalars("loss").values.tolist() == [2.0, 3.0]
+
+
+def test_a_terminal_shows_a_bar_with_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(stepbar, "_REFRESH_SECONDS", 0.0)
+    with training_run(tmp_path / "a", total_steps=4, progress=True) as training:
+        for _ in range(3):
+            training.step(loss=torch.tensor(0.25), note="text")
+        training.epoch()
+    shown = terminal.getvalue()
+    for words in ("3/4", "steps/s", "left", "loss 0.25", "epoch 1"):
+        assert words in shown
+    assert "note" not in shown
+
+
+def test_a_run_that_somebody_opened_stays_open(tmp_path: Path) -> None:
+    with tl.Run(tmp_path / "a") as run:
+        run.log(0, loss=1.0)
+        run.flush()
+        with training_run(run) as training:
+            training.step(loss=2.0)
+        assert run.state == "running"
+    assert tl.open_run(tmp_path / "a").scalars("loss").steps.tolist() == [0, 1]
+
+
+def test_what_cannot_be_meant_is_said_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(tl.InputError, match="give model="):
+        training_run(tmp_path / "a", watch="20/s")
+    with pytest.raises(tl.InputError, match="known here already"):
+        training_run(tmp_path / "a", model=nn.Linear(1, 1), watch={"run": "b"})
+    with pytest.raises(tl.InputError, match="first_step"):
+        training_run(tmp_path / "a", first_step=-1)
+    with pytest.raises(tl.InputError, match="every"):
+        training_run(tmp_path / "a", model=nn.Linear(1, 1), watch="often")
+    for optimizer in ("sgd", [nn.Linear(1, 1)], 3):
+        with pytest.raises(tl.InputError, match=r"torch\.optim\.Optimizer"):
+            training_run(tmp_path / "a", optimizer=optimizer)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(tl.InputError, match="give the run a path"):
+        training_run()
+
+
+def test_other_ranks_record_under_names_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "3")
+    with training_run(tmp_path / "a") as training:
+        training.step(loss=1.0)
+
+    run = tl.open_run(tmp_path / "a")
+    assert run.names("scalar") == ["rank-3/loss"]
+    assert (tmp_path / "a" / "rank-3.sqlite").exists()

@@ -1,0 +1,28 @@
+/** The state of the training as a word with its shape. */
+import { Shape } from "../runs/StateBadge";
+import { isConnected, lastHeard, type ShownState } from "../runs/states";
+import { formatHour } from "../runs/times";
+import type { ControlListing } from "../wire";
+import { control } from "./store";
+import { shownControl } from "./wording";
+
+export function ControlBadge() {
+  const listing = control.value?.listing;
+  return listing === undefined ? null : <ListingBadge listing={listing} />;
+}
+
+export function ListingBadge({ listing }: { listing: ControlListing }) {
+  const { word, shape, style } = isConnected.value ? shownControl(listing) : unseen();
+  return (
+    <span class={`badge control-badge ${style}`} title={word}>
+      <Shape shape={shape} isLive={style === "live"} />
+      <span class="clip">{word}</span>
+    </span>
+  );
+}
+
+/** What it does meanwhile, nobody knows. */
+function unseen(): ShownState {
+  const when = lastHeard.value === null ? "" : ` ${formatHour(lastHeard.value)}`;
+  return { word: `last seen${when}`, shape: "ring", style: "warn" };
+}

@@ -1,0 +1,135 @@
+/**
+ * What stands in the form: the values in force, and over them what somebody has typed. It stays typed, whatever the
+ * training does meanwhile, until it is in force or taken back.
+ */
+import { batch, computed, effect, signal } from "@preact/signals";
+import type { FormField } from "../wire";
+import { about, control, controlId } from "./store";
+import { readValue, writeValue, type Reading, type Value } from "./values";
+
+export interface FormRow {
+  readonly field: FormField;
+  readonly text: string;
+  readonly reading: Reading;
+  readonly inForce: Value;
+  /** Is it other than what is in force? */
+  readonly isChanged: boolean;
+}
+
+type Texts = ReadonlyMap<string, string>;
+
+/** By training, then by the name of the parameter. */
+const drafts = signal<ReadonlyMap<string, Texts>>(new Map());
+/** How a value in force was written: somebody's 1e-4 does not become 0.0001 under their eyes. */
+const spellings = signal<ReadonlyMap<string, Texts>>(new Map());
+const seeds = signal<ReadonlyMap<string, number>>(new Map());
+
+const values = computed(() => control.value?.values ?? {});
+
+export const rows = computed<readonly FormRow[]>(() => {
+  const texts = drafts.value.get(controlId.value);
+  return (about.value?.fields ?? []).map((field) => {
+    const draft = texts?.get(field.name);
+    if (draft === undefined) return settledRow(field);
+    const [reading, value] = [readValue(field, draft), valueOf(field)];
+    const isChanged = !("value" in reading) || !isSame(reading.value, value);
+    return { field, text: draft, reading, inForce: value, isChanged };
+  });
+});
+
+function settledRow(field: FormField): FormRow {
+  const value = valueOf(field);
+  const spelling = spellings.value.get(controlId.value)?.get(field.name);
+  const reading = spelling === undefined ? null : readValue(field, spelling);
+  const isStill = reading !== null && "value" in reading && isSame(reading.value, value);
+  const text = isStill ? spelling! : writeValue(value);
+  return { field, text, reading: { value }, inForce: value, isChanged: false };
+}
+
+/** In force or, before the training has said what is, as it stands in the code. */
+function valueOf(field: FormField): Value {
+  const value = values.value[field.name];
+  return value === undefined ? field.value : value;
+}
+
+/** Choices are texts on this side, whatever they are in the code. */
+function isSame(one: Value, other: Value): boolean {
+  return one === other || (one !== null && other !== null && String(one) === String(other));
+}
+
+export const changed = computed(() => rows.value.filter(({ isChanged }) => isChanged));
+
+export const problems = computed(() => rows.value.filter(({ reading }) => "problem" in reading));
+
+export function edit(name: string, text: string): void {
+  drafts.value = withText(drafts.peek(), name, text);
+}
+
+/** Take back what was typed. */
+export function revert(name: string): void {
+  drafts.value = withText(drafts.peek(), name, null);
+}
+
+export function revertAll(): void {
+  const id = controlId.peek();
+  batch(() => {
+    drafts.value = new Map([...drafts.peek()].filter(([one]) => one !== id));
+    seeds.value = new Map([...seeds.peek()].filter(([one]) => one !== id));
+  });
+}
+
+function withText(all: ReadonlyMap<string, Texts>, name: string, text: string | null): ReadonlyMap<string, Texts> {
+  const id = controlId.peek();
+  const texts = new Map(all.get(id));
+  if (text === null) texts.delete(name);
+  else texts.set(name, text);
+  return new Map(all).set(id, texts);
+}
+
+/** The values of all parameters for a new beginning; null where one of them cannot be. */
+export function initValues(): Record<string, Value> | null {
+  const all: Record<string, Value> = {};
+  for (const { field, reading } of rows.peek()) {
+    if (!("value" in reading)) return null;
+    all[field.name] = reading.value;
+  }
+  return all;
+}
+
+/** Those of the live parameters that were changed; none where one of them cannot be. */
+export function liveValues(): Record<string, Value> {
+  const live: Record<string, Value> = {};
+  for (const { field, reading } of changed.value) {
+    if (!field.is_live) continue;
+    if (!("value" in reading)) return {};
+    live[field.name] = reading.value;
+  }
+  return live;
+}
+
+/** The seed of the next Init. */
+export const shownSeed = computed(() => seeds.value.get(controlId.value) ?? control.value?.seed ?? 0);
+
+export const isSeedChanged = computed(() => shownSeed.value !== (control.value?.seed ?? 0));
+
+export function setSeed(seed: number): void {
+  seeds.value = new Map(seeds.peek()).set(controlId.peek(), seed);
+}
+
+/** What was typed and is in force now is no longer a draft: a later change elsewhere is shown then. */
+export function settleDrafts(): () => void {
+  return effect(() => {
+    const [id, settled] = [controlId.value, rows.value.filter(({ isChanged }) => !isChanged)];
+    const texts = drafts.peek().get(id);
+    const taken = settled.filter(({ field }) => texts?.has(field.name) === true);
+    const isSeedTaken = seeds.peek().has(id) && !isSeedChanged.value;
+    if (taken.length === 0 && !isSeedTaken) return;
+    batch(() => {
+      for (const { field, text } of taken) {
+        spellings.value = withText(spellings.peek(), field.name, text);
+        drafts.value = withText(drafts.peek(), field.name, null);
+      }
+      if (isSeedTaken) seeds.value = new Map([...seeds.peek()].filter(([one]) => one !== id));
+    });
+  });
+}

@@ -1,0 +1,111 @@
+/** A plot with its title, its legend with the last values or those at the cursor, and what can be done with it. */
+import { useComputed, type ReadonlySignal } from "@preact/signals";
+import { useRef, useState } from "preact/hooks";
+import { formatValue } from "../../format";
+import { useNear } from "../../measuring/useNear";
+import { ChartMenu, type MenuItem } from "../../training/ChartMenu";
+import { ChartTable } from "../../training/ChartTable";
+import { showAsTable } from "../../training/ChartFigure";
+import { downloadCsv, downloadSvg } from "../../training/downloads";
+import type { Chart } from "../../training/grouping";
+import { Instead } from "../../training/Instead";
+import { LimitFields } from "../../training/LimitFields";
+import { slotOf, type Model } from "../../training/model";
+import { options } from "../../training/options";
+import { readPalette } from "../../training/palette";
+import { Plot } from "../../training/Plot";
+import { describePlace, describeReading, readingsAt } from "../../training/readings";
+import { placeOfCursor } from "../../training/state";
+import { useChartModel } from "../../training/useChartModel";
+import { toggleEnlarged } from "../../training/zooming";
+import { subject } from "./subject";
+
+interface Props {
+  chart: Chart;
+  isEnlarged: boolean;
+}
+
+export function PlotFigure({ chart, isEnlarged }: Props) {
+  const box = useRef<HTMLElement>(null);
+  const isNear = useNear(box);
+  return (
+    <figure ref={box} class="control-plot" aria-label={chart.fullTitle}>
+      {isNear ? (
+        <Live chart={chart} isEnlarged={isEnlarged} />
+      ) : (
+        <figcaption>
+          <b class="clip">{chart.title}</b>
+        </figcaption>
+      )}
+    </figure>
+  );
+}
+
+function Live({ chart, isEnlarged }: Props) {
+  const model = useChartModel(chart, isEnlarged, subject);
+  const [hasLimits, setHasLimits] = useState(false);
+  const isTable = useComputed(() => options.value.tables.has(chart.key)).value;
+  const withModel = (act: (now: Model) => void) => () => {
+    if (model.peek() !== null) act(model.peek()!);
+  };
+  const items: MenuItem[] = [
+    { title: isEnlarged ? "Make small again" : "Enlarge", press: () => toggleEnlarged(chart.key) },
+    { title: isTable ? "Show as chart" : "Show as table", press: () => showAsTable(chart.key, !isTable) },
+    { title: "Set limits…", press: () => setHasLimits(true) },
+    { title: "Download CSV", press: withModel(downloadCsv) },
+    { title: "Download SVG", press: withModel((now) => downloadSvg(now, readPalette(document.documentElement))) },
+  ];
+  return (
+    <>
+      <figcaption>
+        <b class="clip" title={chart.fullTitle}>
+          {chart.title}
+        </b>
+        <Place model={model} chartKey={chart.key} />
+        <span class="grow" />
+        <Legend chart={chart} model={model} />
+        <ChartMenu name={chart.fullTitle} items={items} />
+      </figcaption>
+      {hasLimits && <LimitFields chartKey={chart.key} name={chart.fullTitle} close={() => setHasLimits(false)} />}
+      {isTable ? (
+        <ChartTable model={model} />
+      ) : (
+        <div class="plot-place">
+          <Plot model={model} chartKey={chart.key} />
+          <Instead model={model} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Where the pointer or the keyboard has put the cursor. */
+function Place({ model, chartKey }: { model: ReadonlySignal<Model | null>; chartKey: string }) {
+  const place = placeOfCursor(chartKey);
+  const now = model.value;
+  if (place === null || now === null) return null;
+  return <span class="muted fs-1 plot-cursor">{describePlace(place, now.axis, now.perEpoch)}</span>;
+}
+
+/** Every line has its place there, also before it has any value. */
+function Legend({ chart, model }: { chart: Chart; model: ReadonlySignal<Model | null> }) {
+  const now = model.value;
+  const readings = now === null ? [] : readingsAt(now, placeOfCursor(chart.key));
+  const read = new Map(readings.map((reading) => [reading.line.member.name, reading]));
+  return (
+    <span class="plot-legend">
+      {chart.members.map((member) => {
+        const reading = read.get(member.name);
+        return (
+          <span key={member.name} title={reading === undefined ? `${member.name}: no value` : describeReading(reading)}>
+            <i class="sw" style={{ background: `var(--cat-${slotOf(chart, member)})` }} />
+            <span class="clip">{member.label}</span>
+            {reading !== undefined && (
+              <b class={Number.isFinite(reading.value) ? undefined : "bad"}>{formatValue(reading.value, 3)}</b>
+            )}
+          </span>
+        );
+      })}
+    </span>
+  );
+}

@@ -1,0 +1,138 @@
+/** Rows under heads that sort them. Of many, only those in view are in the page. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { rowsInView, scrollFor } from "../../windowing";
+import type { TableRows } from "../../wire";
+import type { ShownColumn } from "./columns";
+import { ColumnHead } from "./ColumnHead";
+import type { Order } from "./ordering";
+import { gridOfCell, RowView } from "./RowView";
+import { isWrong, rowKey, type Row } from "./tabledata";
+import { useCells } from "./useCells";
+import { useView } from "./useView";
+
+const ROW = 28;
+const PICTURE_ROW = 36;
+const HEAD = 28;
+const PICTURE_HEAD = 44;
+const PAGE = 10;
+
+interface Props {
+  label: string;
+  columns: readonly ShownColumn[];
+  /** Of all rows, whether they pass the filter or not. */
+  parts: readonly TableRows[];
+  rows: readonly Row[];
+  order: Order | null;
+  onSort: (column: ShownColumn) => void;
+  /** Of the row that was written last; empty for none. */
+  currentKey: string;
+  /** What pressing a row does; null where that is nothing. */
+  pick: ((row: Row) => void) | null;
+  /** Of the row that was picked. */
+  isPicked: (row: Row) => boolean;
+  /** Under the rows. */
+  children?: ComponentChildren;
+}
+
+export function DataTable(props: Props) {
+  const { label, columns, parts, rows, order, onSort, currentKey, pick, isPicked, children } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const view = useView(box);
+  const [active, setActive] = useState(-1);
+  const hasPictures = columns.some(({ form }) => form === "tensor");
+  const [rowHeight, headHeight] = hasPictures ? [PICTURE_ROW, PICTURE_HEAD] : [ROW, HEAD];
+  const { first, end } = rowsInView(rows.length, rowHeight, view.top, view.height);
+  const seenFirst = Math.max(first, Math.floor(view.top / rowHeight));
+  const seenEnd = Math.min(end, Math.ceil((view.top + view.height) / rowHeight));
+  const cells = useCells({ columns, parts, inView: hasPictures ? rows.slice(seenFirst, seenEnd) : [] });
+  const scales = new Map(columns.flatMap((column) => [...cells.scalesOf(column)]));
+  useEffect(() => setActive((now) => Math.min(now, rows.length - 1)), [rows.length]);
+  const move = (to: number): void => {
+    const next = Math.max(0, Math.min(rows.length - 1, to));
+    setActive(next);
+    const scroll = box.current === null ? null : scrollFor(next, rowHeight, view.top, view.height - headHeight);
+    if (scroll !== null && box.current !== null) box.current.scrollTop = scroll;
+  };
+  const press = (at: number): void => {
+    const row = rows[at];
+    setActive(at);
+    if (row !== undefined) pick?.(row);
+  };
+  const keys: Readonly<Record<string, () => void>> = {
+    ArrowDown: () => move(active + 1),
+    ArrowUp: () => move(active - 1),
+    PageDown: () => move(active + PAGE),
+    PageUp: () => move(active - PAGE),
+    Home: () => move(0),
+    End: () => move(rows.length - 1),
+    Enter: () => press(active),
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const action = keys[event.key];
+    // Enter on a button of the head is that button's.
+    if (action === undefined || event.target !== event.currentTarget) return;
+    event.preventDefault();
+    event.stopPropagation();
+    action();
+  };
+  const idOf = (at: number): string => `${label.replaceAll(/\W+/g, "-")}-row-${at}`;
+  return (
+    <div ref={box} class="panel-body data-table-box">
+      <table
+        class={hasPictures ? "table data-table pictures" : "table data-table"}
+        role="grid"
+        aria-label={label}
+        aria-rowcount={rows.length + 1}
+        aria-activedescendant={active >= first && active < end ? idOf(active) : undefined}
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+      >
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <ColumnHead
+                key={column.key}
+                column={column}
+                order={order?.column === column.key ? order : null}
+                scale={scales.get(column.names[0]!) ?? null}
+                isColour={rows[0] !== undefined && gridOfCell(rows[0], column)?.is_colour === true}
+                onSort={() => onSort(column)}
+              />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          <Spacer height={first * rowHeight} width={columns.length} />
+          {rows.slice(first, end).map((row, nth) => (
+            <RowView
+              key={rowKey(row)}
+              id={idOf(first + nth)}
+              index={first + nth}
+              row={row}
+              columns={columns}
+              cells={cells}
+              scales={scales}
+              isActive={first + nth === active}
+              isCurrent={rowKey(row) === currentKey}
+              isPicked={isPicked(row)}
+              isWrong={isWrong(row)}
+              onPress={pick === null ? null : () => press(first + nth)}
+            />
+          ))}
+          <Spacer height={(rows.length - end) * rowHeight} width={columns.length} />
+        </tbody>
+      </table>
+      {children}
+    </div>
+  );
+}
+
+function Spacer({ height, width }: { height: number; width: number }) {
+  if (height <= 0) return null;
+  return (
+    <tr aria-hidden="true" style={{ height: `${height}px` }}>
+      <td colSpan={width} />
+    </tr>
+  );
+}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,16 @@ from tests.app.serving import PATIENCE_SECONDS, SECRET, MadeUpPass, Page, serve
 from tests.training import fakeworker, smallloop
 from tests.training.fakeworker import ACTS
 from torcheer import cli
+from torcheer.app import controls as controls_module
+from torcheer.app.controlmessages import ControlQuestion
 from torcheer.app.controls import Controls
+from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.server import serve_runs_in_background
 from torcheer.app.shelves import with_folders_of
 from torcheer.errors import InputError
 from torcheer.training.control import process as process_module
 from torcheer.training.control.control import Control
+from torcheer.training.control.protocol import Counters
 
 ROOT = Path(__file__).parents[2]
 TARGET = "tests.training.smallloop:loop"
@@ -34,6 +40,7 @@ TARGET = "tests.training.smallloop:loop"
 def quick_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """One without torch, which is there at once."""
     monkeypatch.setattr(process_module, "_WORKER", fakeworker.__name__)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
 class ControlPage(RunsPage):
@@ -184,6 +191,42 @@ def test_folders_of_runs_are_served_wherever_they_are(tmp_path: Path) -> None:
         folders("file/runs")
     with pytest.raises(InputError, match="named twice"):
         Controls([Control(TARGET), Control(TARGET)], None)
+
+
+class EmptyShelf(RunShelf):
+    """Finds nothing, and counts how often it is asked to."""
+
+    def __init__(self) -> None:
+        self.num_scans = 0
+
+    def id_of(self, path: str) -> None:
+        return None
+
+    def scan_again(self) -> None:
+        self.num_scans += 1
+
+
+def test_a_run_that_is_not_found_is_not_looked_for_with_every_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(controls_module, "_FIND_SECONDS", 60.0)
+    monkeypatch.setattr(controls_module, "_PUSH_SECONDS", 0.0)
+    monkeypatch.setattr(Control, "start", lambda self: None)
+    control, shelf = Control(TARGET, folder=tmp_path), EmptyShelf()
+
+    async def follow() -> None:
+        answers = Controls([control], shelf).follow(ControlQuestion(id=1, control_id=control.id))
+        await anext(answers)
+        for step in range(5):
+            control._status = replace(
+                control.status, run="run-0", runs=("run-0",), counters=Counters(step=step)
+            )
+            control._tell()
+            await anext(answers)
+        await answers.aclose()
+
+    asyncio.run(follow())
+    assert shelf.num_scans == 1
 
 
 def test_the_command_serves_the_page_of_a_training_until_it_is_interrupted(tmp_path: Path) -> None:

@@ -128,6 +128,32 @@ def test_of_very_many_rows_the_newest_come_and_a_note_says_so(
     assert answer["note"] == "The 3 newest rows are here; 2 others are left out."
 
 
+def test_what_is_older_than_rows_that_are_left_out_is_left_out_too(
+    run: tl.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tablefeed, "MAX_ROWS", 3)
+    for step, size in enumerate((1, 2, 2)):
+        run.log_table(step, "epochs", {"step": [step] * size})
+    run.flush()
+    with page_on(tmp_path) as page:
+        answer = page.hear(follow(page, ids(page)["first"])).answer
+    assert rows(answer) == [[2], [2]]
+    assert answer["note"] == "The 2 newest rows are here; 3 others are left out."
+
+
+def test_rows_that_come_later_and_cannot_be_shown_are_told_of(tmp_path: Path) -> None:
+    part = HandmadePart(tmp_path / "run")
+    part.add_record("table", "epochs", head(1, ("x", "number", 8, [], "")), bytes(8), step=0)
+    with page_on(tmp_path) as page:
+        number = follow(page, ids(page)["run"])
+        assert page.hear(number).answer["note"] == ""
+        part.add_record("table", "epochs", head(9, ("x", "number", 8, [], "")), bytes(8), step=1)
+        later = page.hear(number).answer
+    part.connection.close()
+    assert later["parts"] == []
+    assert later["note"].startswith("Some rows cannot be shown: the rows at step 1 are damaged")
+
+
 def test_tensors_of_some_rows_with_the_limits_of_all(
     run: tl.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,6 +253,7 @@ LIES = [
     (head(1, ("x", "tensor", 8, [1], "i4,f4")), bytes(8)),
     (head(1, ("x", "tensor", 4, [1] * 100, "float32")), bytes(4)),
     (head(1, ("x", "tensor", 4, [-1, -1], "float32")), bytes(4)),
+    (head(1, ("x", "tensor", 0, [0, 2**62, 2**62], "float32"), ("y", "number", 8, [], "")), bytes(8)),
     (head(1, ("x", "number", 4, [], ""), ("y", "number", 4, [], "")), bytes(8)),
 ]
 

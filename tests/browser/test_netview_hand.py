@@ -334,3 +334,11 @@ def test_a_tap_selects_the_unit_under_the_finger(fingers: Fingers) -> None:
     )
     fingers.tap(*at)
     expect(net.figure("Unit")).to_have_text(f"0 [{read.index[0]}]")
+
+
+def test_the_list_of_runs_leads_to_the_network(page: Page, serving: Serving) -> None:
+    page.goto(f"{serving.url}#runs")
+    page.get_by_role("link", name=re.compile("^NetView of ")).first.click()
+
+    expect(page).to_have_url(re.compile("#netview\\?run="))
+    expect(NetPage(page).drawing).to_have_accessible_name(re.compile(": 3 layers"))

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import torcheer as tl
+from torcheer.errors import InputError
 from torcheer.run.reading.savedrecords import SavedRecord
 from torcheer.run.records import TableColumn, TableHead
 from torcheer.run.tablecolumns import encoded_table, misfit_of
@@ -89,6 +90,30 @@ def test_a_table_can_be_written_as_csv_with_tensors_number_by_number(run: tl.Run
     stream = io.StringIO()
     run.table("t").write_csv(stream, separator="\t")
     assert stream.getvalue().splitlines()[2].split("\t")[-1] == "c"
+
+
+def test_cells_stand_below_their_names_whatever_the_shapes(run: tl.Run) -> None:
+    for step, cell in enumerate((torch.ones(0), 5, numpy.array(6.0), "text")):
+        run.log_row(step, "cells", {"a": step, "x": cell, "z": 9})
+    stream = io.StringIO()
+    run.table("cells").write_csv(stream)
+
+    assert stream.getvalue() == "a,x[0],z\n0,,9\n1,5,9\n2,6.0,9\n3,text,9\n"
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"x": "abc"}, "the column 'x' is a str: give a list"),
+        ({"x": {"a": 1}}, "the column 'x' is a dict: give a list"),
+        ({"x": torch.tensor(1.0)}, "the column 'x' is a Tensor: give a list"),
+        ({"x": [1, object()]}, "a cell of the column 'x' is a object: give a number"),
+        ({"x": [b"abc"]}, "a cell of the column 'x' is a bytes: give a number"),
+    ],
+)
+def test_what_no_column_or_cell_can_be_is_named(columns: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        encoded_table(columns)
 
 
 def test_statistics_by_equal_cells_leave_out_what_is_not_finite(run: tl.Run) -> None:

@@ -16,8 +16,10 @@ from torcheer.errors import InputError
 from torcheer.training.control import control as control_module
 from torcheer.training.control import process as process_module
 from torcheer.training.control.control import Control, Status
-from torcheer.training.control.protocol import Init, RunOn, Step, Stop
+from torcheer.training.control.process import TrainingProcess
+from torcheer.training.control.protocol import Fault, FaultReport, Init, RunOn, Step, Stop
 
+ROOT = Path(__file__).parents[2]
 TARGET = "tests.training.smallloop:loop"
 
 
@@ -25,6 +27,7 @@ TARGET = "tests.training.smallloop:loop"
 def control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Control]:
     """With a process that has no torch, and is there at once."""
     monkeypatch.setattr(process_module, "_WORKER", fakeworker.__name__)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setattr(process_module, "_MUTE_SECONDS", 0.2)
     monkeypatch.setattr(process_module, "_TERM_SECONDS", 0.2)
     monkeypatch.setattr(control_module, "_LEAVE_SECONDS", 0.2)
@@ -165,6 +168,34 @@ def test_the_interrupt_of_a_terminal_does_not_reach_the_training(control: Contro
     assert control.pid is not None
 
     assert os.getpgid(control.pid) != os.getpgrp()
+
+
+def test_a_file_that_is_called_as_a_module_of_pythons_own_does_not_take_its_place(
+    control: Control, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "subprocess.py").write_text("raise AssertionError")
+    monkeypatch.chdir(tmp_path)
+
+    control.do(Init(values={}, seed=len(ACTS)))
+    assert until(control, "ready", "died").state == "ready"
+
+
+def test_why_it_ended_is_not_lost_to_a_command_that_comes_too_late(
+    control: Control, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control.do(Init(values={}, seed=len(ACTS)))
+    until(control, "ready")
+    control.do(RunOn())
+    fault = Fault(error="ValueError", message="too late", place="", trace="")
+
+    def fail_meanwhile(process: TrainingProcess, command: object) -> None:
+        control.heard(process, FaultReport(fault=fault))
+        raise InputError("it has just ended")
+
+    monkeypatch.setattr(TrainingProcess, "send", fail_meanwhile)
+    with pytest.raises(InputError, match="just ended"):
+        control.do(Stop())
+    assert (control.status.state, control.status.fault) == ("failed", fault)
 
 
 def test_a_training_that_cannot_be_started_is_refused(

@@ -186,6 +186,11 @@ def test_a_setup_that_builds_nothing_is_a_failure_and_no_refusal(tmp_path: Path)
 class GatedParameters(Parameters):
     learning_rate: float = parameter(0.5, low=0.0, live="lr")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.learning_rate == 13:
+            raise ZeroDivisionError("a check of the user's own")
+
 
 class Gate(nn.Module):
     """A loss that waits in each trial until it is let go on."""
@@ -243,6 +248,8 @@ def test_stop_ends_after_the_trial_that_is_under_way(gated: Steered, gate: Gate)
 def test_a_live_value_takes_effect_at_the_next_trial(gated: Steered, gate: Gate) -> None:
     gated.steering.take(SetLive(values={"learning_rate": 0.125}))
     gated.steering.take(SetLive(values={"learning_rate": -1.0}))
+    gated.steering.take(SetLive(values={"self": 1}))
+    gated.steering.take(SetLive(values={"learning_rate": 13}))
     gate.opened.release()
     assert gate.reached.acquire(timeout=PATIENCE_SECONDS)  # the second trial
     gated.steering.take(Stop())
@@ -250,7 +257,12 @@ def test_a_live_value_takes_effect_at_the_next_trial(gated: Steered, gate: Gate)
 
     stopped = gated.wait(lambda status: status.state == "ready")
     assert stopped.values["learning_rate"] == 0.125
-    assert gated.all_of(RefusalReport)[-1].field == "learning_rate"
+    refused = gated.all_of(RefusalReport)
+    assert [refusal.field for refusal in refused] == ["learning_rate", "self", ""]
+    assert refused[-1].message == "a check of the user's own"
+    for values in ({"learning_rate": 13}, {"seed": 1}, {"self": 1}):
+        assert gated.do(Init(values=values, seed=0)).run == stopped.run
+    assert len(gated.all_of(RefusalReport)) == 6
     gated.end()
     rates = tl.open_run(stopped.run).scalars("train/lr")
     assert rates.values.tolist() == [0.5, 0.125]

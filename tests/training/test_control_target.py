@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 from tests.training import smallloop
@@ -160,6 +161,15 @@ def test_whatever_an_exception_says_can_be_sent(error: Exception, message: str) 
 # --- tl.control ----------------------------------------------------------------------------------------
 
 
+class Makers:
+    def make(self) -> Loop[Any]:
+        return smallloop.loop()
+
+    @classmethod
+    def make_by_class(cls) -> Loop[Any]:
+        return smallloop.loop()
+
+
 def test_functions_that_no_other_process_could_find_are_refused() -> None:
     def inside() -> Loop[Any]:
         return smallloop.loop()
@@ -169,14 +179,17 @@ def test_functions_that_no_other_process_could_find_are_refused() -> None:
         (inside, "defined inside a function"),
         (partial(smallloop.loop), "is held by no module"),
         (smallloop.loop(), "is held by no module"),
+        (Makers().make, "has another 'Makers.make' or none"),  # the other process has no such object
     ):
         with pytest.raises(InputError, match=message):
             control(made)
 
 
 def test_a_function_is_found_by_module_or_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "no_module", ())  # type: ignore[arg-type]
     assert str(target_of(smallloop.loop)) == NAME
     assert str(target_of(LOOP)) == f"{__name__}:LOOP"
+    assert str(target_of(Makers.make_by_class)) == f"{__name__}:Makers.make_by_class"
     main = types.ModuleType("__main__")
     exec("def loop(): ...", vars(main))
     main.loop.__module__ = "__main__"
@@ -199,9 +212,13 @@ def test_a_function_is_found_by_module_or_file(monkeypatch: pytest.MonkeyPatch, 
 def test_control_opens_the_page_of_the_training(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     shown: dict[str, Any] = {}
     monkeypatch.setattr(controlpage, "view", lambda paths, **options: shown.update(options, paths=paths))
+    monkeypatch.setattr(sys, "path", ["", "mark.of.a.finder"])
 
     assert control(smallloop.loop, folder=tmp_path, values={"hidden": 3}, open_browser=False, port=0) is None
 
     (made,) = shown["controls"]
     assert (str(made.target), made.folder, made.status.values) == (NAME, tmp_path, {"hidden": 3})
     assert (shown["paths"], shown["open_browser"], shown["port"]) == ([], False, 0)
+    assert made._order.search_path == (str(Path.cwd()), "mark.of.a.finder")
+    with pytest.raises(InputError, match="'hidden' is to be a int64"):
+        control(smallloop.loop, values={"hidden": numpy.int64(3)})  # type: ignore[dict-item]

@@ -52,26 +52,26 @@ if TYPE_CHECKING:
     from torcheer.run.summarywriter import SummaryWriter
     from torcheer.run.telling import RunWarning
     from torcheer.training.callbacks import Callback, Training
-    from torcheer.training.checkpoints import Checkpoint
-    from torcheer.training.checkpoints import load_checkpoint as load_checkpoint
-    from torcheer.training.checkpoints import save_checkpoint as save_checkpoint
+    from torcheer.training.checkpointing.checkpoints import Checkpoint
+    from torcheer.training.checkpointing.checkpoints import load_checkpoint as load_checkpoint
+    from torcheer.training.checkpointing.checkpoints import save_checkpoint as save_checkpoint
+    from torcheer.training.checkpointing.keepingcheckpoints import Checkpoints
     from torcheer.training.control.opening import control as control
-    from torcheer.training.criteria import loss_below as loss_below
-    from torcheer.training.criteria import no_errors_for as no_errors_for
     from torcheer.training.data.cifar10 import CIFAR10, CIFAR100
     from torcheer.training.data.digits import load_digits as load_digits
     from torcheer.training.data.imagefolder import ImageFolder
-    from torcheer.training.evaluating import evaluate as evaluate
-    from torcheer.training.evaluation import Evaluation
+    from torcheer.training.evaluations.evaluating import evaluate as evaluate
+    from torcheer.training.evaluations.evaluation import Evaluation
     from torcheer.training.fitting import fit as fit
     from torcheer.training.history import History
-    from torcheer.training.keepingcheckpoints import Checkpoints
     from torcheer.training.loop import Loop
-    from torcheer.training.parameters import Parameters
-    from torcheer.training.parameters import parameter as parameter
+    from torcheer.training.looping.criteria import loss_below as loss_below
+    from torcheer.training.looping.criteria import no_errors_for as no_errors_for
+    from torcheer.training.looping.parameters import Parameters
+    from torcheer.training.looping.parameters import parameter as parameter
+    from torcheer.training.looping.setup import Setup
     from torcheer.training.scheduling import by_epoch as by_epoch
     from torcheer.training.scheduling import by_step as by_step
-    from torcheer.training.setup import Setup
     from torcheer.training.stepping import Stepper
     from torcheer.training.stopping import EarlyStopping, StopOnNonFinite
     from torcheer.training.telling import TrainingWarning
@@ -187,15 +187,15 @@ _HOMES = {
     "CIFAR10": "torcheer.training.data.cifar10",
     "CIFAR100": "torcheer.training.data.cifar10",
     "Callback": "torcheer.training.callbacks",
-    "Checkpoint": "torcheer.training.checkpoints",
-    "Checkpoints": "torcheer.training.keepingcheckpoints",
+    "Checkpoint": "torcheer.training.checkpointing.checkpoints",
+    "Checkpoints": "torcheer.training.checkpointing.keepingcheckpoints",
     "EarlyStopping": "torcheer.training.stopping",
-    "Evaluation": "torcheer.training.evaluation",
+    "Evaluation": "torcheer.training.evaluations.evaluation",
     "History": "torcheer.training.history",
     "ImageFolder": "torcheer.training.data.imagefolder",
     "Loop": "torcheer.training.loop",
-    "Parameters": "torcheer.training.parameters",
-    "Setup": "torcheer.training.setup",
+    "Parameters": "torcheer.training.looping.parameters",
+    "Setup": "torcheer.training.looping.setup",
     "Stepper": "torcheer.training.stepping",
     "StopOnNonFinite": "torcheer.training.stopping",
     "Training": "torcheer.training.callbacks",
@@ -204,14 +204,14 @@ _HOMES = {
     "by_epoch": "torcheer.training.scheduling",
     "by_step": "torcheer.training.scheduling",
     "control": "torcheer.training.control.opening",
-    "evaluate": "torcheer.training.evaluating",
+    "evaluate": "torcheer.training.evaluations.evaluating",
     "fit": "torcheer.training.fitting",
-    "load_checkpoint": "torcheer.training.checkpoints",
+    "load_checkpoint": "torcheer.training.checkpointing.checkpoints",
     "load_digits": "torcheer.training.data.digits",
-    "loss_below": "torcheer.training.criteria",
-    "no_errors_for": "torcheer.training.criteria",
-    "parameter": "torcheer.training.parameters",
-    "save_checkpoint": "torcheer.training.checkpoints",
+    "loss_below": "torcheer.training.looping.criteria",
+    "no_errors_for": "torcheer.training.looping.criteria",
+    "parameter": "torcheer.training.looping.parameters",
+    "save_checkpoint": "torcheer.training.checkpointing.checkpoints",
     "training_run": "torcheer.training.trainingrun",
 }
 

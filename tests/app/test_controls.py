@@ -217,7 +217,7 @@ def test_a_run_that_is_not_found_is_not_looked_for_with_every_report(
     async def follow() -> None:
         answers = Controls([control], shelf).follow(ControlQuestion(id=1, control_id=control.id))
         await anext(answers)
-        for step in range(5):
+        for step in range(1, 6):
             control._status = replace(
                 control.status, run="run-0", runs=("run-0",), counters=Counters(step=step)
             )

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import torcheer as tl
-from torcheer.errors import InputError
+from torcheer.errors import FileFormatError, InputError
 from torcheer.run.reading.savedrecords import SavedRecord
 from torcheer.run.records import TableColumn, TableHead
-from torcheer.run.tablecolumns import encoded_table, misfit_of
+from torcheer.run.tablecolumns import cells_of, encoded_table, misfit_of
 
 
 @pytest.fixture
@@ -176,6 +176,14 @@ def test_a_head_that_lies_about_its_bytes_is_seen(num_rows: int, forms: list[str
         strange = TableColumn(name="x", form="tensor", num_bytes=24, shape=[1], dtype=dtype)
         assert misfit_of(TableHead(num_rows=3, columns=[strange]), 24) != ""
     assert misfit_of(TableHead(num_rows=10**12, columns=[]), 0) != ""
+
+
+def test_shapes_that_no_array_can_have_are_damage() -> None:
+    column = TableColumn(name="x", form="tensor", num_bytes=0, shape=[0, 2**62, 2**62], dtype="float32")
+    with pytest.raises(FileFormatError, match="the column 'x' is damaged"):
+        cells_of(TableHead(num_rows=1, columns=[column]), column, b"")
+    many = TableColumn(name="x", form="tensor", num_bytes=4, shape=[1] * 65, dtype="float32")
+    assert "does not have a cell for each row" in misfit_of(TableHead(num_rows=1, columns=[many]), 4)
 
 
 def test_tables_are_records_like_all_others(run: tl.Run) -> None:

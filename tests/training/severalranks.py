@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
 from torcheer.training import distributed
-from torcheer.training.evaluating import evaluate
+from torcheer.training.evaluations.evaluating import evaluate
 from torcheer.training.fitting import fit
 from torcheer.training.trainingrun import training_run
 

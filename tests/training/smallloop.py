@@ -21,8 +21,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from torcheer.training.loop import Loop
-from torcheer.training.parameters import Parameters, parameter
-from torcheer.training.setup import Setup
+from torcheer.training.looping.parameters import Parameters, parameter
+from torcheer.training.looping.setup import Setup
 
 NUM_ITEMS = 12
 NUM_TRIALS = 4  # of an epoch

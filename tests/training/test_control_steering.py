@@ -30,8 +30,8 @@ from torcheer.training.control.protocol import (
 )
 from torcheer.training.control.steering import Steering
 from torcheer.training.loop import Loop
-from torcheer.training.parameters import Parameters, parameter
-from torcheer.training.setup import Setup
+from torcheer.training.looping.parameters import Parameters, parameter
+from torcheer.training.looping.setup import Setup
 
 PATIENCE_SECONDS = 30
 QUIET = {"netview_every": "never"}

@@ -88,7 +88,8 @@ def test_a_training_is_loaded_from_a_module_and_from_a_file(tmp_path: Path) -> N
     (tmp_path / "select.py").write_text(
         "from __future__ import annotations\n"
         "from dataclasses import dataclass\nimport pickle\nimport beside\n"
-        "from torcheer.training.loop import Loop\nfrom torcheer.training.parameters import Parameters\n"
+        "from torcheer.training.loop import Loop\n"
+        "from torcheer.training.looping.parameters import Parameters\n"
         "@dataclass(frozen=True)\nclass Mine(Parameters):\n    hidden: int = 3\n"
         "pickle.dumps(Mine())\n"
         "class Makers:\n    @staticmethod\n    def make(): return Loop(print, Mine(), name=beside.NAME)\n"

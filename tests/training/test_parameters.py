@@ -8,9 +8,8 @@ from typing import Any, Literal
 import pytest
 
 import torcheer as tl
-from torcheer.errors import InputError
-from torcheer.training.parameterforms import form_fields, with_values
-from torcheer.training.parameters import ParameterError
+from torcheer.errors import InputError, ParameterError
+from torcheer.training.looping.parameterforms import form_fields, with_values
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from torch.utils.data.distributed import DistributedSampler
 import torcheer as tl
 from torcheer.errors import InputError
 from torcheer.training.callbacks import Callback, Training
-from torcheer.training.checkpoints import load_checkpoint, save_checkpoint
+from torcheer.training.checkpointing.checkpoints import load_checkpoint, save_checkpoint
+from torcheer.training.checkpointing.keepingcheckpoints import Checkpoints
 from torcheer.training.fitting import fit
 from torcheer.training.history import History
-from torcheer.training.keepingcheckpoints import Checkpoints
 from torcheer.training.scheduling import by_step
 from torcheer.training.stopping import EarlyStopping
 from torcheer.training.telling import TrainingWarning

@@ -15,8 +15,8 @@ from hypothesis.extra import numpy as hnp
 from torch import Tensor, nn
 
 from torcheer.errors import InputError
-from torcheer.training.statetensors import file_bytes, file_shape
-from torcheer.training.statetree import decoded, encoded
+from torcheer.training.checkpointing.statetensors import file_bytes, file_shape
+from torcheer.training.checkpointing.statetree import decoded, encoded
 
 DTYPES = [
     *(torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.complex128),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,13 @@ class Training:
             self.epoch, self.batches_done = epoch, 0
             for metric in self.metrics.values():
                 metric.reset()
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Inside, several things change that belong together: what is between is no state to keep."""
+        self.is_between_steps = False
+        yield
+        self.is_between_steps = True
 
     def stop(self, reason: str) -> None:
         """End the training after this step. The first reason holds."""

@@ -36,7 +36,7 @@ from torcheer.training.scheduling import Scheduling
 from torcheer.training.stepping import Stepper
 
 if TYPE_CHECKING:
-    from torcheer.training.keepingcheckpoints import Checkpoints
+    from torcheer.training.checkpointing.keepingcheckpoints import Checkpoints
 
 
 def fit(
@@ -168,14 +168,16 @@ def _train(
             if training.stopped_by is not None and listeners.may_stop_alone:
                 return
 
-        scheduling.after_step(training.stepper.flush())
+        with training.changing():
+            scheduling.after_step(training.stepper.flush())
         figures = recorder.train_figures()
         if training.test_loader is not None:
             with interruption.breaking():
                 figures |= measurer.measure(training.test_loader, listeners.on_test_batch).named("test")
-        scheduling.after_epoch(figures)
-        recorder.end_epoch(figures)
-        training.epochs_done += 1
+        with training.changing():
+            scheduling.after_epoch(figures)
+            recorder.end_epoch(figures)
+            training.epochs_done += 1
         for on_epoch in listeners.on_epoch:
             on_epoch(training)
         listeners.agree_on_stop()

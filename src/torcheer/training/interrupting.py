@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from torcheer.training import distributed
 from torcheer.training.callbacks import Training
 
 INTERRUPTED = "interrupted"
@@ -46,8 +47,10 @@ class Interruption:
 def deferred(training: Training) -> Iterator[Interruption]:
     """Note Ctrl-C instead of raising; only where Python's own handling is in place, in the main thread."""
     interruption = Interruption(training)
+    # Several processes do not get it at the same step: whoever goes on would wait for the others.
     is_ours = (
-        threading.current_thread() is threading.main_thread()
+        not distributed.is_connected()
+        and threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )
     if not is_ours:

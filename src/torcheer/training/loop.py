@@ -19,13 +19,13 @@ from torcheer.errors import InputError, ParameterError
 from torcheer.training.control.protocol import Counters, Level
 from torcheer.training.looping.interrupts import stopping
 from torcheer.training.looping.loopprogress import progress_of
+from torcheer.training.looping.parameterforms import live_names, with_values
+from torcheer.training.looping.parameters import Parameters
 from torcheer.training.looping.recording import Row, new_session
 from torcheer.training.looping.running import RunUnderWay
 from torcheer.training.looping.seeding import OwnRandomness, checked_seed, new_seed, seed_of_run
+from torcheer.training.looping.setup import Setup
 from torcheer.training.looping.standing import Standing
-from torcheer.training.parameterforms import live_names, with_values
-from torcheer.training.parameters import Parameters
-from torcheer.training.setup import Setup
 
 P = TypeVar("P", bound=Parameters)
 

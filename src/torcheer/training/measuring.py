@@ -20,7 +20,7 @@ from torcheer.training.gathering import Gathered
 from torcheer.training.losses import LossFunction, is_sum, loss_in
 from torcheer.training.metrics import Metric, weighted_mean
 from torcheer.training.modes import same_modes_after
-from torcheer.training.randomness import random_state, set_random_state
+from torcheer.training.ordering.randomness import random_state, set_random_state
 
 Seen = Callable[[Batch, Any], None]  # is shown each batch, and what the model made of it
 Numbers = NDArray[numpy.float64]

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.training.answers import answers_of, form_of, says_yes, scores_in
+from torcheer.training.batches import moved
+from torcheer.training.evaluations.answers import answers_of, form_of, says_yes, scores_in
 from torcheer.training.gathering import Gathered
 from torcheer.training.losses import LossFunction, LossKind, kind_of
 
@@ -73,7 +74,11 @@ class Averaged:
 
 
 class Counted:
-    """An object that counts by itself, as torchmetrics does. What it has counted is in no checkpoint."""
+    """An object that counts by itself, as those of torchmetrics do.
+
+    What it has counted is in checkpoints where it can be had: as torchmetrics has it, or by methods
+    `state_dict` and `load_state_dict`.
+    """
 
     def __init__(self, counter: Any) -> None:
         self._counter = counter
@@ -88,10 +93,21 @@ class Counted:
         self._counter.reset()
 
     def state_dict(self) -> dict[str, Any]:
-        return {}
+        counter = self._counter
+        if hasattr(counter, "metric_state"):  # torchmetrics leaves it out of its state_dict
+            return {"counted": dict(counter.metric_state), "num_updates": counter._update_count}
+        can_keep = all(callable(getattr(counter, name, None)) for name in ("state_dict", "load_state_dict"))
+        return {"own": counter.state_dict()} if can_keep else {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.reset()
+        counter = self._counter
+        for name, value in state.get("counted", {}).items():
+            setattr(counter, name, moved(value, counter.device))
+        if "num_updates" in state:
+            counter._update_count = int(state["num_updates"])
+        if "own" in state:
+            counter.load_state_dict(state["own"])
 
 
 def metrics_of(given: Any, loss: LossFunction | None, device: torch.device) -> dict[str, Metric]:

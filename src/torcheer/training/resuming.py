@@ -9,14 +9,14 @@ from torcheer.errors import InputError
 from torcheer.training.callbacks import Training
 
 if TYPE_CHECKING:
-    from torcheer.training.keepingcheckpoints import Checkpoints
+    from torcheer.training.checkpointing.keepingcheckpoints import Checkpoints
 
 
 def checkpoints_of(given: Any) -> Checkpoints | None:
     """Checkpoints as they are; a folder means those of every epoch."""
     if given is None:
         return None
-    from torcheer.training.keepingcheckpoints import Checkpoints
+    from torcheer.training.checkpointing.keepingcheckpoints import Checkpoints
 
     if isinstance(given, Checkpoints):
         return given
@@ -31,7 +31,7 @@ def resumed(checkpoints: Checkpoints | None, training: Training) -> bool:
     """Put back what the newest checkpoint has. False where the training begins anew."""
     if checkpoints is None:
         return False
-    from torcheer.training.dataorder import DataOrder
+    from torcheer.training.ordering.dataorder import DataOrder
 
     training.order = DataOrder(training.train_loader, renew_workers=True)
     return checkpoints.resume(training)

@@ -57,9 +57,9 @@ class Scheduling:
         )
         self.scheduler = scheduler
         self.is_by_step = isinstance(scheduler, _BY_STEP) if schedule is None else schedule.is_by_step
-        self._metric: str | None = None
+        self.metric: str | None = None  # the figure of an epoch that it looks at
         if isinstance(scheduler, ReduceLROnPlateau):
-            self._metric = _looked_at(scheduler, None if schedule is None else schedule.metric, figures)
+            self.metric = _looked_at(scheduler, None if schedule is None else schedule.metric, figures)
 
     def after_step(self, did_step: bool) -> None:
         """`did_step`: whether the weights were changed."""
@@ -69,10 +69,10 @@ class Scheduling:
     def after_epoch(self, values: Mapping[str, float]) -> None:
         if self.scheduler is None or self.is_by_step:
             return
-        if self._metric is None:
+        if self.metric is None:
             self.scheduler.step()
         else:
-            self.scheduler.step(values[self._metric])
+            self.scheduler.step(values[self.metric])
 
 
 def _looked_at(scheduler: ReduceLROnPlateau, metric: str | None, figures: Sequence[str]) -> str:

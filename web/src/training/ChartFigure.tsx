@@ -44,7 +44,7 @@ export function ChartFigure({ chart }: { chart: Chart }) {
 }
 
 /** Also where a button of it has the focus, or its table. */
-function onEscape(event: KeyboardEvent): void {
+export function onEscape(event: KeyboardEvent): void {
   if (event.key !== "Escape" || event.defaultPrevented || !leaveView()) return;
   event.preventDefault();
   event.stopPropagation();

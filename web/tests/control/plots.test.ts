@@ -62,6 +62,7 @@ describe("a plot of a training", () => {
 
   it("counts epochs along its axis, from nought on", () => {
     expect(model.extent).toEqual({ low: 0, high: 75 });
+    expect(buildModel(PLOT, RUNS, lookupIn({ "b train": EPOCHS }), WISH).extent).toEqual({ low: 0, high: 75 });
     expect(model.xTicks.map(({ value, label }) => [value, label])).toEqual([[0, "0"], [25, "1"], [50, "2"], [75, "3"]]);
     expect([25, 30].map((step) => describePlace(step, "step", 25))).toEqual(["epoch 1", "epoch 1.20"]);
   });

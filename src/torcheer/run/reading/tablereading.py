@@ -179,10 +179,11 @@ class Table:
             for column in record.head.columns
             if column.name == name and record.num_rows
         }
-        if shapes <= {()}:
+        tensors = [shape for shape in shapes if shape]
+        if not tensors:
             return [""]
-        if len(shapes) == 1:
-            return [f"[{','.join(map(str, index))}]" for index in numpy.ndindex(*shapes.pop())]
+        if len(tensors) == 1 and 0 not in tensors[0]:
+            return [f"[{','.join(map(str, index))}]" for index in numpy.ndindex(*tensors[0])]
         return [f"[{index}]" for index in range(max(math.prod(shape) for shape in shapes))]
 
     def __repr__(self) -> str:

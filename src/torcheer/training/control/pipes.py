@@ -61,8 +61,10 @@ class Commands:
         try:
             with open(self._descriptor, "rb") as lines:
                 for line in lines:
+                    if not line.endswith(b"\n"):
+                        break  # half a line: whoever wrote it was killed
                     self._pass_on(COMMANDS.decode(line))
-        finally:  # also after half a line, of somebody who was killed while he wrote it
+        finally:
             self._end()
 
     def _pass_on(self, command: Command) -> None:

@@ -30,8 +30,8 @@ from torcheer.training.control.protocol import (
     Value,
 )
 from torcheer.training.loop import Loop
-from torcheer.training.parameterforms import form_fields, with_values
-from torcheer.training.parameters import Parameters
+from torcheer.training.looping.parameterforms import form_fields, with_values
+from torcheer.training.looping.parameters import Parameters
 
 _REPORT_SECONDS: Final = 0.05  # between two reports of counters
 _MAX_REASON: Final = 2_000

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.training.answers import IGNORED, class_dim_of, scores_in
+from torcheer.training.evaluations.answers import IGNORED, class_dim_of, scores_in
 from torcheer.training.losses import LossFunction, kind_of
 
 Form = Literal["classes", "bits", "signs", "values"]

@@ -15,8 +15,8 @@ from torcheer.netview.planning import NetPlan
 from torcheer.netview.running import looked_at
 from torcheer.run.observing.guarding import reason_of
 from torcheer.training.batches import Batch
+from torcheer.training.looping.setup import Setup
 from torcheer.training.looping.testitems import item_of
-from torcheer.training.setup import Setup
 from torcheer.training.telling import warn
 
 MOST_UNITS: Final = 512  # of a layer that is kept unless it is asked for by name

@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from torcheer.errors import InputError
-from torcheer.training.parameterkinds import kinds_of
-from torcheer.training.parameters import Parameters
-from torcheer.training.setup import Setup
+from torcheer.training.looping.parameterkinds import kinds_of
+from torcheer.training.looping.parameters import Parameters
+from torcheer.training.looping.setup import Setup
 
 # Of a learning rate, what a scheduler keeps in the groups, and in itself.
 _IN_GROUPS: Final = ("initial_lr", "max_lr", "min_lr")

@@ -14,8 +14,8 @@ from torcheer.run.observing.guarding import reason_of
 from torcheer.run.run import Run
 from torcheer.training.batches import Batch
 from torcheer.training.looping.layervalues import arguments_of
+from torcheer.training.looping.setup import Setup
 from torcheer.training.losses import loss_in
-from torcheer.training.setup import Setup
 from torcheer.training.stepping import Stepper
 from torcheer.training.telling import warn
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from torcheer.capture.inputs import named_root
 from torcheer.capture.state import same_model_after
-from torcheer.training.randomness import random_state, set_random_state
-from torcheer.training.setup import Setup
+from torcheer.training.looping.setup import Setup
+from torcheer.training.ordering.randomness import random_state, set_random_state
 
 
 @contextmanager

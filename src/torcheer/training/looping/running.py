@@ -15,22 +15,22 @@ from torch import Tensor
 
 from torcheer.errors import InputError
 from torcheer.training.batches import Batch, moved, split
-from torcheer.training.criteria import name_of
 from torcheer.training.distributed import set_epoch
+from torcheer.training.looping.criteria import name_of
 from torcheer.training.looping.itemerrors import Judge
 from torcheer.training.looping.livevalues import LiveValues
 from torcheer.training.looping.netmoments import NetMoments
+from torcheer.training.looping.parameterforms import values_of
+from torcheer.training.looping.parameters import Parameters
 from torcheer.training.looping.quietly import as_it_was_after
 from torcheer.training.looping.recording import Recording, Row
 from torcheer.training.looping.schedule import NEVER, Moment, is_due
+from torcheer.training.looping.setup import Setup
 from torcheer.training.looping.tallies import Seen, Tally, seen
 from torcheer.training.looping.testing import Tested, Tester
 from torcheer.training.looping.testitems import TestItems, first_batch
-from torcheer.training.parameterforms import values_of
-from torcheer.training.parameters import Parameters
 from torcheer.training.preparing import num_batches_of, optimizer_of
 from torcheer.training.scheduling import Scheduling
-from torcheer.training.setup import Setup
 from torcheer.training.stepping import Stepper
 from torcheer.training.telling import warn
 
@@ -204,7 +204,7 @@ class RunUnderWay:
     def _step_schedule(self, figures: dict[str, float], tested: dict[str, float]) -> None:
         values = {f"train/{name}": value for name, value in figures.items()}
         values |= {f"test/{name}": value for name, value in tested.items()}
-        metric = self._scheduling._metric
+        metric = self._scheduling.metric
         if metric is not None and metric.startswith("test/") and self.items is not None and not tested:
             return  # it has nothing new to look at; its patience counts tests
         self._scheduling.after_epoch(values)

@@ -11,7 +11,7 @@ import numpy
 
 from torcheer.capture.state import seed_everything
 from torcheer.errors import InputError
-from torcheer.training.randomness import Tree, random_state, set_random_state
+from torcheer.training.ordering.randomness import Tree, random_state, set_random_state
 
 _MOST = 2**32  # what NumPy takes, and what a page can hold exactly
 _READABLE = 100_000  # below this a new seed is easily read and typed

@@ -10,11 +10,11 @@ from torcheer.errors import InputError
 from torcheer.run.reading.face import SavedRun, open_run
 from torcheer.run.reading.tablereading import Table
 from torcheer.training.control.protocol import Counters, Plot, State
+from torcheer.training.looping.parameters import Parameters
 from torcheer.training.looping.plots import default_plots, plots_of
 from torcheer.training.looping.recording import Row
 from torcheer.training.looping.running import RunUnderWay
-from torcheer.training.parameters import Parameters
-from torcheer.training.setup import Setup
+from torcheer.training.looping.setup import Setup
 
 P = TypeVar("P", bound=Parameters)
 

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from torcheer.errors import InputError
 from torcheer.training.looping.itemerrors import Judge, Judged
+from torcheer.training.looping.setup import Setup, Statistic
 from torcheer.training.looping.testitems import item_of
 from torcheer.training.losses import is_sum
-from torcheer.training.setup import Setup, Statistic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

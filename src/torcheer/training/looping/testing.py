@@ -14,14 +14,14 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from torcheer.errors import InputError
-from torcheer.training.answers import scores_in
 from torcheer.training.batches import Batch, detached, moved, split
+from torcheer.training.evaluations.answers import scores_in
 from torcheer.training.looping.itemerrors import Judge, Judged
 from torcheer.training.looping.layervalues import LayerValues
 from torcheer.training.looping.quietly import as_it_was_after
+from torcheer.training.looping.setup import Setup, Statistic
 from torcheer.training.looping.tallies import Tally, each_of, seen
 from torcheer.training.losses import loss_in
-from torcheer.training.setup import Setup, Statistic
 from torcheer.training.stepping import Stepper
 from torcheer.training.telling import warn
 

@@ -5,7 +5,7 @@ import { formatValue } from "../../format";
 import { useNear } from "../../measuring/useNear";
 import { ChartMenu, type MenuItem } from "../../training/ChartMenu";
 import { ChartTable } from "../../training/ChartTable";
-import { showAsTable } from "../../training/ChartFigure";
+import { onEscape, showAsTable } from "../../training/ChartFigure";
 import { downloadCsv, downloadSvg } from "../../training/downloads";
 import type { Chart } from "../../training/grouping";
 import { Instead } from "../../training/Instead";
@@ -29,7 +29,7 @@ export function PlotFigure({ chart, isEnlarged }: Props) {
   const box = useRef<HTMLElement>(null);
   const isNear = useNear(box);
   return (
-    <figure ref={box} class="control-plot" aria-label={chart.fullTitle}>
+    <figure ref={box} class="control-plot" aria-label={chart.fullTitle} onKeyDown={onEscape}>
       {isNear ? (
         <Live chart={chart} isEnlarged={isEnlarged} />
       ) : (
@@ -45,6 +45,7 @@ function Live({ chart, isEnlarged }: Props) {
   const model = useChartModel(chart, isEnlarged, subject);
   const [hasLimits, setHasLimits] = useState(false);
   const isTable = useComputed(() => options.value.tables.has(chart.key)).value;
+  const isFixed = useComputed(() => options.value.limits.has(chart.key)).value;
   const withModel = (act: (now: Model) => void) => () => {
     if (model.peek() !== null) act(model.peek()!);
   };
@@ -61,6 +62,11 @@ function Live({ chart, isEnlarged }: Props) {
         <b class="clip" title={chart.fullTitle}>
           {chart.title}
         </b>
+        {isFixed && (
+          <button class="badge" title="The limits are fixed: change them" onClick={() => setHasLimits(!hasLimits)}>
+            fixed
+          </button>
+        )}
         <Place model={model} chartKey={chart.key} />
         <span class="grow" />
         <Legend chart={chart} model={model} />

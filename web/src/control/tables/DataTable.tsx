@@ -31,12 +31,13 @@ interface Props {
   pick: ((row: Row) => void) | null;
   /** Of the row that was picked. */
   isPicked: (row: Row) => boolean;
+  pickHint: string;
   /** Under the rows. */
   children?: ComponentChildren;
 }
 
 export function DataTable(props: Props) {
-  const { label, columns, parts, rows, order, onSort, currentKey, pick, isPicked, children } = props;
+  const { label, columns, parts, rows, order, onSort, currentKey, pick, isPicked, pickHint, children } = props;
   const box = useRef<HTMLDivElement>(null);
   const view = useView(box);
   const [active, setActive] = useState(-1);
@@ -116,6 +117,7 @@ export function DataTable(props: Props) {
               isActive={first + nth === active}
               isCurrent={rowKey(row) === currentKey}
               isPicked={isPicked(row)}
+              hint={pickHint}
               isWrong={isWrong(row)}
               onPress={pick === null ? null : () => press(first + nth)}
             />

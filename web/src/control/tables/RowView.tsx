@@ -26,18 +26,21 @@ interface Props extends Looks {
   /** Was it written last? */
   isCurrent: boolean;
   isPicked: boolean;
+  /** What pressing it does; empty where that is nothing. */
+  hint: string;
   onPress: (() => void) | null;
 }
 
-export function RowView({ id, index, columns, isActive, isCurrent, isPicked, onPress, ...looks }: Props) {
+export function RowView({ id, index, columns, isActive, isCurrent, isPicked, hint, onPress, ...looks }: Props) {
   const style = [isActive && "active", looks.isWrong && "wrong", onPress !== null && "pickable"].filter(Boolean).join(" ");
   return (
     <tr
       id={id}
       class={style}
       aria-rowindex={index + 2}
-      aria-selected={isPicked}
+      aria-selected={onPress === null ? undefined : isPicked}
       aria-current={isCurrent ? "true" : undefined}
+      title={hint === "" ? undefined : hint}
       onClick={onPress ?? undefined}
     >
       {columns.map((column) => (

@@ -8,7 +8,7 @@ import { ColumnChooser } from "./ColumnChooser";
 import { choicesFor, shownColumns } from "./columns";
 import { DataTable } from "./DataTable";
 import { NoRows } from "./NoRows";
-import { isPicked, pick } from "./picking";
+import { isPicked, pick, pickHint } from "./picking";
 import { SaveButton } from "./SaveButton";
 import { StatisticsTable } from "./StatisticsTable";
 import { cellOf, numberIn, rowKey, tableOf, type TableData } from "./tabledata";
@@ -20,9 +20,10 @@ interface Props {
   name: string;
   /** What stands at the left of the head: its title, or the tabs of all tables. */
   title: (count: ComponentChildren) => ComponentChildren;
+  isTab?: boolean;
 }
 
-export function TableView({ name, title }: Props) {
+export function TableView({ name, title, isTab = false }: Props) {
   const wish = wishFor(name);
   const { data: all, isAnswered, note } = useTable(wish).value;
   const data = useMemo(() => (wish.isOnlyLast ? tableOf(all.parts.slice(-1)) : all), [all]);
@@ -42,7 +43,6 @@ export function TableView({ name, title }: Props) {
       <ErrorFilter rows={rows} numAll={data.rows.length} />
     </>
   );
-  const isTest = name === TEST_TRIALS;
   const body = isStatistics ? (
     <StatisticsTable data={data} runIds={wish.runIds} />
   ) : (
@@ -53,9 +53,7 @@ export function TableView({ name, title }: Props) {
       rows={rows.rows}
       order={rows.order}
       onSort={rows.sort}
-      currentKey={isTest ? "" : lastKey(data)}
-      pick={isTest ? pick : null}
-      isPicked={(row) => isTest && isPicked(row)}
+      {...(name === TEST_TRIALS ? picked() : marked(data))}
     >
       {rows.rows.length === 0 && <p class="no-rows muted fs-2">No trial was wrong.</p>}
     </DataTable>
@@ -68,14 +66,35 @@ export function TableView({ name, title }: Props) {
         <span class="grow" />
         {hasRows && head}
       </div>
+      <Body panelName={isTab ? tableTitle(name) : undefined} note={note}>
+        {hasRows ? body : <NoRows name={name} isAnswered={isAnswered} />}
+      </Body>
+    </>
+  );
+}
+
+/** Under tabs it is the panel of one of them. */
+function Body({ panelName, note, children }: { panelName: string | undefined; note: string; children: ComponentChildren }) {
+  return (
+    <div class="table-body" role={panelName === undefined ? undefined : "tabpanel"} aria-label={panelName}>
       {note !== "" && (
         <p class="fs-1 dim pad-s" role="status">
           {note}
         </p>
       )}
-      {hasRows ? body : <NoRows name={name} isAnswered={isAnswered} />}
-    </>
+      {children}
+    </div>
   );
+}
+
+/** Of a test, rows can be picked. */
+function picked() {
+  return { pick, isPicked, pickHint: pickHint.value, currentKey: "" };
+}
+
+/** Of other tables, the row that was written last is marked. */
+function marked(data: TableData) {
+  return { pick: null, isPicked: () => false, pickHint: "", currentKey: lastKey(data) };
 }
 
 function FormSwitch({ isStatistics, choose }: { isStatistics: boolean; choose: (isStatistics: boolean) => void }) {

@@ -22,6 +22,7 @@ export function TablesPanel() {
         <TableView
           key={name}
           name={name}
+          isTab
           title={(count) => <TableTabs names={left} chosen={name} count={count} choose={setChosen} />}
         />
       </div>

@@ -1,7 +1,8 @@
 /** Which item of the test set somebody has picked from the table of trials. */
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import * as net from "../../netview/store";
 import { testItem } from "../acting";
+import { reasonAgainst } from "../sending";
 import { itemText } from "../stepping";
 import { cellOf, numberIn, type Row } from "./tabledata";
 
@@ -21,6 +22,9 @@ export function pick(row: Row): void {
   net.item.value = 0;
   testItem(item);
 }
+
+/** What pressing a row does, or why it only marks it. */
+export const pickHint = computed(() => reasonAgainst("test") || "Test this item, and see it in the network");
 
 export function isPicked(row: Row): boolean {
   return itemOf(row) === pickedItem.value;

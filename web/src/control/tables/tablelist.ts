@@ -1,6 +1,5 @@
 /** Which tables there are, and over which runs each of them goes. */
-import { computed } from "@preact/signals";
-import { useSignal, type ReadonlySignal } from "@preact/signals";
+import { computed, useSignal, type ReadonlySignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import * as store from "../../store";
 import { control } from "../store";

@@ -99,7 +99,7 @@ class Parameters:
     )
 
     def __post_init__(self) -> None:
-        from torcheer.training.parameterforms import check_parameters
+        from torcheer.training.looping.parameterforms import check_parameters
 
         check_parameters(self)
 

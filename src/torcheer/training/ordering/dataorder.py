@@ -23,9 +23,9 @@ from torch.utils.data.distributed import DistributedSampler
 
 from torcheer.errors import InputError
 from torcheer.training import distributed
-from torcheer.training.drawjournal import DrawJournal
-from torcheer.training.loaderstate import Movement
-from torcheer.training.randomness import random_state, set_random_state
+from torcheer.training.ordering.drawjournal import DrawJournal
+from torcheer.training.ordering.loaderstate import Movement
+from torcheer.training.ordering.randomness import random_state, set_random_state
 
 # They draw all they need when their iteration begins, or from a generator of their own.
 _DRAW_FIRST = {

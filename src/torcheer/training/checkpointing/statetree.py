@@ -20,7 +20,13 @@ import torch
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.training.statetensors import TensorTable, as_it_was, numbers_in, read_array, read_scalar
+from torcheer.training.checkpointing.statetensors import (
+    TensorTable,
+    as_it_was,
+    numbers_in,
+    read_array,
+    read_scalar,
+)
 
 MAX_DEPTH = 40
 _LONG = 32  # numbers in a row from here on are kept as a tensor

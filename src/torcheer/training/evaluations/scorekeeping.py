@@ -12,7 +12,7 @@ from torch import Tensor
 
 from torcheer.errors import InputError
 from torcheer.training import distributed
-from torcheer.training.answers import Form, answers_of, form_of, says_yes, scores_in
+from torcheer.training.evaluations.answers import Form, answers_of, form_of, says_yes, scores_in
 from torcheer.training.losses import LossKind
 
 Whole = NDArray[numpy.int64]

@@ -11,7 +11,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from torcheer.errors import InputError
-from torcheer.training.criteria import Criterion
+from torcheer.training.looping.criteria import Criterion
 from torcheer.training.looping.itemerrors import AUTOMATIC, ErrorFunction
 from torcheer.training.losses import LossFunction, checked_function
 from torcheer.training.preparing import checked_loader, checked_model

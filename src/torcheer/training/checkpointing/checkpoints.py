@@ -25,18 +25,24 @@ from torch.optim import Optimizer
 from torcheer import __version__
 from torcheer.errors import FileFormatError, InputError, TorcheerError
 from torcheer.training import distributed
-from torcheer.training.checkpointfile import (
+from torcheer.training.checkpointing.checkpointfile import (
     VERSION,
     NewerFormatError,
     broken,
     read_checkpoint,
     write_checkpoint,
 )
-from torcheer.training.checkpointfolder import best_first, stored_in
-from torcheer.training.checkpointparts import Parts, check_fits, checked_parts, load_parts, tree_of
-from torcheer.training.dataorder import DataOrder
-from torcheer.training.randomness import random_state, set_random_state
-from torcheer.training.statetree import decoded, encoded
+from torcheer.training.checkpointing.checkpointfolder import best_first, stored_in
+from torcheer.training.checkpointing.checkpointparts import (
+    Parts,
+    check_fits,
+    checked_parts,
+    load_parts,
+    tree_of,
+)
+from torcheer.training.checkpointing.statetree import decoded, encoded
+from torcheer.training.ordering.dataorder import DataOrder
+from torcheer.training.ordering.randomness import random_state, set_random_state
 from torcheer.training.telling import warn
 
 _STAYS_ON_CPU = ("random.", "data.")  # generators take their state from there

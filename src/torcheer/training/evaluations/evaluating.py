@@ -14,15 +14,15 @@ from torcheer.errors import InputError
 from torcheer.run.run import Run
 from torcheer.training import distributed
 from torcheer.training.batches import Batch
-from torcheer.training.chances import Chances
 from torcheer.training.devices import chosen_device, place
-from torcheer.training.evaluation import Evaluation
+from torcheer.training.evaluations.chances import Chances
+from torcheer.training.evaluations.evaluation import Evaluation
+from torcheer.training.evaluations.scorekeeping import ScoreKeeper
+from torcheer.training.evaluations.unscored import UnscoredLoss
 from torcheer.training.losses import LossFunction, LossKind, checked_function, kind_of, name_of
 from torcheer.training.measuring import Measurer
 from torcheer.training.metrics import metrics_of
 from torcheer.training.preparing import checked_loader, checked_model
-from torcheer.training.scorekeeping import ScoreKeeper
-from torcheer.training.unscored import UnscoredLoss
 
 
 def evaluate(

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from torcheer.training import distributed
-from torcheer.training.answers import answers_of, form_of, scores_in
+from torcheer.training.evaluations.answers import answers_of, form_of, scores_in
 from torcheer.training.losses import LossKind
 
 

@@ -8,9 +8,15 @@ from typing import Any
 from torcheer.errors import InputError
 from torcheer.training import distributed
 from torcheer.training.callbacks import Callback, Training
-from torcheer.training.checkpointparts import Parts, check_fits, checked_parts, load_parts, tree_of
-from torcheer.training.checkpoints import Checkpoint, Tree, all_or_nothing, put_back_random
-from torcheer.training.randomness import random_state
+from torcheer.training.checkpointing.checkpointparts import (
+    Parts,
+    check_fits,
+    checked_parts,
+    load_parts,
+    tree_of,
+)
+from torcheer.training.checkpointing.checkpoints import Checkpoint, Tree, all_or_nothing, put_back_random
+from torcheer.training.ordering.randomness import random_state
 
 _OF_EACH_RANK = ("random", "data", "training", "callbacks")
 

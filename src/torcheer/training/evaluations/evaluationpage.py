@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from torcheer.training.classtable import averages
+from torcheer.training.evaluations.classtable import averages
 
 if TYPE_CHECKING:
-    from torcheer.training.evaluation import Evaluation
+    from torcheer.training.evaluations.evaluation import Evaluation
 
 _MOST_ROWS = 30  # of classes that are shown; of more, the worst
 _MOST_CELLS = 30  # of a side of the confusion matrix
@@ -66,11 +66,10 @@ def _foot(evaluation: Evaluation) -> Iterator[str]:
         yield f"all {total:,} answers are right"
         return
     true, said = numpy.unravel_index(int(wrong.argmax()), wrong.shape)
-    labels = evaluation.labels
-    yield (
-        f"{int(wrong.sum()):,} of {total:,} answers are wrong, most often {labels[said]} said for "
-        f"{labels[true]} ({int(wrong.max()):,} times)"
-    )
+    most = int(wrong.max())
+    times = "once" if most == 1 else f"{most:,} times"
+    pair = f"{evaluation.labels[said]} said for {evaluation.labels[true]}"
+    yield f"{int(wrong.sum()):,} of {total:,} answers are wrong, most often {pair} ({times})"
 
 
 def _confusion_html(evaluation: Evaluation) -> str:

@@ -37,7 +37,7 @@ from torcheer.graph.tensorheader import (
     header_length,
 )
 from torcheer.graph.wholefile import write_whole
-from torcheer.training.statetensors import TensorTable, file_bytes, file_shape
+from torcheer.training.checkpointing.statetensors import TensorTable, file_bytes, file_shape
 
 DOCUMENT = "torcheer.checkpoint"
 VERSION = 1  # raised by whoever changes what a field means

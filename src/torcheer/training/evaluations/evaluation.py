@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.run import Run
-from torcheer.training.chances import Chances
-from torcheer.training.classtable import (
+from torcheer.training.evaluations.chances import Chances
+from torcheer.training.evaluations.classtable import (
     ClassRow,
     ClassTable,
     Mistake,
@@ -24,10 +24,10 @@ from torcheer.training.classtable import (
     class_table,
     mistake_table,
 )
-from torcheer.training.curves import PrCurve, RocCurve, pr_curve, roc_curve
-from torcheer.training.evaluationpage import html_of, text_of
+from torcheer.training.evaluations.curves import PrCurve, RocCurve, pr_curve, roc_curve
+from torcheer.training.evaluations.evaluationpage import html_of, text_of
+from torcheer.training.evaluations.scorekeeping import Scores
 from torcheer.training.metrics import ranks_of
-from torcheer.training.scorekeeping import Scores
 
 _MOST_CELLS = 20_000_000  # items times classes, above which curves are drawn only where somebody asks for one
 _MOST_CURVES = 100  # that go into a run

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from torcheer.errors import InputError
-from torcheer.training.modelstate import differences, load_state, parameter_names, state_of
+from torcheer.training.checkpointing.modelstate import differences, load_state, parameter_names, state_of
 
 _MOST_NAMED = 5
 

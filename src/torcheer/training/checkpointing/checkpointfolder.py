@@ -17,8 +17,8 @@ import msgspec
 
 from torcheer.errors import FileFormatError
 from torcheer.graph.wholefile import write_whole
-from torcheer.training.checkpointfile import read_document
-from torcheer.training.statetree import decoded
+from torcheer.training.checkpointing.checkpointfile import read_document
+from torcheer.training.checkpointing.statetree import decoded
 
 INDEX = "checkpoints.json"
 _FILE = re.compile(r"step-(\d{8,18})\.safetensors")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args, get_origin
 
 from torcheer.errors import InputError, ParameterError
-from torcheer.training.parameters import About, Parameters, about_of
+from torcheer.training.looping.parameters import About, Parameters, about_of
 
 Form = Literal["integer", "number", "truth", "text", "choice"]
 

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeVar
 
 from torcheer.errors import InputError, ParameterError
 from torcheer.training.control.protocol import FormField, Value
-from torcheer.training.parameterkinds import Kind, kinds_of
-from torcheer.training.parameters import VIEW, Parameters
+from torcheer.training.looping.parameterkinds import Kind, kinds_of
+from torcheer.training.looping.parameters import VIEW, Parameters
 
 P = TypeVar("P", bound=Parameters)
 

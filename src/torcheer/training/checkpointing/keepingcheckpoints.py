@@ -17,7 +17,7 @@ from typing import Any, Final
 from torcheer.errors import InputError
 from torcheer.training import distributed
 from torcheer.training.callbacks import Callback, Training
-from torcheer.training.checkpointfolder import (
+from torcheer.training.checkpointing.checkpointfolder import (
     Stored,
     best_first,
     file_name,
@@ -26,18 +26,18 @@ from torcheer.training.checkpointfolder import (
     stored_in,
     write_index,
 )
-from torcheer.training.checkpoints import Checkpoint, Tree, read_newest, read_tree, write_tree
-from torcheer.training.interrupting import INTERRUPTED
-from torcheer.training.judging import Mode, mode_of
-from torcheer.training.statetree import encoded
-from torcheer.training.telling import warn
-from torcheer.training.trainingtree import (
+from torcheer.training.checkpointing.checkpoints import Checkpoint, Tree, read_newest, read_tree, write_tree
+from torcheer.training.checkpointing.statetree import encoded
+from torcheer.training.checkpointing.trainingtree import (
     figures_of,
     is_at_end_of_epoch,
     load_training,
     own_states,
     training_tree,
 )
+from torcheer.training.interrupting import INTERRUPTED
+from torcheer.training.judging import Mode, mode_of
+from torcheer.training.telling import warn
 
 EPOCH: Final = "epoch"
 _TIME = re.compile(r"(\d+(?:\.\d+)?) ?(s|min|h)")

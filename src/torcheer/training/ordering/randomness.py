@@ -14,7 +14,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from torcheer.training.loaderstate import generator_states, set_generator_states
+from torcheer.training.ordering.loaderstate import generator_states, set_generator_states
 from torcheer.training.telling import warn
 
 Tree = dict[str, Any]

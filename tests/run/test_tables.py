@@ -98,6 +98,7 @@ def test_cells_stand_below_their_names_whatever_the_shapes(run: tl.Run) -> None:
     stream = io.StringIO()
     run.table("cells").write_csv(stream)
 
+    assert encoded_table({"x": [numpy.array(6.0)]})[0].columns[0].form == "number"
     assert stream.getvalue() == "a,x[0],z\n0,,9\n1,5,9\n2,6.0,9\n3,text,9\n"
 
 

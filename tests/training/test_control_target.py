@@ -171,7 +171,9 @@ class Makers:
         return smallloop.loop()
 
 
-def test_functions_that_no_other_process_could_find_are_refused() -> None:
+def test_functions_that_no_other_process_could_find_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "no_module", ("as", "some", "libraries", "do"))  # type: ignore[arg-type]
+
     def inside() -> Loop[Any]:
         return smallloop.loop()
 
@@ -183,11 +185,10 @@ def test_functions_that_no_other_process_could_find_are_refused() -> None:
         (Makers().make, "has another 'Makers.make' or none"),  # the other process has no such object
     ):
         with pytest.raises(InputError, match=message):
-            control(made)
+            target_of(made)
 
 
 def test_a_function_is_found_by_module_or_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "no_module", ())  # type: ignore[arg-type]
     assert str(target_of(smallloop.loop)) == NAME
     assert str(target_of(LOOP)) == f"{__name__}:LOOP"
     assert str(target_of(Makers.make_by_class)) == f"{__name__}:Makers.make_by_class"

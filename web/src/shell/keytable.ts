@@ -122,6 +122,30 @@ const CONTROL: readonly KeyGroup[] = [
       { keys: ["Esc"], action: "Take back what was typed" },
     ],
   },
+  {
+    title: "Network",
+    rows: [
+      { keys: ["v"], action: "Variable list" },
+      { keys: ["[", "]"], action: "Item of the batch" },
+      { keys: ["0", "+", "−"], action: "Fit, zoom" },
+      { keys: ["1", "2", "3", "4"], action: "Camera, with Shift save it" },
+    ],
+  },
+  {
+    title: "Plots, where they have the focus",
+    rows: [
+      { keys: ["←", "→"], action: "One point, with Shift ten" },
+      { keys: ["Home", "End"], action: "First, last point" },
+      { keys: ["Enter"], action: "Enlarge" },
+    ],
+  },
+  {
+    title: "Tables, where they have the focus",
+    rows: [
+      { keys: ["↑", "↓"], action: "Move" },
+      { keys: ["Enter"], action: "Test the item of the row" },
+    ],
+  },
 ];
 
 const TRAINING: readonly KeyGroup[] = [

@@ -32,7 +32,7 @@ export function nameOf(runId: string, at: number): string {
 }
 
 function endOf(state: string): End {
-  if (!isConnected.value) return "lost";
+  if (!isConnected.value) return state === "done" ? "plain" : "lost";
   return state === "died" || state === "failed" ? "died" : "plain";
 }
 

@@ -15,6 +15,7 @@ PUBLIC_NAMES = [
     "Checkpoint",
     "Checkpoints",
     "Comparison",
+    "DataOrder",
     "DataRecorder",
     "EarlyStopping",
     "Edit",

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from torcheer.training.looping.parameters import Parameters
     from torcheer.training.looping.parameters import parameter as parameter
     from torcheer.training.looping.setup import Setup
+    from torcheer.training.ordering.dataorder import DataOrder
     from torcheer.training.scheduling import by_epoch as by_epoch
     from torcheer.training.scheduling import by_step as by_step
     from torcheer.training.stepping import Stepper
@@ -90,6 +91,7 @@ __all__ = [
     "Checkpoint",
     "Checkpoints",
     "Comparison",
+    "DataOrder",
     "DataRecorder",
     "EarlyStopping",
     "Edit",
@@ -160,6 +162,7 @@ _HOMES = {
     "AtenCall": "torcheer.capture.aten",
     "BackwardPass": "torcheer.capture.backward.passes",
     "Comparison": "torcheer.capture.examining.comparison",
+    "DataOrder": "torcheer.training.ordering.dataorder",
     "DataRecorder": "torcheer.inspector.recording.recorder",
     "Edit": "torcheer.capture.editing.editor",
     "Fault": "torcheer.capture.examining.findings",

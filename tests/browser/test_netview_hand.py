@@ -162,7 +162,7 @@ def test_a_rank_is_chosen_where_there_are_several(page: Page, serving: Serving) 
     expect(net.drawing).to_have_accessible_name(re.compile(": 1 layer, 4 units"))
     ranks.select_option("0")
     expect(net.drawing).to_have_accessible_name(re.compile(": 3 layers"))
-    assert "rank=" not in page.url
+    expect(page).not_to_have_url(re.compile("rank="))
 
 
 @pytest.mark.usefixtures("context")

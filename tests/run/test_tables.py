@@ -64,6 +64,7 @@ def test_rows_may_have_other_columns_than_those_before_them(run: tl.Run) -> None
 
     assert table.columns == ["run", "loss", "lr", "act"]
     assert table["loss"] == [1.0, None, None]
+    assert [row["run"] for row in table] == [0, 1, 2]
     assert [row.get("lr") for row in table.rows()] == [None, 0.1, None]
     assert [None if cell is None else cell.shape for cell in table["act"]] == [None, (2,), (3,)]
 

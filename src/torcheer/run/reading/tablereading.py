@@ -120,6 +120,9 @@ class Table:
             for row in range(record.num_rows)
         ]
 
+    def __iter__(self) -> Iterator[dict[str, Cell]]:
+        return self.rows()
+
     def rows(self) -> Iterator[dict[str, Cell]]:
         """Each row by column. What a row does not have is not in it."""
         for record in self.records:

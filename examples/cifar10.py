@@ -106,4 +106,5 @@ if __name__ == "__main__":
     try:
         main(chosen.folder, chosen.run, chosen.epochs, download=chosen.download)
     except tl.InputError as error:
-        raise SystemExit(f"{error}\n--try trains on a small set instead.") from None
+        advice = str(error).replace("say download=True", "give --download")  # as it is said to this program
+        raise SystemExit(f"{advice}\n--try trains on a small set instead.") from None

@@ -119,11 +119,11 @@ def main() -> None:
     )
     parser.add_argument("--no-gui", action="store_true", help="run to the end, without a page")
     parser.add_argument("--runs", type=int, default=Parameters().runs)
-    parser.add_argument("--seed", type=int, default=0, help="with --no-gui; the page has a button for it")
+    parser.add_argument("--seed", type=int, default=0, help="the page has a button for another one")
     parser.add_argument("--folder", type=Path, default=Path("runs"))
     chosen = parser.parse_args()
     if not chosen.no_gui:
-        tl.control(loop, folder=chosen.folder, values={"runs": chosen.runs})
+        tl.control(loop, folder=chosen.folder, values={"runs": chosen.runs}, seed=chosen.seed)
         return
     torch.set_num_threads(1)  # a net this small is not worth more
     with loop() as training:

@@ -27,6 +27,7 @@ from torcheer.app.controls import Controls
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.server import serve_runs_in_background
 from torcheer.app.shelves import with_folders_of
+from torcheer.cli.control import read_settings
 from torcheer.errors import InputError
 from torcheer.training.control import process as process_module
 from torcheer.training.control.control import Control
@@ -258,14 +259,42 @@ def child_of(pid: int) -> int:
     return int(found[0])
 
 
-def test_a_training_that_is_not_there_is_refused_in_a_sentence(
+def test_settings_are_read_as_numbers_truths_and_texts() -> None:
+    given = [
+        "hidden=20",
+        "learning-rate=.5",
+        "rate = 1e-3",
+        "on=True",
+        "test_every=",
+        "every=1 epoch",
+        'id="7"',
+    ]
+    read = read_settings([*given, "fault=none", "expression=a=b"])
+    assert read == {
+        "hidden": 20,
+        "learning_rate": 0.5,
+        "rate": 0.001,
+        "on": True,
+        "test_every": None,
+        "every": "1 epoch",
+        "id": "7",
+        "fault": "none",
+        "expression": "a=b",
+    }
+    for wrong, message in ((["=3"], "write --set"), (["a=1", "a=2"], "a twice")):
+        with pytest.raises(InputError, match=message):
+            read_settings(wrong)
+
+
+def test_a_command_that_cannot_be_is_refused_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["torcheer", "control", "nothing.py:loop"])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-
-    assert ended.value.code == 2
-    assert "there is no file nothing.py" in capsys.readouterr().err
+    settings = ["--set", "hidden=3", "--set", "rate"]
+    for more, message in (([], "there is no file nothing.py"), (settings, "--set 'rate' names no parameter")):
+        monkeypatch.setattr(sys, "argv", ["torcheer", "control", "nothing.py:loop", *more])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert ended.value.code == 2
+        assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -50,7 +50,9 @@ def looked(browser: Browser, served: Controlled) -> Iterator[Page]:
 
 
 def figure(page: Page, title: str) -> Locator:
-    return page.get_by_role("region", name="Plots").get_by_role("figure", name=title, exact=True)
+    return page.get_by_role("region", name="Plots").get_by_role(
+        "figure", name=f"{title} over epochs", exact=True
+    )
 
 
 def act(page: Page, title: str, action: str) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from torcheer.training.control.protocol import (
@@ -143,7 +144,12 @@ def main() -> None:
         )
         send(report)
 
-    send(AboutReport(about=About(name="fake", fields=[RATE], seed=0, plots=[])))
+    about = About(name="fake", fields=[RATE], seed=0, plots=[])
+    source = Path(sys.argv[1].rpartition(":")[0])
+    if source.suffix == ".py":  # its last word is the rate to begin with
+        values["rate"] = float(source.read_text().split()[-1])
+    sources = {str(source): source.stat().st_mtime_ns} if source.is_file() else {}
+    send(AboutReport(about=about, sources=sources))
     status("new")
     for line in sys.stdin.buffer:
         command = COMMANDS.decode(line)

@@ -146,6 +146,34 @@ def test_what_a_stopping_remembers_can_be_kept() -> None:
     assert (other.best, other.best_epoch, other.num_waited) == (1.0, 1, 1)
 
 
+def test_the_best_weights_are_put_back_where_that_is_wanted() -> None:
+    states: list[dict[str, Tensor]] = []
+
+    class Scored(Callback):
+        """The second epoch is the best."""
+
+        def on_epoch(self, training: Training) -> None:
+            states.append({name: value.clone() for name, value in training.model.state_dict().items()})
+
+    for restore_best, best in ((True, 1), (False, 3)):
+        states.clear()
+        model = net()
+        errors = iter([3.0, 1.0, 2.0, 2.0, 0.0])
+        stopping = EarlyStopping("test/error", patience=2, mode="min", restore_best=restore_best)
+        history = fitted(
+            model,
+            epochs=5,
+            test_loader=[next(iter(loader()))],
+            metrics={"error": lambda outputs, targets, at=errors, of=model: 0.0 if of.training else next(at)},
+            callbacks=[Scored(), stopping],
+        )
+
+        assert history.stopped_by == "test/error no better for 2 epochs (best: 1 in epoch 2)"
+        assert stopping.best_epoch == 1
+        assert all(torch.equal(value, states[best][name]) for name, value in model.state_dict().items())
+        assert not torch.equal(model[0].weight, states[4 - best]["0.weight"])
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [

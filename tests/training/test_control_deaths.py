@@ -90,6 +90,26 @@ def test_a_crash_names_the_line_that_crashed(control: Control) -> None:
     assert dead.fault.place.endswith("in _crash")
 
 
+def test_init_takes_up_a_file_that_was_changed_while_all_is_well(control: Control, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("def loop(): ...  # 0.5")
+    changing = Control(f"{script}:loop", folder=tmp_path)
+    changing.do(Init(values={}, seed=99))
+    until(changing, "ready")
+    first = changing.pid
+    changing.do(Init(values={"rate": 0.25}, seed=99))
+    assert until(changing, "ready").values == {"rate": 0.25}
+    assert changing.pid == first
+
+    script.write_text("def loop(): ...  # 0.75")
+    # The rate is what the code had, so that of the new code counts; the other one somebody chose.
+    changing.do(Init(values={"rate": 0.5, "chosen": 3}, seed=99))
+    again = until(changing, "ready")
+    assert (changing.pid != first, again.fault) == (True, None)
+    assert again.values == {"rate": 0.75, "chosen": 3}
+    changing.close()
+
+
 def test_an_exception_is_a_failure_and_an_exit_a_death(control: Control) -> None:
     act(control, "raise")
     failed = control.wait(lambda status: control.name == "has failed")

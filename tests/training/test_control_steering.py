@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,13 @@ import torch
 from torch import nn
 
 import torcheer as tl
-from tests.training import smallloop
+from tests.training import smallloop, steppable
 from torcheer.errors import InputError, ParameterError
-from torcheer.training.control import protocol  # pytest would take TestAll for a test
+from torcheer.training.control import (
+    protocol,  # pytest would take TestAll for a test
+    threads,
+)
+from torcheer.training.control.notes import Notes, pass_on_warnings
 from torcheer.training.control.protocol import (
     AboutReport,
     Command,
@@ -168,6 +174,50 @@ def test_a_live_value_does_not_hide_what_comes_right_after_it(steered: Steered) 
 def test_a_preset_that_cannot_be_is_an_error_of_the_one_who_gave_it(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="hidden"):
         Steering(smallloop.loop(), print, {"hidden": -1}, None)
+
+
+def test_warnings_of_the_training_are_notes_until_the_next_init(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *others, **more: shown.append(str(message)))
+    loop = steppable.loop_in(tmp_path, netview={"layers": ["nothing"]})
+    steered = Steered(loop, netview_every="1 trial")
+    with warnings.catch_warnings():
+        pass_on_warnings(steered.steering.note)
+        steered.do(Init(values={"learning_rate": 1e38}, seed=0))
+        steered.do(Step(level="epoch", count=1))
+        network, loss = steered.status().note.split("\n")
+        assert network.startswith("the network cannot be shown in NetView: ")
+        assert loss.startswith("the loss is ")
+        assert [network, loss] == shown  # in the terminal, too
+
+        assert steered.do(Init(values={}, seed=0)).note == ""
+        steered.do(Step(level="trial", count=1))
+        assert steered.status().note == network  # though it was told before
+    steered.end()
+
+
+def test_notes_are_few_and_each_is_there_once() -> None:
+    notes = Notes()
+    for text in "abbcda":
+        notes.add(text)
+    assert notes.text == "a\nc\nd"
+
+
+def test_one_core_is_left_to_the_page_unless_somebody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", chosen.append)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for num_cores in (1, 2, 4, 64):
+        monkeypatch.setattr(threads, "_num_cores", partial(int, num_cores))
+        threads.leave_a_core_free()
+    monkeypatch.setenv("MKL_NUM_THREADS", "2")
+    threads.leave_a_core_free()
+
+    assert chosen == [1, 1, 3, 8]
 
 
 def test_a_setup_that_builds_nothing_is_a_failure_and_no_refusal(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import types
 from collections.abc import Iterator
@@ -11,7 +13,9 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
 
+import torcheer
 from tests.training import smallloop
 from torcheer.app import controlpage
 from torcheer.errors import InputError
@@ -20,6 +24,7 @@ from torcheer.training.control.faults import fault_of
 from torcheer.training.control.finding import target_of
 from torcheer.training.control.loading import load_loop
 from torcheer.training.control.opening import control
+from torcheer.training.control.sources import have_changed, imported_sources
 from torcheer.training.control.target import read_target
 from torcheer.training.loop import Loop
 
@@ -97,6 +102,16 @@ def test_a_training_is_loaded_from_a_module_and_from_a_file(tmp_path: Path) -> N
     )
     loop = load_loop(read_target(f"{tmp_path / 'select.py'}:Makers.make"))
     assert (loop.name, loop.parameters.hidden) == ("from a file", 3)
+
+    # It is known which files it came from, and when one of them is another.
+    sources = imported_sources()
+    assert {str(tmp_path / "select.py"), str(tmp_path / "beside.py"), smallloop.__file__} <= set(sources)
+    assert {torch.__file__, json.__file__, torcheer.__file__}.isdisjoint(sources)
+    assert not have_changed(sources)
+    (tmp_path / "select.py").unlink()
+    assert not have_changed(sources)  # as while it is saved
+    os.utime(tmp_path / "beside.py", ns=(0, 0))
+    assert have_changed(sources)
 
 
 @pytest.mark.usefixtures("as_before")
@@ -216,11 +231,15 @@ def test_control_opens_the_page_of_the_training(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(controlpage, "view", lambda paths, **options: shown.update(options, paths=paths))
     monkeypatch.setattr(sys, "path", ["", "mark.of.a.finder"])
 
-    assert control(smallloop.loop, folder=tmp_path, values={"hidden": 3}, open_browser=False, port=0) is None
+    options: dict[str, Any] = {"folder": tmp_path, "values": {"hidden": 3}, "seed": 7}
+    assert control(smallloop.loop, open_browser=False, port=0, **options) is None
 
     (made,) = shown["controls"]
     assert (str(made.target), made.folder, made.status.values) == (NAME, tmp_path, {"hidden": 3})
+    assert (made.status.seed, made._order.seed) == (7, 7)
     assert (shown["paths"], shown["open_browser"], shown["port"]) == ([], False, 0)
     assert made._order.search_path == (str(Path.cwd()), "mark.of.a.finder")
     with pytest.raises(InputError, match="'hidden' is to be a int64"):
         control(smallloop.loop, values={"hidden": numpy.int64(3)})  # type: ignore[dict-item]
+    with pytest.raises(InputError, match="the seed is -1"):
+        control(smallloop.loop, seed=-1)

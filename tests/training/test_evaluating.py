@@ -386,3 +386,40 @@ def test_a_target_that_is_no_class_is_said() -> None:
         evaluate(Given(), [])
     with pytest.raises(InputError, match="loader is a data set"):
         evaluate(Given(), TensorDataset(torch.zeros(1)))
+
+
+# --- scores that are no numbers ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("are_many", [False, True], ids=["one answer an item", "many"])
+def test_scores_that_are_nan_are_wrong_and_say_no_class(are_many: bool) -> None:
+    scores = torch.tensor([[numpy.nan, 0.0, 0.0], [0.0, numpy.nan, 0.0], [3.0, 0.0, 0.0], [0.0, 0.0, 5.0]])
+    targets = torch.tensor([0, 1, 0, 1])
+    shaped = (scores[..., None], targets[:, None]) if are_many else (scores, targets)
+
+    found = evaluate(Given(), [shaped])
+
+    assert found.confusion is not None
+    assert found.confusion.tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 0]]
+    assert (found.accuracy, found.num_unsaid) == (0.25, 2)
+    assert [row.support for row in found.table.rows] == [2, 2, 0]
+    assert (found.table["0"].precision, found.table["0"].recall) == (1.0, 0.5)
+    assert "2 of 4 answers are NaN: wrong, and in no column of the matrix" in str(found)
+    assert "3 of 4 answers are wrong, most often 2 said for 1 (once)" in str(found)
+    if not are_many:
+        assert [(one.index, one.said) for one in found.errors] == [(0, "NaN"), (1, "NaN"), (3, "2")]
+        assert numpy.isnan(found.errors.rows[0].sure)
+        assert (found.top(1), found.top(3)) == (0.25, 0.5)
+
+
+def test_a_chance_that_is_nan_is_neither_yes_nor_no() -> None:
+    found = evaluate(Given(), [(torch.tensor([numpy.nan, 0.2, 0.9, numpy.nan]), torch.tensor([0, 0, 1, 1]))])
+
+    assert found.confusion is not None
+    assert found.confusion.tolist() == [[1, 0], [0, 1]]
+    assert (found.accuracy, found.num_unsaid, found.top(2)) == (0.5, 2, 0.5)
+
+
+def test_a_loss_that_is_a_class_is_refused() -> None:
+    with pytest.raises(InputError, match=r"the loss MSELoss is a class: give an object: nn.MSELoss\(\)"):
+        evaluate(Given(), [(torch.zeros(2), torch.zeros(2))], loss=nn.MSELoss)  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from torch.utils.data import DataLoader, IterableDataset
 import torcheer as tl
 from tests.training.fitted import BATCHES, EPOCHS, STEPS, data, fitted, loader, net
 from torcheer.errors import InputError
+from torcheer.run.reading.reader import RunReader
 from torcheer.training.callbacks import Callback, Training
 from torcheer.training.scheduling import by_epoch, by_step
 from torcheer.training.telling import TrainingWarning
@@ -186,6 +188,31 @@ def test_everything_is_logged_to_a_run(tmp_path: Path) -> None:
     assert (settings["lr"], settings["epochs"], settings["batch_size"], settings["seed"]) == (1e-3, 2, 4, 3)
 
 
+def layouts(path: Path) -> list[dict[str, list[str]]]:
+    with closing(RunReader(path)) as reader:
+        kept = reader.records("layout", "layout")
+        return [
+            {chart.title: chart.names for group in entry.head.groups for chart in group.charts}
+            for entry in kept
+        ]
+
+
+def test_figures_of_training_and_test_stand_in_one_chart(tmp_path: Path) -> None:
+    for _ in range(2):
+        fitted(run=tmp_path / "run", test_loader=loader(), metrics="accuracy", epochs=1)
+    assert layouts(tmp_path / "run") == [
+        {"loss": ["epoch/loss$", "test/loss$"], "accuracy": ["epoch/accuracy$", "test/accuracy$"]}
+    ]
+
+    with tl.Run(tmp_path / "own") as run:
+        run.log_layout({"mine": {"one": ["Multiline", ["train/loss"]]}})
+        fitted(run=run, test_loader=loader(), epochs=1)
+    assert layouts(tmp_path / "own") == [{"one": ["train/loss"]}]
+
+    fitted(run=tmp_path / "untested", epochs=1)
+    assert layouts(tmp_path / "untested") == []
+
+
 def test_a_run_that_is_open_is_left_open(tmp_path: Path) -> None:
     with tl.Run(tmp_path / "run") as run:
         fitted(run=run)
@@ -293,12 +320,15 @@ class CtrlC(Callback):
                 signal.raise_signal(signal.SIGINT)
 
 
-def test_ctrl_c_ends_it_after_the_step_and_the_history_is_returned(tmp_path: Path) -> None:
+def test_ctrl_c_ends_it_after_the_step_and_the_history_is_returned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = net()
 
     history = fitted(model, callbacks=[CtrlC(5)], run=tmp_path / "run")
 
     assert history.stopped_by == "interrupted"
+    assert capsys.readouterr().err == "stopping after this step; Ctrl-C again ends it at once\n"
     assert (len(history), history.num_steps) == (1, 6)
     assert model.training  # as it was
     run = tl.open_run(tmp_path / "run")
@@ -426,6 +456,7 @@ def made_for(another: nn.Module) -> torch.optim.Optimizer:
         ({"optimizer": [made_for(net()), made_for(net())]}, "fit steps one.*groups"),
         ({"optimizer": made_for(net())}, "none of the model's parameters"),
         ({"optimizer": lambda parameters: None}, "makes a NoneType"),
+        ({"loss": nn.MSELoss}, r"MSELoss is a class: give an object: nn.MSELoss\(\)"),
         ({"epochs": -1}, "epochs=-1"),
         ({"epochs": 1.5}, "epochs=1.5"),
         ({"scheduler": StepLR(made_for(net()), 1)}, "made for another optimizer"),
@@ -450,7 +481,7 @@ def test_a_loader_that_gives_nothing_is_said() -> None:
         def __iter__(self) -> Iterator[Any]:
             return iter(())
 
-    with pytest.raises(InputError, match="gave no batches in epoch 0"):
+    with pytest.raises(InputError, match="gave no batches in epoch 1"):
         fitted(train_loader=DataLoader(Nothing()))
     with pytest.raises(InputError, match="no items to test on"):
         fitted(test_loader=DataLoader(Nothing()))

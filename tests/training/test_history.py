@@ -56,7 +56,7 @@ def test_a_history_is_read_at_a_glance() -> None:
 
     assert repr(history).splitlines() == [
         "History of 3 epochs, 0 steps, 1.50 s",
-        "  train/loss  1         █▃▁  best 1 in epoch 2",
+        "  train/loss  1         █▃▁  best 1 in epoch 3",
         "  test/size   3         ▁▅█",
     ]
     history.stopped_by = "<enough>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -216,6 +217,8 @@ def test_a_column_whose_shape_changes_is_left_out_and_told(tmp_path: Path) -> No
         ([[0.4, -0.4], [0.6, 0.4]], [[1.0, 0.0], [1.0, 0.0]], nn.BCEWithLogitsLoss(), [False, True]),
         ([[0.4], [0.6]], [0.0, 0.0], F.binary_cross_entropy, [False, True]),
         ([[0.1, -0.1], [0.1, 0.1]], [[1.0, -1.0], [1.0, -1.0]], F.mse_loss, [False, True]),
+        ([[math.nan, math.nan], [1.0, 0.0]], [0, 0], F.cross_entropy, [True, False]),
+        ([[math.nan, 0.9], [0.1, 0.9]], [[0.0, 1.0], [0.0, 1.0]], F.mse_loss, [True, False]),
         ([[0.1, -0.1]], [[0.3, 0.7]], F.mse_loss, None),
         ([0.1, 2.0], [0.3, 0.7], F.mse_loss, None),
     ],

@@ -54,6 +54,16 @@ def test_yes_or_no_is_decided_as_the_loss_has_it(loss: Any, outputs: list[float]
     assert computed(named("accuracy", loss), (torch.tensor(outputs), torch.tensor([1.0, 0.0]))) == expected
 
 
+def test_what_is_no_number_is_never_right() -> None:
+    nan = numpy.nan
+    scores, targets = torch.tensor([[nan, nan], [nan, 1.0], [2.0, 1.0]]), torch.tensor([0, 0, 0])
+    assert computed(named("accuracy"), (scores, targets)) == 1 / 3
+    assert computed(named("top1"), (scores, targets)) == computed(named("top5"), (scores, targets)) == 1 / 3
+
+    chances, yes_or_no = torch.tensor([nan, 0.2, 0.9, nan]), torch.tensor([0.0, 0.0, 1.0, 1.0])
+    assert computed(named("accuracy"), (chances, yes_or_no)) == 1 / 2
+
+
 def test_bits_are_answers_each() -> None:
     outputs = torch.tensor([[2.0, -1.0], [3.0, 1.0]])
 

@@ -5,6 +5,7 @@ import random
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -228,7 +229,83 @@ def test_a_cell_that_is_run_again_goes_on_with_the_same_objects(tmp_path: Path) 
     with pytest.raises(Interruption):
         cell()
 
-    assert_same((cell(), model.state_dict()), expected)
+    with warnings.catch_warnings():  # what the scheduler made of the learning rate is no other setting
+        warnings.simplefilter("error", TrainingWarning)
+        assert_same((cell(), model.state_dict()), expected)
+
+
+# --- what is said -------------------------------------------------------------------------------------------
+
+
+def gone_on(
+    folder: Path, epochs: int, *, lr: float = 0.1, loss: Any = F.cross_entropy, **options: Any
+) -> None:
+    model = nn.Linear(3, 2)
+    fit(
+        model,
+        [(torch.ones(4, 3), torch.tensor([0, 1, 0, 1]))] * 2,
+        loss=loss,
+        optimizer=torch.optim.SGD(model.parameters(), lr=lr),
+        epochs=epochs,
+        checkpoints=folder,
+        progress=False,
+        **options,
+    )
+
+
+def test_it_is_said_where_a_training_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for epochs in (1, 3, 3, 2):
+        gone_on(tmp_path, epochs)
+        said.append(capsys.readouterr().err)
+
+    assert said == [
+        "",
+        f"going on from step 2, epoch 2 of 3: {tmp_path / 'step-00000002.safetensors'}\n",
+        "finished already: 3 of 3 epochs; with more epochs it goes on\n",
+        "finished already: 3 epochs, and 2 are wanted; with more epochs it goes on\n",
+    ]
+
+
+def test_other_settings_than_those_of_the_checkpoint_are_told(tmp_path: Path) -> None:
+    gone_on(tmp_path / "kept", 1)
+    with pytest.warns(TrainingWarning, match=r"lr was 0.1 and is 0.5. Those of the checkpoint hold") as told:
+        gone_on(tmp_path / "kept", 2, lr=0.5, run=tmp_path / "run")
+    assert len(told) == 1
+    assert tl.open_run(tmp_path / "run").hparams()["lr"] == 0.1
+    with pytest.warns(TrainingWarning, match="with the loss cross_entropy, and multi_margin_loss is given"):
+        gone_on(tmp_path / "kept", 3, loss=F.multi_margin_loss)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TrainingWarning)
+        gone_on(tmp_path / "kept", 4, loss=F.multi_margin_loss)
+
+
+def test_the_best_weights_are_kept_for_a_training_that_goes_on(tmp_path: Path) -> None:
+    errors = iter([1.0, 2.0, 3.0])
+    model, best = nn.Linear(3, 2), []
+
+    def part(epochs: int) -> None:
+        fit(
+            model,
+            [(torch.ones(4, 3), torch.tensor([0, 1, 1, 1]))],
+            loss=F.cross_entropy,
+            optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
+            epochs=epochs,
+            test_loader=[(torch.ones(1, 3), torch.tensor([0]))],
+            metrics={"error": lambda outputs, targets: 0.0 if len(targets) > 1 else next(errors)},
+            callbacks=[
+                EarlyStopping("test/error", restore_best=True),
+                lambda training: best.append(training.model.weight.detach().clone()),
+            ],
+            checkpoints=tmp_path,
+            progress=False,
+        )
+
+    part(2)
+    part(3)
+
+    assert torch.equal(model.weight, best[0])
+    assert torch.equal(load_checkpoint(tmp_path).model["weight"], best[2])  # to go on with
 
 
 # --- Ctrl-C -------------------------------------------------------------------------------------------------

@@ -81,6 +81,7 @@ class ControlAnswer(Answer, frozen=True, tag="control"):
     run_id: str  # of the run that is written now; empty where there is none yet
     run_ids: Sequence[str]  # of all runs since Init, this one included
     all_run_ids: Sequence[str]  # of earlier Inits, too, the oldest first
+    note: str  # what a person should know since Init, such as why there is no network; several are lines
     fault: Fault | None
     refusal: str  # why the last command was not carried out; empty where it was
     refused_field: str

@@ -119,6 +119,7 @@ class Controls:
             run_id=run_ids[-1] if run_ids else "",
             run_ids=run_ids,
             all_run_ids=self._ids(status.all_runs),
+            note=status.note,
             fault=status.fault,
             refusal=status.refusal,
             refused_field=status.refused_field,

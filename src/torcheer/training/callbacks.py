@@ -79,6 +79,7 @@ class Training:
     history: History
     callbacks: list[Callback]
     metrics: Mapping[str, Metric] = field(default_factory=dict)  # of the epoch under way
+    made_with: dict[str, Any] = field(default_factory=dict)  # settings; after a resume the checkpoint's
     run: Run | None = None
     order: Any = None  # how the data go on after a resume; None where nothing is kept
     stepped: Stepped | None = None  # the last step
@@ -145,6 +146,7 @@ class Training:
             "history": self.history.state_dict(),
             "stepper": self.stepper.state_dict(),
             "metrics": {name: metric.state_dict() for name, metric in self.metrics.items()},
+            "made_with": self.made_with,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -154,6 +156,7 @@ class Training:
         self.steps_done = int(state["steps_done"])
         self.history.load_state_dict(state["history"])
         self.stepper.load_state_dict(state["stepper"])
+        self.made_with = dict(state.get("made_with", self.made_with))
         for name, metric in self.metrics.items():
             metric.load_state_dict(state["metrics"].get(name, {}))
 

@@ -26,7 +26,7 @@ def fetched(training: Training, interruption: Interruption) -> Iterator[Any]:
     training.is_between_steps = True
     if not training.batches_done:
         raise InputError(
-            f"train_loader gave no batches in epoch {training.epoch}: its data set is empty, or it is an "
+            f"train_loader gave no batches in epoch {training.epoch + 1}: its data set is empty, or it is an "
             "iterator that is used up after one pass."
         )
 

@@ -18,6 +18,7 @@ from torcheer.training.history import History
 from torcheer.training.interrupting import Interruption, returning_when_interrupted
 from torcheer.training.listening import Listeners, listening
 from torcheer.training.losses import LossFunction, name_of
+from torcheer.training.madewith import made_with
 from torcheer.training.measuring import Measurer
 from torcheer.training.metrics import metrics_of
 from torcheer.training.modes import same_modes_after
@@ -30,10 +31,11 @@ from torcheer.training.preparing import (
 )
 from torcheer.training.progress import progress_of
 from torcheer.training.recording import Recorder
-from torcheer.training.resuming import checkpoints_of, resumed
+from torcheer.training.resuming import checkpoints_of, resumed, say_going_on
 from torcheer.training.runsettings import opened_run, settings_of
 from torcheer.training.scheduling import Scheduling
 from torcheer.training.stepping import Stepper
+from torcheer.training.stopping import put_best_back
 
 if TYPE_CHECKING:
     from torcheer.training.checkpointing.keepingcheckpoints import Checkpoints
@@ -109,6 +111,7 @@ def fit(
         history=History(),
         callbacks=[*callbacks_of(callbacks), *([] if kept is None else [kept])],
         metrics=train_metrics,
+        made_with=made_with(stepper.optimizer, loss),
     )
     measurer = Measurer(
         model,
@@ -120,7 +123,7 @@ def fit(
     )
     if seed is not None:
         seed_everything(seed + distributed.rank())
-    is_resumed = resumed(kept, training)
+    went_on_from = resumed(kept, training)
     settings = settings_of(
         training,
         {
@@ -134,12 +137,14 @@ def fit(
     )
     with (
         returning_when_interrupted(training) as interruption,
-        opened_run(run, training, is_resumed=is_resumed) as training.run,
+        opened_run(run, training, is_resumed=went_on_from is not None) as training.run,
         same_modes_after(model),
         Recorder(training, settings) as recorder,
         listening(training, progress_of(progress)) as listeners,
     ):
+        say_going_on(went_on_from, training)
         _train(training, recorder, scheduling, measurer, listeners, interruption)
+    put_best_back(training)
     return training.history
 
 

@@ -23,7 +23,7 @@ _OWN = (STEP, SECONDS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Best:
-    """The best value of a figure, and when it was."""
+    """The best value of a figure, and when it was. `epoch` counts from 0, as the arrays do."""
 
     name: str
     value: float
@@ -123,7 +123,7 @@ class History:
         if not mode or numpy.isnan(values).all():
             return line
         best = self.best(name)
-        return f"{line}  best {best.value:.4g} in epoch {best.epoch}"
+        return f"{line}  best {best.value:.4g} in epoch {best.epoch + 1}"  # as people count
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>"

@@ -10,8 +10,10 @@ from types import FrameType
 
 from torcheer.training import distributed
 from torcheer.training.callbacks import Training
+from torcheer.training.progress import say
 
 INTERRUPTED = "interrupted"
+STOPPING = "stopping after this step; Ctrl-C again ends it at once"
 
 
 class Interruption:
@@ -25,6 +27,10 @@ class Interruption:
     def __call__(self, _signal: int, _frame: FrameType | None) -> None:
         self.num_asked += 1
         self._training.stop(INTERRUPTED)
+        if self.num_asked == 1:
+            # Whatever was being printed just now may not let anything come between.
+            with suppress(Exception):
+                say("stopping" if self.may_break else STOPPING)
         # Whoever presses it again does not want to wait for the end of a step.
         if self.may_break or self.num_asked > 1:
             raise KeyboardInterrupt

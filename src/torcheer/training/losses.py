@@ -29,6 +29,10 @@ _KINDS: dict[LossKind, tuple[tuple[type[nn.Module], ...], tuple[str, ...]]] = {
 
 def checked_function(loss: Any) -> LossFunction | None:
     """A function of outputs and targets, or None where the model computes its loss."""
+    if isinstance(loss, type):
+        name = str(loss.__name__)
+        made = f"nn.{name}()" if getattr(nn, name, None) is loss else f"{name}()"
+        raise InputError(f"the loss {name} is a class: give an object: {made}.")
     if loss is None or callable(loss):
         return loss  # type: ignore[no-any-return]
     what = f"{loss!r}" if isinstance(loss, str) else f"a {type(loss).__name__}"

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from torcheer.errors import InputError
 from torcheer.training.batches import moved
-from torcheer.training.evaluations.answers import answers_of, form_of, says_yes, scores_in
+from torcheer.training.evaluations.answers import answers_of, form_of, said_class, said_yes_or_no, scores_in
 from torcheer.training.gathering import Gathered
 from torcheer.training.losses import LossFunction, LossKind, kind_of
 
@@ -185,8 +185,10 @@ def _accuracy(kind: LossKind | None, outputs: Any, targets: Any) -> tuple[float 
     if form == "values":
         raise InputError(f"accuracy needs classes, and there are {_shapes(scores, targets)}: leave it out.")
     answers = answers_of(scores, targets, form, kind)
-    said = answers.scores.argmax(1) if form == "classes" else says_yes(answers.scores, kind)
-    is_right = said == (answers.targets if form == "classes" else answers.targets > 0.5)
+    if form == "classes":
+        is_right = said_class(answers.scores) == answers.targets
+    else:
+        is_right = said_yes_or_no(answers.scores, kind) == (answers.targets > 0.5)
     return _share(is_right), float(is_right.numel())
 
 
@@ -206,10 +208,14 @@ def _share(is_so: Tensor) -> float | Tensor:
 
 
 def ranks_of(scores: Tensor, targets: Tensor) -> Tensor:
-    """How many classes come before the right one; of equal scores the first class comes first."""
+    """How many classes come before the right one; of equal scores the first class comes first.
+
+    With scores that are NaN, no number of answers has it.
+    """
     own = scores.gather(1, targets.long()[:, None])
     is_earlier = torch.arange(scores.shape[1], device=scores.device) < targets[:, None]
-    return ((scores > own) | ((scores == own) & is_earlier)).sum(1)
+    ranks = ((scores > own) | ((scores == own) & is_earlier)).sum(1)
+    return ranks.masked_fill(scores.isnan().any(1), torch.iinfo(ranks.dtype).max)
 
 
 def _mae(outputs: Any, targets: Any) -> Tensor:

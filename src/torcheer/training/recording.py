@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
+from contextlib import closing
 from time import perf_counter, time
 from typing import Any, Self
 
 from torch import Tensor
 
+from torcheer.run.reading.reader import RunReader
+from torcheer.run.run import Run
 from torcheer.training import distributed
 from torcheer.training.callbacks import Training
 from torcheer.training.gathering import numbers_of
@@ -17,6 +21,7 @@ from torcheer.training.metrics import weighted_mean
 from torcheer.training.stepping import Stepped
 from torcheer.training.telling import warn
 
+_WORDS = re.compile(r"[\w/ ]+")
 _INTERVAL_SECONDS = 0.2  # after which a run has a step, at the latest
 _MOST_STEPS = 256  # whose notes are kept, where nobody waits for them
 LOSS, LR, NORM, ITEMS = "train/loss", "train/lr", "train/grad_norm", "train/items"
@@ -41,6 +46,7 @@ class Recorder:
         training.history.steps.before_reading = self.flush
         if self._run is not None and distributed.is_main():
             self._run.log_hparams(settings)
+            _lay_out(self._run, training.figures)
 
     def __enter__(self) -> Self:
         return self
@@ -147,6 +153,28 @@ class Recorder:
                 "The training goes on; tl.StopOnNonFinite() among the callbacks ends it, clip_norm=1.0 or "
                 "a smaller learning rate may prevent it."
             )
+
+
+def _lay_out(run: Run, figures: tuple[str, ...]) -> None:
+    """Have each figure of the test in one chart with that of the training. A layout that is there stays."""
+    names = [name.removeprefix("test/") for name in figures if name.startswith("test/")]
+    pairs = {name: ["Multiline", [_pattern(f"epoch/{name}"), _pattern(f"test/{name}")]] for name in names}
+    if pairs and not _has_layout(run):
+        run.log_layout({"epochs": pairs})
+
+
+def _pattern(name: str) -> str:
+    """The names of a layout are patterns of how a name begins: top1 is no top10. Others are names as well."""
+    return f"{name}$" if _WORDS.fullmatch(name) else name
+
+
+def _has_layout(run: Run) -> bool:
+    run.flush()
+    try:
+        with closing(RunReader(run.path)) as reader:
+            return any(key.kind == "layout" for key in reader.series())
+    except Exception:  # a folder that cannot be read is no reason to end a training
+        return True
 
 
 def _epoch_name(name: str) -> str:

@@ -14,6 +14,7 @@ from torcheer.run.run import Run
 from torcheer.training import distributed
 from torcheer.training.callbacks import Training
 from torcheer.training.interrupting import INTERRUPTED
+from torcheer.training.madewith import settings_in_use
 
 
 @contextmanager
@@ -34,11 +35,11 @@ def opened_run(run: Any, training: Training, *, is_resumed: bool) -> Iterator[Ru
 
 
 def settings_of(training: Training, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The hyperparameters: what was given to fit, and what the optimizer was made with."""
+    """The hyperparameters: what was given to fit, and the settings of the optimizer that are in use."""
     optimizer = training.optimizer
     own = {
         name: value
-        for name, value in getattr(optimizer, "defaults", {}).items()
+        for name, value in settings_in_use(training.made_with, getattr(optimizer, "defaults", {})).items()
         if isinstance(value, int | float | str | tuple) and not isinstance(value, bool)
     }
     batch_size = getattr(training.train_loader, "batch_size", None)

@@ -78,12 +78,12 @@ class Checkpoints(Callback):
 
     # --- going on ------------------------------------------------------------------------------------------
 
-    def resume(self, training: Training) -> bool:
-        """Put the training back to the newest checkpoint. False where there is none, and it begins anew."""
+    def resume(self, training: Training) -> Path | None:
+        """Put the training back to the newest checkpoint: which. None where there is none: it begins anew."""
         self._written, self._best_value = None, None
         found = distributed.from_main(self._prepared() if distributed.is_main() else None)
         if not found:
-            return False
+            return None
         checkpoint, tree = read_newest(self.folder, "newest") if distributed.is_main() else (None, None)
         path = distributed.from_main(None if checkpoint is None else str(checkpoint.path))
         if checkpoint is None or tree is None:
@@ -99,7 +99,7 @@ class Checkpoints(Callback):
             self._set_newer_aside(checkpoint)
         best = self._best_of(stored_in(self.folder))
         self._best_value = distributed.from_main(best[0].value if best else None)
-        return True
+        return checkpoint.path
 
     def _prepared(self) -> bool:
         """A folder to write to. Whether there is something to go on from."""

@@ -15,7 +15,7 @@ from typing import Final
 from torcheer.errors import InputError
 from torcheer.training.control.deaths import fault_of_end
 from torcheer.training.control.permission import doing_of, why_not
-from torcheer.training.control.process import End, Order, TrainingProcess
+from torcheer.training.control.process import End, Order, TrainingProcess, wait_for_all
 from torcheer.training.control.protocol import (
     About,
     AboutReport,
@@ -32,6 +32,7 @@ from torcheer.training.control.protocol import (
     Stop,
     Value,
 )
+from torcheer.training.control.sources import chosen_values, have_changed
 from torcheer.training.control.target import read_target
 
 _LEAVE_SECONDS: Final = 1.0  # for the end of a trial, when the server ends
@@ -51,6 +52,7 @@ class Status:
     run: str = ""  # the folder of the run that is written now
     runs: Sequence[str] = ()  # those since Init
     all_runs: Sequence[str] = ()  # those of earlier Inits, too
+    note: str = ""  # what a person should know of the training since Init; several are lines
     fault: Fault | None = None
     refusal: str = ""  # why the last command was not carried out
     refused_field: str = ""
@@ -93,6 +95,7 @@ class Control:
             TrainingProcess
         ] = []  # that are not over: this one, and any that takes its time to end
         self._num_sent = 0  # commands, to this process
+        self._sources: Mapping[str, int] = {}  # of this process
         self._is_aborted = False
         self._is_closed = False
         self._listeners: list[Callable[[], None]] = []
@@ -146,10 +149,14 @@ class Control:
         with self._changed:
             self._refuse_when_closed()
             status = self._status
-            if isinstance(command, Init) and (self._process is None or status.state in ("failed", "died")):
-                self._begin()
-            elif reason := why_not(command, status.state, status.doing):
+            is_gone = self._process is None or status.state in ("failed", "died")
+            reason = why_not(command, status.state, status.doing)
+            if reason and not (is_gone and isinstance(command, Init)):
                 raise InputError(reason)
+            if isinstance(command, Init) and (is_gone or have_changed(self._sources)):
+                chosen = chosen_values(command.values, status.about, self._order.values)
+                command = Init(values=chosen, seed=command.seed)
+                self._begin()
             process, former = self._process, self._status
             if process is None:
                 return  # `Stop`, where there is nothing to be stopped
@@ -185,12 +192,13 @@ class Control:
     def _begin(self) -> None:
         self._refuse_when_closed()
         if self._process is not None:
-            self._process.let_end()  # it has failed, and is on its way
+            self._process.let_end()  # it has failed, and is on its way; or its code is an old one
         self._is_aborted = False
         self._num_sent = 0
+        self._sources = {}
         self._process = TrainingProcess(self._order, self)
         self._all.append(self._process)
-        self._status = replace(self._status, state="starting", doing="", fault=None)
+        self._status = replace(self._status, state="starting", doing="", note="", fault=None)
 
     def _refuse_when_closed(self) -> None:
         if self._is_closed:
@@ -203,6 +211,7 @@ class Control:
             match report:
                 case AboutReport(about=about):
                     self._status = replace(self._status, about=about)
+                    self._sources = {**report.sources, **self._sources}  # as they were when first seen
                 case StatusReport():
                     self._take(report)
                 case FaultReport(fault=fault):
@@ -232,6 +241,7 @@ class Control:
             all_runs=former.all_runs
             if all(run in known for run in report.runs)
             else tuple(dict.fromkeys((*former.all_runs, *report.runs))),
+            note=report.note,
         )
 
     def ended(self, process: TrainingProcess, end: End) -> None:
@@ -281,14 +291,8 @@ def close_all(controls: Sequence[Control]) -> None:
     processes = [process for control in controls for process in control._leave()]
     for process in processes:
         process.let_end()
-    _wait_for_all(processes, _LEAVE_SECONDS)
+    wait_for_all(processes, _LEAVE_SECONDS)
     for process in processes:
         if not process.is_over.is_set():
             process.terminate()
-    _wait_for_all(processes, _CLOSE_SECONDS)
-
-
-def _wait_for_all(processes: Sequence[TrainingProcess], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    for process in processes:
-        process.is_over.wait(max(0.0, end - time.monotonic()))
+    wait_for_all(processes, _CLOSE_SECONDS)

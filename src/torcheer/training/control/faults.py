@@ -47,6 +47,11 @@ def is_of_the_user(error: BaseException) -> bool:
     return any(not _is_ours(frame.filename) for frame in traceback.extract_tb(error.__traceback__))
 
 
+def is_file_of_the_user(file: str) -> bool:
+    """Neither ours nor of a library."""
+    return not _is_ours(file) and not file.startswith(("<", *_LIBRARIES))
+
+
 def readable(text: str, most: int) -> str:
     """Text that can be sent: whole characters, and not too many of them, the first and the last."""
     text = text.encode("utf-8", "replace").decode("utf-8")
@@ -66,7 +71,7 @@ def text_of(error: BaseException) -> str:
 def place_of(frames: Sequence[tuple[str, int | None, str]]) -> str:
     """Where it happened: the last frame (file, line, function) of the user's own code, else of any."""
     others = [frame for frame in frames if not _is_ours(frame[0])]
-    own = [frame for frame in others if not frame[0].startswith(("<", *_LIBRARIES))]
+    own = [frame for frame in others if is_file_of_the_user(frame[0])]
     if not others:
         return ""
     file, line, name = (own or others)[-1]

@@ -24,6 +24,7 @@ def control(
     *,
     folder: str | os.PathLike[str] | None = None,
     values: Mapping[str, Value] | None = None,
+    seed: int | None = None,
     open_browser: bool = True,
     port: int | None = None,
 ) -> str | None:
@@ -32,7 +33,7 @@ def control(
     - `loop`: a function that takes nothing and returns a `tl.Loop`, or a `tl.Loop`, at the level of its
       module: another process imports it from there. Call this under `if __name__ == "__main__":`.
     - `folder`: where its runs go; `runs` by default.
-    - `values`: parameters to begin with, over those of the code.
+    - `values`, `seed`: to begin with, over those of the code.
     - `port`: on which the page is served; one that is free by default.
 
     It serves until Ctrl-C, and the training ends with it. In a notebook it goes on beside the cells, and
@@ -44,10 +45,13 @@ def control(
             "tl.control was called while its own process imports the training: put the call under "
             "`if __name__ == '__main__':`."
         )
+    from torcheer.training.looping.seeding import checked_seed
+
     made = Control(
         str(target_of(loop)),
         folder=getattr(loop, "folder", "runs") if folder is None else folder,
         values=values,
+        seed=None if seed is None else checked_seed(seed),
         # What is no folder or archive is a mark of some finder, which knows it by its name.
         search_path=[os.path.abspath(entry) if os.path.exists(entry or ".") else entry for entry in sys.path],
     )

@@ -194,6 +194,13 @@ class TrainingProcess:
                     _print(data)
 
 
+def wait_for_all(processes: Sequence[TrainingProcess], seconds: float) -> None:
+    """Until they are over, or so long."""
+    end = time.monotonic() + seconds
+    for process in processes:
+        process.is_over.wait(max(0.0, end - time.monotonic()))
+
+
 def _print(data: bytes) -> None:
     buffer = getattr(sys.stderr, "buffer", None)
     if buffer is None:  # in a notebook, for one

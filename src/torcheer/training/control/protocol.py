@@ -134,6 +134,7 @@ Command = Init | RunOn | Step | Stop | TestItem | TestAll | SetLive
 
 class AboutReport(Struct, frozen=True, kw_only=True, tag="about"):
     about: About
+    sources: Mapping[str, int] = {}  # the user's files that were imported, and when they were changed, in ns
 
 
 class StatusReport(Struct, frozen=True, kw_only=True, tag="status"):
@@ -145,6 +146,7 @@ class StatusReport(Struct, frozen=True, kw_only=True, tag="status"):
     run: str  # the folder of the run that is written now; empty before Init
     runs: Sequence[str]  # the folders of all runs since Init, this one included
     num_taken: int  # commands that came before this: where more were sent, it is out of date
+    note: str = ""  # what a person should know since Init: why there is no network, a loss of NaN
 
 
 class FaultReport(Struct, frozen=True, kw_only=True, tag="fault"):

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from torcheer.errors import InputError, ParameterError
 from torcheer.training.control.faults import is_of_the_user, readable, text_of
+from torcheer.training.control.notes import Notes
 from torcheer.training.control.permission import doing_of, why_not
 from torcheer.training.control.protocol import (
     About,
@@ -29,6 +30,7 @@ from torcheer.training.control.protocol import (
     TestItem,
     Value,
 )
+from torcheer.training.control.sources import imported_sources
 from torcheer.training.loop import Loop
 from torcheer.training.looping.parameterforms import form_fields, with_values
 from torcheer.training.looping.parameters import Parameters
@@ -53,11 +55,12 @@ class Steering:
         self._doing = ""
         self._is_new = True
         self._num_taken = 0
-        self._is_stop_wanted = False
+        self._is_stop_wanted = self._is_over = False
         self._commands: SimpleQueue[Command | None] = SimpleQueue()
         self._live: deque[SetLive] = deque()
         self._counters = loop.counters
         self._runs: tuple[str, ...] = ()
+        self._notes = Notes()
         self._news = threading.Event()
         loop.on_trial = self._after_trial
         loop.shows_progress = False
@@ -99,6 +102,8 @@ class Steering:
         self._is_stop_wanted = True
         self._loop.stop()
         self._commands.put(None)
+        self._is_over = True
+        self._news.set()
 
     # --- in the main thread --------------------------------------------------------------------------
 
@@ -142,6 +147,7 @@ class Steering:
         except Exception as error:  # also of a check of the user's own
             self._refuse(error)
             return
+        self._notes.clear()
         self._loop.init(seed=command.seed, **values)
         self._is_new = False
         self._seed = command.seed
@@ -161,6 +167,11 @@ class Steering:
             RefusalReport(message=readable(message, _MAX_REASON) or type(error).__name__, field=field)
         )
 
+    def note(self, text: str) -> None:
+        """Something that a person should know, until the next Init."""
+        self._notes.add(readable(text, _MAX_REASON))
+        self._news.set()
+
     def introduce(self) -> None:
         """Say what this training is. The first time, before any command is taken."""
         self._introduce()
@@ -175,7 +186,7 @@ class Steering:
             plots=loop.plots,
             num_test_items=loop.num_test_items,
         )
-        self._report(AboutReport(about=about))
+        self._report(AboutReport(about=about, sources=imported_sources()))
 
     def _settle(self) -> None:
         """What was under way is over."""
@@ -225,11 +236,12 @@ class Steering:
                     run=self._runs[-1] if self._runs else "",
                     runs=self._runs,
                     num_taken=self._num_taken,
+                    note=self._notes.text,
                 )
             )
 
     def _report_counters(self) -> None:
-        while True:
+        while not self._is_over:
             self._news.wait()
             self._news.clear()
             self._tell()

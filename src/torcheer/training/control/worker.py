@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
-from torcheer.training.control.faults import fault_of
+from torcheer.errors import InputError
+from torcheer.training.control.faults import fault_of, is_of_the_user
 from torcheer.training.control.pipes import exit_within, take_pipes
 from torcheer.training.control.protocol import FaultReport, Value
 from torcheer.training.control.target import read_target
@@ -62,12 +63,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         try:
             # Not before the pipes are ours: what torch prints when it is imported is no report.
             from torcheer.training.control.loading import load_loop
+            from torcheer.training.control.notes import pass_on_warnings
             from torcheer.training.control.steering import Steering
+            from torcheer.training.control.threads import leave_a_core_free
 
+            leave_a_core_free()
             loop = load_loop(read_target(job.target))
             loop.folder = job.folder
             ending.push(partial(_close, loop))
             steering = Steering(loop, reports.send, job.values, job.seed)
+            pass_on_warnings(steering.note)
             steering.introduce()
             commands.attach(steering)
             steering.carry_out_all()
@@ -78,6 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             reports.send(FaultReport(fault=msgspec.structs.replace(fault_of(error), message=message)))
             raise
         except BaseException as error:
+            if isinstance(error, InputError) and not is_of_the_user(error):
+                error.__traceback__ = None  # its sentence says all; our lines say nothing to anybody
             reports.send(FaultReport(fault=fault_of(error)))
             with suppress(Exception):  # the training may have closed where it goes
                 traceback.print_exception(error)

@@ -79,6 +79,19 @@ def answers_of(outputs: Tensor, targets: Tensor, form: Form, kind: LossKind | No
     return Answers(form, scores[is_counted], targets[is_counted], is_counted)
 
 
+NOTHING = -1  # what is said with scores that are no numbers
+
+
+def said_class(scores: Tensor) -> Tensor:
+    """The class with the highest score; `NOTHING` where a score is NaN, which argmax takes for highest."""
+    return scores.argmax(1).masked_fill(scores.isnan().any(1), NOTHING)
+
+
+def said_yes_or_no(scores: Tensor, kind: LossKind | None) -> Tensor:
+    """1 or 0; `NOTHING` where the score is NaN."""
+    return says_yes(scores, kind).long().masked_fill(scores.isnan(), NOTHING)
+
+
 def says_yes(scores: Tensor, kind: LossKind | None) -> Tensor:
     """Whether one score says yes: a logit above 0, or a chance above a half."""
     return scores > (0.5 if are_chances(scores, kind) else 0.0)
@@ -88,7 +101,7 @@ def are_chances(scores: Tensor, kind: LossKind | None) -> bool:
     """Whether single scores are between 0 and 1 by what the loss takes, or else by their values."""
     if kind in ("logits", "probabilities"):
         return kind == "probabilities"
-    return bool(((scores >= 0) & (scores <= 1)).all())
+    return not bool(((scores < 0) | (scores > 1)).any())  # what is NaN does not say
 
 
 def _is_alike(outputs: Tensor, targets: Tensor) -> bool:

@@ -31,9 +31,11 @@ class Chances:
             return self._kind == "probabilities"
         scores = self._scores
         with numpy.errstate(invalid="ignore"):
-            if not ((scores >= 0) & (scores <= 1)).all():
+            if ((scores < 0) | (scores > 1)).any():  # what is NaN does not say
                 return False
-            return scores.ndim == 1 or bool((abs(scores.sum(1, dtype=numpy.float64) - 1) < _TOLERANCE).all())
+            if scores.ndim == 1:
+                return True
+            return not (abs(scores.sum(1, dtype=numpy.float64) - 1) >= _TOLERANCE).any()
 
     @property
     def num_classes(self) -> int:

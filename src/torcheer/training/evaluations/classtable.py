@@ -32,7 +32,7 @@ class Mistake:
     """An item of which the wrong class was said."""
 
     index: int  # of the item, in the order in which the loader gave them
-    said: str
+    said: str  # "NaN" where the scores are no numbers
     target: str
     sure: float  # the chance that the model gave to what it said
 
@@ -70,9 +70,11 @@ _MISTAKE_COLUMNS = (
 )
 
 
-def class_rows(confusion: Counts, labels: Sequence[str]) -> list[ClassRow]:
-    """`confusion` has a row for each true class, a column for each that was said."""
+def class_rows(confusion: Counts, labels: Sequence[str], unsaid: Counts | None = None) -> list[ClassRow]:
+    """`confusion` has a row for each true class, a column for each that was said; `unsaid`, how many of each
+    true class are in none of them."""
     right, said, true = numpy.diag(confusion), confusion.sum(0), confusion.sum(1)
+    true = true if unsaid is None else true + unsaid
     return [
         ClassRow(
             label=label,

@@ -72,17 +72,18 @@ def evaluate(
         found, name = chances.mean_surprise(kept.targets), "cross entropy"
     elif found is None:
         found, name = unscored.mean(is_sharded=is_sharded)
-    confusion = None if unscored.is_shifted else keeper.counts
+    counts = None if unscored.is_shifted else keeper.counts
     if kept is not None and chances is not None:
-        confusion = kept.confusion(chances.num_classes)
+        counts = kept.counts(chances.num_classes)
     evaluation = Evaluation(
         model=type(unwrapped(model)).__name__,
         num_items=measured.num_items,
         loss=found,
         loss_name=name,
         metrics=measured.metrics,
-        labels=() if confusion is None else _labels_of(labels, loader, len(confusion)),
-        confusion=confusion,
+        labels=() if counts is None else _labels_of(labels, loader, len(counts)),
+        confusion=None if counts is None else counts[:, :-1].copy(),
+        unsaid=None if counts is None else counts[:, -1].copy(),
         scores=kept,
         chances=chances,
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.run import Run
+from torcheer.training.evaluations.answers import NOTHING
 from torcheer.training.evaluations.chances import Chances
 from torcheer.training.evaluations.classtable import (
     ClassRow,
@@ -50,6 +51,7 @@ class Evaluation:
     confusion: NDArray[numpy.int64] | None = (
         None  # a row for each true class, a column for each that was said
     )
+    unsaid: NDArray[numpy.int64] | None = None  # of each true class, how many answers were NaN
     scores: Scores | None = None
     chances: Chances | None = None
 
@@ -62,15 +64,20 @@ class Evaluation:
         """The share of right answers; None where there are no classes."""
         if self.confusion is None:
             return None
-        total = int(self.confusion.sum())
+        total = int(self.confusion.sum()) + self.num_unsaid
         return float(numpy.trace(self.confusion) / total) if total else float("nan")
+
+    @property
+    def num_unsaid(self) -> int:
+        """How many answers are no class, because a score is NaN. They are wrong, and not in `confusion`."""
+        return 0 if self.unsaid is None else int(self.unsaid.sum())
 
     # --- classes -------------------------------------------------------------------------------------------
 
     @cached_property
     def table(self) -> ClassTable:
         """A row for each class: precision, recall, f1, support, average precision, area of the ROC curve."""
-        rows = class_rows(self._counts("a table of classes"), self.labels)
+        rows = class_rows(self._counts("a table of classes"), self.labels, self.unsaid)
         foot = ""
         if self.scores is not None and self.scores.values.size <= _MOST_CELLS:
             rows = [self._with_curves(row, number) for number, row in enumerate(rows)]
@@ -116,7 +123,7 @@ class Evaluation:
             raise InputError(f"top({num_answers!r}): give a number of answers, 1 or more.")
         scores = self._kept("the best answers")
         if num_answers >= len(self.labels):
-            return 1.0
+            return float(numpy.mean(scores.said != NOTHING))
         if scores.values.ndim == 1:
             return float(numpy.mean(scores.said == scores.targets))
         ranks = ranks_of(torch.from_numpy(scores.values), torch.from_numpy(scores.targets))
@@ -127,11 +134,12 @@ class Evaluation:
         """The items of which the wrong class was said, in the order of the data."""
         scores = self._kept("single items")
         assert self.chances is not None
-        sure = self.chances.of_each(scores.said)
+        is_said = scores.said != NOTHING
+        sure = numpy.where(is_said, self.chances.of_each(scores.said), numpy.nan)
         rows = [
             Mistake(
                 index=int(scores.places[n]),
-                said=self.labels[scores.said[n]],
+                said=self.labels[scores.said[n]] if is_said[n] else "NaN",
                 target=self.labels[scores.targets[n]],
                 sure=float(sure[n]),
             )

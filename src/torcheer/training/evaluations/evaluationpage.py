@@ -61,15 +61,19 @@ def _foot(evaluation: Evaluation) -> Iterator[str]:
     assert evaluation.confusion is not None
     wrong = evaluation.confusion.copy()
     numpy.fill_diagonal(wrong, 0)
-    total = int(evaluation.confusion.sum())
-    if not wrong.sum():
+    total = int(evaluation.confusion.sum()) + evaluation.num_unsaid
+    if evaluation.num_unsaid:
+        yield f"{evaluation.num_unsaid:,} of {total:,} answers are NaN: wrong, and in no column of the matrix"
+    elif not wrong.sum():
         yield f"all {total:,} answers are right"
+    if not wrong.sum():
         return
     true, said = numpy.unravel_index(int(wrong.argmax()), wrong.shape)
     most = int(wrong.max())
     times = "once" if most == 1 else f"{most:,} times"
     pair = f"{evaluation.labels[said]} said for {evaluation.labels[true]}"
-    yield f"{int(wrong.sum()):,} of {total:,} answers are wrong, most often {pair} ({times})"
+    num_wrong = int(wrong.sum()) + evaluation.num_unsaid
+    yield f"{num_wrong:,} of {total:,} answers are wrong, most often {pair} ({times})"
 
 
 def _confusion_html(evaluation: Evaluation) -> str:

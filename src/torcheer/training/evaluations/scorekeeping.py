@@ -12,7 +12,14 @@ from torch import Tensor
 
 from torcheer.errors import InputError
 from torcheer.training import distributed
-from torcheer.training.evaluations.answers import Form, answers_of, form_of, says_yes, scores_in
+from torcheer.training.evaluations.answers import (
+    Form,
+    answers_of,
+    form_of,
+    said_class,
+    said_yes_or_no,
+    scores_in,
+)
 from torcheer.training.losses import LossKind
 
 Whole = NDArray[numpy.int64]
@@ -24,13 +31,12 @@ class Scores:
 
     values: NDArray[numpy.float64] | NDArray[numpy.float32]  # (items, classes), or (items,) for yes or no
     targets: Whole
-    said: Whole
+    said: Whole  # -1 where the scores are no numbers
     places: Whole  # of the items, in the order of the data
 
-    def confusion(self, num_classes: int) -> Whole:
-        """A row for each true class, a column for each that was said."""
-        pairs = self.targets * num_classes + self.said
-        return numpy.bincount(pairs, minlength=num_classes**2).reshape(num_classes, num_classes)
+    def counts(self, num_classes: int) -> Whole:
+        """A row for each true class, a column for each that was said, and a last one where nothing was."""
+        return _counts(torch.from_numpy(self.targets), torch.from_numpy(self.said), num_classes)
 
 
 class ScoreKeeper:
@@ -39,7 +45,7 @@ class ScoreKeeper:
     def __init__(self, kind: LossKind | None) -> None:
         self._kind = kind
         self.form: Form | None = None
-        self.counts: Whole | None = None  # the confusion matrix, where the scores are not kept
+        self.counts: Whole | None = None  # as those of `Scores`, where the scores are not kept
         self._scores: list[Tensor] = []
         self._targets: list[Tensor] = []
         self._places: list[Tensor] = []
@@ -71,10 +77,7 @@ class ScoreKeeper:
         self._places.append(places.cpu() + self._num_items)
 
     def _count(self, scores: Tensor, targets: Tensor) -> None:
-        num_classes = scores.shape[1]
-        pairs = targets.long() * num_classes + scores.argmax(1)
-        counts = torch.bincount(pairs, minlength=num_classes**2).reshape(num_classes, num_classes)
-        found = counts.cpu().numpy()
+        found = _counts(targets.long(), said_class(scores), scores.shape[1])
         self.counts = found if self.counts is None else self.counts + found
 
     def gathered(self, *, is_sharded: bool) -> Scores | None:
@@ -84,7 +87,7 @@ class ScoreKeeper:
         if self.form not in ("classes", "one score") or not self._scores:
             return None
         values, targets = torch.cat(self._scores), torch.cat(self._targets)
-        said = values.argmax(1) if self.form == "classes" else says_yes(values, self._kind).long()
+        said = said_class(values) if self.form == "classes" else said_yes_or_no(values, self._kind)
         return Scores(
             values=values.numpy(),
             targets=targets.numpy(),
@@ -104,6 +107,14 @@ class ScoreKeeper:
             self._scores = [torch.cat([part for share in shares for part in share[1]])[order]]
             self._targets = [torch.cat([part for share in shares for part in share[2]])[order]]
             self._places = [torch.cat(places)[order]]
+
+
+def _counts(targets: Tensor, said: Tensor, num_classes: int) -> Whole:
+    width = num_classes + 1
+    columns = said.where(said >= 0, num_classes)
+    counts = torch.bincount(targets * width + columns, minlength=num_classes * width)
+    found: Whole = counts.reshape(num_classes, width).cpu().numpy()
+    return found
 
 
 def _check(targets: Tensor, num_classes: int) -> None:

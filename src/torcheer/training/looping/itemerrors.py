@@ -67,9 +67,8 @@ class Judge:
             return self._by_class(scores, targets)
         middle = 0.5 if self._form == "bits" else 0.0
         said = scores > (0.0 if self._kind == "logits" else middle)
-        return Judged(
-            (said.reshape(targets.shape) != (targets > middle)).reshape(num_items, -1).any(1), None, None
-        )
+        wrong = (said.reshape(targets.shape) != (targets > middle)) | scores.isnan().reshape(targets.shape)
+        return Judged(wrong.reshape(num_items, -1).any(1), None, None)
 
     def _form_of(self, scores: Any, targets: Any, num_items: int) -> Form:
         if not isinstance(scores, Tensor) or not isinstance(targets, Tensor) or not targets.numel():
@@ -92,7 +91,8 @@ class Judge:
             return _NOTHING
         wanted = targets.argmax(dim) if targets.is_floating_point() else targets
         said = scores.argmax(dim).reshape(wanted.shape)
-        wrong = (said != wanted) & (wanted != IGNORED)
+        # NaN says nothing, though argmax takes it for the highest.
+        wrong = ((said != wanted) | scores.isnan().any(dim).reshape(wanted.shape)) & (wanted != IGNORED)
         if wanted.ndim == 1:
             return Judged(wrong, wanted, said)
         wrong = wrong.reshape(len(wrong), -1)

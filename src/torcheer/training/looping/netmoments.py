@@ -74,7 +74,8 @@ class NetMoments:
             if is_try:
                 return
             self._is_on = False
-            warn(f"the network cannot be shown in NetView: {reason_of(error)}. The training goes on.")
+            reason = reason_of(error).rstrip(".")
+            warn(f"the network cannot be shown in NetView: {reason}. The training goes on.")
             return
         if is_first and self._view is not None:
             for layer, shape in self._setup.shapes.items():

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
+from torch import Tensor
+
 from torcheer.training.pace import Pace, clock_text, rate_text
 from torcheer.training.progress import say
 
@@ -74,7 +76,8 @@ def _texts(values: Mapping[str, Any]) -> list[str]:
     texts = []
     for name, value in list(values.items())[:_MOST_VALUES]:
         try:
-            texts.append(f"{name} {float(value):.4g}")
+            number = value.detach() if isinstance(value, Tensor) else value
+            texts.append(f"{name} {float(number):.4g}")
         except (TypeError, ValueError, RuntimeError):
             continue
     return texts

@@ -1651,6 +1651,8 @@ export interface ControlAnswer {
   run_ids: string[];
   /** of earlier Inits, too, the oldest first */
   all_run_ids: string[];
+  /** what a person should know since Init, such as why there is no network; several are lines */
+  note: string;
   fault: Fault | null;
   /** why the last command was not carried out; empty where it was */
   refusal: string;

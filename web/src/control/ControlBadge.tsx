@@ -14,7 +14,7 @@ export function ControlBadge() {
 export function ListingBadge({ listing }: { listing: ControlListing }) {
   const { word, shape, style } = isConnected.value ? shownControl(listing) : unseen();
   return (
-    <span class={`badge control-badge ${style}`} title={word}>
+    <span class={`badge control-badge ${style}`} title={listing.doing || word}>
       <Shape shape={shape} isLive={style === "live"} />
       <span class="clip">{word}</span>
     </span>

@@ -9,6 +9,7 @@ import { ControlNews } from "./ControlNews";
 import { settleDrafts } from "./drafts";
 import { FaultPanel } from "./FaultPanel";
 import { FormPanel } from "./FormPanel";
+import { NoteStrip } from "./NoteStrip";
 import { RefusalStrip } from "./RefusalStrip";
 import { controls, failure, followControl } from "./store";
 import { Toolbar } from "./Toolbar";
@@ -35,6 +36,7 @@ export function ControlPage() {
       </PanelPlace>
       <div class="control-middle">
         <RefusalStrip />
+        <NoteStrip />
         <FaultPanel />
         <Workspace />
       </div>

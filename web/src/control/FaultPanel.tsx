@@ -1,9 +1,10 @@
 /** What went wrong in the training, and where. What was seen of it stays below. */
+import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../shell/Icon";
 import type { ControlState, Fault } from "../wire";
 import { control } from "./store";
-import { faultTitle } from "./wording";
+import { faultTitle, startOfPlace } from "./wording";
 
 export function FaultPanel() {
   const [state, fault] = [control.value?.listing.state, control.value?.fault ?? null];
@@ -35,19 +36,39 @@ function Said({ state, fault }: { state: ControlState; fault: Fault }) {
           </>
         )}
       </div>
-      {isOpen && fault.trace !== "" && <Trace text={fault.trace} label={state === "died" ? "Output" : "Traceback"} />}
+      {isOpen && fault.trace !== "" && <Trace fault={fault} isOutput={state === "died"} />}
     </section>
   );
 }
 
-function Trace({ text, label }: { text: string; label: string }) {
+/** Above the line that it begins with, in pixels. */
+const MARGIN = 8;
+
+function Trace({ fault: { trace, place }, isOutput }: { fault: Fault; isOutput: boolean }) {
   const box = useRef<HTMLPreElement>(null);
-  // What matters most stands at its end.
-  useLayoutEffect(() => box.current?.scrollTo(0, box.current.scrollHeight), [text]);
+  const line = useRef<HTMLElement>(null);
+  const at = isOutput ? startOfPlace(trace, place) : -1;
+  // What matters most stands at its end, but for what Python says of a crash: there it is the line that crashed.
+  useLayoutEffect(() => {
+    const [outer, inner] = [box.current, line.current];
+    if (outer !== null) outer.scrollTop = inner === null ? outer.scrollHeight : inner.offsetTop - MARGIN;
+  }, [trace, at]);
   return (
-    <pre class="fault-trace" ref={box} tabIndex={0} role="region" aria-label={label}>
-      {text}
+    <pre class="fault-trace" ref={box} tabIndex={0} role="region" aria-label={isOutput ? "Output" : "Traceback"}>
+      {at < 0 ? trace : <Marked text={trace} at={at} lineRef={line} />}
     </pre>
+  );
+}
+
+function Marked({ text, at, lineRef }: { text: string; at: number; lineRef: RefObject<HTMLElement | null> }) {
+  const end = text.indexOf("\n", at);
+  const to = end < 0 ? text.length : end;
+  return (
+    <>
+      {text.slice(0, at)}
+      <b ref={lineRef}>{text.slice(at, to)}</b>
+      {text.slice(to)}
+    </>
   );
 }
 

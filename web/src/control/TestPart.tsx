@@ -5,6 +5,8 @@ import { ActButton } from "./ActButton";
 import { reasonAgainst } from "./sending";
 import { item, itemText } from "./stepping";
 import { about } from "./store";
+import { chooseTable } from "./tables/showing";
+import { TEST_ITEMS } from "./tables/tablelist";
 
 export function TestPart() {
   const last = (about.value?.num_test_items ?? 0) - 1;
@@ -12,12 +14,14 @@ export function TestPart() {
   const against = reasonAgainst("test");
   const againstItem = against || (isBad ? `The items are numbered from 0 to ${formatCount(last)}.` : "");
   const test = (): void => {
-    if (againstItem === "" && item.value !== null) testItem(item.value);
+    if (againstItem !== "" || item.value === null) return;
+    testItem(item.value);
+    chooseTable(TEST_ITEMS);
   };
   return (
     <div class="control-part">
       <div class="group">
-        <ActButton icon="flask" against={againstItem} hint="Test one item, and show it in the network" act={test}>
+        <ActButton icon="flask" against={againstItem} hint="Test one item, and show it in the network and under Test items" act={test}>
           Test item
         </ActButton>
         <input

@@ -7,19 +7,19 @@ import { stepCount, stepLevel } from "./stepping";
 import { control } from "./store";
 import type { Value } from "./values";
 
-/** Rises when the form is asked to show what is wrong in it. */
+/** Rises when what cannot be as it is written is to be shown. */
 export const problemAsked = signal(0);
 
 /** Begin anew, with what stands in the form. Nothing happens where something in it cannot be: it says so itself. */
 export function init(): void {
-  const values = initValues();
-  if (values === null) {
-    complaint.value = "Init waits for the parameters that are marked in red.";
-    setPanel("left", true);
-    problemAsked.value += 1;
-  } else {
-    send("init", { type: "init", values, seed: shownSeed.peek() });
+  const [values, seed] = [initValues(), shownSeed.peek()];
+  if (values !== null && seed !== null) {
+    send("init", { type: "init", values, seed });
+    return;
   }
+  complaint.value = `Init waits for ${values === null ? "the parameters that are" : "the seed that is"} marked in red.`;
+  if (values === null) setPanel("left", true);
+  problemAsked.value += 1;
 }
 
 export function run(): void {

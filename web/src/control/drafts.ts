@@ -5,7 +5,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { FormField } from "../wire";
 import { about, control, controlId } from "./store";
-import { readValue, writeValue, type Reading, type Value } from "./values";
+import { readSeed, readValue, writeValue, type Reading, type Value } from "./values";
 
 export interface FormRow {
   readonly field: FormField;
@@ -22,7 +22,8 @@ type Texts = ReadonlyMap<string, string>;
 const drafts = signal<ReadonlyMap<string, Texts>>(new Map());
 /** How a value in force was written: somebody's 1e-4 does not become 0.0001 under their eyes. */
 const spellings = signal<ReadonlyMap<string, Texts>>(new Map());
-const seeds = signal<ReadonlyMap<string, number>>(new Map());
+/** By training, as it is typed. */
+const seeds = signal<ReadonlyMap<string, string>>(new Map());
 
 const values = computed(() => control.value?.values ?? {});
 
@@ -74,7 +75,7 @@ export function revertAll(): void {
   const id = controlId.peek();
   batch(() => {
     drafts.value = new Map([...drafts.peek()].filter(([one]) => one !== id));
-    seeds.value = new Map([...seeds.peek()].filter(([one]) => one !== id));
+    revertSeed();
   });
 }
 
@@ -107,13 +108,23 @@ export function liveValues(): Record<string, Value> {
   return live;
 }
 
-/** The seed of the next Init. */
-export const shownSeed = computed(() => seeds.value.get(controlId.value) ?? control.value?.seed ?? 0);
+const seedInForce = computed(() => control.value?.seed ?? 0);
 
-export const isSeedChanged = computed(() => shownSeed.value !== (control.value?.seed ?? 0));
+/** Of the next Init, as it stands in its field. */
+export const seedText = computed(() => seeds.value.get(controlId.value) ?? String(seedInForce.value));
 
-export function setSeed(seed: number): void {
-  seeds.value = new Map(seeds.peek()).set(controlId.peek(), seed);
+/** Null where what is typed cannot be one. */
+export const shownSeed = computed(() => readSeed(seedText.value));
+
+export const isSeedChanged = computed(() => shownSeed.value !== seedInForce.value);
+
+export function editSeed(text: string): void {
+  seeds.value = new Map(seeds.peek()).set(controlId.peek(), text);
+}
+
+export function revertSeed(): void {
+  const id = controlId.peek();
+  seeds.value = new Map([...seeds.peek()].filter(([one]) => one !== id));
 }
 
 /** What was typed and is in force now is no longer a draft: a later change elsewhere is shown then. */
@@ -129,7 +140,7 @@ export function settleDrafts(): () => void {
         spellings.value = withText(spellings.peek(), field.name, text);
         drafts.value = withText(drafts.peek(), field.name, null);
       }
-      if (isSeedTaken) seeds.value = new Map([...seeds.peek()].filter(([one]) => one !== id));
+      if (isSeedTaken) revertSeed();
     });
   });
 }

@@ -45,6 +45,15 @@ function plainNumber(text: string): string {
   return text.trim().replaceAll("\u2212", "-").replace(/(?<=\d)[\u202f\u2009\u00a0 ](?=\d)/g, "");
 }
 
+export const SEED_REQUIREMENT = "must be a whole number, 0 or more";
+
+/** Null where it is none. */
+export function readSeed(text: string): number | null {
+  const digits = plainNumber(text);
+  const seed = /^\d+$/.test(digits) ? Number(digits) : NaN;
+  return Number.isSafeInteger(seed) ? seed : null;
+}
+
 /** What a value must be, in the words of the training: see training/parameterkinds.py. */
 export function requirementOf(field: FormField): string {
   return `must be ${wanted(field)}${field.is_optional ? ", or empty" : ""}`;

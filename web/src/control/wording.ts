@@ -16,12 +16,16 @@ const STYLES: Record<ControlState, Style> = {
   died: { shape: "cross", style: "died" },
 };
 
+/** By the first word of what is under way. */
+const BUSY_WORDS: Readonly<Record<string, string>> = { Run: "running", Step: "stepping", Test: "testing" };
+
 export function shownControl({ state, doing }: Pick<ControlListing, "state" | "doing">): ShownState {
   return { word: wordOf(state, doing), ...STYLES[state] };
 }
 
 function wordOf(state: ControlState, doing: string): string {
-  if (state === "busy") return doing || "busy";
+  // Beside the counters, what was pressed would read like one of them: Run 0 / 10.
+  if (state === "busy") return BUSY_WORDS[doing.split(" ")[0]!] ?? "busy";
   return state === "new" ? "not initialised" : state;
 }
 
@@ -41,6 +45,14 @@ export function placeOf(counters: Counters): string {
 export function faultTitle(state: ControlState, fault: Fault | null): string {
   if (state === "died") return "The training process has ended";
   return fault === null || fault.error === "" ? "Training stopped" : `Training stopped: ${fault.error}`;
+}
+
+/** Where in an output the line begins that a fault names, as in `a.py, line 40, in forward`; -1 where it has none. */
+export function startOfPlace(output: string, place: string): number {
+  const [, file, line] = /^(.+), line (\d+)/.exec(place) ?? [];
+  if (file === undefined || line === undefined) return -1;
+  const named = file.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return output.search(new RegExp(`^.*\\b${named}", line ${line}\\b`, "m"));
 }
 
 /** What is said aloud when the state changes. */

@@ -51,6 +51,7 @@ export function controlWith(parts: Partial<ControlAnswer> = {}, listing: Partial
     run_id: "",
     run_ids: [],
     all_run_ids: [],
+    note: "",
     fault: null,
     refusal: "",
     refused_field: "",

@@ -3,7 +3,7 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { init } from "../../src/control/acting";
-import { revertAll, setSeed, settleDrafts, shownSeed } from "../../src/control/drafts";
+import { editSeed, revertAll, settleDrafts, shownSeed } from "../../src/control/drafts";
 import { FormPanel } from "../../src/control/FormPanel";
 import { control, followControl, startControls } from "../../src/control/store";
 import { readRoute, route } from "../../src/route";
@@ -115,7 +115,7 @@ test("Apply takes all live ones that were changed; the others wait for Init, and
 test("Init takes all that stands in the form, and the seed that is shown", async () => {
   await type("Hidden", "40");
   await type("Clip", "2");
-  setSeed(17);
+  editSeed("17");
   init();
   await tells([{ type: "init", values: { ...CODE, hidden: 40, clip: 2 }, seed: 17 }]);
   await says({ values: { ...CODE, hidden: 40, clip: 2 }, seed: 17 });

@@ -44,7 +44,7 @@ test("the start page lists the trainings with state and counters, each one click
   const link = box.querySelector("a")!;
   expect(link.getAttribute("href")).toBe("#control?c=c");
   expect(link.textContent).toContain("etra25");
-  expect(link.textContent).toContain("Run");
+  expect(link.textContent).toContain("running");
   expect(link.textContent).toContain("run 0 / 2 · epoch 1 / 10 · trial 3 / 25");
   await act(() => source.say({ type: "controls", id: 1, controls: [] }));
   expect(box.textContent).toBe("");

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { axisName, withWholeTicks } from "../../src/control/plots/axis";
 import { charts, lastPoint, MOST_BEHIND, subject } from "../../src/control/plots/subject";
 import { control } from "../../src/control/store";
 import { runs as listed } from "../../src/runs/store";
@@ -40,6 +41,16 @@ describe("a plot of a training", () => {
       ["trial", 3, false],
     ]);
     expect(slotOf(PLOT, PLOT.members[2]!)).toBe(3);
+  });
+
+  it("names its lower axis, and has whole ticks where all values are whole", () => {
+    expect([axisName("step", 25), axisName("step", null), axisName("relative", 25)]).toEqual(["epochs", "trials", "time"]);
+    const ticksOf = (...values: number[]): string[] => {
+      const errors = buildModel(chartOf("errors"), [runOf("a")], lookupIn({ "a errors": dataOf([25, 50, 75], values) }), WISH);
+      return withWholeTicks(errors)!.yTicks.map(({ label }) => label);
+    };
+    expect(ticksOf(2, 0, 1)).toEqual(["0", "1", "2"]);
+    expect(ticksOf(2, 0.5, 1)).toContain("0.5");
   });
 
   it("is drawn with the earlier runs below, and the first of its legend above all", () => {

@@ -3,6 +3,7 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { control } from "../../src/control/store";
+import { announceTable, chooseTable } from "../../src/control/tables/showing";
 import { TablesPanel } from "../../src/control/tables/TablesPanel";
 import * as page from "../../src/store";
 import type { TableAnswer, TableRows } from "../../src/wire";
@@ -21,6 +22,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  chooseTable("train epochs");
   await act(() => render(null, box));
   box.remove();
 });
@@ -29,6 +31,12 @@ async function says(name: string, parts: TableRows[], changes: Partial<TableAnsw
   const followed = source.open("table").find(({ question }) => question.type === "table" && question.name === name)!;
   const answer: TableAnswer = { type: "table", id: 1, is_all: true, parts, note: "", ...changes };
   await act(() => followed.listener.hear({ answer, buffer: new ArrayBuffer(0), offset: 0 }));
+}
+
+/** The run that is written now has a table that not every training has. */
+async function hasTable(name: string): Promise<void> {
+  const series = { kind: "table" as const, name, count: 1, last_step: 0, last_time: 0, last_value: null, num_bad: 0, first_bad_step: null, description: "" };
+  await act(() => source.say({ type: "index", id: 1, runs: [{ run_id: "b", is_all: true, series: [series] }] }));
 }
 
 function rowsOf(label: string): string[][] {
@@ -81,6 +89,23 @@ test("a row that is pressed, or entered, is tested and marked", async () => {
   await vi.waitFor(() => expect(source.told.at(-1)).toEqual({ type: "test_item", item: 2 }));
 });
 
+test("the items that were tested open as soon as they are there, or are announced to who looks elsewhere", async () => {
+  const shown = (): string => box.querySelector("[role=tab][aria-selected=true]")!.textContent;
+  await act(() => chooseTable("test items"));
+  expect(shown()).toBe("Train epochs");
+  await hasTable("test items");
+  await says("test items", [partOf("b", { trial: [4], loss: [2.5] }), partOf("b", { trial: [7], loss: [1.5] }, "2")]);
+  expect(shown()).toBe("Test items 2");
+  expect(box.querySelector("[aria-current=true]")!.textContent).toBe("71.500");
+  await press("tab", "Runs");
+  await act(() => announceTable("test items"));
+  const last = (): string => [...box.querySelectorAll("[role=tab]")].at(-1)!.textContent;
+  expect(last()).toBe("Test items new");
+  await press("tab", "Test items");
+  await press("tab", "Runs");
+  expect(last()).toBe("Test items");
+});
+
 test("runs are those of every Init", async () => {
   await press("tab", "Runs");
   const asked = source.open("table").map(({ question }) => question);
@@ -98,8 +123,7 @@ test("the test of the run before stays until the next has been tested", async ()
 });
 
 test("other tables of the run have their tabs, and what cannot be read says so", async () => {
-  const series = { kind: "table" as const, name: "mine", count: 1, last_step: 0, last_time: 0, last_value: null, num_bad: 0, first_bad_step: null, description: "" };
-  await act(() => source.say({ type: "index", id: 1, runs: [{ run_id: "b", is_all: true, series: [series] }] }));
+  await hasTable("mine");
   await press("tab", "Mine");
   await says("mine", [partOf("b", { word: ["<b>bold</b>"] })], { note: "Some rows cannot be shown." });
   expect(rowsOf("Mine")).toEqual([["<b>bold</b>"]]);

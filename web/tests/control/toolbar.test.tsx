@@ -4,11 +4,15 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { run, step, stop } from "../../src/control/acting";
 import { ControlNews } from "../../src/control/ControlNews";
+import { editSeed, revertAll } from "../../src/control/drafts";
 import { FaultPanel } from "../../src/control/FaultPanel";
+import { NoteStrip } from "../../src/control/NoteStrip";
+import { whyNoNetwork } from "../../src/control/notes";
 import { RefusalStrip } from "../../src/control/RefusalStrip";
 import { complaint } from "../../src/control/sending";
 import { setStepLevel, itemText, stepText } from "../../src/control/stepping";
 import { control, controlId, followControl, startControls } from "../../src/control/store";
+import { chosenTable } from "../../src/control/tables/showing";
 import { Toolbar } from "../../src/control/Toolbar";
 import { useControlKeys } from "../../src/control/useControlKeys";
 import { readRoute, route } from "../../src/route";
@@ -26,6 +30,7 @@ function Parts() {
     <>
       <Toolbar />
       <RefusalStrip />
+      <NoteStrip />
       <FaultPanel />
       <ControlNews />
     </>
@@ -48,6 +53,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  revertAll();
   stopFollowing();
   control.value = null;
   await act(() => render(null, box));
@@ -91,7 +97,8 @@ test("buttons follow the state; Init is the primary one where there is nothing e
   expect(box.querySelectorAll(".primary")).toHaveLength(0);
   await says({ state: "busy", doing: "Step 3 epochs" });
   expect(enabled()).toEqual(["Stop"]);
-  expect(box.textContent).toContain("Step 3 epochs");
+  expect(box.querySelector(".control-badge")!.textContent).toBe("stepping");
+  expect(box.querySelector<HTMLElement>(".control-badge")!.title).toBe("Step 3 epochs");
   expect(button("Run").title).toBe("Step 3 epochs is under way: Stop first.");
   await says({ state: "new" });
   expect(enabled()).toEqual(["Init"]);
@@ -125,11 +132,30 @@ test("steps are so many of a level; a number that is none steps nowhere", async 
 test("an item is tested by its number, and only where there is such an item", async () => {
   await sets(() => (itemText.value = "24"));
   await act(() => button("Test item").click());
+  expect(chosenTable.value).toBe("test items"); // where its result will be
   await sets(() => (itemText.value = "25"));
   await act(() => button("Test item").click());
   await act(() => button("Test all").click());
   await tells([{ type: "test_item", item: 24 }, { type: "test_all" }]);
   expect(button("Test item").title).toBe("The items are numbered from 0 to 24.");
+});
+
+test.each(["abc", "-5", "1.5", ""])("a seed that cannot be, %j, is refused at its field, and Init waits", async (text) => {
+  const seed = box.querySelector<HTMLInputElement>("[aria-label=Seed]")!;
+  await sets(() => editSeed(text));
+  expect(seed.value).toBe(text);
+  expect(box.querySelector(`#${CSS.escape(seed.getAttribute("aria-describedby")!)}`)!.textContent).toBe("must be a whole number, 0 or more");
+  await act(() => button("Init").click());
+  expect(alert()!.textContent).toBe("Init waits for the seed that is marked in red.");
+  expect(document.activeElement).toBe(seed);
+  await sets(() => {
+    seed.value = "7";
+    seed.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  expect(seed.getAttribute("aria-invalid")).toBe("false");
+  expect(alert()).toBeNull();
+  await act(() => button("Init").click());
+  await tells([expect.objectContaining({ type: "init", seed: 7 })]);
 });
 
 test("a second stop ends the process; the second half of a double click and a key held down do not", async () => {
@@ -177,6 +203,28 @@ test("a crash is shown with its place and its traceback, and said aloud", async 
   );
   await says({ state: "ready" }, { fault });
   expect(box.querySelector("[aria-label='What went wrong']")).toBeNull();
+});
+
+test("the output of a process that died begins where the user's own code did", async () => {
+  const trace = 'Fatal error\n  File "/t/torch/a.py", line 4 in call\n  File "/u/a.py", line 40 in forward\n  File "/u/a.py", line 4 in go\n';
+  await says({ state: "died" }, { fault: { error: "", message: "it crashed", place: "a.py, line 40, in forward", trace } });
+  expect(box.querySelector("pre")!.textContent).toBe(trace);
+  expect(box.querySelector("pre b")!.textContent).toBe('  File "/u/a.py", line 40 in forward');
+  await says({ state: "died" }, { fault: { error: "", message: "it was killed", place: "", trace } });
+  expect(box.querySelector("pre b")).toBeNull();
+});
+
+test("notes of the training are shown until they are read, and again after the next Init", async () => {
+  const why = "the network cannot be shown in NetView: it has no layers. The training goes on.";
+  const note = (runId: string): Partial<ControlAnswer> => ({ note: `${why}\nthe loss is NaN`, run_ids: [runId] });
+  await says({}, note("a"));
+  const strip = (): string | undefined => box.querySelector("[aria-label='Notes of the training']")?.textContent;
+  expect(strip()).toBe("The loss is NaN.");
+  expect(whyNoNetwork.value).toBe("it has no layers. The training goes on.");
+  await act(() => box.querySelector<HTMLElement>("[aria-label='Dismiss the notes']")!.click());
+  expect(strip()).toBeUndefined();
+  await says({}, note("b"));
+  expect(strip()).toBe("The loss is NaN.");
 });
 
 test("one of several trainings is chosen by the address; what is the same in an answer is the same object", async () => {

@@ -12,7 +12,7 @@ import { runNumber } from "./following";
 export function MomentLine() {
   const { min, max, map } = view.look.value;
   return (
-    <div class="moment-line fs-1 muted">
+    <div class={`moment-line fs-1 muted${numItems.value > 1 ? " batch" : ""}`}>
       <span class="clip" title={momentWords(true)}>
         {momentWords(false)}
       </span>

@@ -11,7 +11,8 @@ import { NetTip } from "../../netview/NetTip";
 import { StageNotes } from "../../netview/StageNotes";
 import * as view from "../../netview/store";
 import { sentence } from "../../netview/wording";
-import { followNetwork, trainingName } from "./following";
+import { whyNoNetwork } from "../notes";
+import { followNetwork, hasNetwork, trainingName } from "./following";
 import { MomentLine } from "./MomentLine";
 import { VariableSelect } from "./VariableSelect";
 import "../../netview/netview.css";
@@ -26,9 +27,9 @@ export function NetworkPanel() {
     <section class="panel control-network" aria-label="Network" aria-busy={isReading() || isAwaited.value}>
       <div class="panel-head">
         <h2>Network</h2>
-        {hasNet() && <VariableSelect />}
+        {hasNetwork.value && <VariableSelect />}
         <span class="grow" />
-        {hasNet() && (
+        {hasNetwork.value && (
           <a class="btn quiet sm" href={addressOf("netview", { run: runId.value, var: otherThanFirst() })}>
             Open NetView
           </a>
@@ -37,14 +38,9 @@ export function NetworkPanel() {
       <div class="control-stage">
         <Drawing />
       </div>
-      {hasNet() && <MomentLine />}
+      {hasNetwork.value && <MomentLine />}
     </section>
   );
-}
-
-/** What was drawn of the run before stays until there is something of the next. */
-function hasNet(): boolean {
-  return (view.scene.value?.layers.length ?? 0) > 0;
 }
 
 function isReading(): boolean {
@@ -56,7 +52,7 @@ function otherThanFirst(): string | null {
 }
 
 function Drawing() {
-  if (hasNet()) {
+  if (hasNetwork.value) {
     return (
       <>
         {/* One camera for all runs of a training. */}
@@ -83,6 +79,13 @@ function Drawing() {
           <i />
         </div>
       </div>
+    );
+  }
+  if (whyNoNetwork.value !== "") {
+    return (
+      <Blank icon="only" title="No network">
+        <span>{sentence(whyNoNetwork.value)}</span>
+      </Blank>
     );
   }
   return (

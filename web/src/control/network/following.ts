@@ -27,6 +27,9 @@ const controlId = computed(() => control.value?.listing.id ?? "");
 export const trainingName = computed(() => control.value?.listing.name ?? "");
 export const runNumber = computed(() => control.value?.listing.counters.run ?? null);
 
+/** What was drawn of the run before stays until there is something of the next. */
+export const hasNetwork = computed(() => (view.scene.value?.layers.length ?? 0) > 0);
+
 /** Call what it returns to stop. */
 export function followNetwork(source: Source): () => void {
   startView();

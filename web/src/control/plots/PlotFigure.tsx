@@ -1,5 +1,5 @@
 /** A plot with its title, its legend with the last values or those at the cursor, and what can be done with it. */
-import { useComputed, type ReadonlySignal } from "@preact/signals";
+import { computed, useComputed, type ReadonlySignal } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 import { formatValue } from "../../format";
 import { useNear } from "../../measuring/useNear";
@@ -18,6 +18,7 @@ import { describePlace, describeReading, readingsAt } from "../../training/readi
 import { placeOfCursor } from "../../training/state";
 import { useChartModel } from "../../training/useChartModel";
 import { toggleEnlarged } from "../../training/zooming";
+import { axisName, withWholeTicks } from "./axis";
 import { subject } from "./subject";
 
 interface Props {
@@ -25,11 +26,14 @@ interface Props {
   isEnlarged: boolean;
 }
 
+/** What the axis of all plots counts. */
+const axisWord = computed(() => axisName(options.value.axis, subject.perEpoch.value));
+
 export function PlotFigure({ chart, isEnlarged }: Props) {
   const box = useRef<HTMLElement>(null);
   const isNear = useNear(box);
   return (
-    <figure ref={box} class="control-plot" aria-label={chart.fullTitle} onKeyDown={onEscape}>
+    <figure ref={box} class="control-plot" aria-label={`${chart.fullTitle} over ${axisWord.value}`} onKeyDown={onEscape}>
       {isNear ? (
         <Live chart={chart} isEnlarged={isEnlarged} />
       ) : (
@@ -42,7 +46,8 @@ export function PlotFigure({ chart, isEnlarged }: Props) {
 }
 
 function Live({ chart, isEnlarged }: Props) {
-  const model = useChartModel(chart, isEnlarged, subject);
+  const built = useChartModel(chart, isEnlarged, subject);
+  const model = useComputed(() => withWholeTicks(built.value));
   const [hasLimits, setHasLimits] = useState(false);
   const isTable = useComputed(() => options.value.tables.has(chart.key)).value;
   const isFixed = useComputed(() => options.value.limits.has(chart.key)).value;
@@ -76,10 +81,16 @@ function Live({ chart, isEnlarged }: Props) {
       {isTable ? (
         <ChartTable model={model} />
       ) : (
-        <div class="plot-place">
-          <Plot model={model} chartKey={chart.key} />
-          <Instead model={model} />
-        </div>
+        <>
+          <div class="plot-place">
+            <Plot model={model} chartKey={chart.key} />
+            <Instead model={model} />
+          </div>
+          {/* The name of the figure says it, too. */}
+          <div class="plot-axis" aria-hidden="true">
+            {axisWord}
+          </div>
+        </>
       )}
     </>
   );

@@ -1,5 +1,6 @@
 /** Which table is shown. */
 import type { ComponentChildren } from "preact";
+import { newTable } from "./showing";
 import { tableTitle } from "./tablelist";
 
 interface Props {
@@ -32,6 +33,7 @@ export function TableTabs({ names, chosen, count, choose }: Props) {
         >
           {tableTitle(name)}
           {name === chosen && count !== null && <span class="muted fs-1"> {count}</span>}
+          {name !== chosen && name === newTable.value && <span class="tab-new"> new</span>}
         </button>
       ))}
     </div>

@@ -1,6 +1,6 @@
 /** The tables of a training: epochs, tests and runs at the left, the trials of the last test at the right. */
-import { useState } from "preact/hooks";
 import { useWidth } from "../../measuring/useWidth";
+import { chooseTable, chosenTable } from "./showing";
 import { TableTabs } from "./TableTabs";
 import { RUNS, tableTitle, TEST_EPOCHS, TEST_TRIALS, TRAIN_EPOCHS, useOtherTables } from "./tablelist";
 import { TableView } from "./TableView";
@@ -14,7 +14,7 @@ export function TablesPanel() {
   const others = useOtherTables().value;
   const isWide = width >= TWO;
   const left = [TRAIN_EPOCHS, ...(isWide ? [] : [TEST_TRIALS]), TEST_EPOCHS, RUNS, ...others];
-  const [chosen, setChosen] = useState(TRAIN_EPOCHS);
+  const chosen = chosenTable.value;
   const name = left.includes(chosen) ? chosen : TRAIN_EPOCHS;
   return (
     <section ref={box} class={isWide ? "control-tables two" : "control-tables"} aria-label="Tables">
@@ -23,7 +23,7 @@ export function TablesPanel() {
           key={name}
           name={name}
           isTab
-          title={(count) => <TableTabs names={left} chosen={name} count={count} choose={setChosen} />}
+          title={(count) => <TableTabs names={left} chosen={name} count={count} choose={chooseTable} />}
         />
       </div>
       {isWide && (

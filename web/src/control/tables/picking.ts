@@ -4,7 +4,9 @@ import * as net from "../../netview/store";
 import { testItem } from "../acting";
 import { reasonAgainst } from "../sending";
 import { itemText } from "../stepping";
+import { announceTable } from "./showing";
 import { cellOf, numberIn, type Row } from "./tabledata";
+import { TEST_ITEMS } from "./tablelist";
 
 /** Null for none. */
 export const pickedItem = signal<number | null>(null);
@@ -20,6 +22,7 @@ export function pick(row: Row): void {
   itemText.value = String(item);
   // It is the only one of its batch there.
   net.item.value = 0;
+  if (reasonAgainst("test") === "") announceTable(TEST_ITEMS);
   testItem(item);
 }
 

@@ -8,6 +8,7 @@ import { MOST_RUNS, type TableWish } from "./tablefeed";
 export const TRAIN_EPOCHS = "train epochs";
 export const TEST_TRIALS = "test trials";
 export const TEST_EPOCHS = "test epochs";
+export const TEST_ITEMS = "test items";
 export const RUNS = "runs";
 
 const USUAL = [TRAIN_EPOCHS, TEST_TRIALS, TEST_EPOCHS, RUNS];

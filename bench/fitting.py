@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from time import perf_counter, process_time
+from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
@@ -16,19 +18,19 @@ from torch.nn import functional as F
 import tests.vision  # noqa: F401
 import torcheer as tl
 from bench.effort import Effort
-from bench.measure import Times, clocks, interleave
+from bench.measure import Times
 from bench.report import ROOT, Section, Table, Verdict
 
 HAND, FIT, LOGGED, HAND_NORM = "by hand", "tl.fit", "tl.fit with run=", "by hand, with the norm"
 _MOST = 1.03
 
 TEXT: Final = f"""\
-Training steps, CPU time of the process with all its threads, one thread for torch. *{HAND}*: `zero_grad`,
-forward, loss, `backward`, `step`, the losses summed up as a tensor and read once an epoch. *{FIT}* does the
-same, and has the loss and the learning rate of each step in its history. *{LOGGED}* measures the norm of all
-gradients as well, and logs loss, learning rate and norm of each step; *{HAND_NORM}* is the loop with
-`nn.utils.clip_grad_norm_(parameters, inf)`, the usual way to get that norm, and nothing logged. The batches
-are made before: no loader, which would cost more than all of this."""
+Training steps, CPU time of the process with all its threads, one thread for torch; each contender and the
+loop by hand take turns, step by step. *{HAND}*: `zero_grad`, forward, loss, `backward`, `step`, the losses
+summed up as a tensor. *{FIT}* does the same, and has the loss and the learning rate of each step in its
+history. *{LOGGED}* measures the norm of all gradients as well, and logs loss, learning rate and norm of each
+step; *{HAND_NORM}* is the loop with `nn.utils.clip_grad_norm_(parameters, inf)`, the usual way to get that
+norm, and nothing logged. The batches are made before: no loader, which would cost more than all of this."""
 
 Batches = Sequence[tuple[Tensor, Tensor]]
 
@@ -42,6 +44,34 @@ class Case:
     batches: Batches
 
 
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Batches for one contender, which the other takes as well, in turn: step by step, not block by block.
+
+    So both meet the same moments of a machine that is never quiet. The time of a step is what passes between
+    the batch that is given and the next that is asked for.
+    """
+
+    batches: Batches
+    other: Callable[[Tensor, Tensor], None]
+    times: Times
+    name: str
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        first = len(self.times.by_name.get(HAND, {}))
+        for number, batch in enumerate(self.batches, first):
+            started = process_time()
+            self.other(*batch)
+            between = process_time()
+            yield batch
+            ended = process_time()
+            self.times.add(HAND, number, between - started)
+            self.times.add(self.name, number, ended - between)
+
+
 def bench_fitting(effort: Effort) -> Section:
     found = {}
     for name, build in CASES.items():
@@ -52,28 +82,38 @@ def bench_fitting(effort: Effort) -> Section:
         parts=[TEXT, _table(found)],
         verdicts=[
             Verdict(
-                what=f"{name}: fit × the loop by hand", figure=times.ratio(FIT, HAND).median, at_most=_MOST
+                what=f"{name}: fit × the loop by hand",
+                figure=times[FIT].ratio(FIT, HAND).median,
+                at_most=_MOST,
             )
             for name, times in found.items()
         ],
-        data={name: times.by_name for name, times in found.items()},
+        data={name: {one: pair.by_name for one, pair in times.items()} for name, times in found.items()},
     )
 
 
-def _measured(case: Case, effort: Effort) -> Times:
+def _measured(case: Case, effort: Effort) -> dict[str, Times]:
+    """Each contender, with the loop by hand beside it."""
     with tempfile.TemporaryDirectory(dir=ROOT) as folder, tl.Run(Path(folder) / "run") as run:
-        runs = {
-            HAND: partial(_by_hand, *_made(case), case.batches),
-            FIT: partial(_fitted, *_made(case), case.batches, None),
-            LOGGED: partial(_fitted, *_made(case), case.batches, run),
-            HAND_NORM: partial(_by_hand_with_norm, *_made(case), case.batches),
+        contenders: dict[str, Callable[[Iterable[Any]], Any]] = {
+            FIT: partial(_fitted, *_made(case), run=None),
+            LOGGED: partial(_fitted, *_made(case), run=run),
+            HAND_NORM: partial(_by_hand, Hand(*_made(case), with_norm=True)),
         }
-        times = interleave(clocks(runs), seconds=effort.seconds_a_model, min_rounds=5)
-    return Times({name: _a_step(rounds, len(case.batches)) for name, rounds in times.by_name.items()})
+        return {name: _beside(name, contender, case, effort) for name, contender in contenders.items()}
 
 
-def _a_step(rounds: dict[int, float], num_steps: int) -> dict[int, float]:
-    return {number: seconds / num_steps for number, seconds in rounds.items()}
+def _beside(name: str, contender: Callable[[Iterable[Any]], Any], case: Case, effort: Effort) -> Times:
+    hand = Hand(*_made(case))
+    contender(Turns(case.batches, hand, Times(), name))  # to warm up
+    times = Times()
+    gc.collect()
+    gc.freeze()
+    started = perf_counter()
+    while perf_counter() - started < effort.seconds_a_model:
+        contender(Turns(case.batches, hand, times, name))
+    gc.unfreeze()
+    return times
 
 
 def _made(case: Case) -> tuple[nn.Module, torch.optim.Optimizer]:
@@ -82,52 +122,51 @@ def _made(case: Case) -> tuple[nn.Module, torch.optim.Optimizer]:
     return model, case.optimizer(model.parameters())
 
 
-def _by_hand(model: nn.Module, optimizer: torch.optim.Optimizer, batches: Batches) -> float:
-    model.train()
-    total = torch.zeros(())
-    for inputs, targets in batches:
-        optimizer.zero_grad()
-        outputs = model(inputs)
+class Hand:
+    """The loop that everybody writes; what is done with a batch."""
+
+    def __init__(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, *, with_norm: bool = False
+    ) -> None:
+        self.model, self.optimizer, self.with_norm = model.train(), optimizer, with_norm
+        self.total = torch.zeros(())
+
+    def __call__(self, inputs: Tensor, targets: Tensor) -> None:
+        self.optimizer.zero_grad()
+        outputs = self.model(inputs)
         loss = F.cross_entropy(outputs, targets)
         loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        total += loss.detach()
-    return total.item() / len(batches)
+        if self.with_norm:
+            nn.utils.clip_grad_norm_(self.model.parameters(), float("inf"))
+        self.optimizer.step()
+        self.total += loss.detach()
 
 
-def _by_hand_with_norm(model: nn.Module, optimizer: torch.optim.Optimizer, batches: Batches) -> float:
-    model.train()
-    total = torch.zeros(())
+def _by_hand(hand: Hand, batches: Iterable[Any]) -> None:
     for inputs, targets in batches:
-        optimizer.zero_grad()
-        outputs = model(inputs)
-        loss = F.cross_entropy(outputs, targets)
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(model.parameters(), float("inf"))
-        optimizer.step()
-        total += loss.detach()
-    return total.item() / len(batches)
+        hand(inputs, targets)
 
 
 def _fitted(
-    model: nn.Module, optimizer: torch.optim.Optimizer, batches: Batches, run: tl.Run | None
+    model: nn.Module, optimizer: torch.optim.Optimizer, batches: Iterable[Any], run: tl.Run | None
 ) -> tl.History:
     return tl.fit(
         model, batches, loss=F.cross_entropy, optimizer=optimizer, epochs=1, run=run, progress=False
     )
 
 
-def _table(found: dict[str, Times]) -> Table:
+def _table(found: dict[str, dict[str, Times]]) -> Table:
     return Table(
-        columns=("", "ms a step", f"× {HAND}"),
+        columns=("", "ms a step", f"{HAND}, in turn", f"× {HAND}"),
         rows=[
             (
                 f"{model}: {name}",
-                f"{times.median(name) * 1e3:.3g}",
-                "" if name == HAND else str(times.ratio(name, HAND)),
+                f"{pair.median(name) * 1e3:.3g}",
+                f"{pair.median(HAND) * 1e3:.3g}",
+                str(pair.ratio(name, HAND)),
             )
             for model, times in found.items()
-            for name in (HAND, FIT, LOGGED, HAND_NORM)
+            for name, pair in times.items()
         ],
     )
 

@@ -42,11 +42,20 @@ def test_colours_follow_the_metric_that_is_chosen(screen: Screen) -> None:
     pictures = {}
     names = metric.locator("option").all_inner_texts()
     assert {"Nothing", "Forward time", "Backward time", "FLOPs", "Parameters", "Share of zeros"} <= set(names)
+    before = ""
     for name in names:
         metric.select_option(label=name)
-        pictures[name] = drawn(screen)
+        before = pictures[name] = changed(screen, before)
 
     assert len(set(pictures.values())) == len(names)
+
+
+def changed(screen: Screen, before: str) -> str:
+    """The drawing, once it is another one than before."""
+    screen.page.wait_for_function(
+        "(before) => document.querySelector('canvas.graph-canvas').toDataURL() !== before", arg=before
+    )
+    return drawn(screen)
 
 
 def drawn(screen: Screen) -> str:
@@ -80,9 +89,7 @@ def test_buffers_can_be_shown(screen: Screen) -> None:
 
     screen.page.get_by_role("button", name="Buffers").click()
 
-    screen.page.wait_for_function(
-        "(before) => document.querySelector('canvas.graph-canvas').toDataURL() !== before", arg=before
-    )
+    assert changed(screen, before) != before
 
 
 def test_a_loop_rolls_up_and_unrolls(page: Page, looping: Path) -> None:

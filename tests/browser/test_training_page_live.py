@@ -80,21 +80,22 @@ def loose(context: BrowserContext) -> Iterator[Page]:
 
 
 def test_points_of_another_process_arrive_while_one_looks(page: Page, tmp_path: Path) -> None:
-    with serve_runs_in_background(tmp_path, secret=SECRET) as running, training(tmp_path / "live") as live:
+    with serve_runs_in_background(tmp_path, secret=SECRET) as running:
         page.goto(f"{running.url}#training?sm=0")
         expect(page.get_by_text("No runs yet")).to_be_visible()
-        live.take(4)
-        says(page, "train/loss", "1 line over step 0 to step 3; last values: live 997")
-        live.take(10)
-        says(page, "train/loss", "over step 0 to step 13; last values: live 987")
-        says(page, "train/acc", "last values: live 1.63")
-        page.goto(f"{running.url}#training?sm=0&lo=2&hi=5")
-        says(page, "train/loss", "over step 2 to step 5")
-        live.take(1)
-        # New points are there, and what is looked at stays in view.
-        says(page, "train/loss", "over step 2 to step 5; last values: live 986")
-        live.kill()
-        says(page, "train/loss", "live died")
+        with training(tmp_path / "live") as live:
+            live.take(4)
+            says(page, "train/loss", "1 line over step 0 to step 3; last values: live 997")
+            live.take(10)
+            says(page, "train/loss", "over step 0 to step 13; last values: live 987")
+            says(page, "train/acc", "last values: live 1.63")
+            page.goto(f"{running.url}#training?sm=0&lo=2&hi=5")
+            says(page, "train/loss", "over step 2 to step 5")
+            live.take(1)
+            # New points are there, and what is looked at stays in view.
+            says(page, "train/loss", "over step 2 to step 5; last values: live 986")
+            live.kill()
+            says(page, "train/loss", "live died")
 
 
 def test_every_point_is_counted_when_points_become_buckets(page: Page, tmp_path: Path) -> None:

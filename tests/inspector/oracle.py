@@ -40,7 +40,8 @@ class Oracle:
                 handle.remove()
         for name, parameter in self.model.named_parameters():
             self.values[name] = parameter.detach().clone()
-            self.values[f"{name}.Delta"] = parameter.detach() - before[name]
+            # In double: a difference of two short numbers need not be a short number itself.
+            self.values[f"{name}.Delta"] = as_exact(parameter.detach()) - as_exact(before[name])
             if parameter.grad is not None:
                 self.values[f"{name}.Grad"] = parameter.grad.clone()
 
@@ -57,6 +58,10 @@ class Oracle:
                     tensor.register_hook(keep_gradient)  # type: ignore[no-untyped-call]
 
         return keep
+
+
+def as_exact(tensor: Tensor) -> Tensor:
+    return tensor if tensor.is_complex() else tensor.double()
 
 
 def as_numbers(tensor: Tensor) -> NDArray[numpy.float64]:

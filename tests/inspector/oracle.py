@@ -40,7 +40,7 @@ class Oracle:
                 handle.remove()
         for name, parameter in self.model.named_parameters():
             self.values[name] = parameter.detach().clone()
-            # In double: a difference of two short numbers need not be a short number itself.
+            # Not in half precision: a difference of two short numbers need not be a short number itself.
             self.values[f"{name}.Delta"] = as_exact(parameter.detach()) - as_exact(before[name])
             if parameter.grad is not None:
                 self.values[f"{name}.Grad"] = parameter.grad.clone()
@@ -61,7 +61,7 @@ class Oracle:
 
 
 def as_exact(tensor: Tensor) -> Tensor:
-    return tensor if tensor.is_complex() else tensor.double()
+    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
 
 
 def as_numbers(tensor: Tensor) -> NDArray[numpy.float64]:

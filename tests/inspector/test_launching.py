@@ -417,7 +417,7 @@ def test_no_descriptor_and_no_memory_is_left_behind(run: Path) -> None:
     live()
 
     assert opened() == before
-    assert os.listdir("/dev/shm") == named
+    assert not set(os.listdir("/dev/shm")) - set(named)  # others may take theirs away meanwhile
 
 
 def test_a_training_with_thousands_of_open_files_can_be_watched(run: Path) -> None:

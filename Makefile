@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help demo test lint web web-check browser torture zoo bench gallery docs format clean
 
 help:
-	@echo "make demo    capture AlexNet, train on digits, offer a training to step, and show it all in the browser"
+	@echo "make demo    capture AlexNet, train on digits, offer a training to step and a lesson, all in the browser"
 	@echo "             (DEMO=--no-serve ends without the browser page)"
 	@echo "make test    linters, types, import contracts, the front end and the quick tests"
 	@echo "make lint    the same without the tests"
@@ -98,6 +98,7 @@ bench: $(VENV)/bench.stamp
 gallery: $(VENV)/dev.stamp
 	$(BIN)/python -m examples.gallery
 	$(BIN)/python -m docs.tutorial.pictures
+	$(BIN)/python -m docs.rules
 	$(BIN)/python -m tests.browser.gallery
 
 docs: $(VENV)/dev.stamp

@@ -25,6 +25,7 @@ from bench.netview import bench_netview
 from bench.passes import bench_passes
 from bench.report import Section, budget_table, document, machine, write_docs, write_json
 from bench.runs import bench_runs
+from bench.teaching import bench_teaching
 from bench.watching import bench_watching
 
 BENCHES: dict[str, Callable[[Effort], Section]] = {
@@ -36,6 +37,7 @@ BENCHES: dict[str, Callable[[Effort], Section]] = {
     "watching": bench_watching,
     "netview": bench_netview,
     "fitting": bench_fitting,
+    "teaching": bench_teaching,
     "growth": bench_growth,
     "imports": bench_imports,
 }

@@ -33,7 +33,8 @@ COLUMNS = (
 )
 WELCOME = """\
 All of it, live, until Ctrl-C (make demo DEMO=--no-serve leaves it out). The start page leads to the pass of
-AlexNet, the digits that train now, both networks in NetView, and a training that you step yourself."""
+AlexNet, the digits that train now, both networks in NetView, and a training that you step yourself. The tab
+Learn shows how gradients come about, step by step, with exercises; `torcheer learn` opens it alone."""
 LAYERS_TO_KEEP = ("features.0", "features.6", "avgpool", "classifier.6")
 
 
@@ -108,6 +109,7 @@ def main(folder: Path, *, serve: bool) -> None:
         if process.exitcode != 0:
             raise SystemExit("the training failed: see above")
     print()
+    print("How gradients come about, step by step: `torcheer learn`.")
     print(f"Left in {folder.resolve()}:")
     for path in sorted(folder.iterdir()):
         print(f"    {path.name}")

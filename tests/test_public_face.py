@@ -7,6 +7,7 @@ import torcheer
 
 PUBLIC_NAMES = [
     "AtenCall",
+    "AutogradError",
     "BackwardPass",
     "CIFAR10",
     "CIFAR100",
@@ -61,6 +62,7 @@ PUBLIC_NAMES = [
     "control",
     "evaluate",
     "fit",
+    "gradcheck",
     "load_checkpoint",
     "load_digits",
     "load_history",

@@ -27,7 +27,7 @@ npm run --silent test -- --reporter=dot
 
 built="$(pwd)/../build/static"
 rm -rf "$built"
-for part in app onefile netfile worker; do
+for part in app onefile netfile learnfile worker; do
   npx vite build --mode "$part" --outDir "$built" --logLevel error
 done
 if ! diff -rq "$built" ../src/torcheer/app/static; then

@@ -6,13 +6,15 @@ const STATIC = "../src/torcheer/app/static";
 const MARKER =
   "Generated from web/ by `npm run build`; do not edit.\n" +
   "The server sends app.js, app.css and worker.js. A page that is one file holds onefile.js, onefile.css and worker.js\n" +
-  "where it shows a pass, netfile.js and netfile.css where it shows a network.\n";
+  "where it shows a pass, netfile.js and netfile.css where it shows a network, learnfile.js and learnfile.css where it\n" +
+  "shows an expression.\n";
 
 /** What is built, each from one entry and into one file: a page that is one file needs texts without shared chunks. */
 const ENTRIES: ReadonlyMap<string, string> = new Map([
   ["app", "src/main.tsx"],
   ["onefile", "src/onefile.tsx"],
   ["netfile", "src/netfile.tsx"],
+  ["learnfile", "src/learnfile.tsx"],
   ["worker", "src/graph/worker.ts"],
 ]);
 

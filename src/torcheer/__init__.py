@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from torcheer.autograd.gradchecking import gradcheck as gradcheck
     from torcheer.capture import ModelHistory, Op, Summary, ValidationReport
     from torcheer.capture import log_forward_pass as log_forward_pass
     from torcheer.capture import patch_from as patch_from
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from torcheer.capture.fields.fields import Field
     from torcheer.capture.keeping.loading import load_history as load_history
     from torcheer.errors import (
+        AutogradError,
         CaptureError,
         FileFormatError,
         InputError,
@@ -85,6 +87,7 @@ __all__ = [
     "CIFAR10",
     "CIFAR100",
     "AtenCall",
+    "AutogradError",
     "BackwardPass",
     "Callback",
     "CaptureError",
@@ -137,6 +140,7 @@ __all__ = [
     "control",
     "evaluate",
     "fit",
+    "gradcheck",
     "load_checkpoint",
     "load_digits",
     "load_history",
@@ -209,6 +213,7 @@ _HOMES = {
     "control": "torcheer.training.control.opening",
     "evaluate": "torcheer.training.evaluations.evaluating",
     "fit": "torcheer.training.fitting",
+    "gradcheck": "torcheer.autograd.gradchecking",
     "load_checkpoint": "torcheer.training.checkpointing.checkpoints",
     "load_digits": "torcheer.training.data.digits",
     "loss_below": "torcheer.training.looping.criteria",
@@ -220,6 +225,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "autograd":  # a package of its own, used as tl.autograd.nn, too
+        return importlib.import_module("torcheer.autograd")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'torcheer' has no attribute {name!r}")

@@ -3,6 +3,7 @@
     TorcheerError
     ├── InputError (ValueError)        an argument of ours cannot mean what was asked
     │   └── ParameterError             a parameter of a training cannot have that value
+    ├── AutogradError (RuntimeError)   a gradient of our own engine cannot be had
     ├── CaptureError (RuntimeError)    a pass could not be recorded
     ├── FileFormatError (ValueError)   a file is no saved pass or checkpoint, or is damaged
     ├── InspectorError (RuntimeError)  a training cannot be watched: the other process does not start
@@ -27,6 +28,10 @@ class ParameterError(InputError):
         super().__init__(message)
         self.field = field
         self.requirement = requirement
+
+
+class AutogradError(TorcheerError, RuntimeError):
+    """A gradient cannot be computed; the message says why, and what to write instead."""
 
 
 class CaptureError(TorcheerError, RuntimeError):

@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from torch.utils.data import DataLoader, Dataset
 
 import torcheer as tl
+import torcheer.autograd as T
 from examples import alexnet_netview, digits, digits_trials
 from tests.browser.chromium import ARGUMENTS, find_chromium
 from torcheer.app.server import serve_runs_in_background
@@ -96,6 +97,40 @@ def _train_for_a_while(page: Page) -> None:
 CONTROL_SHOTS = {"control": Shot("control", _train_for_a_while)}
 
 
+def _answer(page: Page) -> None:
+    """One gradient that is right, and one that is not."""
+    for symbol, answer in (("x", "g"), ("b", "g")):
+        field = page.get_by_role("textbox", name=f"Gradient of {symbol}", exact=True)
+        field.fill(answer)
+        field.press("Enter")
+        expect(page.get_by_role("form", name=f"Gradient of {symbol}").locator(".verdict")).to_be_visible()
+
+
+def _explain(page: Page) -> None:
+    """The page of a graph that a program made, which is one file."""
+    torch.manual_seed(0)
+    x, target = T.tensor([[1.0, -0.5], [0.25, 2.0]]), T.tensor([[1.0], [0.0]])
+    w1, w2 = T.randn(2, 3, requires_grad=True), T.randn(3, 1, requires_grad=True)
+    h = T.tanh(x @ w1)
+    y = T.sigmoid(h @ w2)
+    loss = ((y - target) ** 2).mean()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lesson.html"
+        loss.explain(path, title="Two layers, by hand")
+        page.goto(path.as_uri())
+    expect(page.get_by_role("slider", name="Step")).to_be_visible()
+    page.keyboard.press("End")
+
+
+LEARN_SHOTS = {
+    "learn": Shot("learn?example=two-layers&way=backward&step=10"),
+    "learn-forward": Shot("learn?example=layer-norm&way=forward&step=6"),
+    "learn-examples": Shot("learn?show=expressions"),
+    "learn-exercise": Shot("learn?exercise=bias", _answer),
+    "learn-file": Shot("learn", _explain),
+}
+
+
 def _epoch(model: torch.nn.Module, optimizer: torch.optim.Optimizer, train: Dataset[Any]) -> Iterator[None]:
     """Learn from each batch of the digits once."""
     for batch, wanted in DataLoader(train, batch_size=digits.BATCH_SIZE, shuffle=True):
@@ -158,6 +193,7 @@ ALBUMS = {
     "items": Album(record_items, ANALYSIS_SHOTS),
     "alexnet": Album(record_alexnet, ALEXNET_SHOTS),
     "control": Album(Path.mkdir, CONTROL_SHOTS, "examples.etra25:loop"),
+    "learn": Album(Path.mkdir, LEARN_SHOTS),
 }
 
 

@@ -1,6 +1,7 @@
 /** The page that a server sends: passes and runs, from its socket. */
 import { ControlPage } from "./control/ControlPage";
 import { startControls } from "./control/store";
+import { LearnPage } from "./learn/LearnPage";
 import { NetViewPage } from "./netview/NetViewPage";
 import { ParametersPage } from "./parameters/ParametersPage";
 import { ProjectorPage } from "./projector/ProjectorPage";
@@ -25,6 +26,7 @@ const PAGES = {
   tensors: TensorsPage,
   projector: ProjectorPage,
   parameters: ParametersPage,
+  learn: LearnPage,
 };
 
 start(PAGES, () => {

@@ -12,6 +12,10 @@ export type ControlState = "starting" | "new" | "ready" | "busy" | "stopping" | 
 
 export type StepLevel = "trial" | "epoch" | "run";
 
+export type LearnNodeKind = "input" | "parameter" | "constant" | "op";
+
+export type LearnForm = "seed" | "elementwise" | "matrix" | "moved" | "general";
+
 /** Which passes are there now? */
 export interface PassesQuestion {
   type: "passes";
@@ -486,6 +490,40 @@ export interface ControlDoQuestion {
   id: number;
 }
 
+/** Which examples and exercises are there, and how far has the student come? */
+export interface LessonsQuestion {
+  type: "lessons";
+  id: number;
+}
+
+/** Take this apart, please. It is read, never run as a program. */
+export interface LessonQuestion {
+  type: "lesson";
+  source: string;
+  id: number;
+}
+
+/** What do torch and differences say of its gradients? */
+export interface LessonChecksQuestion {
+  type: "lesson_checks";
+  source: string;
+  id: number;
+}
+
+/** Is that right? Answers by symbol; what is right is remembered. */
+export interface ExerciseQuestion {
+  type: "exercise";
+  exercise_id: string;
+  answers: Record<string, string>;
+  id: number;
+}
+
+/** Forget what was solved. Answered with all exercises, as after `lessons`. */
+export interface ProgressResetQuestion {
+  type: "progress_reset";
+  id: number;
+}
+
 /** A pass that can be opened. The id stays the same for as long as the pass does. */
 export interface PassListing {
   id: string;
@@ -504,6 +542,8 @@ export interface Hello {
   version: string;
   /** is there a folder of runs? */
   has_runs: boolean;
+  /** can expressions be taken apart here? */
+  has_lessons: boolean;
   passes: PassListing[];
 }
 
@@ -1665,6 +1705,226 @@ export interface ControlDoneAnswer {
   id: number;
 }
 
-export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion | NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion | NetItemsQuestion | NetSimilarityQuestion | NetLikenessQuestion | NetComponentsQuestion | NetTuningQuestion | NetUnitTuningQuestion | NetFieldQuestion | TableQuestion | TableCellsQuestion | TableStatisticsQuestion | TableTextQuestion | ControlsQuestion | ControlQuestion | ControlDoQuestion;
+/**  */
+export interface Example {
+  id: string;
+  title: string;
+  about: string;
+  source: string;
+}
 
-export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer | NetSceneAnswer | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer | NetRasterAnswer | NetWeightsAnswer | NetItemsAnswer | NetSimilarityAnswer | NetLikenessAnswer | NetComponentsAnswer | NetTuningAnswer | NetUnitTuningAnswer | NetFieldAnswer | TableAnswer | TableCellsAnswer | TableStatisticsAnswer | TableTextAnswer | ControlsAnswer | ControlAnswer | ControlDoneAnswer;
+/** One gradient to be found. */
+export interface Hole {
+  /** a */
+  symbol: string;
+  /** LaTeX of what is sought, left of the equals sign */
+  formula: string;
+  hints: string[];
+  /** an expression that is right */
+  solution: string;
+  /** what was typed last; empty before */
+  answer: string;
+  /** it was */
+  is_right: boolean;
+}
+
+/**  */
+export interface Exercise {
+  id: string;
+  title: string;
+  /** paragraphs, an empty line between them */
+  text: string;
+  /** c = a * b */
+  forward: string;
+  /** what may be used: g, a, b, c and their shapes, a line each */
+  given: string[];
+  holes: Hole[];
+  is_solved: boolean;
+}
+
+/**  */
+export interface LessonsAnswer {
+  type: "lessons";
+  id: number;
+  examples: Example[];
+  exercises: Exercise[];
+  /** what may be written in an expression, a line each */
+  functions: string[];
+}
+
+/** The numbers of a tensor in rows and columns, the last dimension across. Large ones are cut off. */
+export interface Cells {
+  /** of the whole tensor */
+  shape: number[];
+  /** of what is here */
+  num_rows: number;
+  num_columns: number;
+  /** row by row; "nan", "inf" and "-inf" as text */
+  values: (number | string)[];
+  is_whole: boolean;
+}
+
+/** A value: an input, a parameter, or what an op made. */
+export interface LearnNode {
+  /** its place in the list */
+  id: number;
+  /** W1; or made up, as in add_2 */
+  name: string;
+  /** by the student */
+  is_named: boolean;
+  kind: LearnNodeKind;
+  /** matmul; empty for what no op made */
+  rule: string;
+  /** x @ W1; what was written, or as it could have been */
+  text: string;
+  /** the layer of nn that it happened in; empty outside of one */
+  layer: string;
+  /** from 1; 0 where none is known */
+  line: number;
+  dtype: string;
+  /** in the order of the inputs; constants that are numbers are not in it */
+  parents: number[];
+  value: Cells;
+  /** when all has arrived; null where none is wanted */
+  gradient: Cells | null;
+  wants_gradient: boolean;
+}
+
+/** A dimension over which a contribution is summed, because the input was broadcast along it. */
+export interface SumOver {
+  /** of the contribution before */
+  dim: number;
+  size: number;
+  /** in words */
+  reason: string;
+}
+
+/** How each element of the output changes with each of the input; a row for each of the output. */
+export interface Jacobian {
+  /** c[0, 1] */
+  rows: string[];
+  columns: string[];
+  cells: Cells;
+}
+
+/** What one op hands to one of its inputs. The first step of all starts with 1 at the loss. */
+export interface BackwardStep {
+  /** the op that it goes through; of the seed, the loss */
+  node: number;
+  /** the node that it goes to */
+  to: number;
+  /** among the inputs of the op */
+  position: number;
+  /** matmul: x^T g; short, for the list */
+  title: string;
+  rule: string;
+  /** what the rule says, in a sentence or two */
+  words: string;
+  /** LaTeX of a few commands; \name{W1} is a name, \grad{W1} what the loss changes with it */
+  formula: string;
+  form: LearnForm;
+  /** the gradient of the op's output */
+  upstream: Cells;
+  /** factors, in the order in which they are multiplied; null where there are none */
+  left: Cells | null;
+  left_label: string;
+  right: Cells | null;
+  right_label: string;
+  /** their product, before it is summed over what was broadcast */
+  raw: Cells;
+  sums: SumOver[];
+  /** in the shape of the input */
+  contribution: Cells;
+  /** what had arrived there by other ways; null for the first */
+  before: Cells | null;
+  /** with this one */
+  after: Cells;
+  /** this is the k-th contribution, from 1 … */
+  number: number;
+  /** … of so many */
+  num_all: number;
+  /** of small tensors */
+  jacobian: Jacobian | null;
+}
+
+/** What is wrong with an expression. All lines before it can be stepped through. */
+export interface LearnFault {
+  /** from 1; 0 for the whole */
+  line: number;
+  message: string;
+}
+
+/** The gradient of one node, asked of others: torch's autograd, and differences of the loss itself. */
+export interface LearnCheck {
+  node: number;
+  torch: Cells | null;
+  /** the largest difference to ours */
+  torch_error: number | null;
+  /** (f(x + h) - f(x - h)) / 2h, element by element; null for large tensors */
+  difference: Cells | null;
+  difference_error: number | null;
+  /** of torch's */
+  tolerance: number;
+  difference_tolerance: number;
+  /** why something is not there, or may differ */
+  note: string;
+}
+
+/** An expression, taken apart. */
+export interface Lesson {
+  title: string;
+  /** what was written */
+  lines: string[];
+  /** the number of the first of them, in the file that they stand in */
+  first_line: number;
+  /** in the order in which they were made */
+  nodes: LearnNode[];
+  /** the nodes that ops made, step by step */
+  forward: number[];
+  backward: BackwardStep[];
+  /** the node at which the way back begins */
+  loss: number | null;
+  fault: LearnFault | null;
+  /** empty where they are asked for later */
+  checks: LearnCheck[];
+  /** what is left out */
+  notes: string[];
+}
+
+/**  */
+export interface LessonAnswer {
+  type: "lesson";
+  id: number;
+  lesson: Lesson;
+}
+
+/**  */
+export interface LessonChecksAnswer {
+  type: "lesson_checks";
+  id: number;
+  checks: LearnCheck[];
+}
+
+/** What is said of one answer. */
+export interface Verdict {
+  symbol: string;
+  is_right: boolean;
+  /** right, or what is wrong with it and where */
+  message: string;
+  /** on the example that is shown */
+  got: Cells | null;
+  wanted: Cells | null;
+}
+
+/**  */
+export interface ExerciseAnswer {
+  type: "exercise";
+  id: number;
+  /** with what is known now */
+  exercise: Exercise;
+  verdicts: Verdict[];
+}
+
+export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion | NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion | NetItemsQuestion | NetSimilarityQuestion | NetLikenessQuestion | NetComponentsQuestion | NetTuningQuestion | NetUnitTuningQuestion | NetFieldQuestion | TableQuestion | TableCellsQuestion | TableStatisticsQuestion | TableTextQuestion | ControlsQuestion | ControlQuestion | ControlDoQuestion | LessonsQuestion | LessonQuestion | LessonChecksQuestion | ExerciseQuestion | ProgressResetQuestion;
+
+export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer | NetSceneAnswer | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer | NetRasterAnswer | NetWeightsAnswer | NetItemsAnswer | NetSimilarityAnswer | NetLikenessAnswer | NetComponentsAnswer | NetTuningAnswer | NetUnitTuningAnswer | NetFieldAnswer | TableAnswer | TableCellsAnswer | TableStatisticsAnswer | TableTextAnswer | ControlsAnswer | ControlAnswer | ControlDoneAnswer | LessonsAnswer | LessonAnswer | LessonChecksAnswer | ExerciseAnswer;

@@ -15,6 +15,7 @@ import { documentWith, opWith, smallDocument } from "./samples";
 
 class FakeSource implements Source {
   readonly hasRuns = signal<boolean | null>(false);
+  readonly hasLessons = signal<boolean | null>(false);
   readonly passes = signal<readonly PassListing[]>([]);
   readonly connection = signal<Connection>({ state: "connected" });
   readonly canMove = true;

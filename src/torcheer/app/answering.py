@@ -11,6 +11,8 @@ from typing import Final, assert_never
 from torcheer.app.controlmessages import AnyControlQuestion, ControlDoQuestion
 from torcheer.app.controls import Controls, FollowedControlQuestion
 from torcheer.app.frames import Refusal, as_json, binary_frame
+from torcheer.app.learning import Learning
+from torcheer.app.learnmessages import AnyLearnQuestion
 from torcheer.app.messages import (
     MAX_VALUE_BYTES,
     AnyAnswer,
@@ -33,7 +35,7 @@ from torcheer.app.turns import Turns
 from torcheer.errors import InputError, TorcheerError
 from torcheer.graph.tensorview import num_values
 
-SingleQuestion = PassesQuestion | PassQuestion | RunQuestion | ControlDoQuestion
+SingleQuestion = PassesQuestion | PassQuestion | RunQuestion | ControlDoQuestion | AnyLearnQuestion
 FollowedQuestion = FollowedRunQuestion | FollowedControlQuestion
 
 _LOG: Final = logging.getLogger("torcheer.app")
@@ -49,17 +51,26 @@ class Answers:
     """Answers for all pages of a server. Passes that were opened stay open, the last few of them."""
 
     def __init__(
-        self, shelf: Shelf, runs: RunAnswers | None = None, controls: Controls | None = None
+        self,
+        shelf: Shelf,
+        runs: RunAnswers | None = None,
+        controls: Controls | None = None,
+        learning: Learning | None = None,
     ) -> None:
         self._shelf = shelf
         self._runs = runs
         self._controls = controls or Controls((), None)
+        self._learning = learning or Learning()
         self._open: OrderedDict[str, PassSource] = OrderedDict()
         self._turns: defaultdict[str, Turns] = defaultdict(Turns)
 
     @property
     def has_runs(self) -> bool:
         return self._runs is not None
+
+    @property
+    def has_lessons(self) -> bool:
+        return self._learning.has_lessons
 
     async def listing(self) -> Sequence[PassListing]:
         """The passes that are there now; none where they could not be looked for."""
@@ -79,6 +90,8 @@ class Answers:
                 return await self._answer_of_pass(question)
             if isinstance(question, ControlDoQuestion):
                 return await self._controls.do(question)
+            if isinstance(question, AnyLearnQuestion):
+                return await self._learning.answer(question)
             return _refusal(question, _NO_RUNS) if self._runs is None else await self._runs.answer(question)
         except Exception as error:
             return _refusal(question, _sentence(question, error))
@@ -141,6 +154,9 @@ def _sentence(question: AnyQuestion, error: Exception) -> str:
     if isinstance(question, AnyControlQuestion):
         _LOG.error("a training could not be controlled", exc_info=error)
         return f"this could not be done ({type(error).__name__}): the server's log says why."
+    if isinstance(question, AnyLearnQuestion):
+        _LOG.error("a lesson could not be made", exc_info=error)
+        return f"this could not be computed ({type(error).__name__}): the server's log says why."
     what = "pass" if isinstance(question, PassQuestion) else "run"
     if isinstance(error, OSError):
         return f"the {what} could not be read: {error}."

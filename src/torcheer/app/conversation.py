@@ -76,7 +76,12 @@ class _Conversation:
 
     async def run(self) -> None:
         passes = await self._answers.listing()
-        hello = Hello(version=version("torcheer"), has_runs=self._answers.has_runs, passes=passes)
+        hello = Hello(
+            version=version("torcheer"),
+            has_runs=self._answers.has_runs,
+            has_lessons=self._answers.has_lessons,
+            passes=passes,
+        )
         await self._send(text_of(hello))
         async with anyio.create_task_group() as tasks:
             while (text := await self._receive()) is not None:

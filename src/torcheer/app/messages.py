@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from torcheer.app.controlmessages import AnyControlAnswer, AnyControlQuestion
 from torcheer.app.frames import NO_QUESTION, Answer, Count, Name, Question, Refusal
+from torcheer.app.learnmessages import AnyLearnAnswer, AnyLearnQuestion
 from torcheer.app.netanalysismessages import AnyNetAnalysisAnswer, AnyNetAnalysisQuestion
 from torcheer.app.netmessages import AnyNetAnswer, AnyNetQuestion
 from torcheer.app.runmessages import AnyRunAnswer, AnyRunQuestion, RunTensorQuestion
@@ -61,6 +62,7 @@ AnyQuestion = (
     | AnyNetAnalysisQuestion
     | AnyTableQuestion
     | AnyControlQuestion
+    | AnyLearnQuestion
 )
 
 
@@ -82,6 +84,7 @@ class Hello(Answer, frozen=True, tag="hello"):
 
     version: str  # of torcheer
     has_runs: bool  # is there a folder of runs?
+    has_lessons: bool  # can expressions be taken apart here?
     passes: Sequence[PassListing]
 
 
@@ -126,6 +129,7 @@ AnyAnswer = (
     | AnyNetAnalysisAnswer
     | AnyTableAnswer
     | AnyControlAnswer
+    | AnyLearnAnswer
 )
 
 

@@ -19,6 +19,7 @@ from torcheer.app.admission import Admission
 from torcheer.app.answering import Answers
 from torcheer.app.controls import Controls
 from torcheer.app.conversation import Conversations
+from torcheer.app.learning import Learning
 from torcheer.app.messages import MAX_REQUEST_BYTES
 from torcheer.app.passes import PassSource, Shelf, SourceShelf
 from torcheer.app.routes import STATIC_FILES, application, static_file
@@ -46,6 +47,7 @@ class Server(uvicorn.Server):
         secret: Secret,
         runs: RunShelf | None = None,
         controls: Sequence[Control] = (),
+        learning: Learning | None = None,
     ) -> None:
         for name in STATIC_FILES:
             static_file(name)  # what is missing is said now, not in a page that stays empty
@@ -54,7 +56,7 @@ class Server(uvicorn.Server):
         self.when_started: Callable[[], None] = lambda: None
         self._controls = Controls(controls, runs)
         self._conversations = Conversations(
-            Answers(shelf, None if runs is None else RunAnswers(runs), self._controls)
+            Answers(shelf, None if runs is None else RunAnswers(runs), self._controls, learning)
         )
         guard = Guard(
             app=application(self._conversations), host_names=listener.host_names, admission=self.admission

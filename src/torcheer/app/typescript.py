@@ -15,6 +15,7 @@ from msgspec import inspect as shapes
 from torcheer.app.messages import AnyAnswer, AnyQuestion
 from torcheer.graph.document import OpKind
 from torcheer.graph.tensorview import TensorKind
+from torcheer.learn.document import Form, NodeKind
 from torcheer.run.parts import State
 from torcheer.run.records import Kind
 from torcheer.training.control.protocol import Level
@@ -31,6 +32,8 @@ _CHOICES: Final = {
     "RunState": State,
     "ControlState": ControlState,
     "StepLevel": Level,
+    "LearnNodeKind": NodeKind,
+    "LearnForm": Form,
 }
 _UNIONS: Final = {"Question": AnyQuestion, "Answer": AnyAnswer}
 _PLAIN: Final[dict[type[shapes.Type], str]] = {

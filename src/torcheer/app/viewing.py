@@ -1,21 +1,26 @@
-"""`torcheer view`: serve runs and saved passes to a page until Ctrl-C."""
+"""`torcheer view` and `torcheer learn`: serve pages until Ctrl-C."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from torcheer.app.addresses import listen
+from torcheer.app.addresses import Listener, listen
+from torcheer.app.learning import Learning
+from torcheer.app.passes import SourceShelf
 from torcheer.app.passfile import open_pass_file
-from torcheer.app.secret import user_secret
+from torcheer.app.secret import Secret, user_secret
 from torcheer.app.server import Server
 from torcheer.app.shelves import shelves, with_folders_of
 from torcheer.desktop import open_in_browser
+from torcheer.errors import InputError
+from torcheer.learn.document import Example
 from torcheer.training.control.control import Control
 
+LEARN_PLACE: Final = "#learn"
 _PUBLIC: Final = (
     "This server can be reached from other machines, and what it sends is not encrypted: whoever sees the "
     "traffic can come in. An ssh tunnel to 127.0.0.1 is safer."
@@ -51,10 +56,44 @@ def view(
             f"torcheer: {shown} has no run and no saved pass yet: "
             "tl.Run and history.save put them there, and the page shows them when they come.\n"
         )
-    secret = user_secret()
     listener = listen(host, port)
+    start = controls[0].start if is_for_control else _nothing
+    _serve(
+        lambda secret: Server(shelf, listener, secret, runs, controls), listener, place, open_browser, start
+    )
+
+
+def learn(
+    own: Example | None = None, *, host: str = "127.0.0.1", port: int | None = None, open_browser: bool = True
+) -> None:
+    """Serve the page Learn until Ctrl-C or SIGTERM, with an expression of the user's own as the first."""
+    learning = Learning(own)
+    if not learning.has_lessons:
+        raise InputError("torch is not installed here, and expressions are computed with it.")
+    listener = listen(host, port)
+    _serve(
+        lambda secret: Server(SourceShelf([]), listener, secret, learning=learning),
+        listener,
+        LEARN_PLACE,
+        open_browser,
+        learning.warm_up,
+    )
+
+
+def _nothing() -> None:
+    """What else begins when a page is served."""
+
+
+def _serve(
+    make: Callable[[Secret], Server],
+    listener: Listener,
+    place: str,
+    open_browser: bool,
+    when_announced: Callable[[], None],
+) -> None:
+    secret = user_secret()
     try:
-        server = Server(shelf, listener, secret, runs, controls)
+        server = make(secret)
         warnings = [*([_PUBLIC] if listener.is_public else []), *([secret.note] if secret.note else [])]
 
         def announce() -> None:
@@ -67,9 +106,7 @@ def view(
                 # Some browsers do not come back before they are closed.
                 url = f"{server.one_time_url()}{place}"
                 threading.Thread(target=open_in_browser, args=[url], daemon=True).start()
-
-            if is_for_control:
-                controls[0].start()
+            when_announced()
 
         server.when_started = announce
         server.serve_until_stopped()

@@ -13,6 +13,7 @@ import typer
 
 from torcheer import __version__
 from torcheer.cli.control import control
+from torcheer.cli.learn import learn
 from torcheer.cli.runs import runs_app
 from torcheer.cli.video import video
 from torcheer.errors import InputError, TorcheerError
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.add_typer(runs_app, name="runs")
 app.command()(video)
 app.command()(control)
+app.command()(learn)
 
 
 def _show_version(wanted: bool) -> None:

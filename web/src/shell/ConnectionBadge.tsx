@@ -30,7 +30,7 @@ export function ConnectionBadge() {
 
 /** Does anything in view go on? */
 function hasLiveRuns(): boolean {
-  if (shownArea.value === "graph") return false;
+  if (shownArea.value === "graph" || shownArea.value === "learn") return false;
   if (shownArea.value === "netview") return run.value !== null && isLive(run.value);
   if (shownArea.value === "control") return isConnected.value && isUnderWay(control.value?.listing.state);
   return (shownArea.value === "training" ? chosen : runs).value.some(isLive);

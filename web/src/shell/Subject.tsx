@@ -1,6 +1,7 @@
-/** In the top bar: what the view is about. A pass for Graph, a run for NetView, a training, the folder of the runs. */
+/** In the top bar: what the view is about. A pass for Graph, a run for NetView, a training, an expression, the folder of the runs. */
 import { ControlPicker } from "../control/ControlPicker";
 import { formatNumberOf } from "../format";
+import { LessonPicker } from "../learn/LessonPicker";
 import * as runs from "../runs/store";
 import { RunPicker } from "../netview/RunPicker";
 import { SubjectPicker } from "./SubjectPicker";
@@ -10,6 +11,7 @@ export function Subject() {
   if (shownArea.value === "graph") return <SubjectPicker />;
   if (shownArea.value === "netview") return <RunPicker />;
   if (shownArea.value === "control") return <ControlPicker />;
+  if (shownArea.value === "learn") return <LessonPicker />;
   const { folder, runs: all } = runs;
   if (folder.value === "") return null;
   return (

@@ -1,6 +1,6 @@
 /** The top bar: brand, views, which pass, connection, theme. */
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { addressOf } from "../route";
-import * as store from "../store";
 import { ConnectionBadge } from "./ConnectionBadge";
 import { Icon } from "./Icon";
 import { keysShown } from "./keys";
@@ -8,19 +8,25 @@ import { panels } from "./panels";
 import { SheetButtons } from "./SheetButtons";
 import { Subject } from "./Subject";
 import { ThemeSwitch } from "./ThemeSwitch";
-import { areaOf, shownView, type Area } from "./views";
+import { areaOf, areas, shownView, TITLES, type Area } from "./views";
 
 export function TopBar() {
+  const tabs = useRef<HTMLElement>(null);
+  const view = shownView.value;
+  // On a narrow page not all of them have room.
+  useLayoutEffect(() => {
+    tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [view]);
   return (
     <header class="topbar">
       <span class="brand">
         <Mark />
         torcheer
       </span>
-      <nav class="tabs" aria-label="Views">
-        {tabs().map(([view, title]) => (
-          <a key={view} href={addressOf(view)} aria-current={isCurrent(view) ? "page" : undefined}>
-            {title}
+      <nav class="tabs" aria-label="Views" ref={tabs}>
+        {areas.value.map((area) => (
+          <a key={area} href={addressOf(area)} aria-current={isCurrent(area) ? "page" : undefined}>
+            {TITLES[area]}
           </a>
         ))}
       </nav>
@@ -34,20 +40,6 @@ export function TopBar() {
       <ThemeSwitch />
     </header>
   );
-}
-
-/** Only what there is something to show of. */
-function tabs(): readonly (readonly [Area, string])[] {
-  if (store.source.value?.hasRuns.value !== true) return [["graph", "Graph"]];
-  // A file with a run in it is that of a network, and has nothing else.
-  if (store.source.value.connection.value.state === "one-file") return [["netview", "NetView"]];
-  return [
-    ["runs", "Runs"],
-    ["graph", "Graph"],
-    ["netview", "NetView"],
-    ["control", "Control"],
-    ["training", "Training"],
-  ];
 }
 
 function isCurrent(area: Area): boolean {

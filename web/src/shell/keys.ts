@@ -4,7 +4,7 @@ import { handleKey } from "../graph/keyboard";
 import { go } from "../route";
 import * as store from "../store";
 import { setPanel } from "./panels";
-import { shownArea, type Area } from "./views";
+import { areas, shownArea, type Area } from "./views";
 
 export const keysShown = signal(false);
 
@@ -42,15 +42,15 @@ const GRAPH_ACTIONS: Record<string, () => void> = {
 };
 
 /** After a `g`. */
-const PLACES: Record<string, Area> = { r: "runs", g: "graph", n: "netview", c: "control", t: "training" };
+const PLACES: Record<string, Area> = { r: "runs", g: "graph", n: "netview", c: "control", t: "training", l: "learn" };
 const WAIT_FOR_PLACE_MS = 1500;
 
 /** When `g` was pressed; what is pressed soon after it names a view. */
 let goPressed = -Infinity;
 
 export function askForSearch(): void {
-  // Its panel holds a form.
-  if (shownArea.value === "control") return;
+  // Their panels have nothing to search in.
+  if (shownArea.value === "control" || shownArea.value === "learn") return;
   if (searchField.current === null) setPanel("left", true);
   // At once, so that what is typed next goes into it.
   if (searchField.current === null) searchAsked = Date.now();
@@ -112,8 +112,7 @@ export function startKeys(): void {
 
 /** Are there other views to go to? A page that is one file has one. */
 export function hasPlaces(): boolean {
-  const source = store.source.value;
-  return source?.hasRuns.value === true && source.connection.value.state !== "one-file";
+  return areas.value.length > 1;
 }
 
 function actionOf(key: string): (() => void) | undefined {
@@ -121,7 +120,7 @@ function actionOf(key: string): (() => void) | undefined {
   goPressed = -Infinity;
   if (hasPlaces()) {
     const place = PLACES[key];
-    if (isPlace && place !== undefined) return () => go(place);
+    if (isPlace && place !== undefined && areas.value.includes(place)) return () => go(place);
     if (key === "g") return () => (goPressed = Date.now());
   }
   if (key === "Escape" && keysShown.value) return () => (keysShown.value = false);

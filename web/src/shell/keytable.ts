@@ -1,5 +1,5 @@
 /** All keys, as the window that lists them shows them. */
-import { shownArea, type Area } from "./views";
+import { areas, shownArea, TITLES, type Area } from "./views";
 
 export interface KeyRow {
   readonly keys: readonly string[];
@@ -11,15 +11,9 @@ export interface KeyGroup {
   readonly rows: readonly KeyRow[];
 }
 
-const GO_TO: readonly KeyRow[] = [
-  { keys: ["g", "r"], action: "Go to Runs: one after the other" },
-  { keys: ["g", "g"], action: "Go to Graph" },
-  { keys: ["g", "n"], action: "Go to NetView" },
-  { keys: ["g", "c"], action: "Go to Control" },
-  { keys: ["g", "t"], action: "Go to Training" },
-];
+const LETTERS: Record<Area, string> = { runs: "r", graph: "g", netview: "n", control: "c", training: "t", learn: "l" };
 
-/** Control has nothing to search in. */
+/** Control and Learn have nothing to search in. */
 const FIND: Partial<Record<Area, string>> = {
   runs: "Filter the runs",
   graph: "Find a module or op",
@@ -199,19 +193,68 @@ const TRAINING: readonly KeyGroup[] = [
   },
 ];
 
+const LEARN: readonly KeyGroup[] = [
+  {
+    title: "Steps",
+    rows: [
+      { keys: ["←", "→"], action: "One step, with Shift ten" },
+      { keys: ["Home", "End"], action: "First, last step" },
+      { keys: ["Space"], action: "Play, pause" },
+      { keys: ["b"], action: "Backward, forward" },
+      { keys: ["Enter"], action: "Show what was to be guessed" },
+    ],
+  },
+  {
+    title: "Graph, where a value has the focus",
+    rows: [
+      { keys: ["↑", "↓"], action: "Along the edges: to what made it, to what it made" },
+      { keys: ["←", "→"], action: "To a neighbour" },
+      { keys: ["Enter"], action: "Show its numbers" },
+      { keys: ["0", "+", "−"], action: "Fit, zoom; from anywhere" },
+    ],
+  },
+  {
+    title: "Numbers, where they have the focus",
+    rows: [{ keys: ["←", "→", "↑", "↓"], action: "From element to element" }],
+  },
+  {
+    title: "Lists, where they have the focus",
+    rows: [
+      { keys: ["↑", "↓"], action: "Move" },
+      { keys: ["Home", "End"], action: "First, last" },
+    ],
+  },
+  {
+    title: "Expression and answers, in a field",
+    rows: [
+      { keys: ["Ctrl", "Enter"], action: "Run the expression" },
+      { keys: ["Enter"], action: "Check an answer or a guess" },
+      { keys: ["Esc"], action: "Take back what was typed" },
+    ],
+  },
+];
+
 const BY_AREA: Record<Area, readonly KeyGroup[]> = {
   runs: RUNS,
   graph: GRAPH,
   netview: NETVIEW,
   control: CONTROL,
   training: TRAINING,
+  learn: LEARN,
 };
 
 /** The keys of what is shown; those of other views are listed there. */
-export function keyTable(hasRuns: boolean): readonly KeyGroup[] {
+export function keyTable(hasPlaces: boolean): readonly KeyGroup[] {
   const area = shownArea.value;
   const find = FIND[area];
   const findRow: readonly KeyRow[] = find === undefined ? [] : [{ keys: ["/"], action: find }];
-  const anywhere = { title: "Anywhere", rows: [...(hasRuns ? GO_TO : []), ...findRow, ...ANYWHERE] };
+  const anywhere = { title: "Anywhere", rows: [...(hasPlaces ? placeRows() : []), ...findRow, ...ANYWHERE] };
   return [anywhere, ...BY_AREA[area]];
+}
+
+function placeRows(): readonly KeyRow[] {
+  return areas.value.map((area, at) => ({
+    keys: ["g", LETTERS[area]],
+    action: `Go to ${TITLES[area]}${at === 0 ? ": one after the other" : ""}`,
+  }));
 }

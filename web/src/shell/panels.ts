@@ -14,6 +14,7 @@ const AREAS: Record<Area, { readonly left: number; readonly right: number; reado
   netview: { left: 232, right: 264, minMiddle: 480 },
   control: { left: 248, right: 0, minMiddle: 480 },
   training: { left: 248, right: 0, minMiddle: 480 },
+  learn: { left: 324, right: 424, minMiddle: 480 },
   runs: { left: 0, right: MAX_WIDTH, minMiddle: 904 },
 };
 
@@ -31,9 +32,9 @@ export function classOf(width: number): WidthClass {
   return width < 1100 ? "middle" : "wide";
 }
 
-/** What is open where nobody chose: both, the inspector alone, or neither. */
+/** What is open where nobody chose: both, the inspector or the step alone, or neither. */
 export function openByDefault(side: Side, width: WidthClass, area: Area): boolean {
-  return width === "wide" || (width === "middle" && side === "right" && area === "graph");
+  return width === "wide" || (width === "middle" && side === "right" && (area === "graph" || area === "learn"));
 }
 
 export const panels = computed(() => {

@@ -11,10 +11,25 @@ export const shownView = computed<View | null>(() => {
   // A page whose data cannot be read has no source, and Graph says so.
   const hasRuns = source === null ? false : source.hasRuns.value;
   const view = route.value.view;
-  if (view === "graph" || (view !== null && hasRuns !== false)) return view;
+  if (view === "learn") {
+    if (hasLessons.value !== false) return view;
+  } else if (view === "graph" || (view !== null && hasRuns !== false)) return view;
   if (hasRuns === null) return null;
-  return hasRuns && !hasOnlyPasses() ? "runs" : "graph";
+  if (hasRuns && !hasOnlyPasses()) return "runs";
+  return hasOnlyLessons() ? "learn" : "graph";
 });
+
+/** Can expressions be taken apart here? Unknown (null) until the server has said so. */
+const hasLessons = computed<boolean | null>(() => {
+  const source = store.source.value;
+  return source === null ? false : source.hasLessons.value;
+});
+
+/** A server for lessons alone: without runs, and without a pass. */
+function hasOnlyLessons(): boolean {
+  const source = store.source.value;
+  return hasLessons.value === true && source?.hasRuns.value !== true && source?.passes.value.length === 0;
+}
 
 /** A folder with passes, without runs and trainings: then the passes are what somebody came for. */
 function hasOnlyPasses(): boolean {
@@ -24,15 +39,26 @@ function hasOnlyPasses(): boolean {
 }
 
 /** The views that share their panels: the tabs of the top bar. */
-export type Area = "runs" | "graph" | "netview" | "control" | "training";
+export type Area = "runs" | "graph" | "netview" | "control" | "training" | "learn";
 
 export const shownArea = computed<Area>(() => areaOf(shownView.value ?? "graph"));
 
 export function areaOf(view: View): Area {
-  return view === "runs" || view === "graph" || view === "netview" || view === "control" ? view : "training";
+  return view === "layers" || view === "tensors" || view === "projector" || view === "parameters" ? "training" : view;
 }
 
-const TITLES: Record<View, string> = {
+/** The areas that there is something to show of, in the order of the tabs. */
+export const areas = computed<readonly Area[]>(() => {
+  const source = store.source.value;
+  const isOneFile = source?.connection.value.state === "one-file";
+  const learn: readonly Area[] = hasLessons.value === true ? ["learn"] : [];
+  if (source?.hasRuns.value !== true) return hasOnlyLessons() ? learn : ["graph", ...learn];
+  // A file with a run in it is that of a network, and has nothing else.
+  if (isOneFile) return ["netview"];
+  return ["runs", "graph", "netview", "control", "training", ...learn];
+});
+
+export const TITLES: Record<View, string> = {
   runs: "Runs",
   graph: "Graph",
   netview: "NetView",
@@ -42,6 +68,7 @@ const TITLES: Record<View, string> = {
   tensors: "Tensors",
   projector: "Projector",
   parameters: "Parameters",
+  learn: "Learn",
 };
 
 /**
@@ -51,9 +78,10 @@ const TITLES: Record<View, string> = {
 export function startViews(): void {
   effect(() => {
     const view = shownView.value;
-    if (store.source.value?.hasRuns.value !== true || view === null) return;
+    const hasRuns = store.source.value?.hasRuns.value === true;
+    if (view === null || (!hasRuns && view !== "learn")) return;
     // Until then nobody knows which view there is something to see in.
-    if (listing.value.state !== "waiting") nameView(view);
+    if (!hasRuns || listing.value.state !== "waiting") nameView(view);
     document.title = `${TITLES[view]} \u00b7 torcheer`;
   });
 }

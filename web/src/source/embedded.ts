@@ -46,6 +46,7 @@ const ONLY = "embedded";
 
 export class EmbeddedSource implements Source {
   readonly hasRuns = signal<boolean | null>(false);
+  readonly hasLessons = signal<boolean | null>(false);
   readonly passes = signal<readonly PassListing[]>([]);
   readonly connection = signal<Connection>({ state: "one-file" });
   readonly canMove = false;

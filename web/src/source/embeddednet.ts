@@ -22,6 +22,7 @@ const NETWORK: SeriesListing = {
 
 export class EmbeddedNetSource implements Source {
   readonly hasRuns = signal<boolean | null>(true);
+  readonly hasLessons = signal<boolean | null>(false);
   readonly passes = signal<readonly PassListing[]>([]);
   readonly connection = signal<Connection>({ state: "one-file" });
   readonly canMove = false;

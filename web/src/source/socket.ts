@@ -56,6 +56,7 @@ const DOING: ReadonlySet<Question["type"]> = new Set(["control_do"]);
 
 export class SocketSource implements Source {
   readonly hasRuns = signal<boolean | null>(null);
+  readonly hasLessons = signal<boolean | null>(null);
   readonly passes = signal<readonly PassListing[]>([]);
   readonly connection = signal<Connection>({ state: "connecting" });
   readonly canMove = true;
@@ -224,6 +225,7 @@ export class SocketSource implements Source {
     const { answer } = reply;
     if (answer.type === "hello") {
       this.hasRuns.value = answer.has_runs;
+      this.hasLessons.value = answer.has_lessons;
       this.#greet(answer.passes);
       return;
     }

@@ -54,6 +54,8 @@ export interface Listener {
 export interface Source {
   /** Is there a folder of runs behind it? Unknown (null) until the server has said so. */
   readonly hasRuns: ReadonlySignal<boolean | null>;
+  /** Can it take expressions apart? Unknown (null) until the server has said so. */
+  readonly hasLessons: ReadonlySignal<boolean | null>;
   readonly passes: ReadonlySignal<readonly PassListing[]>;
   readonly connection: ReadonlySignal<Connection>;
   /** Can any window be asked for, or only what was put into the file? */

@@ -63,6 +63,7 @@ export interface Followed {
 /** A source whose other end is the test. */
 export class FakeRuns implements Source {
   readonly hasRuns = signal<boolean | null>(true);
+  readonly hasLessons = signal<boolean | null>(false);
   readonly passes = signal<readonly PassListing[]>([]);
   readonly connection = signal<Connection>({ state: "connected" });
   readonly canMove = true;

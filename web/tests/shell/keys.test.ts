@@ -157,3 +157,16 @@ test("the keys of the graph mean nothing in other views", () => {
   expect(store.selected.value).toBe(block);
   store.source.value = null;
 });
+
+test("g and l go to the lessons, where there are some", () => {
+  const source = new FakeRuns();
+  store.source.value = source;
+  route.value = { view: "runs", params: new Map() };
+  press("g");
+  press("l");
+  expect(route.value.view).toBe("runs");
+  source.hasLessons.value = true;
+  press("g");
+  press("l");
+  expect(route.value.view).toBe("learn");
+});

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { route } from "../../src/route";
 import * as runs from "../../src/runs/store";
-import { areaOf, shownArea, shownView, startViews } from "../../src/shell/views";
+import { areaOf, areas, shownArea, shownView, startViews } from "../../src/shell/views";
 import * as store from "../../src/store";
 import { FakeRuns, runsAnswer, runWith } from "../runs/listings";
 
@@ -64,4 +64,17 @@ test("all views of chosen runs are under one tab", () => {
   expect((["training", "tensors", "projector", "parameters"] as const).map(areaOf)).toEqual(
     new Array(4).fill("training"),
   );
+});
+
+test("lessons have a tab of their own, last of all, and alone where there is nothing else", () => {
+  source.hasRuns.value = true;
+  source.hasLessons.value = true;
+  expect(areas.value).toEqual(["runs", "graph", "netview", "control", "training", "learn"]);
+  source.hasRuns.value = false;
+  route.value = { view: "learn", params: new Map() };
+  expect([shownView.value, areas.value]).toEqual(["learn", ["learn"]]);
+  source.passes.value = [pass];
+  expect(areas.value).toEqual(["graph", "learn"]);
+  source.hasLessons.value = false;
+  expect([shownView.value, areas.value]).toEqual(["graph", ["graph"]]);
 });

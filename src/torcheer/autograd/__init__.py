@@ -1,0 +1,120 @@
+"""Automatic differentiation to look into: `import torcheer.autograd as torch`, and a script runs on it.
+
+`tracer` is a tensor that remembers its operations, `rules.py` the table of what each does to a gradient,
+and `engine.py` the walk back. Of torch only functions are used that compute forward: `WHITELIST` names them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any, Final
+
+import torch as _torch
+
+from torcheer.autograd import capitals as _capitals
+from torcheer.autograd import composed as _composed  # noqa: F401  (reading it enters all calls)
+from torcheer.autograd import factories as _factories
+from torcheer.autograd import signatures as _signatures  # noqa: F401  (the same)
+from torcheer.autograd.calls import CALLS as _CALLS
+from torcheer.autograd.engine import grad, tracer
+from torcheer.autograd.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from torcheer.autograd.rules import RULES, rule
+from torcheer.autograd.whitelist import WHITELIST
+
+_capitals.install()
+
+tensor = _factories.factory("tensor")
+as_tensor = _factories.factory("as_tensor")
+from_numpy = _factories.factory("from_numpy")
+zeros = _factories.factory("zeros")
+ones = _factories.factory("ones")
+full = _factories.factory("full")
+empty = _factories.factory("empty")
+eye = _factories.factory("eye")
+rand = _factories.factory("rand")
+randn = _factories.factory("randn")
+normal = _factories.factory("normal")
+arange = _factories.factory("arange")
+linspace = _factories.factory("linspace")
+zeros_like = _factories.factory("zeros_like")
+ones_like = _factories.factory("ones_like")
+full_like = _factories.factory("full_like")
+empty_like = _factories.factory("empty_like")
+rand_like = _factories.factory("rand_like")
+randn_like = _factories.factory("randn_like")
+param = _factories.param
+
+# Read when they are asked for: nn and optim stand on all of this.
+_ROOMS: Final = ("nn", "optim")
+_ELSEWHERE: Final = {
+    "functional": "torcheer.autograd.nn.functional",
+    "checkpoint": "torcheer.autograd.checkpointing",
+    "gradcheck": "torcheer.autograd.gradchecking",
+}
+__all__ = [
+    "RULES",
+    "WHITELIST",
+    "arange",
+    "as_tensor",
+    "checkpoint",
+    "empty",
+    "empty_like",
+    "enable_grad",
+    "eye",
+    "from_numpy",
+    "full",
+    "full_like",
+    "functional",
+    "grad",
+    "gradcheck",
+    "is_grad_enabled",
+    "linspace",
+    "nn",
+    "no_grad",
+    "normal",
+    "ones",
+    "ones_like",
+    "optim",
+    "param",
+    "rand",
+    "rand_like",
+    "randn",
+    "randn_like",
+    "rule",
+    "set_grad_enabled",
+    "tensor",
+    "tracer",
+    "zeros",
+    "zeros_like",
+]
+
+
+def inference_mode(mode: Any = True) -> Any:
+    """What torch's does for speed is here the same as `no_grad()`."""
+    return no_grad(mode) if callable(mode) else set_grad_enabled(not mode)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name == "autograd":  # `torch.autograd.grad` of a script that moved over
+        return sys.modules[__name__]
+    if name in _ELSEWHERE:
+        module = importlib.import_module(_ELSEWHERE[name])
+        return module if name == "functional" else getattr(module, name)
+    if _is_torchs(name):
+        return getattr(_torch, name)
+    raise AttributeError(
+        f"torcheer.autograd has no {name}. It has nn, optim, tensors and gradients of its own, and those "
+        "functions of torch for which there is a rule; from torch itself (import torch) come all others."
+    )
+
+
+def _is_torchs(name: str) -> bool:
+    """Whether it is torch's own here, too: it is on the list, or there is a rule behind it."""
+    return (f"torch.{name}" in WHITELIST or (name in _CALLS and name[0] != "_")) and hasattr(_torch, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in dir(_torch) if _is_torchs(name))})

@@ -1,0 +1,169 @@
+"""Which function of ours a call of torch's leads to: `x + y`, `x.add(y)` and `torch.add(x, y)` are one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
+
+import torch
+from torch import Tensor
+
+from torcheer.autograd.modes import as_plain, modes
+from torcheer.errors import AutogradError
+
+Handler = Callable[..., Any]
+H = TypeVar("H", bound=Handler)
+
+CALLS: Final[dict[str, Handler]] = {}  # filled by rules.py and composed/
+_found: Final[dict[Any, Handler]] = {}  # for torch's functions, as they are met
+
+# Questions about a tensor, and ops whose results are no smooth function of it: done as on an ordinary tensor.
+PLAIN: Final = frozenset(
+    """
+    __len__ __bool__ __int__ __float__ __index__ __contains__ __format__ __hash__ __dir__ __array__
+    __complex__ __dlpack__ __dlpack_device__ _is_view _is_zerotensor _nnz
+    shape dtype device ndim layout is_cuda is_cpu is_mps is_meta is_sparse is_sparse_csr is_quantized
+    is_mkldnn is_nested itemsize nbytes names _version _base volatile output_nr name is_mtia is_xpu is_vulkan
+    is_maia is_ipu is_xla
+    size dim numel nelement element_size stride storage_offset data_ptr untyped_storage storage is_contiguous
+    is_floating_point is_complex is_inference is_pinned is_shared is_same_size is_set_to get_device
+    ndimension is_conj is_neg is_signed is_nonzero is_tensor is_distributed is_coalesced sparse_dim dense_dim
+    qscheme storage_type _typed_storage dim_order requires_grad grad_fn is_leaf retains_grad _backward_hooks
+    _cdata
+    item tolist has_names
+    eq ne lt le gt ge equal allclose isclose isnan isinf isfinite isposinf isneginf isreal isin greater
+    greater_equal less less_equal not_equal logical_not logical_and logical_or logical_xor bitwise_and
+    bitwise_or bitwise_not
+    __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __and__ __or__ __xor__ __invert__ __rand__ __ror__ __rxor__
+    argmax argmin argsort argwhere nonzero unique unique_consecutive bincount histc searchsorted bucketize
+    count_nonzero any all one_hot multinomial bernoulli poisson signbit heaviside nextafter gcd lcm histogram
+    __lshift__ __rshift__ bitwise_xor bitwise_left_shift bitwise_right_shift
+    zeros_like ones_like full_like rand_like randn_like randint_like empty_like new_zeros new_ones new_full
+    new_empty new_tensor new_empty_strided new
+    long int bool short byte char
+    result_type can_cast promote_types broadcast_shapes broadcast_tensors_shapes manual_seed
+    has_torch_function
+    """.split()
+)
+
+
+def call(*names: str) -> Callable[[H], H]:
+    """Say that these calls of torch's lead to a function of ours."""
+
+    def register(handler: H) -> H:
+        for name in names:
+            CALLS[name] = handler
+        _found.clear()  # a call that was refused before may have its rule now
+        return handler
+
+    return register
+
+
+def name_of(func: Any) -> str:
+    """What a call is called: `add` for `Tensor.add` and `torch.add`, `T` for the attribute."""
+    name = str(getattr(func, "__name__", func))
+    if name in ("__get__", "__set__", "__delete__"):
+        owner = getattr(getattr(func, "__self__", None), "__name__", "")
+        return owner if name == "__get__" else f"{name} {owner}"
+    return name
+
+
+def handler_of(func: Any) -> Handler:
+    """What a call of torch's on a tracer does."""
+    handler = _found.get(func)
+    if handler is None:
+        handler = _found[func] = _look_up(func)
+    return handler
+
+
+def settled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments as our functions take them: the first one by its place, and nothing to write into."""
+    if kwargs.get("out") is not None:
+        raise AutogradError("out= writes into a tensor: assign the result instead.")
+    rest = {name: value for name, value in kwargs.items() if name != "out"}
+    if not args and "input" in rest:
+        return (rest.pop("input"),), rest
+    return args, rest
+
+
+def _look_up(func: Any) -> Handler:
+    name = name_of(func)
+    found = CALLS.get(f"Tensor.{name}") if _is_method(func) else None
+    found = found or CALLS.get(name)
+    if found is not None:
+        return found
+    if name in PLAIN:
+        return _plainly(func)
+    if name.endswith("_") and not name.endswith("__"):
+        return _in_place(func, name)
+    if name in ("__setitem__", "__delitem__") or (
+        name.startswith("__i") and name not in ("__invert__", "__index__")
+    ):
+        return _in_place(func, name)
+    return _without_rule(func, name)
+
+
+def _is_method(func: Any) -> bool:
+    return getattr(func, "__qualname__", "").startswith(("TensorBase.", "Tensor."))
+
+
+def _plainly(func: Any) -> Handler:
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        with as_plain():
+            return func(*args, **kwargs)
+
+    return answer
+
+
+def _in_place(func: Any, name: str) -> Handler:
+    def write(*args: Any, **kwargs: Any) -> Any:
+        if modes.recording and wants_gradient((args, kwargs)) and not _is_leaf_of_a_script(args[0]):
+            raise AutogradError(
+                f"{name} writes into a tensor, and the value that it had is needed for the gradient: make a "
+                "new tensor instead (x = x + 1, torch.where, torch.cat); to change a parameter, do it inside "
+                "of no_grad()."
+            )
+        with as_plain():
+            func(*args, **kwargs)
+        return args[0]
+
+    return write
+
+
+def _is_leaf_of_a_script(value: Any) -> bool:
+    """A parameter that is updated by hand inside of torch's own `no_grad()`, as a moved script does."""
+    node = getattr(value, "_node", None)
+    return not torch.is_grad_enabled() and (node is None or node.rule is None)
+
+
+def _without_rule(func: Any, name: str) -> Handler:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        if modes.recording and wants_gradient((args, kwargs)):
+            raise AutogradError(
+                f"there is no rule for {name}. To write one, say how the gradient g of its output c becomes "
+                "one of its input a:\n"
+                "    from torcheer.autograd import rule\n"
+                f"    rule({name!r}, forward=torch.{name},  # the op itself, on ordinary tensors\n"
+                "         a=(lambda g, c, a: g * ..., r'\\bar c \\cdot ...'))  # its gradient, a formula\n"
+                "or compute it inside of no_grad(), if it needs no gradient."
+            )
+        with as_plain():
+            return func(*args, **kwargs)
+
+    return refuse
+
+
+def wants_gradient(value: Any) -> bool:
+    """Whether there is a tracer in it that requires a gradient."""
+    return any(getattr(one, "_node", None) is not None for one in tensors_in(value))
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """All tensors of arguments, also those in lists."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, dict):
+        yield from tensors_in(tuple(value.values()))
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from tensors_in(one)

@@ -1,0 +1,74 @@
+"""What holds for the code that runs right now: whether ops are remembered, and in which layer."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Final, TypeVar
+
+import torch
+
+# Inside of it a tracer is an ordinary tensor: nothing is recorded, and results are ordinary tensors, too.
+as_plain: Final = torch._C.DisableTorchFunctionSubclass
+
+# Inside of it they are tracers again.
+as_traced: Final = torch._C._EnableTorchFunction
+
+# Whether calls on tracers come to us: not inside of `as_plain`.
+tracing: Final = torch._C._is_torch_function_enabled
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Modes(threading.local):
+    """In each thread by itself, as torch's own modes are."""
+
+    recording: bool = True
+    layer: Any = None  # the call of a layer of nn that is under way, if there is one
+    noted: list[Any] | None = None  # the nodes that are made, where somebody wants to know
+    refilling: bool = False  # a part of a graph is computed again, to have its values
+
+
+modes: Final = Modes()
+
+
+class set_grad_enabled:  # noqa: N801  (torch's name)
+    """Remember ops, or not, for the code inside; also as a decorator. A call alone does nothing."""
+
+    def __init__(self, mode: bool) -> None:
+        self._mode = mode
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(modes.recording)
+        modes.recording = self._mode
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        modes.recording = self._before.pop()
+
+    def __call__(self, function: F) -> F:
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with set_grad_enabled(self._mode):
+                return function(*args, **kwargs)
+
+        return inside  # type: ignore[return-value]
+
+
+def no_grad(function: Any = None) -> Any:
+    """`with no_grad():` or `@no_grad()`: what is computed inside wants no gradient."""
+    return set_grad_enabled(False) if function is None else set_grad_enabled(False)(function)
+
+
+def enable_grad(function: Any = None) -> Any:
+    """The way back inside of a `no_grad()`."""
+    return set_grad_enabled(True) if function is None else set_grad_enabled(True)(function)
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops are remembered right now."""
+    return modes.recording

@@ -1,0 +1,156 @@
+"""What a page needs to show an expression and its gradients step by step: plain data, without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+NodeKind = Literal["input", "parameter", "constant", "op"]
+# How upstream and rule make a contribution: local x upstream element by element, a product of matrices,
+# numbers that are only moved or shared out, or anything else, which the Jacobian shows.
+Form = Literal["seed", "elementwise", "matrix", "moved", "general"]
+
+
+class Cells(Struct, frozen=True, kw_only=True):
+    """The numbers of a tensor in rows and columns, the last dimension across. Large ones are cut off."""
+
+    shape: Sequence[int]  # of the whole tensor
+    num_rows: int  # of what is here
+    num_columns: int
+    values: Sequence[float | str]  # row by row; "nan", "inf" and "-inf" as text
+    is_whole: bool
+
+
+class LearnNode(Struct, frozen=True, kw_only=True):
+    """A value: an input, a parameter, or what an op made."""
+
+    id: int  # its place in the list
+    name: str  # W1; or made up, as in add_2
+    is_named: bool  # by the student
+    kind: NodeKind
+    rule: str  # matmul; empty for what no op made
+    text: str  # x @ W1; what was written, or as it could have been
+    layer: str  # the layer of nn that it happened in; empty outside of one
+    line: int  # from 1; 0 where none is known
+    dtype: str
+    parents: Sequence[int]  # in the order of the inputs; constants that are numbers are not in it
+    value: Cells
+    gradient: Cells | None  # when all has arrived; null where none is wanted
+    wants_gradient: bool
+
+
+class SumOver(Struct, frozen=True, kw_only=True):
+    """A dimension over which a contribution is summed, because the input was broadcast along it."""
+
+    dim: int  # of the contribution before
+    size: int
+    reason: str  # in words
+
+
+class Jacobian(Struct, frozen=True, kw_only=True):
+    """How each element of the output changes with each of the input; a row for each of the output."""
+
+    rows: Sequence[str]  # c[0, 1]
+    columns: Sequence[str]
+    cells: Cells
+
+
+class BackwardStep(Struct, frozen=True, kw_only=True):
+    """What one op hands to one of its inputs. The first step of all starts with 1 at the loss."""
+
+    node: int  # the op that it goes through; of the seed, the loss
+    to: int  # the node that it goes to
+    position: int  # among the inputs of the op
+    title: str  # matmul: x^T g; short, for the list
+    rule: str
+    words: str  # what the rule says, in a sentence or two
+    formula: str  # LaTeX of a few commands; \name{W1} is a name, \grad{W1} what the loss changes with it
+    form: Form
+    upstream: Cells  # the gradient of the op's output
+    left: Cells | None  # factors, in the order in which they are multiplied; null where there are none
+    left_label: str
+    right: Cells | None
+    right_label: str
+    raw: Cells  # their product, before it is summed over what was broadcast
+    sums: Sequence[SumOver]
+    contribution: Cells  # in the shape of the input
+    before: Cells | None  # what had arrived there by other ways; null for the first
+    after: Cells  # with this one
+    number: int  # this is the k-th contribution, from 1 …
+    num_all: int  # … of so many
+    jacobian: Jacobian | None  # of small tensors
+
+
+class LearnCheck(Struct, frozen=True, kw_only=True):
+    """The gradient of one node, asked of others: torch's autograd, and differences of the loss itself."""
+
+    node: int
+    torch: Cells | None
+    torch_error: float | None  # the largest difference to ours
+    difference: Cells | None  # (f(x + h) - f(x - h)) / 2h, element by element; null for large tensors
+    difference_error: float | None
+    tolerance: float  # of torch's
+    difference_tolerance: float
+    note: str  # why something is not there, or may differ
+
+
+class LearnFault(Struct, frozen=True, kw_only=True):
+    """What is wrong with an expression. All lines before it can be stepped through."""
+
+    line: int  # from 1; 0 for the whole
+    message: str
+
+
+class Lesson(Struct, frozen=True, kw_only=True):
+    """An expression, taken apart."""
+
+    title: str
+    lines: Sequence[str]  # what was written
+    first_line: int  # the number of the first of them, in the file that they stand in
+    nodes: Sequence[LearnNode]  # in the order in which they were made
+    forward: Sequence[int]  # the nodes that ops made, step by step
+    backward: Sequence[BackwardStep]
+    loss: int | None  # the node at which the way back begins
+    fault: LearnFault | None
+    checks: Sequence[LearnCheck]  # empty where they are asked for later
+    notes: Sequence[str]  # what is left out
+
+
+class Example(Struct, frozen=True, kw_only=True):
+    id: str
+    title: str
+    about: str
+    source: str
+
+
+class Hole(Struct, frozen=True, kw_only=True):
+    """One gradient to be found."""
+
+    symbol: str  # a
+    formula: str  # LaTeX of what is sought, left of the equals sign
+    hints: Sequence[str]
+    solution: str  # an expression that is right
+    answer: str  # what was typed last; empty before
+    is_right: bool  # it was
+
+
+class Exercise(Struct, frozen=True, kw_only=True):
+    id: str
+    title: str
+    text: str  # paragraphs, an empty line between them
+    forward: str  # c = a * b
+    given: Sequence[str]  # what may be used: g, a, b, c and their shapes, a line each
+    holes: Sequence[Hole]
+    is_solved: bool
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What is said of one answer."""
+
+    symbol: str
+    is_right: bool
+    message: str  # right, or what is wrong with it and where
+    got: Cells | None  # on the example that is shown
+    wanted: Cells | None

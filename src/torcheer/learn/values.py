@@ -1,0 +1,183 @@
+"""The values that an expression is made of, as they came about: leaves, ops, and ops inside of ops.
+
+An op that wants a gradient has a node of the engine. What wants none has no node there, but a student wants
+to see it all the same: it is known here by the tensor itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from torcheer.autograd.engine import Node
+from torcheer.autograd.modes import as_plain
+from torcheer.learn.document import NodeKind
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """One of them. Filled in while an expression is read: a name may come after the value."""
+
+    tensor: Tensor  # an ordinary one
+    kind: NodeKind
+    node: Node | None = None
+    operands: list[Value] = field(default_factory=list)
+    rule: str = ""
+    text: str = ""
+    name: str = ""
+    is_named: bool = False
+    line: int = 0
+    layer: str = ""
+    keeps: Any = None  # the tensor that it is known by, which must live as long as its id is used
+
+
+class Values:
+    """All of them. What is added twice is known from the first time."""
+
+    def __init__(self, layers: Mapping[int, str] | None = None) -> None:
+        self.all: list[Value] = []
+        self._layers = layers or {}  # the addresses of modules, by identity
+        self._by_node: dict[Node, Value] = {}
+        self._by_id: dict[int, Value] = {}
+        self._by_memory: dict[tuple[int, int], Value] = {}
+
+    def of(self, tensor: Any) -> Value | None:
+        node = getattr(tensor, "_node", None)
+        return self._by_id.get(id(tensor)) if node is None else self._by_node.get(node)
+
+    def of_node(self, node: Node) -> Value:
+        return self._by_node[node]
+
+    def add_leaf(self, tensor: Any, kind: NodeKind, text: str, line: int) -> Value:
+        node = getattr(tensor, "_node", None)
+        return self._add(Value(plain(tensor), kind, node, text=text, line=line, keeps=tensor))
+
+    def add_result(self, tensor: Any, operands: Sequence[Any], rule: str, text: str, line: int) -> Value:
+        """What an op has made, and whatever ops were done inside of it."""
+        known = self.of(tensor)
+        if known is not None:
+            return known
+        node = getattr(tensor, "_node", None)
+        if node is None:
+            of = [found for found in map(self.of, operands) if found is not None]
+            return self._add(
+                Value(plain(tensor), "op", operands=of, rule=rule, text=text, line=line, keeps=tensor)
+            )
+        for one in new_nodes(node, self._by_node):
+            self.add_node(one, line).text = text if one is node else ""
+        return self._by_node[node]
+
+    def add_node(self, node: Node, line: int = 0) -> Value:
+        """An op that the engine remembers; its inputs are here already, or want no gradient."""
+        operands = []
+        for given, parent in zip(node.inputs, node.parents, strict=True):
+            if parent is not None:
+                operands.append(self._by_node[parent])
+            elif isinstance(given, Tensor):
+                operands.append(self._constant(given, line))
+        kind: NodeKind = "op" if node.rule is not None else "parameter"
+        rule = "" if node.rule is None else node.rule.name
+        return self._add(
+            Value(plain(node.value), kind, node, operands, rule, line=line, layer=self._layer(node))
+        )
+
+    def name(self, tensor: Any, name: str) -> None:
+        """Call it so, unless it has a name already: `b = a` makes nothing new."""
+        value = self.of(tensor)
+        if value is not None and not value.is_named:
+            value.name, value.is_named = name, True
+
+    def settle(self) -> list[Value]:
+        """All of them, each with a name of its own, and a text."""
+        taken: set[str] = set()
+        counts: Counter[str] = Counter()
+        for value in self.all:
+            if value.is_named:
+                value.name = _free(value.name, taken)
+        for value in self.all:
+            if not value.is_named:
+                stem = value.rule or ("param" if value.kind == "parameter" else value.kind)
+                while True:
+                    counts[stem] += 1
+                    if f"{stem}_{counts[stem]}" not in taken:
+                        break
+                value.name = _free(f"{stem}_{counts[stem]}", taken)
+        for value in self.all:
+            value.text = value.text or written(value)
+        return self.all
+
+    def _add(self, value: Value) -> Value:
+        self.all.append(value)
+        if value.node is not None:
+            self._by_node[value.node] = value
+        else:
+            self._by_id[id(value.keeps)] = value
+            self._by_memory.setdefault((value.tensor.data_ptr(), value.tensor.numel()), value)
+        return value
+
+    def _layer(self, node: Node) -> str:
+        """The address of the layer that an op happened in, or what it is."""
+        layer = getattr(node.layer, "layer", node.layer)
+        return "" if layer is None else self._layers.get(id(layer)) or type(layer).__name__
+
+    def _constant(self, tensor: Tensor, line: int) -> Value:
+        """An input that wants no gradient: known, the same numbers in another form, or new."""
+        known = self._by_id.get(id(tensor))
+        if known is not None:
+            return known
+        same = self._by_memory.get((tensor.data_ptr(), tensor.numel())) if tensor.numel() else None
+        made = Value(plain(tensor), "constant", line=line, keeps=tensor)
+        if same is not None and same.tensor.dtype == tensor.dtype:
+            made.operands, made.rule, made.kind = [same], "reshape", "op"
+        return self._add(made)
+
+
+def plain(tensor: Tensor) -> Tensor:
+    """The same numbers as an ordinary tensor."""
+    with as_plain():
+        return tensor.detach().as_subclass(Tensor)
+
+
+def new_nodes(node: Node, known: Iterable[Node]) -> list[Node]:
+    """The nodes that lead to this one and are not known, oldest first."""
+    known = known if isinstance(known, dict | set) else set(known)
+    found: set[Node] = set()
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if one in found or one in known:
+            continue
+        found.add(one)
+        waiting.extend(parent for parent in one.parents if parent is not None)
+    return sorted(found, key=lambda one: one.number)
+
+
+def written(value: Value) -> str:
+    """An op as it could have been written."""
+    if value.kind != "op":
+        return value.name
+    names = [operand.name for operand in value.operands]
+    if value.node is not None and len(value.node.inputs) != len(names):
+        names = _with_numbers(value.node, names)
+    return f"{value.rule}({', '.join(names)})"
+
+
+def _with_numbers(node: Node, names: Sequence[str]) -> list[str]:
+    left = list(names)
+    return [
+        left.pop(0) if isinstance(given, Tensor) else f"{given}" for given in node.inputs if given is not None
+    ]
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or the first of name_2, name_3, … that nobody has."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    taken.add(free)
+    return free

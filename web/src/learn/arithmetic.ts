@@ -1,0 +1,177 @@
+/** How one element of a contribution came about: which factors, and what they make. */
+import type { BackwardStep, Cells } from "../wire";
+import { indexOf, numbersOf, placeOf } from "./cells";
+
+export interface Working {
+  /** Products that are summed; null where nothing says how it came about. */
+  readonly terms: readonly (readonly number[])[] | null;
+  readonly total: number;
+  /** Which cells have a part in it. */
+  readonly left: ReadonlySet<number>;
+  readonly right: ReadonlySet<number>;
+  readonly upstream: ReadonlySet<number>;
+  readonly raw: ReadonlySet<number>;
+}
+
+interface Product {
+  readonly left: number | null;
+  readonly right: number | null;
+}
+
+export function workingOf(step: BackwardStep, nth: number): Working {
+  const total = numbersOf(step.contribution)[nth] ?? NaN;
+  const raw = rawFor(step, nth);
+  const { left, right } = step;
+  if (left !== null && right !== null) {
+    const products = raw.flatMap((at) => productsFor(step, left, right, at) ?? []);
+    if (products.length > 0) return fromProducts(products, left, right, raw, total);
+  }
+  return fromJacobian(step, nth, raw, total) ?? fromUpstream(step, nth, raw, total);
+}
+
+function fromProducts(products: readonly Product[], left: Cells, right: Cells, raw: readonly number[], total: number): Working {
+  const [lefts, rights] = [numbersOf(left), numbersOf(right)];
+  const isKnown = products.every((one) => one.left !== null && one.right !== null);
+  return {
+    terms: isKnown ? products.map((one) => [lefts[one.left!]!, rights[one.right!]!]) : null,
+    total,
+    left: placesOf(products.map((one) => one.left)),
+    right: placesOf(products.map((one) => one.right)),
+    upstream: new Set(),
+    raw: new Set(raw),
+  };
+}
+
+/** A column of the Jacobian times what arrived: only what is not nought has a part. */
+function fromJacobian(step: BackwardStep, nth: number, raw: readonly number[], total: number): Working | null {
+  const cells = step.jacobian?.cells;
+  if (cells?.is_whole !== true || !step.contribution.is_whole || !step.upstream.is_whole) return null;
+  const [slopes, arrived] = [numbersOf(cells), numbersOf(step.upstream)];
+  const rows = arrived.flatMap((_, row) => (slopes[row * cells.num_columns + nth] === 0 ? [] : [row]));
+  return {
+    terms: rows.map((row) => [slopes[row * cells.num_columns + nth]!, arrived[row]!]),
+    total,
+    left: new Set(),
+    right: new Set(),
+    upstream: new Set(rows),
+    raw: new Set(raw),
+  };
+}
+
+/** Without factors a contribution is made of what arrived at its places. */
+function fromUpstream(step: BackwardStep, nth: number, raw: readonly number[], total: number): Working {
+  const arrived = numbersOf(step.upstream);
+  const places = raw.map((at) => broadcastPlace(step.raw, at, step.upstream));
+  const numbers = places.map((place) => (place === null ? NaN : arrived[place]!));
+  const isSum = isNear(sum(numbers), total);
+  return {
+    terms: isSum && step.raw.is_whole ? numbers.map((one) => [one]) : null,
+    total,
+    left: new Set(),
+    right: new Set(),
+    upstream: placesOf(isSum ? places : []),
+    raw: new Set(nth < numbersOf(step.contribution).length ? raw : []),
+  };
+}
+
+/** The elements before the sum over broadcast dimensions that make one after it. */
+export function rawFor({ raw, contribution }: BackwardStep, nth: number): number[] {
+  const found: number[] = [];
+  for (let at = 0; at < raw.values.length; at += 1) {
+    if (broadcastPlace(raw, at, contribution) === nth) found.push(at);
+  }
+  return found;
+}
+
+/** Where in a smaller tensor the element stands that was spread over this place: dimensions meet from the right. */
+export function broadcastPlace(whole: Cells, nth: number, small: Cells): number | null {
+  const index = indexOf(whole, nth);
+  const skipped = index.length - small.shape.length;
+  if (skipped < 0) return small.values.length === whole.values.length ? nth : null;
+  return placeOf(small, small.shape.map((size, dim) => (size === 1 ? 0 : index[dim + skipped]!)));
+}
+
+function productsFor({ form, raw }: BackwardStep, left: Cells, right: Cells, at: number): Product[] | null {
+  if (form === "matrix") return matrixProducts(left, right, raw, at);
+  if (form === "general") return jacobianProducts(left, right, at);
+  return [{ left: broadcastPlace(raw, at, left), right: broadcastPlace(raw, at, right) }];
+}
+
+/** What arrived, as a row, times a column of the Jacobian: only what is not nought has a part. */
+function jacobianProducts(left: Cells, right: Cells, at: number): Product[] | null {
+  if (!left.is_whole || !right.is_whole || at >= right.num_columns) return null;
+  const slopes = numbersOf(right);
+  const products: Product[] = [];
+  for (let row = 0; row < right.num_rows; row += 1) {
+    const place = row * right.num_columns + at;
+    if (slopes[place] !== 0) products.push({ left: row, right: place });
+  }
+  return products.length > 0 ? products : [{ left: 0, right: at }];
+}
+
+/** Row times column; of stacks of matrices, those of the same place. */
+function matrixProducts(left: Cells, right: Cells, raw: Cells, at: number): Product[] | null {
+  const [a, b] = matrixShapes(left, right, raw);
+  if (a.columns !== b.rows) return null;
+  const [row, column] = [Math.floor(at / Math.max(1, raw.num_columns)), at % Math.max(1, raw.num_columns)];
+  const matrix = Math.floor(row / a.rows);
+  const [leftMatrix, rightMatrix] = [a.count === 1 ? 0 : matrix, b.count === 1 ? 0 : matrix];
+  return Array.from({ length: a.columns }, (_, k) => ({
+    left: within(left, (leftMatrix * a.rows + (row % a.rows)) * a.columns + k, a.columns),
+    right: within(right, (rightMatrix * b.rows + k) * b.columns + column, b.columns),
+  }));
+}
+
+interface MatrixShape {
+  readonly count: number;
+  readonly rows: number;
+  readonly columns: number;
+}
+
+function matrixShapes(left: Cells, right: Cells, raw: Cells): [MatrixShape, MatrixShape] {
+  const isOuter = left.shape.length === 1 && right.shape.length === 1 && raw.shape.length === 2;
+  const a = matrixShape(left.shape, isOuter ? "column" : "row");
+  return [a, matrixShape(right.shape, isOuter ? "row" : "column")];
+}
+
+function matrixShape(shape: readonly number[], vector: "row" | "column"): MatrixShape {
+  if (shape.length < 2) {
+    const size = shape[0] ?? 1;
+    return vector === "row" ? { count: 1, rows: 1, columns: size } : { count: 1, rows: size, columns: 1 };
+  }
+  const [rows, columns] = [shape.at(-2)!, shape.at(-1)!];
+  return { count: shape.slice(0, -2).reduce((product, size) => product * size, 1), rows, columns };
+}
+
+/** Of a place in the whole tensor, that among the numbers which are here. */
+function within(cells: Cells, place: number, columns: number): number | null {
+  if (cells.is_whole) return place;
+  const [row, column] = [Math.floor(place / columns), place % columns];
+  return row < cells.num_rows && column < cells.num_columns ? row * cells.num_columns + column : null;
+}
+
+function placesOf(places: readonly (number | null)[]): ReadonlySet<number> {
+  return new Set(places.filter((place) => place !== null));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}
+
+function isNear(one: number, other: number): boolean {
+  return Object.is(one, other) || Math.abs(one - other) <= 1e-5 * Math.max(1, Math.abs(other));
+}
+
+export type Part = "left" | "right" | "upstream" | "raw" | "contribution";
+
+/** The element of the contribution to look at when a cell of some part is pointed at. */
+export function elementFor(step: BackwardStep, part: Part, nth: number, now: number): number | null {
+  if (part === "contribution") return nth;
+  if (part === "raw") return broadcastPlace(step.raw, nth, step.contribution);
+  // The one that is looked at stays where it has a part in it already.
+  for (let at = 0; at < step.contribution.values.length; at += 1) {
+    const place = (now + at) % step.contribution.values.length;
+    if (workingOf(step, place)[part].has(nth)) return place;
+  }
+  return null;
+}

@@ -1,0 +1,96 @@
+/** Numbers in coloured cells, with what they are below them. Where one can be chosen, the arrow keys go through them. */
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { formatExact, formatShape } from "../../format";
+import { stepClass } from "../../tensor/colour";
+import type { Cells } from "../../wire";
+import { indexOf, numbersOf } from "../cells";
+import { scaleFor, type Ink } from "../colouring";
+import { cellFormat } from "../numbers";
+
+interface Props {
+  cells: Cells;
+  ink: Ink;
+  /** What it is, below it; its shape stands behind that. */
+  label: string;
+  /** Outlined. */
+  marked?: ReadonlySet<number>;
+  /** The numbers are not to be seen yet. */
+  isSecret?: boolean;
+  onHover?: (nth: number | null) => void;
+  /** The one that has the focus, where one can be chosen. */
+  active?: number;
+  onActive?: (nth: number) => void;
+}
+
+const STEPS: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowRight: [0, 1],
+  ArrowLeft: [0, -1],
+  ArrowDown: [1, 0],
+  ArrowUp: [-1, 0],
+};
+
+export function NumberTable({ cells, ink, label, marked, isSecret = false, onHover, active, onActive }: Props) {
+  const table = useRef<HTMLTableElement>(null);
+  const hadFocus = useRef(false);
+  const columns = Math.max(1, cells.num_columns);
+  const numbers = numbersOf(cells);
+  const [format, scale] = [cellFormat(numbers), scaleFor(cells, ink)];
+  // The focus goes with the active cell, and never the other way.
+  useLayoutEffect(() => {
+    if (hadFocus.current) table.current?.querySelector<HTMLElement>("[tabindex='0']")?.focus();
+  }, [active]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const by = STEPS[event.key];
+    if (by === undefined || active === undefined || event.shiftKey) return;
+    event.preventDefault();
+    const [row, column] = [Math.floor(active / columns) + by[0], (active % columns) + by[1]];
+    const isInside = row >= 0 && row < cells.num_rows && column >= 0 && column < columns;
+    if (isInside) onActive?.(row * columns + column);
+  };
+  const isGrid = active !== undefined;
+  return (
+    <figure class="mat">
+      <div class="mat-body">
+        <table
+          ref={table}
+          role={isGrid ? "grid" : undefined}
+          aria-label={label}
+          class={columns > 5 ? "narrow" : ""}
+          onKeyDown={isGrid ? onKeyDown : undefined}
+          onFocusCapture={() => (hadFocus.current = true)}
+          onBlurCapture={() => (hadFocus.current = false)}
+          onPointerLeave={() => onHover?.(null)}
+        >
+          <tbody>
+            {Array.from({ length: cells.num_rows }, (_, row) => (
+              <tr key={row}>
+                {numbers.slice(row * columns, (row + 1) * columns).map((value, column) => {
+                  const nth = row * columns + column;
+                  const exact = formatExact(value, "f8");
+                  return (
+                    <td
+                      key={column}
+                      class={`${isSecret ? "secret" : `cell ${stepClass(scale, value)}`} ${marked?.has(nth) === true ? "marked" : ""}`}
+                      tabIndex={isGrid ? (nth === active ? 0 : -1) : undefined}
+                      aria-selected={isGrid ? nth === active : undefined}
+                      title={isSecret ? undefined : `[${indexOf(cells, nth).join(", ")}] ${exact}`}
+                      data-exact={isSecret ? undefined : exact}
+                      onPointerEnter={() => onHover?.(nth)}
+                      onClick={() => onActive?.(nth)}
+                    >
+                      {isSecret ? "?" : format(value)}
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <figcaption>
+        {label}, {formatShape(cells.shape)}
+        {!cells.is_whole && `; the first ${cells.num_rows}×${cells.num_columns} are shown`}
+      </figcaption>
+    </figure>
+  );
+}

@@ -225,7 +225,7 @@ def test_a_notebook_shows_the_page_in_a_frame_that_reaches_nothing_around_it(
     assert attrs["srcdoc"] == page_of(stack, 0)
 
 
-@pytest.mark.parametrize("part", ["onefile", "netfile"])
+@pytest.mark.parametrize("part", ["onefile", "netfile", "learnfile"])
 def test_the_front_end_that_comes_with_the_package_can_stand_in_a_page(part: str) -> None:
     bundle = read_bundle(part)
 

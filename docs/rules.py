@@ -6,6 +6,7 @@ through the same forward, and beside differences of the forward itself.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def _row(rule: Rule) -> str:
     formulas = [
         rf"$\bar {symbol} = {way.formula}$" for symbol, way in zip(rule.symbols, rule.ways, strict=True)
     ]
-    words = rule.words.replace("|", r"\|")
+    words = re.sub(r"\{(\w+)\}", r"*\1*", rule.words).replace("|", r"\|")
     cells = [f"`{rule.name}`", "<br>".join(formulas), words, _shown(torch_error), _shown(difference)]
     return f"| {' | '.join(cells)} |\n"
 

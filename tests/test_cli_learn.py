@@ -58,14 +58,18 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     long = tmp_path / "long.py"
     long.write_text("x" * 9000, encoding="utf-8")
+    folder = tmp_path / "folder.py"
+    folder.mkdir()
     binary = tmp_path / "binary.py"
     binary.write_bytes(b"\xff\xfe")
 
-    with pytest.raises(InputError, match=r"missing\.py cannot be read"):
-        read_own(str(tmp_path / "missing.py"))
+    with pytest.raises(InputError, match=r"^there is no file nofile\.py here\.$"):
+        read_own("nofile.py")
+    with pytest.raises(InputError, match=r"folder\.py cannot be read: Is a directory\.$"):
+        read_own(str(folder))
     with pytest.raises(InputError, match="more than 8,000 signs"):
         read_own(str(long))
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match=r"binary\.py cannot be read: it is no text in UTF-8"):
         read_own(str(binary))
 
 

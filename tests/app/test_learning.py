@@ -49,6 +49,10 @@ def test_examples_exercises_and_functions_are_listed(page: Page) -> None:
     assert [one["id"] for one in answer["exercises"]] == [one.id for one in TASKS]
     assert not any(one["is_solved"] for one in answer["exercises"])
     assert any("softmax(x, dim)" in line for line in answer["functions"])
+    assert [line.startswith("statements: ") for line in answer["functions"]].index(True) == (
+        len(answer["functions"]) - 1
+    )
+    assert answer["exercises"][0]["given"][-1] == "b: a single number: 0.79"
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))

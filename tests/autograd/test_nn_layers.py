@@ -424,7 +424,7 @@ def test_gradients_of_gradients_go_through_norms_and_cells() -> None:
     ("do", "message"),
     [
         (lambda: nn.Conv2d(3, 4, 3, groups=2), "equal groups"),
-        (lambda: nn.Conv2d(3, 4, 3, padding_mode="reflect"), "F.pad"),
+        (lambda: nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"), "one of zeros here"),
         (lambda: nn.GroupNorm(4, 6), "6 channels do not make 4 groups"),
         (lambda: nn.MultiHeadAttention(10, 4), "10 numbers cannot be shared out evenly among 4 heads"),
         (lambda: nn.Dropout(1.5), "from 0 to 1"),

@@ -124,8 +124,6 @@ def _explain(page: Page) -> None:
 
 LEARN_SHOTS = {
     "learn": Shot("learn?example=two-layers&way=backward&step=10"),
-    "learn-forward": Shot("learn?example=layer-norm&way=forward&step=6"),
-    "learn-examples": Shot("learn?show=expressions"),
     "learn-exercise": Shot("learn?exercise=bias", _answer),
     "learn-file": Shot("learn", _explain),
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from torcheer.autograd.engine import Way
 from torcheer.autograd.rules import RULES
@@ -47,6 +49,35 @@ def test_a_kink_is_noted_and_no_alarm(line: str, element: str) -> None:
     assert check.difference_error is not None
     assert check.difference_error <= check.difference_tolerance
     assert check.torch_error == 0
+
+
+@settings(max_examples=20)
+@given(st.lists(st.floats(-3, 3, width=32), min_size=1, max_size=4), st.integers(1, 5))
+def test_no_element_differs_by_more_than_the_largest_error(numbers: list[float], seed: int) -> None:
+    w = f"T.param({len(numbers)}, seed={seed})"
+    source = f"x = T.param({numbers})\nw = {w}\nloss = (T.tanh(x * w) / 3 + T.sigmoid(x * 7.1)).sum()"
+    nodes = lesson_of_source(source).nodes
+
+    for check in checks_of_source(source):
+        ours = nodes[check.node].gradient
+        assert ours is not None
+        for other, error in ((check.torch, check.torch_error), (check.difference, check.difference_error)):
+            assert other is not None
+            differences = [abs(float(a) - float(b)) for a, b in zip(ours.values, other.values, strict=True)]
+            assert error == max(differences)
+
+
+def test_what_is_cut_off_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong_at_the_end(g: torch.Tensor, c: torch.Tensor, a: torch.Tensor) -> torch.Tensor:
+        right = g * torch.cos(a)
+        right[-1] += 1
+        return right
+
+    monkeypatch.setattr(RULES["sin"], "ways", (Way(wrong_at_the_end, ""),))
+
+    check = check_of("x = T.param(40)\nloss = T.sin(x).sum()", "x")
+
+    assert check.torch_error == pytest.approx(1)
 
 
 def test_a_jump_is_noted() -> None:

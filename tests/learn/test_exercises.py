@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
+from torcheer.learn.digits import digits, numbers_text
 from torcheer.learn.document import Verdict
 from torcheer.learn.exercises import Task, Typed, given, shown
 from torcheer.learn.judging import judge, trials_of
@@ -67,6 +69,12 @@ def test_all_exercises_have_names_of_their_own() -> None:
         ("matmul", "b", "(g.T @ a).T"),
         ("softmax", "x", "g * c - c * (g * c).sum(dim=1, keepdim=True)"),
         ("embedding", "w", "T.one_hot(i, w.shape[0]).transpose(0, 1).matmul(g)"),
+        ("exp", "a", "g * exp(a)"),
+        ("bias", "b", "sum(g, 0)"),
+        ("relu", "a", "where(a > 0, g, 0)"),
+        ("softmax", "x", "softmax(x, 1) * (g - sum(g * c, 1, keepdim=True))"),
+        ("matmul", "a", "matmul(g, b.T)"),
+        ("quotient", "b", "−g × a / (b · b)"),  # typed or copied so
     ],
 )
 def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: str) -> None:
@@ -86,8 +94,20 @@ def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: 
         ("tanh", "a", "g * (1 - c)", "elements are wrong)"),
         ("relu", "a", "g", "elements are wrong)"),
         ("twice", "a", "g * 2 * a", "elements are wrong)"),
-        ("bias", "b", "g", "It has the shape 3×2, and b has 2: almost. b was used many times"),
-        ("bias", "b", "g.sum(dim=1)", "It has the shape 3, and b has 2"),
+        ("bias", "b", "g", "It has the shape 3×2, and b has 2 elements: almost. b was used many "
+                        "times"),
+        ("bias", "b", "g.sum(dim=1)", "It has 3 elements, and b has 2 elements"),
+        ("bias", "b", "g.sum()", "It is a single number, and b has 2 elements: too much was summed: b keeps "
+                                 "one number for each column"),
+        ("bias", "b", "g.sum(dim=0, keepdim=True)", "leave out keepdim, or reshape"),
+        ("bias", "b", "g[0] + g[1] + g[2]", "Right for the shapes above, but not for x of 4×3, b of 3: at "
+                                            "b[2]"),
+        ("bias", "b", "g[2] + g[1] + g[0] + 0 * x[0] @ T.zeros(2, 2)", "Right for the shapes above, but not "
+                                                                      "for x of 4×3, b of 3: 3 @ 2×2"),
+        ("difference", "a", "g.sum()", "each element of a has a gradient of its own"),
+        ("difference", "a", "1.0", "It is a single number, and a has 3 elements: each element of a gets"),
+        ("product", "a", "g * T.tensor(0.79)", "Right for the numbers above, but not for a = −1.11, "
+                                               "b = 1.69: at a"),
         ("bias", "b", "g * 2", "there is a sum over the dimensions that it does not have"),
         ("mean", "x", "g.unsqueeze(1) / x.size(1)", "expand() makes copies"),
         ("mean", "x", "g.unsqueeze(1).expand(x.shape)", "Right up to a factor: it is 3 times"),
@@ -112,7 +132,18 @@ def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: 
         ("attention-weights", "s", "g @ v.T", "elements are wrong)"),
         ("attention", "q", "gs @ v", "It has the shape 3×3, and q has 3×2"),
         ("product", "a", "g *", "not complete, or not Python"),
-        ("product", "a", "g * z", "There is no z yet"),
+        ("product", "a", "g * z", "There is no z here; given are g, c, a, b."),
+        ("product", "a", "gb", "There is no gb here; given are g, c, a, b. Did you mean g * b?"),
+        ("attention", "q", "gsk", "Did you mean gs * k?"),
+        ("product", "a", "b^2", "write b ** 2"),
+        ("product", "a", "b²", "write b ** 2"),
+        ("product", "a", "2a*g", "write 2 * a"),
+        ("product", "a", "2 a g", "Write * between factors: 2 * a"),
+        ("product", "a", "a b", "Write * between factors: a * b"),
+        ("product", "a", "2(a + b)", "Write * between factors: 2 * (a + b)"),
+        ("product", "a", "g(b)", "Write * between factors: g * (b)"),
+        ("product", "a", "1/0", "1 / 0 divides by 0"),
+        ("product", "a", "g * a", "it gives −0.1425, and 0.7505 is wanted"),
         ("product", "a", "g.__class__", "Names that begin with _"),
         ("product", "a", "T.zeros(10000, 10000)", "4,096 are allowed"),
         ("product", "a", "g / 0", "no finite number"),
@@ -142,6 +173,47 @@ def test_numbers_are_shown_beside_what_is_wanted() -> None:
     assert found.wanted is not None
     assert found.got.shape == found.wanted.shape
     assert found.got.values != found.wanted.values
+
+
+@pytest.mark.parametrize("task", TASKS, ids=BY_ID)
+def test_the_numbers_that_are_given_are_those_of_the_verdict(task: Task) -> None:
+    lines = {line.partition(":")[0]: line for line in given(task)}
+    first = trials_of(task)[0]
+
+    assert list(lines) == list(first.variables)
+    for name, value in first.variables.items():
+        shown_numbers = re.split(r" = |: ", lines[name])[-1].replace("−", "-")
+        numbers = [float(one) for one in re.findall(r"[-\d.e]+", shown_numbers)]
+        assert numbers == pytest.approx(value.reshape(-1).tolist(), rel=1e-3)
+
+
+def test_given_lines_can_be_read() -> None:
+    assert given(BY_ID["bias"])[1:] == [
+        "c: x + b = [−3.04, 1.13], [0.81, 1.75], [−0.23, 0.5]",
+        "x: 3×2: [−1.61, 0.23], [2.24, 0.85], [1.2, −0.4]",
+        "b: 2 elements: −1.43, 0.9",
+    ]
+    assert given(BY_ID["product"])[2] == "a: a single number: −0.15"
+
+
+def test_of_many_numbers_the_first_are_shown() -> None:
+    assert numbers_text([-1.0] * 20, (4, 5)) == ", ".join(["−1"] * 16 + ["…"])
+    assert numbers_text([], (0,)) == ""
+    assert digits(-0.0) == "0"
+
+
+@pytest.mark.parametrize("task", TASKS, ids=BY_ID)
+def test_hints_use_only_names_that_are_given(task: Task) -> None:
+    known = {"g", "c", *task.shapes[0], *task.helpers, *"e i j k n".split()}  # and places, and counts
+
+    for sought in task.holes.values():
+        for hint in sought.hints:
+            assert set(re.findall(r"\b([b-hj-z])\b(?=[ .)\[]* *[-+*/@])", hint)) <= known, hint
+
+
+def test_an_answer_may_have_another_shape_for_other_numbers() -> None:
+    assert not verdict("relu", "a", "2 * g[a > 0].sum() * g * (a > 0) / g[a > 0].sum()").is_right
+    assert not verdict("square", "a", "g[g > 0]").is_right
 
 
 def test_an_empty_answer_gets_no_verdict() -> None:

@@ -149,6 +149,32 @@ def test_what_was_changed_since_is_refused() -> None:
         loss.explain()
 
 
+def test_after_a_step_of_the_optimizer_it_says_what_to_do() -> None:
+    w = nn.Parameter(torch.tensor([1.0, 2.0]))
+    optimizer = tg.optim.SGD([w], lr=0.1)
+    loss = (w * w).sum()
+    loss.backward()
+    optimizer.step()
+
+    with pytest.raises(AutogradError, match="explain before the optimizer steps, or compute the loss anew"):
+        loss.explain()
+
+
+def test_a_path_that_is_no_page_is_refused(tmp_path: Path) -> None:
+    w = tracer([1.0, 2.0], requires_grad=True)
+    loss = (w * w).sum()
+
+    with pytest.raises(InputError, match=r"write explain\('lesson\.html'\)"):
+        loss.explain("lesson.txt")
+    with pytest.raises(InputError, match=r"name in \.html"):
+        loss.explain(tmp_path / "lesson")
+    with pytest.raises(IsADirectoryError, match="this is a folder"):
+        loss.explain(tmp_path)
+    with pytest.raises(InputError, match="written to a path"):
+        loss.explain(3)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_no_number_is_refused() -> None:
     w = tracer([1.0, 2.0], requires_grad=True)
 

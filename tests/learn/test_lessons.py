@@ -282,9 +282,86 @@ def test_lines_before_a_fault_can_be_stepped_through() -> None:
 
     assert lesson.fault is not None
     assert lesson.fault.line == 3
+    assert [lesson.nodes[number].name for number in lesson.forward] == ["pow_1", "s"]
+    assert lesson.loss is None, "s is not what the student calls the loss"
+    assert lesson.backward == []
+
+
+@pytest.mark.parametrize(
+    ("faulty", "line"),
+    [
+        ("y = (x +", 3),
+        ("y = (x +\n    1 2)", 3),
+        ("y = x \\\n + 1", 3),
+        ("y = [\n    x,\n    x y z,\n]", 5),
+        ("for i in range(2):\n    y = s * 2\n    z = y y", 5),
+        ("for i in range(2):\ny = 1", 4),
+        ("  y = 1", 3),
+        ("y = x.__class__", 3),
+    ],
+)
+def test_lines_before_what_is_no_python_can_be_stepped_through(faulty: str, line: int) -> None:
+    lesson = lesson_of_source(f"x = T.param(3)\ns = (x ** 2).sum()\n{faulty}\nloss = s * 2")
+
+    assert lesson.fault is not None
+    assert lesson.fault.line == line
+    assert [node.name for node in lesson.nodes] == ["x", "pow_1", "s"]
+    assert lesson.loss is None
+
+
+def test_a_loop_before_what_is_no_python_is_whole() -> None:
+    lesson = lesson_of_source("x = T.param(3)\nfor i in range(2):\n    x = x * 2\n\ny = x x")
+
+    assert [node.name for node in lesson.nodes] == ["x", "x_2", "x_3"]
+
+
+def test_of_two_faults_the_first_is_told() -> None:
+    lesson = lesson_of_source("x = T.param(3)\ny = x @ T.ones(4)\nz = x x")
+
+    assert lesson.fault is not None
+    assert lesson.fault.line == 2
+
+
+def test_a_loss_that_was_computed_before_a_fault_is_the_loss() -> None:
+    lesson = lesson_of_source("x = T.param(3)\nloss = x.sum()\ny = x @ T.ones(4)")
+    marked = lesson_of_source("x = T.param(3)\ns = x.sum()\ns.backward()\ny = x x")
+    again = lesson_of_source("x = T.param(3)\nloss = x.sum()\ny = x x\nloss = loss * 2")
+
     assert lesson.loss is not None
-    assert lesson.nodes[lesson.loss].name == "s"
-    assert len(lesson.backward) == 3
+    assert lesson.nodes[lesson.loss].name == "loss"
+    assert len(lesson.backward) == 2
+    assert marked.loss is not None
+    assert marked.nodes[marked.loss].name == "s"
+    assert again.loss is None
+
+
+def test_words_have_the_names_of_the_student(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torcheer.autograd.engine import Way
+
+    to_a, to_b = (Way(way.vjp, "") for way in RULES["div"].ways)
+    monkeypatch.setattr(RULES["div"], "ways", (to_a, to_b))
+    monkeypatch.setattr(RULES["div"], "words", "{c} is {a} over {b}, {whatever}.")
+    lesson = lesson_of_source("x = T.param(3)\nhalf = x / -2\nloss = half.sum()")
+    assert steps_to(lesson, "x")[0].words == "half is x over −2, whatever."
+
+    own = Way(to_a.vjp, "", "{a} gets one {b}-th.")
+    monkeypatch.setattr(RULES["div"], "ways", (own, to_b))
+    lesson = lesson_of_source("x = T.param(3)\nw = T.param(3)\nloss = (x / w).sum()")
+    assert steps_to(lesson, "x")[0].words == "x gets one w-th."
+    assert "over w" in steps_to(lesson, "w")[0].words
+
+
+def test_no_words_have_braces_left() -> None:
+    for source in SOURCES.values():
+        assert not any("{" in step.words for step in lesson_of_source(source).backward)
+
+
+def test_each_piece_of_a_cat_is_called_by_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RULES["cat"], "words", "{a} gets its piece.")
+
+    lesson = lesson_of_source("x = T.param(2)\ny = T.param(3)\nloss = T.cat([x, y]).sum()")
+
+    assert steps_to(lesson, "y")[0].words == "y gets its piece."
 
 
 def test_without_a_loss_it_only_goes_forward() -> None:

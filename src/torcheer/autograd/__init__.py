@@ -18,8 +18,10 @@ from torcheer.autograd import factories as _factories
 from torcheer.autograd import signatures as _signatures  # noqa: F401  (the same)
 from torcheer.autograd.calls import CALLS as _CALLS
 from torcheer.autograd.engine import grad, tracer
+from torcheer.autograd.modes import Recording as _Recording
 from torcheer.autograd.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from torcheer.autograd.rules import RULES, rule
+from torcheer.autograd.ownrules import rule
+from torcheer.autograd.rules import RULES
 from torcheer.autograd.whitelist import WHITELIST
 
 _capitals.install()
@@ -92,7 +94,7 @@ __all__ = [
 
 def inference_mode(mode: Any = True) -> Any:
     """What torch's does for speed is here the same as `no_grad()`."""
-    return no_grad(mode) if callable(mode) else set_grad_enabled(not mode)
+    return no_grad(mode) if callable(mode) else _Recording(not mode)
 
 
 def __getattr__(name: str) -> Any:
@@ -112,8 +114,12 @@ def __getattr__(name: str) -> Any:
 
 
 def _is_torchs(name: str) -> bool:
-    """Whether it is torch's own here, too: it is on the list, or there is a rule behind it."""
-    return (f"torch.{name}" in WHITELIST or (name in _CALLS and name[0] != "_")) and hasattr(_torch, name)
+    """Whether it is torch's own here, too: it is on the list, or there is a rule behind it, or it computes.
+
+    One that computes and has no rule says so, and how to write it, when it is called with a tracer.
+    """
+    is_known = f"torch.{name}" in WHITELIST or name in _CALLS or hasattr(_torch._C._VariableFunctions, name)
+    return is_known and (name[0] != "_" or name == "__version__") and hasattr(_torch, name)
 
 
 def __dir__() -> list[str]:

@@ -26,11 +26,13 @@ class GradientAttributes(Tensor):
     """The part of a tracer that asks its node; see engine.py for the part that makes it."""
 
     _node: Node | None = None  # of a tensor that wants a gradient, or was made from one that does
+    _resting: Node | None = None  # that of a leaf that has stopped wanting one, and may begin again
 
     @property
     def grad(self) -> Tensor | None:
         """What backward() has brought here so far; None before that. It adds up until it is set to None."""
-        return None if self._node is None else self._node.grad
+        node = self._node or self._resting
+        return None if node is None else node.grad
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
@@ -38,8 +40,9 @@ class GradientAttributes(Tensor):
             raise InputError(
                 f"a gradient of shape {tuple(gradient.shape)} for a tensor of {tuple(self.shape)}."
             )
-        if self._node is not None:
-            self._node.grad = gradient
+        node = self._node or self._resting
+        if node is not None:
+            node.grad = gradient
         elif gradient is not None:
             raise InputError("this tensor wants no gradient: x.requires_grad_() first.")
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd.modes import as_plain, modes
+from torcheer.autograd.recipes import recipe
 from torcheer.errors import AutogradError
 
 Handler = Callable[..., Any]
@@ -78,12 +79,18 @@ def handler_of(func: Any) -> Handler:
 
 def settled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments as our functions take them: the first one by its place, and nothing to write into."""
-    if kwargs.get("out") is not None:
-        raise AutogradError("out= writes into a tensor: assign the result instead.")
     rest = {name: value for name, value in kwargs.items() if name != "out"}
     if not args and "input" in rest:
         return (rest.pop("input"),), rest
     return args, rest
+
+
+def written_out(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call with `out=`, as a DataLoader makes to gather a batch: of what wants no gradient, as torch's."""
+    if modes.recording and wants_gradient((args, kwargs)):
+        raise AutogradError("out= writes into a tensor, which has no gradient: assign the result instead.")
+    with as_plain():
+        return func(*args, **kwargs)
 
 
 def _look_up(func: Any) -> Handler:
@@ -121,7 +128,7 @@ def _in_place(func: Any, name: str) -> Handler:
             raise AutogradError(
                 f"{name} writes into a tensor, and the value that it had is needed for the gradient: make a "
                 "new tensor instead (x = x + 1, torch.where, torch.cat); to change a parameter, do it inside "
-                "of no_grad()."
+                "of torcheer.autograd.no_grad()."
             )
         with as_plain():
             func(*args, **kwargs)
@@ -141,11 +148,8 @@ def _without_rule(func: Any, name: str) -> Handler:
         if modes.recording and wants_gradient((args, kwargs)):
             raise AutogradError(
                 f"there is no rule for {name}. To write one, say how the gradient g of its output c becomes "
-                "one of its input a:\n"
-                "    from torcheer.autograd import rule\n"
-                f"    rule({name!r}, forward=torch.{name},  # the op itself, on ordinary tensors\n"
-                "         a=(lambda g, c, a: g * ..., r'\\bar c \\cdot ...'))  # its gradient, a formula\n"
-                "or compute it inside of no_grad(), if it needs no gradient."
+                f"one of its input a:\n{recipe(func, name, args, kwargs)}\n"
+                "or compute it inside of torcheer.autograd.no_grad(), if it needs no gradient."
             )
         with as_plain():
             return func(*args, **kwargs)

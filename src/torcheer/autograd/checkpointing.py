@@ -11,17 +11,20 @@ from torch import Tensor
 
 from torcheer.autograd.calls import tensors_in
 from torcheer.autograd.engine import Node, tracer
-from torcheer.autograd.modes import as_plain, as_traced, modes, set_grad_enabled
+from torcheer.autograd.modes import Recording, as_plain, as_traced, modes
 from torcheer.errors import AutogradError
 
 _GONE: Final = torch.empty(0)
 
 
-def checkpoint(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def checkpoint(
+    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
     """Call a function, and keep nothing of what happens inside.
 
     The graph is as it would be without, node by node. Only their values are missing, and the first node that
     the way back comes to has the function run once more, with the same random numbers, to fill them in again.
+    `use_reentrant` chooses between two ways of torch's, and is taken for its sake alone.
     """
     # A part inside of one that is filled in again has its values filled in by that one.
     if not modes.recording or modes.refilling:
@@ -55,7 +58,7 @@ class Part:
             torch.set_rng_state(self._random)
         try:
             modes.refilling = True
-            with as_traced(), set_grad_enabled(True), _noting() as again:
+            with as_traced(), Recording(True), _noting() as again:
                 self._function(*self._args, **self._kwargs)
         finally:
             modes.refilling = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -43,6 +44,8 @@ def conv_weight_of(
     """
     num_items, num_channels = x.shape[:2]
     each = num_channels // groups
+    if not num_items:  # of no channels torch makes no kernel
+        return torch.zeros(w.shape[1], each, *size, dtype=x.dtype, device=x.device)
     pictures = x.reshape(num_items, groups, each, *x.shape[2:]).permute(2, 1, 0, 3, 4)
     pictures = pictures.reshape(each, groups * num_items, *x.shape[2:])
     met = F.conv2d(pictures, w.transpose(0, 1), None, dilation, padding, stride, groups)

@@ -32,8 +32,8 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd.attributes import GradientAttributes
-from torcheer.autograd.calls import handler_of, settled
-from torcheer.autograd.modes import as_plain, modes, set_grad_enabled, tracing
+from torcheer.autograd.calls import handler_of, settled, written_out
+from torcheer.autograd.modes import Recording, as_plain, modes, tracing
 from torcheer.errors import AutogradError, InputError
 
 # What is no larger than this stays after the walk back, so that it can still be explained.
@@ -54,6 +54,7 @@ class Way(NamedTuple):
 
     vjp: Vjp  # of (gradient of the output, output, *inputs, **options)
     formula: str
+    words: str = ""  # the formula said to a person, where those of the whole rule do not fit; {a} is a name
 
 
 class Rule:
@@ -80,13 +81,30 @@ class Rule:
 
     def way(self, position: int) -> Way:
         """That to the input at this place."""
-        return self.ways[0 if self.takes_many else position]
+        place = 0 if self.takes_many else position
+        if place >= len(self.ways):
+            raise AutogradError(
+                f"input {position} of {self.name} wants a gradient, and its rule has none for it: it has "
+                f"{', '.join(self.symbols)}."
+            )
+        return self.ways[place]
 
     def contribution(self, position: int, gradient: Tensor, output: Tensor, node: Node) -> Tensor:
         """What the gradient of the output makes that of one input, in the shape and type of the input."""
         which = (position,) if self.takes_many else ()
         raw = self.way(position).vjp(gradient, output, *which, *node.inputs, **node.options)
-        return _like(raw, node.inputs[position])
+        if not isinstance(raw, Tensor):
+            raise AutogradError(f"{self._way_to(position)} gave a {type(raw).__name__}, not a tensor.")
+        try:
+            return _like(raw, node.inputs[position])
+        except RuntimeError as error:
+            raise AutogradError(
+                f"{self._way_to(position)} gave the shape {tuple(raw.shape)}, and that input has "
+                f"{tuple(node.inputs[position].shape)}: it must be the same, or one it was broadcast to."
+            ) from error
+
+    def _way_to(self, position: int) -> str:
+        return f"the gradient for {self.symbols[0 if self.takes_many else position]} of the rule {self.name}"
 
     def __repr__(self) -> str:
         return f"<rule {self.name}>"
@@ -146,10 +164,18 @@ def apply(rule: Rule, *inputs: Any, **options: Any) -> Any:
         return rule.forward(*inputs, **options)  # on the way back, or in another rule: an ordinary op
     with as_plain():
         value = rule.forward(*inputs, **options)
+        if not isinstance(value, Tensor):
+            raise AutogradError(
+                f"the forward of the rule {rule.name} gave a {type(value).__name__}, and a rule is for one "
+                "tensor: write one for each that is needed (forward=lambda a: …[0])."
+            )
+        if isinstance(value, tracer):  # a forward that gives back its input
+            value = value.data
         if value.requires_grad:
             raise AutogradError(
-                "an input wants a gradient of torch's own autograd, which has no part here: wrap it as "
-                "tracer(x, requires_grad=True), or use x.detach()."
+                "an input wants a gradient of torch's own autograd, which has no part here. A layer of "
+                "torch.nn? Take it from torcheer.autograd.nn. A tensor? Use tracer(x, requires_grad=True), "
+                "or x.detach()."
             )
         result = Tensor._make_subclass(tracer, value)
         if not modes.recording:
@@ -167,8 +193,11 @@ def apply(rule: Rule, *inputs: Any, **options: Any) -> Any:
 
 def _versions(node: Node) -> tuple[int, ...]:
     """How often each tensor that the way back may ask for was written into: inputs, masks, and the result."""
-    used = (*node.inputs, *node.options.values(), node.value)
-    return tuple([one._version for one in used if isinstance(one, Tensor)])
+    used = [one for one in (*node.inputs, *node.options.values(), node.value) if isinstance(one, Tensor)]
+    try:
+        return tuple([one._version for one in used])
+    except RuntimeError:  # torch does not count where its own inference_mode() is on
+        return tuple([0 if one.is_inference() else one._version for one in used])
 
 
 def _place() -> tuple[Any, int] | None:
@@ -204,7 +233,7 @@ def walk_back(
     found: dict[Node, Tensor] = {}
     owned = {_memory(seed) for seed in seeds.values()}  # that of whoever called
     arriving = Arrivals(seeds, in_place=watch is None and not create_graph)
-    with set_grad_enabled(create_graph), nullcontext() if create_graph else as_plain():
+    with Recording(create_graph), nullcontext() if create_graph else as_plain():
         for node in nodes:
             if node not in arriving.sums:
                 continue
@@ -313,13 +342,17 @@ def sum_to(gradient: Tensor, shape: Sequence[int]) -> Tensor:
 def deposit(node: Node, gradient: Tensor, owned: set[int]) -> None:
     """Add to what a leaf has. Two leaves must not share memory: whoever clips one would clip the other."""
     if node.grad is not None:
-        node.grad = node.grad + gradient
+        if type(node.grad) is Tensor and type(gradient) is Tensor:
+            node.grad.add_(gradient)  # as torch: who holds on to a gradient sees what is added
+        else:
+            node.grad = node.grad + gradient
         return
     memory = _memory(gradient)
     if memory in owned or not gradient.is_contiguous():
         gradient = gradient.clone(memory_format=torch.contiguous_format)
     owned.add(memory)
-    node.grad = gradient
+    # Not as a view, which torch does not let be detached in place.
+    node.grad = gradient.data if type(gradient) is Tensor else gradient
 
 
 def _memory(value: Tensor) -> int:
@@ -382,11 +415,12 @@ class tracer(GradientAttributes):  # noqa: N801  (the name that its users know)
     def __torch_function__(
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        handler = handler_of(func)
         if not kwargs:
-            return handler(*args)
+            return handler_of(func)(*args)
+        if kwargs.get("out") is not None:
+            return written_out(func, args, kwargs)
         args, kwargs = settled(args, kwargs)
-        return handler(*args, **kwargs)
+        return handler_of(func)(*args, **kwargs)
 
     if TYPE_CHECKING:  # `x.Sum()` and its like, which capitals.py puts there
 
@@ -410,7 +444,9 @@ class tracer(GradientAttributes):  # noqa: N801  (the name that its users know)
                 raise AutogradError(
                     "only a leaf can stop wanting a gradient: use x.detach() for a computed tensor."
                 )
-            self._node = None
+            self._rest()
+        elif self._resting is not None:
+            self._resume(self._resting)
         elif self._node is None:
             with as_plain():
                 if not self.is_floating_point():
@@ -420,6 +456,16 @@ class tracer(GradientAttributes):  # noqa: N801  (the name that its users know)
                     )
                 self._node = Node(None, (), {}, self.data, ())
         return self
+
+    def _rest(self) -> None:
+        """What was computed before leads to this node still: it is kept, and takes nothing meanwhile."""
+        if self._node is not None:
+            self._node.keeps_grad = False
+            self._node, self._resting = None, self._node
+
+    def _resume(self, node: Node) -> None:
+        node.keeps_grad, node.value = True, self.data
+        self._node, self._resting = node, None
 
     def backward(
         self,
@@ -454,9 +500,16 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    allow_unused: bool = False,
+    allow_unused: bool | None = None,
+    *,
+    only_inputs: bool = True,
+    materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of outputs by inputs, returned and added to no `grad`. Outputs count by their sum."""
+    """The gradients of outputs by inputs, returned and added to no `grad`. Outputs count by their sum.
+
+    An input that has no part in them is an error, unless it may be unused: None, or zeros if materialised.
+    `only_inputs` is always so, and taken for torch's sake.
+    """
     ends, starts = _as_list(outputs), _as_list(inputs)
     seeds = seeds_of(ends, [None] * len(ends) if grad_outputs is None else _as_list(grad_outputs))
     keep = create_graph if retain_graph is None else retain_graph
@@ -464,6 +517,10 @@ def grad(
     found = walk_back(seeds, create_graph=create_graph, retain_graph=keep, wanted=goals)
     gradients = tuple(found.get(node) for node in goals)
     missing = [place for place, gradient in enumerate(gradients) if gradient is None]
+    if missing and materialize_grads:
+        with as_plain():
+            zeros = [torch.zeros_like(one) for one in starts]
+        return tuple(zeros[at] if one is None else one for at, one in enumerate(gradients))
     if missing and not allow_unused:
         raise AutogradError(
             f"input {missing[0]} has no part in the outputs: leave it out, or pass allow_unused=True, which "

@@ -45,6 +45,8 @@ def factory(name: str) -> Callable[..., Any]:
     def made(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
         if name == "randn" and kwargs.get("seed") is not None:  # as in the expressions of the page Learn
             return tracer(drawn(args, **kwargs), requires_grad=requires_grad)
+        if name == "as_tensor" and args and isinstance(args[0], tracer):
+            return args[0].to(**kwargs) if kwargs else args[0]  # it keeps its history
         with as_plain():
             value: Tensor = make(*args, **kwargs)
         if not requires_grad and not value.is_floating_point():

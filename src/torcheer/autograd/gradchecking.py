@@ -37,14 +37,9 @@ class GradcheckReport:
 class _Difference:
     """One element of one input."""
 
-    place: int
-    index: tuple[int, ...]
-    ours: float
-    seen: float
-
-    @property
-    def error(self) -> float:
-        return abs(self.ours - self.seen)
+    place: int  # of the input
+    number: int  # of the element
+    error: float
 
 
 def gradcheck(
@@ -58,30 +53,29 @@ def gradcheck(
 ) -> GradcheckReport:
     """Whether the gradients of a function are what differences say: (f(x + eps) - f(x - eps)) / 2 eps.
 
-    `inputs`: tensors of float64 and whatever else the function takes; all floats are checked. Where several
-    numbers come out, a random mixture of them is looked at, so that no two errors can cancel out. A kink,
-    such as that of relu at 0, is no place to check at: there is no one slope.
+    `inputs`: tensors of float64 and whatever else the function takes; all floats are checked. A kink, such as
+    that of relu at 0, is no place to check at: there is no one slope.
     """
-    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
     copies = [_leaf_of(one, place) for place, one in enumerate(given)]
     leaves = [place for place, one in enumerate(copies) if isinstance(one, tracer)]
     if not leaves:
-        raise InputError("there is nothing to check: give at least one tensor of floats.")
-    mixture = _Mixture(function)
-    loss = mixture(copies)
-    gradients = grad(loss, [copies[place] for place in leaves], allow_unused=True)
+        raise InputError("there is nothing to check: give at least one tensor of floats, of float64.")
+    check = _Check(function, copies, eps)
+    gradients = grad(check.mixture(), [copies[place] for place in leaves], allow_unused=True)
     worst: _Difference | None = None
     num_checked, largest = 0, 0.0
     for place, gradient in zip(leaves, gradients, strict=True):
-        for difference in _differences(mixture, copies, place, gradient, eps):
-            num_checked += 1
-            largest = max(largest, difference.error)
-            allowed = atol + rtol * abs(difference.seen)
-            if not difference.error <= allowed and (worst is None or difference.error > worst.error):
-                worst = difference
+        ours = torch.zeros(copies[place].numel()) if gradient is None else gradient.reshape(-1)
+        for number in _chosen(ours.numel()):
+            seen = float(check.mix(check.slope(place, number)))
+            found = _Difference(place=place, number=number, error=abs(float(ours[number]) - seen))
+            num_checked, largest = num_checked + 1, max(largest, found.error)
+            is_wrong = not found.error <= atol + rtol * abs(seen)
+            worst = found if is_wrong and (worst is None or found.error > worst.error) else worst
     report = GradcheckReport(
         is_right=worst is None,
-        message=_right(num_checked, largest) if worst is None else _wrong(worst),
+        message=_right(num_checked, largest) if worst is None else check.explained(worst),
         num_checked=num_checked,
         largest_error=largest,
     )
@@ -90,57 +84,81 @@ def gradcheck(
     return report
 
 
-class _Mixture:
-    """All that a function gives, as one number: the same random mixture each time."""
+class _Check:
+    """A function and its inputs, each a leaf of its own.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-        self._weights: list[Tensor] = []
+    Where several numbers come out, a random mixture of them is looked at: one gradient then says whether any
+    of them is wrong, and no two errors cancel out. What is wrong is looked at by itself.
+    """
 
-    def __call__(self, inputs: Sequence[Any]) -> Any:
-        outputs = [one for one in tensors_in(self._function(*inputs)) if one.is_floating_point()]
-        if not outputs:
+    def __init__(self, function: Callable[..., Any], inputs: list[Any], eps: float) -> None:
+        self._function, self._inputs, self._eps = function, inputs, eps
+        with no_grad():
+            first, again = self._outputs(), self._outputs()
+        if not torch.equal(first.data.nan_to_num(), again.data.nan_to_num()):
+            raise InputError(
+                "the function gives something else each time, so differences say nothing: seed its random "
+                "numbers inside of it, or leave out dropout."
+            )
+        source = torch.Generator().manual_seed(0)
+        self._weights = torch.randn(first.numel(), generator=source, dtype=torch.float64).to(first.device)
+
+    def mixture(self) -> Any:
+        return self.mix(self._outputs())
+
+    def mix(self, outputs: Tensor) -> Any:
+        return (outputs * self._weights).sum()
+
+    def slope(self, place: int, number: int) -> Tensor:
+        """How much each output moves with one element of an input, which is put back afterwards."""
+        flat: Tensor = self._inputs[place].data.view(-1)
+        kept = float(flat[number])
+        moved: list[Tensor] = []
+        with no_grad():
+            for nudge in (self._eps, -self._eps):
+                flat[number] = kept + nudge
+                moved.append(self._outputs().data)
+        flat[number] = kept
+        return (moved[0] - moved[1]) / (2 * self._eps)
+
+    def explained(self, worst: _Difference) -> str:
+        """The output for which it is most wrong, with both slopes."""
+        leaf = self._inputs[worst.place]
+        seen = self.slope(worst.place, worst.number)
+        outputs = self._outputs()
+        numbers = _chosen(outputs.numel())
+        ours = torch.stack([self._gradient(outputs[one], leaf, worst.number) for one in numbers])
+        most = int((ours - seen[numbers]).abs().nan_to_num(torch.inf).argmax())
+        at = [int(one) for one in torch.unravel_index(torch.tensor(worst.number), leaf.shape)]
+        return (
+            f"output {numbers[most]} changes with input {worst.place} at {at} by {float(ours[most]):.6g}, "
+            f"our rules say, and by {float(seen[numbers[most]]):.6g}, differences say: a rule is wrong, or "
+            "the function has a kink there."
+        )
+
+    @staticmethod
+    def _gradient(output: Any, leaf: Any, number: int) -> Tensor:
+        if not output.requires_grad:
+            return torch.zeros((), dtype=torch.float64)
+        (gradient,) = grad(output, [leaf], retain_graph=True, allow_unused=True)
+        return torch.zeros((), dtype=torch.float64) if gradient is None else gradient.reshape(-1)[number]
+
+    def _outputs(self) -> Any:
+        """All floats that the function gives, in a row."""
+        floats = [one for one in tensors_in(self._function(*self._inputs)) if one.is_floating_point()]
+        if not floats:
             raise InputError("the function gives no tensor of floats, so it has no gradient.")
-        if not self._weights:
-            source = torch.Generator().manual_seed(0)
-            self._weights = [
-                torch.randn(tuple(one.shape), generator=source, dtype=torch.float64).to(one.device)
-                for one in outputs
-            ]
-        return sum((one * weight).sum() for one, weight in zip(outputs, self._weights, strict=True))
+        return torch.cat([one.reshape(-1).to(torch.float64) for one in floats])
 
 
 def _leaf_of(value: Any, place: int) -> Any:
     if not isinstance(value, Tensor) or not value.is_floating_point():
         return value
     if value.dtype != torch.float64:
-        raise InputError(
-            f"input {place} is of {value.dtype}, too coarse to check differences: use .double()."
-        )
+        raise InputError(f"input {place} is of {value.dtype}, too coarse for differences: use .double().")
     with as_plain():
-        return tracer(value.detach().clone(), requires_grad=True)
-
-
-def _differences(
-    mixture: _Mixture, inputs: list[Any], place: int, gradient: Tensor | None, eps: float
-) -> list[_Difference]:
-    """Element by element, each put back after it."""
-    value: Tensor = inputs[place].data
-    flat = value.view(-1)
-    ours = torch.zeros_like(flat) if gradient is None else gradient.reshape(-1)
-    found = []
-    with no_grad():
-        for number in _chosen(flat.numel()):
-            kept = float(flat[number])
-            moved = []
-            for nudge in (eps, -eps):
-                flat[number] = kept + nudge
-                moved.append(float(mixture(inputs)))
-            flat[number] = kept
-            index = tuple(int(one) for one in torch.unravel_index(torch.tensor(number), value.shape))
-            seen = (moved[0] - moved[1]) / (2 * eps)
-            found.append(_Difference(place=place, index=index, ours=float(ours[number]), seen=seen))
-    return found
+        copied = value.detach().clone(memory_format=torch.contiguous_format)
+    return tracer(copied, requires_grad=True)
 
 
 def _chosen(num_elements: int) -> list[int]:
@@ -152,10 +170,3 @@ def _chosen(num_elements: int) -> list[int]:
 
 def _right(num_checked: int, largest: float) -> str:
     return f"right: {num_checked} gradients agree with differences; the largest error is {largest:.1e}."
-
-
-def _wrong(worst: _Difference) -> str:
-    return (
-        f"the gradient of input {worst.place} at {list(worst.index)} is {worst.ours:.6g}, and differences "
-        f"say {worst.seen:.6g}: the rule of an op is wrong, or the function has a kink there."
-    )

@@ -17,7 +17,7 @@ def placed(values: Tensor, *, shape: tuple[int, ...], key: Any) -> Tensor:
         return result
     if isinstance(key, Tensor) and key.dtype == torch.int64 and key.dim():
         # Whole rows, as of an embedding.
-        return result.index_add_(0, key.reshape(-1) % shape[0], values.reshape(-1, *shape[1:]))
+        return result.index_add_(0, key.reshape(-1) % shape[0], values.reshape(key.numel(), *shape[1:]))
     # Whatever the key is made of, masks, lists, slices: used on the places it says where each was.
     places = torch.arange(result.numel(), device=values.device).reshape(shape)[key]
     result.view(-1).index_add_(0, places.reshape(-1), values.reshape(-1))

@@ -34,8 +34,8 @@ class Modes(threading.local):
 modes: Final = Modes()
 
 
-class set_grad_enabled:  # noqa: N801  (torch's name)
-    """Remember ops, or not, for the code inside; also as a decorator. A call alone does nothing."""
+class Recording:
+    """Remember ops, or not, for the code inside; also as a decorator."""
 
     def __init__(self, mode: bool) -> None:
         self._mode = mode
@@ -53,20 +53,37 @@ class set_grad_enabled:  # noqa: N801  (torch's name)
     def __call__(self, function: F) -> F:
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
-            with set_grad_enabled(self._mode):
+            with Recording(self._mode):
                 return function(*args, **kwargs)
 
         return inside  # type: ignore[return-value]
 
 
+class set_grad_enabled(Recording):  # noqa: N801  (torch's name)
+    """The same, from the call on: `set_grad_enabled(False)` alone holds until the next such call."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(mode)
+        self._at_call = modes.recording
+        modes.recording = mode
+
+    def __enter__(self) -> None:
+        self._before.append(self._at_call)
+        modes.recording = self._mode
+
+    def __call__(self, function: F) -> F:
+        modes.recording = self._at_call  # a decorator is for the function alone
+        return super().__call__(function)
+
+
 def no_grad(function: Any = None) -> Any:
     """`with no_grad():` or `@no_grad()`: what is computed inside wants no gradient."""
-    return set_grad_enabled(False) if function is None else set_grad_enabled(False)(function)
+    return Recording(False) if function is None else Recording(False)(function)
 
 
 def enable_grad(function: Any = None) -> Any:
     """The way back inside of a `no_grad()`."""
-    return set_grad_enabled(True) if function is None else set_grad_enabled(True)(function)
+    return Recording(True) if function is None else Recording(True)(function)
 
 
 def is_grad_enabled() -> bool:

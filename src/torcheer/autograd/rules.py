@@ -60,7 +60,7 @@ def rule(
     also: str = "",
     words: str = "",
     takes_many: bool = False,
-    **ways: tuple[Vjp, str],
+    **ways: tuple[Vjp, str] | tuple[Vjp, str, str],
 ) -> Callable[..., tracer]:
     r"""Add a row: `rule("square", torch.square, a=(lambda g, c, a: 2 * g * a, r"2\,\bar c\,a"))`.
 
@@ -92,8 +92,8 @@ add = rule("add", torch.add,
     words="A sum hands its gradient to both, unchanged.")
 
 sub = rule("sub", operator.sub,
-    a=(lambda g, c, a, b: g, r"\bar c"),
-    b=(lambda g, c, a, b: -g, r"-\bar c"),
+    a=(lambda g, c, a, b: g, r"\bar c", "{a} is what is taken from: it gets the gradient as it is."),
+    b=(lambda g, c, a, b: -g, r"-\bar c", "{b} is taken away, so it counts backwards: the sign turns."),
     words="What is taken away counts backwards: its gradient has the other sign.")
 
 mul = rule("mul", torch.mul, also="multiply __mul__ __rmul__",
@@ -102,9 +102,10 @@ mul = rule("mul", torch.mul, also="multiply __mul__ __rmul__",
     words="Each factor is scaled by the other, and so is its gradient.")
 
 div = rule("div", operator.truediv,
-    a=(lambda g, c, a, b: g / b, r"\frac{\bar c}{b}"),
-    b=(lambda g, c, a, b: -g * c / b, r"-\frac{\bar c \cdot c}{b}"),
-    words="More above raises the quotient by one b-th; more below lowers it, by the quotient over b.")
+    a=(lambda g, c, a, b: g / b, r"\frac{\bar c}{b}", "More of {a} raises the quotient, by 1 over {b}."),
+    b=(lambda g, c, a, b: -g * c / b, r"-\frac{\bar c \cdot c}{b}",
+       "More of {b} lowers the quotient, by the quotient itself over {b}."),
+    words="More above raises the quotient by 1 over {b}; more below lowers it, by the quotient over {b}.")
 
 neg = rule("neg", torch.neg, also="negative __neg__",
     a=(lambda g, c, a: -g, r"-\bar c"),
@@ -123,15 +124,15 @@ exp = rule("exp", torch.exp,
 
 expm1 = rule("expm1", torch.expm1, also="special_expm1",
     a=(lambda g, c, a: g * (c + 1), r"\bar c \cdot (c + 1)"),
-    words="The slope of the exponential, which is c + 1 here.")
+    words="The slope of the exponential, which is {c} + 1 here.")
 
 log = rule("log", torch.log,
     a=(lambda g, c, a: g / a, r"\frac{\bar c}{a}"),
-    words="The logarithm rises by 1 over a: steep near zero, ever flatter above.")
+    words="The logarithm rises by 1 over {a}: steep near zero, ever flatter above.")
 
 log1p = rule("log1p", torch.log1p, also="special_log1p",
     a=(lambda g, c, a: g / (1 + a), r"\frac{\bar c}{1 + a}"),
-    words="The logarithm of 1 + a rises by 1 over 1 + a.")
+    words="The logarithm of 1 + {a} rises by 1 over 1 + {a}.")
 
 sqrt = rule("sqrt", torch.sqrt,
     a=(lambda g, c, a: g / (2 * c), r"\frac{\bar c}{2 c}"),
@@ -166,7 +167,7 @@ sigmoid = rule("sigmoid", torch.sigmoid, also="special_expit",
     words="At most a quarter of the gradient goes on, and almost nothing near 0 and 1.")
 
 relu = rule("relu", torch.relu,
-    a=(lambda g, c, a: torch.where(a > 0, g, 0.0), r"\bar c \cdot [a > 0]"),
+    a=(lambda g, c, a: torch.where(a <= 0, 0.0, g), r"\bar c \cdot [a > 0]"),
     words="Where the input was positive the gradient goes on unchanged; elsewhere it ends.")
 
 erf = rule("erf", torch.erf, also="special_erf",
@@ -186,13 +187,13 @@ rounded = rule("round", lambda a, *, decimals: torch.round(a, decimals=decimals)
 # --- choosing --------------------------------------------------------------------------------------------
 
 maximum = rule("maximum", torch.maximum,
-    a=(lambda g, c, a, b: g * is_largest(a, b), r"\bar c \cdot [a > b]"),
-    b=(lambda g, c, a, b: g * is_largest(b, a), r"\bar c \cdot [b > a]"),
+    a=(lambda g, c, a, b: g * is_largest(a, b), r"\bar c \cdot \left( [a > b] + \frac{1}{2} [a = b] \right)"),
+    b=(lambda g, c, a, b: g * is_largest(b, a), r"\bar c \cdot \left( [b > a] + \frac{1}{2} [a = b] \right)"),
     words="The larger one gets it all; where both are equal, each a half.")
 
 minimum = rule("minimum", torch.minimum,
-    a=(lambda g, c, a, b: g * is_largest(b, a), r"\bar c \cdot [a < b]"),
-    b=(lambda g, c, a, b: g * is_largest(a, b), r"\bar c \cdot [b < a]"),
+    a=(lambda g, c, a, b: g * is_largest(b, a), r"\bar c \cdot \left( [a < b] + \frac{1}{2} [a = b] \right)"),
+    b=(lambda g, c, a, b: g * is_largest(a, b), r"\bar c \cdot \left( [b < a] + \frac{1}{2} [a = b] \right)"),
     words="The smaller one gets it all; where both are equal, each a half.")
 
 where = rule("where", lambda a, b, *, mask: torch.where(mask, a, b),
@@ -212,8 +213,9 @@ mean = rule("mean", lambda a, *, dim, keepdim: torch.mean(a, dim, keepdim=keepdi
     words="A mean shares the gradient out evenly: each of the n elements gets one n-th.")
 
 amax = rule("amax", lambda a, *, dim, keepdim: torch.amax(a, dim, keepdim=keepdim),
-    a=(lambda g, c, a, *, dim, keepdim: share_of_largest(g, c, a, dim, keepdim), r"\bar c \cdot [a = c]"),
-    words="Only the largest element made the result, so it gets all; equal ones share.")
+    a=(lambda g, c, a, *, dim, keepdim: share_of_largest(g, c, a, dim, keepdim),
+       r"\frac{\bar c}{n} \cdot [a = c]"),
+    words="Only the largest element made the result, so it gets all; n equal ones get an n-th each.")
 
 logsumexp = rule("logsumexp", lambda a, *, dim, keepdim: torch.logsumexp(a, dim, keepdim=keepdim),
     a=(lambda g, c, a, *, dim, keepdim:
@@ -292,24 +294,33 @@ scatter = rule("scatter",
 # --- products of matrices --------------------------------------------------------------------------------
 
 matmul = rule("matmul", torch.matmul,
-    a=(lambda g, c, a, b: g @ b.mT, r"\bar c\, b^{\top}"),
-    b=(lambda g, c, a, b: a.mT @ g, r"a^{\top} \bar c"),
+    a=(lambda g, c, a, b: g @ b.mT, r"\bar c\, b^{\top}",
+       "{a}[i, j] carried {b}[j, k] into {c}[i, k], for each k. Its gradient is what arrives at {c}[i, k], "
+       "scaled by {b}[j, k], summed over k."),
+    b=(lambda g, c, a, b: a.mT @ g, r"a^{\top} \bar c",
+       "{b}[j, k] carried {a}[i, j] into {c}[i, k], for each i. Its gradient is what arrives at {c}[i, k], "
+       "scaled by {a}[i, j], summed over i."),
     words="Each element carried one of the other factor into the result: its gradient is what arrives there, "
           "scaled by what it carried.")
 
 linear = rule("linear", F.linear,
-    x=(lambda g, c, x, w, b: g @ w, r"\bar c\, w"),
+    x=(lambda g, c, x, w, b: g @ w, r"\bar c\, w",
+       "What arrives at the units comes back to {x} by the weights that it went by."),
     w=(lambda g, c, x, w, b: g.reshape(-1, g.shape[-1]).mT @ x.reshape(-1, x.shape[-1]), r"\bar c^{\top} x"),
-    b=(lambda g, c, x, w, b: g, r"\sum_{i} \bar c_{i}"),
+    b=(lambda g, c, x, w, b: g, r"\sum_{i} \bar c_{i}",
+       "{b} was added for every item, so its gradient is the sum over all of them."),
     words="A weight's gradient is what arrives at its unit times what it carried there, over all items.")
 
 # --- convolutions: three ops, each the gradient of the others --------------------------------------------
 
 conv2d = rule("conv2d", F.conv2d,
     x=(lambda g, c, x, w, b, **how: conv_transpose2d(g, w, None, **how, size=tuple(x.shape[-2:])),
-       r"\bar c \ast^{\top} w"),
-    w=(lambda g, c, x, w, b, **how: conv_weight(x, g, **how, size=tuple(w.shape[-2:])), r"x \ast \bar c"),
-    b=(lambda g, c, x, w, b, **how: g.sum((0, 2, 3)), r"\sum_{n,i,j} \bar c_{n,i,j}"),
+       r"\bar c \ast^{\top} w",
+       "Each place spreads its gradient over the patch of {x} that it saw, by the weights of the kernel."),
+    w=(lambda g, c, x, w, b, **how: conv_weight(x, g, **how, size=tuple(w.shape[-2:])), r"x \ast \bar c",
+       "The kernel went over the whole picture, so each of its weights gathers what arrived at every place."),
+    b=(lambda g, c, x, w, b, **how: g.sum((0, 2, 3)), r"\sum_{n,i,j} \bar c_{n,i,j}",
+       "{b} was added at every place, so its gradient is the sum over all of them."),
     words="The kernel went over the whole picture, so each of its weights gathers what arrived at every "
           "place. Back to the picture, each place spreads its gradient over the patch that it saw.")
 

@@ -29,8 +29,8 @@ def log_of_base(base: Any, exponent: Tensor) -> Any:
 
 
 def is_largest(this: Tensor, other: Tensor) -> Tensor:
-    """1 where this one is larger, a half where both are equal."""
-    return (this > other).to(this.dtype) + 0.5 * (this == other)
+    """1 where this one is larger, a half where both are equal. Beside NaN each counts as the larger."""
+    return (~(this < other)).to(this.dtype) - 0.5 * (this == other)
 
 
 def spread(value: Tensor, like: Tensor, dim: Any, keepdim: bool) -> Tensor:

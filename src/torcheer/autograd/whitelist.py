@@ -11,7 +11,7 @@ from typing import Final
 _USED: Final = """
     abs add amax amin arange as_tensor asin atan atan2 atleast_1d atleast_2d atleast_3d broadcast_shapes cat
     ceil chunk clamp clamp_min clone cos cummax cummin cumsum diagonal div einsum embedding_renorm_ empty
-    empty_like erf exp expm1 eye flip floor full full_like gather isfinite isinf isnan isneginf isposinf
+    empty_like erf erfc exp expm1 eye flip floor full full_like gather isfinite isinf isnan isneginf isposinf
     kthvalue linalg.qr linalg.vector_norm log log1p log_softmax logsumexp matmul max maximum mean median min
     minimum mode movedim mul nanmedian neg ones ones_like permute pow promote_types randn randperm relu
     repeat_interleave reshape roll round sigmoid sign sin softmax sort sqrt square squeeze stack sum tanh
@@ -20,12 +20,15 @@ _USED: Final = """
     nn.functional.avg_pool2d nn.functional.conv2d nn.functional.conv_transpose2d nn.functional.fold
     nn.functional.interpolate nn.functional.linear nn.functional.max_pool1d nn.functional.max_pool2d
     nn.functional.pad nn.functional.unfold Generator Tensor bfloat16 bool contiguous_format dtype finfo
-    float16 float32 float64 get_default_dtype get_rng_state int64 return_types return_types.aminmax
-    set_rng_state __file__
+    float16 float32 float64 channels_last get_default_dtype get_rng_state int64 return_types
+    return_types.aminmax set_rng_state __file__
 """
 
 # How a call on a tracer comes to us, and how a tracer is an ordinary tensor inside of a rule.
-_DISPATCH: Final = "_C.DisableTorchFunctionSubclass _C._EnableTorchFunction _C._is_torch_function_enabled"
+_DISPATCH: Final = """
+    _C.DisableTorchFunctionSubclass _C._EnableTorchFunction _C._is_torch_function_enabled
+    _C._VariableFunctions
+"""
 
 # Of torch's own autograd only whether it is off: parameters may be written to where a script has it so.
 _MODES: Final = "is_grad_enabled no_grad"

@@ -43,8 +43,12 @@ def read_own(expression: str) -> Example:
         try:
             with path.open(encoding="utf-8") as file:
                 source = file.read(MAX_SOURCE + 1)
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{expression} cannot be read: {error}.") from error
+        except FileNotFoundError:
+            raise InputError(f"there is no file {expression} here.") from None
+        except OSError as error:
+            raise InputError(f"{expression} cannot be read: {error.strerror or error}.") from error
+        except UnicodeDecodeError as error:
+            raise InputError(f"{expression} cannot be read: it is no text in UTF-8.") from error
         title = f"Yours: {path.name}"
     if len(source) > MAX_SOURCE:
         raise InputError(f"{title} has more than {MAX_SOURCE:,} signs: take a smaller expression.")

@@ -18,6 +18,7 @@ from torch import Tensor
 from torcheer.autograd.engine import Node
 from torcheer.autograd.modes import as_plain
 from torcheer.learn.cells import cells_of
+from torcheer.learn.digits import digits
 from torcheer.learn.document import LearnCheck
 from torcheer.learn.steps import element_names
 from torcheer.learn.values import Value, plain
@@ -191,11 +192,10 @@ def _check(
     error, difference = None, None
     if slopes is not None:
         kinks = (slopes.above - slopes.below).abs() > _KINK * scale
-        counted = torch.where(kinks, ours.to(torch.float64), slopes.mean)
-        difference = _distance(ours, counted)
+        difference = _error(ours, slopes.mean, ~kinks)
         note = _kink_note(name, kinks, slopes) or note
     if of_torch is not None:
-        error = _distance(ours, of_torch)
+        error = _error(ours, of_torch, torch.ones_like(ours, dtype=torch.bool))
     return LearnCheck(
         node=number,
         torch=None if of_torch is None else cells_of(of_torch),
@@ -218,16 +218,27 @@ def _kink_note(name: str, kinks: Tensor, slopes: Differences) -> str:
     if max(abs(below), abs(above)) > 1 / _KINK:
         return f"at {element}{more} the loss jumps: there is no slope to compare with."
     return (
-        f"at {element}{more} the loss has a kink: its slope is {below:.4g} from below and {above:.4g} "
-        "from above, "
-        "and what is in between is as right."
+        f"at {element}{more} the loss has a kink: its slope is {digits(below)} from below and "
+        f"{digits(above)} from above, and what is in between is as right."
     )
 
 
-def _distance(one: Tensor, other: Tensor) -> float | None:
-    """The largest difference; the same infinity, or no number on both sides, is none."""
-    one, other = one.to(torch.float64), other.to(torch.float64)
-    same = (one == other) | (one.isnan() & other.isnan())
+def _error(ours: Tensor, other: Tensor, counts: Tensor) -> float | None:
+    """The largest difference, as whoever looks at the cells finds it, with their digits."""
+    shown = _distance(_sent(ours), _sent(other), _sent(counts) > 0)
+    if cells_of(ours).is_whole or shown is None:
+        return shown
+    rest = _distance(ours.to(torch.float64), other.to(torch.float64), counts)
+    return None if rest is None else max(shown, rest)
+
+
+def _sent(value: Tensor) -> Tensor:
+    return torch.tensor([float(one) for one in cells_of(value).values], dtype=torch.float64)
+
+
+def _distance(one: Tensor, other: Tensor, counts: Tensor) -> float | None:
+    """The same infinity, or no number on both sides, is no difference."""
+    same = (one == other) | (one.isnan() & other.isnan()) | ~counts
     distance = torch.where(same, 0.0, (one - other).abs())
     largest = float(distance.max()) if distance.numel() else 0.0
     return largest if math.isfinite(largest) else None

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from torch import Tensor
 
 from torcheer.autograd.engine import Node
+from torcheer.learn.digits import digits
 from torcheer.learn.document import Form
 from torcheer.learn.formulas import mean_count, symbol_of
 
@@ -134,7 +135,7 @@ def title_of(node: Node, position: int, names: Mapping[str, str]) -> str:
 def _power_title(base: str, exponent: Any) -> str:
     if exponent == 2:
         return f"square: 2·{base}"
-    return f"pow: {exponent:.4g}·{base}^{exponent - 1:.4g}"
+    return f"pow: {digits(exponent)}·{base}^{digits(exponent - 1)}"
 
 
 # --- factors of a product of matrices ----------------------------------------------------------------------

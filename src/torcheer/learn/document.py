@@ -88,6 +88,9 @@ class LearnCheck(Struct, frozen=True, kw_only=True):
 
     node: int
     torch: Cells | None
+    # Errors are those of the numbers as they are sent in the cells, so that no element differs by more than
+    # the largest; where cells are cut off, those that are not sent count, too. At kinks and jumps, which the
+    # note tells of, no difference is counted.
     torch_error: float | None  # the largest difference to ours
     difference: Cells | None  # (f(x + h) - f(x - h)) / 2h, element by element; null for large tensors
     difference_error: float | None
@@ -112,6 +115,7 @@ class Lesson(Struct, frozen=True, kw_only=True):
     nodes: Sequence[LearnNode]  # in the order in which they were made
     forward: Sequence[int]  # the nodes that ops made, step by step
     backward: Sequence[BackwardStep]
+    # Null where a fault came before it.
     loss: int | None  # the node at which the way back begins
     fault: LearnFault | None
     checks: Sequence[LearnCheck]  # empty where they are asked for later
@@ -141,6 +145,7 @@ class Exercise(Struct, frozen=True, kw_only=True):
     title: str
     text: str  # paragraphs, an empty line between them
     forward: str  # c = a * b
+    # With the numbers of the example that is shown.
     given: Sequence[str]  # what may be used: g, a, b, c and their shapes, a line each
     holes: Sequence[Hole]
     is_solved: bool
@@ -152,5 +157,6 @@ class Verdict(Struct, frozen=True, kw_only=True):
     symbol: str
     is_right: bool
     message: str  # right, or what is wrong with it and where
+    # Or on the first for which it is wrong, if it is right on that one.
     got: Cells | None  # on the example that is shown
     wanted: Cells | None

@@ -1,4 +1,4 @@
-"""Exercises: rules with a hole to fill; tasks.py has them all. No torch in here.
+"""Exercises: rules with a hole to fill; tasks.py has them all. No torch in here until one is shown.
 
 Each has a forward line in the language of the page. An answer is an expression over what arrives (g), what
 came out (c), the inputs, and what is given beside them.
@@ -6,6 +6,7 @@ came out (c), the inputs, and what is given beside them.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -74,10 +75,16 @@ def shown(task: Task, typed: Mapping[str, Typed]) -> Exercise:
 
 
 def given(task: Task) -> list[str]:
-    """What may be used, a line each."""
-    lines = ["g: the gradient that arrives at c, in the shape of c", f"c: {task.forward.partition('= ')[2]}"]
+    """What may be used, a line each, with its numbers in the example that verdicts speak of."""
+    # By name: whoever only wants the list of exercises needs no torch.
+    numbers: Mapping[str, str] = importlib.import_module("torcheer.learn.judging").numbers_of(task)
+    lines = [
+        f"g: the gradient that arrives at c, in the shape of c: {numbers['g']}",
+        f"c: {task.forward.partition('= ')[2]} = {numbers['c']}",
+    ]
     for name, shape in task.shapes[0].items():
-        what = f"whole numbers from 0 to {task.places[name] - 1}" if name in task.places else ""
-        lines.append(f"{name}: {', '.join(filter(None, (shape_text(shape), what)))}")
-    lines += [f"{name}: {expression}" for name, expression in task.helpers.items()]
+        size = f"{shape[0]} elements" if len(shape) == 1 else shape_text(shape)
+        what = f", whole numbers from 0 to {task.places[name] - 1}" if name in task.places else ""
+        lines.append(f"{name}: {size}{what}: {numbers[name]}")
+    lines += [f"{name}: {expression} = {numbers[name]}" for name, expression in task.helpers.items()]
     return lines

@@ -16,6 +16,7 @@ from torcheer.learn.naming import module_names, tensor_names
 from torcheer.learn.sourcelines import SourceLines, assigned, source_lines
 from torcheer.learn.values import Value, Values, new_nodes
 
+_CHANGED: Final = "changed in place"  # as the engine says it
 MAX_NODES: Final = 600  # ops and leaves: more than anybody steps through
 
 
@@ -31,6 +32,8 @@ def explain(
 
     Without, it shows in the notebook, if this is one, else in the browser. Returns where the file is.
     """
+    if path is not None:
+        _check_path(path)
     lesson = lesson_of_tensor(tensor, names, title)
     # The one call that points up: a page is made by the app, which stands above this room.
     page = importlib.import_module("torcheer.app.learnpage")
@@ -39,6 +42,19 @@ def explain(
         return written
     shown: str | None = page.show_lesson(lesson, open_browser=open_browser)
     return shown
+
+
+def _check_path(path: Any) -> None:
+    """Before anything is computed. What is no path at all is refused where files are written."""
+    if not isinstance(path, str | os.PathLike):
+        return
+    name = os.fsdecode(path)
+    if not name.lower().endswith((".html", ".htm")) and not os.path.isdir(name):
+        example = f"{os.path.splitext(name)[0] or 'lesson'}.html"
+        raise InputError(
+            f"explain() writes a page, and a browser wants a name in .html for it, not {name!r}: "
+            f"write explain({example!r})."
+        )
 
 
 def lesson_of_tensor(tensor: Any, names: Mapping[str, Any], title: str | None = None) -> Lesson:
@@ -54,15 +70,23 @@ def lesson_of_tensor(tensor: Any, names: Mapping[str, Any], title: str | None = 
     _read_lines(values, nodes, source)
     notes = ["Hooks of tensors are not called here."] if any(node.hooks for node in nodes) else []
     value = values.of_node(loss)
-    return lesson_of(
-        values,
-        value,
-        title=title or (value.name if value.is_named else "An expression"),
-        lines=source.lines,
-        first_line=source.first_line,
-        has_checks=True,
-        notes=notes,
-    )
+    try:
+        return lesson_of(
+            values,
+            value,
+            title=title or (value.name if value.is_named else "An expression"),
+            lines=source.lines,
+            first_line=source.first_line,
+            has_checks=True,
+            notes=notes,
+        )
+    except AutogradError as error:
+        if _CHANGED not in str(error):
+            raise
+        raise AutogradError(
+            f"a tensor that led here was {_CHANGED} since, as an optimizer does with parameters: explain "
+            "before the optimizer steps, or compute the loss anew and explain that."
+        ) from error
 
 
 def _loss(tensor: Any) -> Node:

@@ -19,6 +19,7 @@ from torcheer.autograd.engine import tracer
 from torcheer.errors import TorcheerError
 from torcheer.learn import sizing
 from torcheer.learn.arguments import bind, described, is_int, is_number
+from torcheer.learn.digits import digits
 from torcheer.learn.document import NodeKind
 from torcheer.learn.faults import Fault
 from torcheer.learn.functions import ATTRIBUTES, FUNCTIONS, MAKERS, Function, floats
@@ -66,11 +67,22 @@ _OF_AN_OP: Final = (
 )
 
 
+def _not_yet(name: str) -> str:
+    return f"there is no {name[:60]} yet: assign it in a line above."
+
+
 class Expressions:
     """Computes expressions over variables, and notes what came about."""
 
-    def __init__(self, variables: dict[str, Any], values: Values, dtype: torch.dtype) -> None:
+    def __init__(
+        self,
+        variables: dict[str, Any],
+        values: Values,
+        dtype: torch.dtype,
+        unknown: Callable[[str], str] = _not_yet,
+    ) -> None:
         self.variables = variables
+        self._unknown = unknown  # what is said of a name that nothing has
         self.values = values
         self.namespaces = {NAMESPACE}
         self._maker = Maker(dtype)
@@ -105,9 +117,9 @@ class Expressions:
             return self.variables[tree.id]
         if tree.id in self.namespaces:
             raise Fault(f"{tree.id} stands before a function: {tree.id}.tensor, {tree.id}.relu.")
-        if tree.id in FUNCTIONS or tree.id in MAKERS:
-            raise Fault(f"write {NAMESPACE}.{tree.id}(…).")
-        raise Fault(f"there is no {tree.id[:60]} yet: assign it in a line above.")
+        if _is_function(tree.id):
+            raise Fault(f"write {tree.id}(…): it is a function.")
+        raise Fault(self._unknown(tree.id))
 
     def _sequence(self, tree: ast.List | ast.Tuple) -> Any:
         items = [self.value(one) for one in tree.elts]
@@ -122,6 +134,8 @@ class Expressions:
     # --- operators -----------------------------------------------------------------------------------
 
     def _binary(self, tree: ast.BinOp) -> Any:
+        if isinstance(tree.op, ast.BitXor):
+            raise Fault(f"a power is written with **: write {_text(tree.left)} ** {_text(tree.right)}.")
         if type(tree.op) not in _ARITHMETIC:
             raise Fault(f"{_name_of(tree.op)} is not used here: + - * / ** @ are, and & | on masks.")
         name, operate = _ARITHMETIC[type(tree.op)]
@@ -203,12 +217,12 @@ class Expressions:
         return self._operate(tree, tree.attr, lambda: read(value), (value,))
 
     def _call(self, tree: ast.Call) -> Any:
-        if not isinstance(tree.func, ast.Attribute):
-            raise Fault(f"only {NAMESPACE}.… and methods of tensors are called: {NAMESPACE}.exp(x), x.sum().")
-        name = tree.func.attr
         named = {one.arg: one.value for one in tree.keywords if one.arg is not None}
         if len(named) != len(tree.keywords) or any(isinstance(one, ast.Starred) for one in tree.args):
             raise Fault("arguments are written out: no * or ** in a call.")
+        if not isinstance(tree.func, ast.Attribute):
+            return self._call_function(tree, self._bare_name(tree), [], named)
+        name = tree.func.attr
         if self._is_namespace(tree.func.value):
             return self._call_function(tree, name, [], named)
         owner = self.value(tree.func.value)
@@ -219,6 +233,18 @@ class Expressions:
         if name == "backward":
             raise Fault("backward() stands in a line of its own, without arguments: loss.backward().")
         return self._call_function(tree, name, [owner], named)
+
+    def _bare_name(self, tree: ast.Call) -> str:
+        """exp(x) is T.exp(x), unless a variable has that name."""
+        name = tree.func.id if isinstance(tree.func, ast.Name) else ""
+        if name and name not in self.variables:
+            if not _is_function(name):
+                raise Fault(f"there is no {name[:60]}() here: the page lists what can be called.")
+            return name
+        if _is_function(name):
+            raise Fault(f"a variable has the name {name} here: write {NAMESPACE}.{name}(…) for the function.")
+        inside = ", ".join(map(ast.unparse, tree.args))
+        raise Fault(f"write * between factors: {_text(tree.func)} * ({inside[:60]}).")
 
     def _call_function(
         self, tree: ast.Call, name: str, owner: list[Any], named: Mapping[str, ast.expr]
@@ -299,12 +325,27 @@ def _of_numbers(operate: Callable[[Any, Any], Any], name: str, left: Any, right:
         raise Fault(f"{name} wants tensors, not numbers.")
     try:
         result = operate(left, right)
-    except ArithmeticError as error:
-        raise Fault(f"{left} and {right}: {first_sentence(error)}.") from None
+    except ZeroDivisionError:
+        raise Fault(f"{_written(name, left, right)} divides by 0, and that gives no number.") from None
+    except ArithmeticError:
+        raise Fault(f"{_written(name, left, right)} is too large to be computed.") from None
     if not is_number(result):
-        raise Fault(f"{left} ** {right} is no real number.")
+        raise Fault(f"{_written(name, left, right)} is no real number.")
     check_number(result, "the result")
     return result  # type: ignore[no-any-return]
+
+
+def _written(name: str, left: float, right: float) -> str:
+    sign = "**" if name == "pow" else "/" if name == "div" else name
+    return " ".join((_in_brackets(left), sign, _in_brackets(right)))
+
+
+def _in_brackets(value: float) -> str:
+    return digits(value) if value >= 0 else f"({digits(value)})"
+
+
+def _is_function(name: str) -> bool:
+    return name in FUNCTIONS or name in MAKERS
 
 
 def _text(tree: ast.expr) -> str:
@@ -338,7 +379,6 @@ _WORDS: Final[Mapping[type[ast.AST], str]] = {
     ast.Starred: "a star",
     ast.FloorDiv: "//",
     ast.Mod: "%",
-    ast.BitXor: "^",
     ast.LShift: "<<",
     ast.RShift: ">>",
 }

@@ -16,6 +16,7 @@ from torcheer.learn.limits import shape_text
 
 _BAR: Final = r"\\bar\s*(?:\{\s*c\s*\}|c(?![A-Za-z]))"
 _PIECES: Final = re.compile(rf"({_BAR}|\\operatorname\{{[^}}]*\}}|\\[A-Za-z]+|\\.|[A-Za-z]+)")
+_IN_BRACES: Final = re.compile(r"\{([A-Za-z]+)\}")
 _IS_BAR: Final = re.compile(_BAR)
 
 
@@ -45,6 +46,12 @@ def formula_of(
             letters[letter] = number_text(given)
     text = filled(right, letters, rf"\grad{{{output}}}")
     return rf"\grad{{{to}}} {'+=' if is_part else '='} {text}"
+
+
+def words_of(rule: Rule, position: int, names: Mapping[str, str]) -> str:
+    """What the rule says of this input, else of all; `{a}` in it is the name of the input a."""
+    words = getattr(rule.way(position), "words", "") or rule.words
+    return _IN_BRACES.sub(lambda letter: names.get(letter[1], letter[1]), words)
 
 
 def summed(formula: str) -> str:

@@ -204,12 +204,13 @@ ATTRIBUTES: Final[Mapping[str, Callable[[Tensor], Any]]] = {
 
 
 def functions_text() -> list[str]:
-    """What may be written, a line each, for the page."""
+    """What may be written, a line each, for the page. Statements are the last: an answer has none."""
     lines = [f"tensors: {', '.join(f'T.{one.shown}' for one in MAKERS.values())}"]
     groups: dict[str, list[str]] = {}
     for one in FUNCTIONS.values():
         groups.setdefault(one.group, []).append(one.shown)
     lines += [f"{group}: {', '.join(shown)}" for group, shown in groups.items()]
+    lines.append("calls: exp(x), T.exp(x) and x.exp() are the same")
     lines.append(
         "operators: + - * / ** @, comparisons for masks, & | ~ on masks, x[…] with slices, .T .mT .shape"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch import Tensor
 from torcheer.autograd.engine import grad, tracer
 from torcheer.autograd.modes import as_plain
 from torcheer.learn.cells import cells_of
+from torcheer.learn.digits import digits, numbers_text
 from torcheer.learn.document import Verdict
 from torcheer.learn.exercises import Shapes, Task
 from torcheer.learn.faults import Fault
@@ -48,8 +49,24 @@ def judge(task: Task, answers: Mapping[str, str]) -> list[Verdict]:
 
 def trials_of(task: Task) -> list[Trial]:
     """Always the same numbers, so that what was wrong is wrong in the same way again."""
-    source = torch.Generator().manual_seed(len(task.id))
+    source = _source(task)
     return [_trial(task, shapes, source) for shapes in task.shapes for _ in range(_ROUNDS)]
+
+
+@one_thread()
+def numbers_of(task: Task) -> dict[str, str]:
+    """What is given, by name, in the first trial: that is the example which is shown."""
+    first = _trial(task, task.shapes[0], _source(task))
+    return {name: _numbers(value) for name, value in first.variables.items()}
+
+
+def _numbers(value: Tensor) -> str:
+    value = plain(value)
+    return numbers_text(value.reshape(-1).tolist(), tuple(value.shape))
+
+
+def _source(task: Task) -> torch.Generator:
+    return torch.Generator().manual_seed(len(task.id))
 
 
 def _trial(task: Task, shapes: Shapes, source: torch.Generator) -> Trial:
@@ -59,8 +76,8 @@ def _trial(task: Task, shapes: Shapes, source: torch.Generator) -> Trial:
     g = _drawn(tuple(c.shape), source)
     sought = list(task.holes)
     found = grad(c, [traced[symbol] for symbol in sought], grad_outputs=g)
-    variables = {name: tracer(one) for name, one in inputs.items()}
-    variables |= {"g": tracer(g), "c": tracer(plain(c))}
+    variables = {"g": tracer(g), "c": tracer(plain(c))}
+    variables |= {name: tracer(one) for name, one in inputs.items()}
     for name, expression in task.helpers.items():
         variables[name] = tracer(plain(evaluate(expression, variables)))
     wanted = {symbol: plain(one) for symbol, one in zip(sought, found, strict=True) if one is not None}
@@ -87,18 +104,16 @@ def _drawn(shape: tuple[int, ...], source: torch.Generator) -> Tensor:
 def judge_one(task: Task, symbol: str, answer: str, trials: list[Trial]) -> Verdict:
     """What is said of one answer, with the numbers of the first trial that it fails."""
     for number, trial in enumerate(trials):
+        wanted = trial.wanted[symbol]
         try:
             got = _as_floats(evaluate(answer, trial.variables))
         except Fault as fault:
-            return _verdict(symbol, f"{fault.message}", None, None)
-        wanted = trial.wanted[symbol]
-        message = what_is_wrong(symbol, got, wanted, trial.variables)
+            return _verdict(symbol, _so_far(number, trial) + fault.message, None, None)
+        message = what_is_wrong(symbol, answer, got, trial)
         if message.startswith(_FACTOR):
             message = _factor_message(symbol, answer, message, trials[number ^ 1], _factor(got, wanted))
-        if message and number >= _ROUNDS:
-            message = f"right for the shapes above, but not for {_shapes(trial)}: {message}"
         if message:
-            return _verdict(symbol, message, got, wanted)
+            return _verdict(symbol, _so_far(number, trial) + message, got, wanted)
     first = trials[0]
     got = _as_floats(evaluate(answer, first.variables))
     return Verdict(
@@ -110,39 +125,78 @@ def judge_one(task: Task, symbol: str, answer: str, trials: list[Trial]) -> Verd
     )
 
 
+def _so_far(number: int, trial: Trial) -> str:
+    """Where it was right before it was wrong."""
+    if not number:
+        return ""
+    if number < _ROUNDS:
+        inputs = ", ".join(f"{name} = {_numbers(trial.variables[name])}" for name in trial.shapes)
+        return f"right for the numbers above, but not for {inputs}: "
+    return f"right for the shapes above, but not for {_shapes(trial)}: "
+
+
 def _factor_message(symbol: str, answer: str, message: str, other: Trial, factor: float | None) -> str:
     """A factor that is another one for other numbers is more than a factor: something is missing."""
-    again = _factor(_as_floats(evaluate(answer, other.variables)), other.wanted[symbol])
+    try:
+        again = _factor(_as_floats(evaluate(answer, other.variables)), other.wanted[symbol])
+    except Fault:
+        again = None
     if factor is not None and again is not None and abs(factor - again) < _CLOSE * abs(factor):
         return message
     return "right up to a factor that depends on the inputs: is all of what arrives (g) in it?"
 
 
-def what_is_wrong(symbol: str, got: Tensor, wanted: Tensor, variables: Mapping[str, Any]) -> str:
+def what_is_wrong(symbol: str, answer: str, got: Tensor, trial: Trial) -> str:
     """In a sentence; empty if it is right."""
+    wanted, g = trial.wanted[symbol], plain(trial.variables["g"])
     if got.shape != wanted.shape:
-        return _wrong_shape(symbol, got, wanted)
+        return f"{_shapes_differ(symbol, got, wanted)}: {_of_shape(symbol, answer, got, wanted, g)}"
     if not bool(got.isfinite().all()):
         return "it gives something that is no finite number."
     if _same(got, wanted):
         return ""
-    return _nearly(got, wanted, variables) or _where(symbol, got, wanted)
+    return _nearly(got, wanted, g) or _where(symbol, got, wanted)
 
 
-def _wrong_shape(symbol: str, got: Tensor, wanted: Tensor) -> str:
-    says = f"it has the shape {shape_text(got.shape)}, and {symbol} has {shape_text(wanted.shape)}"
+def _shapes_differ(symbol: str, got: Tensor, wanted: Tensor) -> str:
+    has = f"the shape {shape_text(got.shape)}" if got.dim() > 1 else _elements(got)
+    is_so = f"has {has}" if got.dim() else "is a single number"
+    should = f"has {shape_text(wanted.shape) if wanted.dim() > 1 else _elements(wanted)}"
+    return f"it {is_so}, and {symbol} {should if wanted.dim() else 'is a single number'}"
+
+
+def _elements(value: Tensor) -> str:
+    return f"{value.numel()} element{'' if value.numel() == 1 else 's'}"
+
+
+def _of_shape(symbol: str, answer: str, got: Tensor, wanted: Tensor, g: Tensor) -> str:
+    """What may have led to a wrong shape."""
     if got.dim() == 2 and got.T.shape == wanted.shape:
-        advice = "only turn it round, with .T." if _same(got.T, wanted) else "is something turned round?"
-        return f"{says}: {advice}"
+        return "only turn it round, with .T." if _same(got.T, wanted) else "is something turned round?"
+    if got.numel() == wanted.numel() and _without_ones(got) == _without_ones(wanted):
+        if got.dim() > wanted.dim():
+            return "leave out keepdim, or reshape it."
+        return "keepdim=True keeps a dimension of 1, and reshape() makes one."
     if got.numel() > wanted.numel() and _fits(wanted, got):
         if _same(_summed(got, wanted), wanted):
-            return (
-                f"{says}: almost. {symbol} was used many times (broadcast), so sum over what it was used for."
-            )
-        return f"{says}: {symbol} was broadcast, so there is a sum over the dimensions that it does not have."
+            return f"almost. {symbol} was used many times (broadcast), so sum over what it was used for."
+        return f"{symbol} was broadcast, so there is a sum over the dimensions that it does not have."
     if got.numel() < wanted.numel() and _fits(got, wanted):
-        return f"{says}: each element of {symbol} gets a gradient; expand() makes copies."
-    return f"{says}: a gradient always has the shape of what it is the gradient of."
+        return _too_few(symbol, answer, got, wanted, g)
+    return "a gradient always has the shape of what it is the gradient of."
+
+
+def _without_ones(value: Tensor) -> list[int]:
+    return [size for size in value.shape if size != 1]
+
+
+def _too_few(symbol: str, answer: str, got: Tensor, wanted: Tensor, g: Tensor) -> str:
+    is_summed = got.numel() < g.numel() and any(word in answer for word in ("sum", "mean"))
+    if not is_summed:
+        return f"each element of {symbol} gets a gradient; expand() makes copies."
+    if wanted.dim() == 1 and g.dim() == 2 and wanted.shape[0] == g.shape[1]:
+        return f"too much was summed: {symbol} keeps one number for each column."
+    return f"too much was summed: each element of {symbol} has a gradient of its own."
 
 
 def _fits(small: Tensor, large: Tensor) -> bool:
@@ -161,15 +215,14 @@ def _summed(value: Tensor, like: Tensor) -> Tensor:
     return value.sum(dims, keepdim=True).reshape(like.shape)
 
 
-def _nearly(got: Tensor, wanted: Tensor, variables: Mapping[str, Any]) -> str:
+def _nearly(got: Tensor, wanted: Tensor, g: Tensor) -> str:
     if _same(got, -wanted):
         return "right up to the sign: turn it."
     factor = _factor(got, wanted)
     if factor is not None:
-        return f"{_FACTOR} it is {factor:.4g} times what is wanted."
+        return f"{_FACTOR} it is {digits(factor)} times what is wanted."
     if got.dim() == 2 and got.shape[0] == got.shape[1] and _same(got.T, wanted):
         return "right but for a transposition: turn it round, with .T."
-    g = plain(variables["g"])
     if _fits(g, got) and _same(got * g, wanted):
         return "this is the local slope; what arrives (g) has to be multiplied with it."
     return ""
@@ -177,7 +230,7 @@ def _nearly(got: Tensor, wanted: Tensor, variables: Mapping[str, Any]) -> str:
 
 def _factor(got: Tensor, wanted: Tensor) -> float | None:
     """By which all of it is too large, if there is one."""
-    if not bool((wanted != 0).any()):
+    if got.shape != wanted.shape or not bool((wanted != 0).any()):
         return None
     factor = float((got * wanted).sum() / (wanted * wanted).sum())
     if not factor or not _same(got, factor * wanted):
@@ -194,7 +247,7 @@ def _where(symbol: str, got: Tensor, wanted: Tensor) -> str:
     element = element_names(symbol, tuple(wanted.shape))[worst]
     here, there = float(got.reshape(-1)[worst]), float(wanted.reshape(-1)[worst])
     of_all = f" ({num_wrong} of {wanted.numel()} elements are wrong)" if wanted.numel() > 1 else ""
-    return f"at {element} it gives {here:.4g}, and {there:.4g} is wanted{of_all}."
+    return f"at {element} it gives {digits(here)}, and {digits(there)} is wanted{of_all}."
 
 
 def _same(one: Tensor, other: Tensor) -> bool:

@@ -6,9 +6,10 @@ Assignments, expressions, loops over a range and `loss.backward()`; see function
 from __future__ import annotations
 
 import ast
-import warnings
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import torch
@@ -18,10 +19,13 @@ from torcheer.learn.arguments import described, is_int
 from torcheer.learn.document import LearnFault
 from torcheer.learn.expressions import Expressions
 from torcheer.learn.faults import Fault
-from torcheer.learn.limits import MAX_DEPTH, MAX_ROUNDS, MAX_SOURCE, MAX_STATEMENTS
+from torcheer.learn.limits import MAX_ROUNDS, MAX_STATEMENTS
+from torcheer.learn.syntax import parse, parse_to_fault
 from torcheer.learn.values import Value, Values
 
 _MODULE: Final = "torcheer.autograd"
+_LOSS: Final = "loss"  # what students call it
+_LOSS_TO_COME: Final = re.compile(rf"(?:^|;)\s*{_LOSS}\s*=(?!=)", re.MULTILINE)
 _STATEMENTS: Final = "a line is an assignment, an expression, a loop `for i in range(n):`, or loss.backward()"
 
 
@@ -30,21 +34,28 @@ class Reading:
     """What was read, up to the first fault."""
 
     values: Values
-    loss: Value | None
+    loss: Value | None  # none where a fault came before it
     fault: LearnFault | None
 
 
 def read(source: str, dtype: torch.dtype = torch.float32) -> Reading:
     """Compute what a student wrote. It ends at what cannot be read, and says where that is."""
     reader = _Reader(dtype)
+    tree, unread = parse_to_fault(source)
     fault = None
     try:
-        reader.run(parse(source))
+        reader.run(tree)
+        if unread is not None:
+            raise unread
+        reader.loss = reader.loss or reader.last_number
         if reader.loss is None:
             fault = reader.why_no_loss()
     except Fault as found:
         fault = found.shown()
-    return Reading(values=reader.values, loss=reader.loss or reader.last_number, fault=fault)
+        rest = "\n".join(source.split("\n")[max(0, fault.line - 1) :])
+        if reader.loss is None and not _LOSS_TO_COME.search(rest):
+            reader.loss = reader.number_called(_LOSS)
+    return Reading(values=reader.values, loss=reader.loss, fault=fault)
 
 
 def evaluate(source: str, variables: Mapping[str, Any], dtype: torch.dtype = torch.float64) -> Tensor:
@@ -52,7 +63,8 @@ def evaluate(source: str, variables: Mapping[str, Any], dtype: torch.dtype = tor
     tree = parse(source)
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
         raise Fault("write one expression, such as g * b.", 1)
-    result = Expressions(dict(variables), Values(), dtype).value(tree.body[0].value)
+    unknown = partial(_not_given, list(variables))
+    result = Expressions(dict(variables), Values(), dtype, unknown).value(tree.body[0].value)
     if isinstance(result, int | float) and not isinstance(result, bool):
         return torch.tensor(float(result), dtype=dtype)
     if not isinstance(result, Tensor):
@@ -60,45 +72,24 @@ def evaluate(source: str, variables: Mapping[str, Any], dtype: torch.dtype = tor
     return result
 
 
-def parse(source: str) -> ast.Module:
-    """The syntax tree, if it is no larger than it may be."""
-    if len(source) > MAX_SOURCE:
-        raise Fault(f"{len(source):,} signs are too many: {MAX_SOURCE:,} are allowed.")
-    if "\\" in source:
-        raise Fault(
-            "a backslash is not used here: a long line goes on inside of brackets.", _line_of(source, "\\")
+def _not_given(names: Sequence[str], name: str) -> str:
+    """What is said of a name that an answer may not use; `gb` is what is written for g * b on paper."""
+    factors = _factors(name, names)
+    meant = f" Did you mean {' * '.join(factors)}?" if factors else ""
+    return f"there is no {name[:60]} here; given are {', '.join(names)}.{meant}"
+
+
+def _factors(name: str, names: Sequence[str]) -> list[str]:
+    """The names that this one is made of, one after the other; none if it is not."""
+    made: list[list[str] | None] = [[]]  # of the first signs, by how many they are
+    for end in range(1, len(name) + 1):
+        ways = (
+            [*before, one]
+            for one in names
+            if name.endswith(one, 0, end) and (before := made[end - len(one)]) is not None
         )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of doubtful spelling, for those who run it
-            tree = ast.parse(source)
-    except SyntaxError as error:
-        at = f" at {error.text.strip()[:60]!r}" if error.text and error.text.strip() else ""
-        raise Fault(f"this is not complete, or not Python{at}: {error.msg}.", error.lineno or 0) from None
-    except (RecursionError, MemoryError):
-        raise Fault("this cannot be read: too many operations in one another.") from None
-    except ValueError as error:
-        raise Fault(f"this cannot be read: {str(error)[:100]}.") from None
-    _check_depth(tree)
-    return tree
-
-
-def _line_of(source: str, sign: str) -> int:
-    return source[: source.index(sign)].count("\n") + 1
-
-
-def _check_depth(tree: ast.Module) -> None:
-    """Without recursion, since that is what it guards."""
-    waiting: list[tuple[ast.AST, int, int]] = [(tree, 0, 0)]
-    while waiting:
-        node, depth, line = waiting.pop()
-        line = getattr(node, "lineno", line)
-        if depth > MAX_DEPTH:
-            raise Fault(f"more than {MAX_DEPTH} operations in one another: use a line more.", line)
-        name = getattr(node, "id", getattr(node, "attr", getattr(node, "arg", None)))
-        if isinstance(name, str) and name.startswith("_"):
-            raise Fault(f"names that begin with _ are not used here: {name[:60]}.", line)
-        waiting.extend((child, depth + 1, line) for child in ast.iter_child_nodes(node))
+        made.append(next(ways, None))
+    return made[-1] or []
 
 
 class _Reader:
@@ -113,7 +104,13 @@ class _Reader:
 
     def run(self, tree: ast.Module) -> None:
         self._all(tree.body)
-        self.loss = self.loss or self.last_number
+
+    def number_called(self, name: str) -> Value | None:
+        """The variable, if the way back can begin at it."""
+        tensor = self._variables.get(name)
+        value = self.values.of(tensor) if isinstance(tensor, Tensor) else None
+        is_start = value is not None and value.node is not None and value.tensor.numel() == 1
+        return value if is_start else None
 
     def why_no_loss(self) -> LearnFault:
         """What to add, where there is nothing to begin the way back with."""
@@ -201,7 +198,7 @@ class _Reader:
         for number in self._range(statement.iter):
             self._num_rounds += 1
             if self._num_rounds > MAX_ROUNDS:
-                raise Fault(f"more than {MAX_ROUNDS} rounds of loops: a few show as much.")
+                raise Fault(f"loops make at most {MAX_ROUNDS} rounds here, all together: a few show as much.")
             self._variables[statement.target.id] = number
             self._all(statement.body)
 

@@ -14,9 +14,10 @@ from torch import Tensor
 from torcheer.autograd.engine import Node, walk_back
 from torcheer.autograd.modes import as_plain
 from torcheer.learn.cells import cells_of
+from torcheer.learn.digits import digits
 from torcheer.learn.displays import Factors, factors_of, form_of, title_of
 from torcheer.learn.document import BackwardStep, Jacobian, SumOver
-from torcheer.learn.formulas import formula_of, sum_reason, summed
+from torcheer.learn.formulas import formula_of, sum_reason, summed, symbol_of, words_of
 from torcheer.learn.values import Value, plain
 
 MAX_JACOBIAN: Final = 16  # elements on either side
@@ -94,7 +95,7 @@ class _Writer:
                 position=position,
                 title=title_of(node, position, names),
                 rule=rule.name,
-                words=rule.words,
+                words=words_of(rule, position, {**names, symbol_of(rule, position): to.name}),
                 formula=summed(formula) if sums else formula,
                 form=form_of(node, position),
                 upstream=cells_of(gradient, side),
@@ -197,7 +198,7 @@ def element_names(name: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def _number(given: Any) -> str:
-    return f"{given:.4g}" if isinstance(given, float) else f"{given}"
+    return digits(given) if isinstance(given, int | float) else f"{given}"
 
 
 def _ids(values: Sequence[Value]) -> dict[Node, int]:

@@ -439,7 +439,7 @@ TASKS: Final[Sequence[Task]] = (
                 hints=[
                     "At the weights arrives g @ v.T.",
                     "Put that into the rule of softmax, where c is p here.",
-                    "p * (h - (h * p).sum(dim=-1, keepdim=True)), with h = g @ v.T.",
+                    "p * (g @ v.T - …), where … is the sum of g @ v.T * p over each row, with keepdim=True.",
                 ],
             ),
         },

@@ -1,6 +1,7 @@
 /** Zoom, fit, how deep modules are open, and which way the pass is shown. */
 import { formatCount } from "../format";
-import { Icon } from "../shell/Icon";
+import { FitButton } from "../shell/FitButton";
+import { ZoomButtons } from "../shell/ZoomButtons";
 import * as store from "../store";
 import { switchForm } from "./forms";
 import { fit, zoomBy } from "./motion";
@@ -10,19 +11,9 @@ import { camera, numHidden } from "./viewstate";
 export function ZoomBar() {
   return (
     <div class="float graph-bar" role="toolbar" aria-label="View">
-      <button class="btn quiet square" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(0.8)}>
-        <Sign path="M3.5 8h9" />
-      </button>
-      <span class="graph-percent" aria-label="Zoom">
-        {Math.round(camera.value.scale * 100)} %
-      </span>
-      <button class="btn quiet square" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(1.25)}>
-        <Sign path="M3.5 8h9M8 3.5v9" />
-      </button>
+      <ZoomButtons scale={camera.value.scale} zoomBy={zoomBy} />
       <span class="sep" />
-      <button class="btn quiet square" aria-label="Fit the graph" title="Fit the graph (0)" onClick={() => fit()}>
-        <Icon name="frame" />
-      </button>
+      <FitButton fit={fit} />
       <span class="sep" />
       <DepthSelect />
       <Hidden />
@@ -30,14 +21,6 @@ export function ZoomBar() {
       <FlowSwitch />
       <BufferSwitch />
     </div>
-  );
-}
-
-function Sign({ path }: { path: string }) {
-  return (
-    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-      <path d={path} />
-    </svg>
   );
 }
 

@@ -1,5 +1,6 @@
 /** The middle of the page: the graph, or what stands there while there is none. */
 import { Blank } from "../shell/Blank";
+import { CancelLoading } from "./CancelLoading";
 import { ExamplePicker } from "./ExamplePicker";
 import { LessonGraph } from "./graph/LessonGraph";
 import { beginEditing, runOwn } from "./lessons";
@@ -11,11 +12,7 @@ export function LessonStage() {
   return (
     <section class="canvas" aria-label="Graph" aria-busy={opening.state === "loading"}>
       {lesson === null ? <Instead /> : lesson.nodes.length === 0 ? <NoNodes /> : <LessonGraph key="graph" />}
-      {lesson !== null && opening.state === "loading" && (
-        <div class="bar moving learn-loading late" role="progressbar" aria-label={`Taking ${opening.title} apart`}>
-          <i />
-        </div>
-      )}
+      {lesson !== null && opening.state === "loading" && <LoadingOver title={opening.title} />}
       {lesson !== null && opening.state === "failed" && !store.isEditing.value && <FailedOver reason={opening.reason} />}
     </section>
   );
@@ -42,6 +39,22 @@ function Instead() {
         <div class="bar moving" role="progressbar" aria-label={`Taking ${opening.title} apart`}>
           <i />
         </div>
+        <CancelLoading />
+      </div>
+    </>
+  );
+}
+
+/** What is shown stays; another is on its way. */
+function LoadingOver({ title }: { title: string }) {
+  return (
+    <>
+      <div class="bar moving learn-loading late" role="progressbar" aria-label={`Taking ${title} apart`}>
+        <i />
+      </div>
+      <div class="float learn-over learn-late">
+        <span>Taking {title} apart. What is shown is the one before.</span>
+        <CancelLoading />
       </div>
     </>
   );
@@ -78,7 +91,7 @@ function NoNodes() {
 
 function FailedOver({ reason }: { reason: string }) {
   return (
-    <div class="float learn-failed" role="alert">
+    <div class="float learn-over failed" role="alert">
       <b>The new expression could not be taken apart.</b>
       <span>{reason} What is shown is the one before.</span>
       <button class="btn sm" onClick={() => (store.opening.value = { state: "shown" })}>

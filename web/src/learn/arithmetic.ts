@@ -110,7 +110,7 @@ function jacobianProducts(left: Cells, right: Cells, at: number): Product[] | nu
 }
 
 /** Row times column; of stacks of matrices, those of the same place. */
-function matrixProducts(left: Cells, right: Cells, raw: Cells, at: number): Product[] | null {
+export function matrixProducts(left: Cells, right: Cells, raw: Cells, at: number): Product[] | null {
   const [a, b] = matrixShapes(left, right, raw);
   if (a.columns !== b.rows) return null;
   const [row, column] = [Math.floor(at / Math.max(1, raw.num_columns)), at % Math.max(1, raw.num_columns)];
@@ -150,7 +150,7 @@ function within(cells: Cells, place: number, columns: number): number | null {
   return row < cells.num_rows && column < cells.num_columns ? row * cells.num_columns + column : null;
 }
 
-function placesOf(places: readonly (number | null)[]): ReadonlySet<number> {
+export function placesOf(places: readonly (number | null)[]): ReadonlySet<number> {
   return new Set(places.filter((place) => place !== null));
 }
 
@@ -158,7 +158,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, one) => total + one, 0);
 }
 
-function isNear(one: number, other: number): boolean {
+export function isNear(one: number, other: number): boolean {
   return Object.is(one, other) || Math.abs(one - other) <= 1e-5 * Math.max(1, Math.abs(other));
 }
 

@@ -5,8 +5,13 @@ export interface Judgement {
   readonly message: string;
 }
 
-/** As a number that somebody typed; null where it is none. */
+/** As a number that somebody typed, or a product of some; null where it is none. */
 export function guessed(text: string): number | null {
+  const factors = text.split(/[*\u00d7\u00b7]/).map(numberOf);
+  return factors.reduce<number | null>((so, one) => (so === null || one === null ? null : so * one), 1);
+}
+
+function numberOf(text: string): number | null {
   const plain = text.trim().replaceAll("\u2212", "-").replace(/^(-?\d+),(\d+)$/, "$1.$2");
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain) ? Number(plain) : null;
 }

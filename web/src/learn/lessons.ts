@@ -24,6 +24,9 @@ import type { Direction } from "./steps";
 /** Which lesson is the newest that was asked for. */
 let asked = 0;
 
+/** What the lesson that is shown was made from: one that is cancelled before it came leaves it as it was. */
+let shownFrom = { text: "", exampleId: "", isOwn: false };
+
 /** Ask a source for what there is to learn, as soon as it is there. Only where that is shown: it may take a moment. */
 export function startLessons(source: Source): () => void {
   return effect(() => {
@@ -86,6 +89,7 @@ async function openLesson(text: string, title: string, place: Place): Promise<bo
   try {
     const { answer } = await source.ask({ type: "lesson", source: text });
     if (mine !== asked || answer.type !== "lesson") return false;
+    shownFrom = { text, exampleId: exampleId.peek(), isOwn: isOwn.peek() };
     showLesson({ ...answer.lesson, title: answer.lesson.title || title }, place);
     void askChecks(source, text, mine);
     return true;
@@ -116,6 +120,24 @@ function takeChecks(all: readonly LearnCheck[]): void {
     checks.value = new Map(all.map((check) => [check.node, check]));
     checking.value = { state: "shown" };
   });
+}
+
+/** Wait no longer for a lesson: the one before is still there, or the examples are. */
+export function cancelOpening(): void {
+  if (opening.peek().state !== "loading") return;
+  if (lesson.peek() === null) {
+    closeLesson();
+    return;
+  }
+  asked += 1;
+  batch(() => {
+    sourceText.value = shownFrom.text;
+    exampleId.value = shownFrom.exampleId;
+    isOwn.value = shownFrom.isOwn;
+    opening.value = { state: "shown" };
+  });
+  // Those that were on their way when the other lesson was asked for are not heard any more.
+  if (checking.peek().state === "waiting") tryChecksAgain();
 }
 
 /** Nothing is chosen any more: the examples are shown. */

@@ -44,7 +44,7 @@ export const isPlaying = signal(false);
 export const checks = signal<ReadonlyMap<number, LearnCheck>>(new Map());
 export const checking = signal<Checking>({ state: "none" });
 
-/** The element of the contribution that is looked at: chosen, and under the pointer. Null for none. */
+/** The element of the contribution, or of the result on the way forward, that is looked at: chosen, and under the pointer. Null for none. */
 export const chosenElement = signal<number | null>(null);
 export const hoveredElement = signal<number | null>(null);
 /** The node whose numbers are shown beside the step. */
@@ -56,6 +56,9 @@ const shownUpTo = signal(0);
 
 /** One scale for all tensors, or one for each. */
 export const isScaleShared = signal(true);
+
+/** Where the scales of all tensors end, as somebody wants it; null for what the lesson needs. */
+export const fixedLimits = signal<Readonly<Record<"value" | "gradient", number | null>>>({ value: null, gradient: null });
 
 export const isEditing = signal(false);
 export const draft = signal("");
@@ -87,20 +90,21 @@ export const isHidden = computed(
 export const shownStep = computed(() => (isHidden.value ? step.value - 1 : step.value));
 
 export const element = computed(() => {
-  const now = backwardStep.value;
-  if (now === null) return 0;
+  const made = direction.value === "forward" ? currentNode.value?.value : backwardStep.value?.contribution;
+  if (made === undefined) return 0;
   const wanted = hoveredElement.value ?? chosenElement.value;
-  return wanted !== null && wanted < now.contribution.values.length ? wanted : largestAt(now.contribution);
+  return wanted !== null && wanted < made.values.length ? wanted : largestAt(made);
 });
 
 /** What colours mean at their ends, of values and of gradients. */
 export const limits = computed(() => {
   const nodes = lesson.value?.nodes ?? [];
   const steps = lesson.value?.backward ?? [];
+  const fixed = fixedLimits.value;
   return {
-    value: sharedLimit(nodes.map(({ value }) => value)),
+    value: fixed.value ?? sharedLimit(nodes.map(({ value }) => value)),
     // Where all begins is always 1, however small the rest is.
-    gradient: sharedLimit(steps.slice(steps.length > 1 ? 1 : 0).map(({ after }) => after)),
+    gradient: fixed.gradient ?? sharedLimit(steps.slice(steps.length > 1 ? 1 : 0).map(({ after }) => after)),
   };
 });
 

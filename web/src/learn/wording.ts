@@ -13,9 +13,12 @@ export function whyNotAsk(): string {
   return isConnected.value ? "" : "The connection to the server is lost.";
 }
 
+const NOT_FINITE: Readonly<Record<string, string>> = { nan: "NaN", inf: "\u221e", "-inf": "\u2212\u221e" };
+
 /** The loss as the time bar says it; empty where there is none. */
 export function lossSaid(): string {
   const value = lossText.value;
   if (value === null) return "";
-  return typeof value === "string" ? value : decimalText(value, 4);
+  if (typeof value === "number") return decimalText(value, 4);
+  return NOT_FINITE[value] ?? value;
 }

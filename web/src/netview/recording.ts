@@ -1,6 +1,7 @@
 /** The drawing as a file: a picture of it, or a video of the moments from the one that is shown to the last. */
 import { effect, signal } from "@preact/signals";
 import { fileName, save } from "../files/saving";
+import { route } from "../route";
 import type { VideoTaking } from "./exporting";
 import { at, goTo, isSettled, moments, step } from "./moments";
 import { run } from "./netrun";
@@ -55,7 +56,10 @@ export async function film(): Promise<void> {
 }
 
 async function play(control: StageControl, video: VideoTaking, first: number, last: number): Promise<void> {
-  for (let index = first; index <= last && !isStopWanted && stage.peek() === control; index++) {
+  // The address changes at once when somebody leaves, the drawing a little later.
+  const { view } = route.peek();
+  const isHere = (): boolean => stage.peek() === control && route.peek().view === view;
+  for (let index = first; index <= last && !isStopWanted && isHere(); index++) {
     filming.value = { done: index - first + 1, of: last - first + 1 };
     goTo(index);
     await settled();

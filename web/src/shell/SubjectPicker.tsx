@@ -1,13 +1,11 @@
 /** Which pass is shown; a list to choose from where there are several. */
-import { useRef, useState } from "preact/hooks";
 import { formatCount } from "../format";
 import { runsById } from "../runs/store";
 import { choosePass } from "../session";
 import type { PassListing } from "../source/source";
 import * as store from "../store";
-import { Icon } from "./Icon";
-import { PassList } from "./PassList";
-import { useCloseOutside } from "./Popover";
+import { passOptions } from "./passoptions";
+import { Picker } from "./Picker";
 
 export function SubjectPicker() {
   const passes = store.source.value?.passes.value ?? [];
@@ -22,7 +20,7 @@ export function SubjectPicker() {
       </span>
     );
   }
-  return <Picker passes={passes} name={name ?? "Choose a pass"} detail={detail} />;
+  return <PassPicker passes={passes} name={name ?? "Choose a pass"} detail={detail} />;
 }
 
 /** `resnet18-cifar, step 1100`, or the file that it was saved to. */
@@ -39,31 +37,23 @@ interface Props {
   detail: string;
 }
 
-function Picker({ passes, name, detail }: Props) {
-  const [isOpen, setIsOpen] = useState(false);
-  const box = useRef<HTMLDivElement>(null);
-  useCloseOutside(box, isOpen, () => setIsOpen(false));
-  const close = (): void => {
-    setIsOpen(false);
-    box.current?.querySelector("button")?.focus();
-  };
-  const choose = (pass: PassListing): void => {
-    close();
-    if (pass.id !== store.passId.value) choosePass(pass);
-  };
-  const flip = (): void => {
-    if (!isOpen) store.source.value?.refreshPasses();
-    setIsOpen(!isOpen);
-  };
+function PassPicker({ passes, name, detail }: Props) {
   return (
-    <div class="picker" ref={box}>
-      <button class="btn quiet subject" aria-haspopup="listbox" aria-expanded={isOpen} onClick={flip}>
-        <Said name={name} detail={detail} />
-        <Icon name="down" />
-      </button>
-      {isOpen && <PassList passes={passes} onChoose={choose} onClose={close} />}
-    </div>
+    <Picker
+      label="Passes"
+      options={() => passOptions(passes)}
+      chosen={store.passId.value ?? ""}
+      choose={(id) => choose(passes, id)}
+      onOpen={() => store.source.value?.refreshPasses()}
+    >
+      <Said name={name} detail={detail} />
+    </Picker>
   );
+}
+
+function choose(passes: readonly PassListing[], id: string): void {
+  const pass = passes.find((one) => one.id === id);
+  if (pass !== undefined && id !== store.passId.value) choosePass(pass);
 }
 
 function Said({ name, detail }: { name: string; detail: string }) {

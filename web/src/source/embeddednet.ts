@@ -4,8 +4,9 @@ import type { SeriesListing } from "../wire";
 import { answerRaster, answerUnit, answerUnitSeries, answerValues, plainReply } from "./embeddednetanswers";
 import { NetData } from "./embeddednetdata";
 import { answerWeights } from "./embeddednetweights";
+import { PasslessSource } from "./embeddedpassless";
 import { Refusal } from "./source";
-import type { Asked, Connection, Listener, OpenedPass, PassListing, Reply, Source, TensorAnswer } from "./source";
+import type { Asked, Listener, Reply } from "./source";
 
 /** What the list of runs needs to know: there is a network in it. */
 const NETWORK: SeriesListing = {
@@ -20,16 +21,14 @@ const NETWORK: SeriesListing = {
   description: "",
 };
 
-export class EmbeddedNetSource implements Source {
+export class EmbeddedNetSource extends PasslessSource {
   readonly hasRuns = signal<boolean | null>(true);
   readonly hasLessons = signal<boolean | null>(false);
-  readonly passes = signal<readonly PassListing[]>([]);
-  readonly connection = signal<Connection>({ state: "one-file" });
-  readonly canMove = false;
   readonly #data: NetData;
 
   /** Throws where the text is no data of a page. */
   constructor(json: string) {
+    super();
     this.#data = new NetData(json);
   }
 
@@ -86,26 +85,6 @@ export class EmbeddedNetSource implements Source {
       default:
         return null;
     }
-  }
-
-  openPass(): Promise<OpenedPass> {
-    return Promise.reject(new Refusal("There is no pass in this file."));
-  }
-
-  tensor(): Promise<TensorAnswer> {
-    return Promise.resolve({ missing: "There is no pass in this file." });
-  }
-
-  figures(): Promise<(number | null)[]> {
-    return Promise.reject(new Refusal("There is no pass in this file."));
-  }
-
-  refreshPasses(): void {
-    // There are none, and none will come.
-  }
-
-  retryNow(): void {
-    // Nothing to connect to.
   }
 }
 

@@ -1,6 +1,6 @@
 /** The ends of a vertical axis, as somebody wants them. */
-import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { LimitField } from "../shell/LimitField";
 import { options, setOptions, type Limits } from "./options";
 
 const AUTO: Limits = { low: null, high: null };
@@ -10,8 +10,7 @@ export function LimitFields({ chartKey, name, close }: { chartKey: string; name:
   const first = useRef<HTMLInputElement>(null);
   const limits = options.value.limits.get(chartKey) ?? AUTO;
   useEffect(() => first.current?.focus(), []);
-  const set = (end: "low" | "high", text: string): void => {
-    const value = text.trim() === "" ? null : Number(text.replaceAll("\u2212", "-"));
+  const set = (end: "low" | "high", value: number | null): void => {
     const next = { ...limits, [end]: value };
     if (value !== null && !Number.isFinite(value)) setError("A limit is a number, or nothing for automatic.");
     else if (next.low !== null && next.high !== null && next.low >= next.high)
@@ -34,8 +33,8 @@ export function LimitFields({ chartKey, name, close }: { chartKey: string; name:
       }}
     >
       <div class="row">
-        <LimitField box={first} label="Lowest value" value={limits.low} set={(text) => set("low", text)} />
-        <LimitField label="Highest value" value={limits.high} set={(text) => set("high", text)} />
+        <LimitField box={first} label="Lowest value" value={limits.low} set={(typed) => set("low", typed)} />
+        <LimitField label="Highest value" value={limits.high} set={(typed) => set("high", typed)} />
         <button
           class="btn sm"
           disabled={limits.low === null && limits.high === null}
@@ -64,27 +63,4 @@ function keep(chartKey: string, limits: Limits): void {
   if (limits.low === null && limits.high === null) all.delete(chartKey);
   else all.set(chartKey, limits);
   setOptions({ limits: all });
-}
-
-interface FieldProps {
-  label: string;
-  value: number | null;
-  set: (text: string) => void;
-  box?: RefObject<HTMLInputElement | null>;
-}
-
-function LimitField({ label, value, set, box }: FieldProps) {
-  return (
-    <input
-      ref={box ?? null}
-      class="input sm"
-      type="text"
-      inputMode="decimal"
-      placeholder="auto"
-      aria-label={label}
-      title={label}
-      value={value === null ? "" : String(value).replace("-", "\u2212")}
-      onChange={(event) => set(event.currentTarget.value)}
-    />
-  );
 }

@@ -105,6 +105,9 @@ test.each([
   ["−3.113", false, "No: it has the other sign."],
   ["4", false, "No: it is smaller."],
   ["much", false, "That is not a number."],
+  ["2 × 1.5565", true, "Right."],
+  ["−2*1.5565", false, "No: it has the other sign."],
+  ["2 *", false, "That is not a number."],
 ])("the guess %s is judged", (text, isRight, message) => {
   expect(judged(text, 3.113)).toEqual({ isRight, message });
 });

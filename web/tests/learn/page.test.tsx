@@ -3,14 +3,14 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LearnPage } from "../../src/learn/LearnPage";
-import { closeLesson } from "../../src/learn/lessons";
+import { cancelOpening, chooseExample, closeLesson } from "../../src/learn/lessons";
 import { pack, unpack } from "../../src/learn/packing";
 import * as store from "../../src/learn/store";
 import { readRoute, route } from "../../src/route";
 import { areas, shownView } from "../../src/shell/views";
 import * as page from "../../src/store";
 import type { Lesson } from "../../src/wire";
-import { CHECK, FakeLessons, productLesson } from "./samples";
+import { cells, CHECK, FakeLessons, productLesson } from "./samples";
 
 const EXAMPLES = [
   { id: "product", title: "A product", about: "Two matrices.", source: "y = x @ W" },
@@ -36,6 +36,7 @@ beforeEach(() => {
   store.direction.value = "backward";
   store.pageMode.value = "expressions";
   store.setGuessing(false);
+  store.fixedLimits.value = { value: null, gradient: null };
   closeLesson();
   page.source.value = source;
 });
@@ -223,6 +224,141 @@ test("an expression that cannot be asked leaves what was shown", async () => {
   await settled();
   expect(box.querySelector(".editor")!.textContent).toContain("too much at once");
   expect(box.querySelectorAll(".learn-card").length).toBe(4);
+});
+
+/** An answer that only comes when the test says so; what is asked for then. */
+function held(): () => void {
+  let answer = (): void => undefined;
+  source.answers.lesson = () => new Promise((resolve) => (answer = () => resolve({ type: "lesson", id: 1, lesson })));
+  return () => answer();
+}
+
+/** With a clock of the test: five seconds are waited for in no time. */
+async function wait(milliseconds: number): Promise<void> {
+  await act(async () => {
+    await vi.advanceTimersByTimeAsync(milliseconds);
+  });
+}
+
+test("a lesson that takes over five seconds can be cancelled, and the one before is as it was", async () => {
+  await open("#learn?example=product&way=backward&step=3");
+  const answer = held();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    await act(() => {
+      const select = box.querySelector<HTMLSelectElement>("[aria-label=Example]")!;
+      select.value = "other";
+      select.dispatchEvent(new Event("change", { bubbles: true }));
+    });
+    expect(box.querySelector("[role=progressbar]")!.getAttribute("aria-label")).toBe("Taking Another apart");
+    await wait(4900);
+    expect(button("Cancel")).toBeUndefined();
+    await wait(200);
+
+    await act(() => button("Cancel").click());
+  } finally {
+    vi.useRealTimers();
+  }
+
+  expect([store.opening.value.state, store.exampleId.value, store.sourceText.value]).toEqual(["shown", "product", "y = x @ W"]);
+  expect(box.querySelector("[role=progressbar]")).toBeNull();
+  expect(title()).toBe("Step 3through y = x @ W to W");
+  expect(route.value.params.get("example")).toBe("product");
+  lesson = productLesson({ title: "Too late" });
+  answer();
+  await settled();
+  expect([store.lesson.value!.title, store.exampleId.value]).toEqual(["A product", "product"]);
+});
+
+test("each lesson that is asked for has its own five seconds", async () => {
+  await open("#learn?example=product&step=1");
+  held();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    await act(() => chooseExample(EXAMPLES[1]!));
+    await wait(4000);
+    await act(() => chooseExample(EXAMPLES[1]!));
+    await wait(2000);
+    expect(button("Cancel")).toBeUndefined();
+    await wait(3100);
+    expect(button("Cancel")).toBeDefined();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("with nothing before it, a lesson that is cancelled leaves the examples", async () => {
+  const answer = held();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    route.value = readRoute("#learn?example=product");
+    await act(() => render(<LearnPage />, box));
+    // What is asked first are the examples.
+    await wait(10);
+    await wait(10);
+    await wait(5100);
+    await act(() => button("Cancel").click());
+  } finally {
+    vi.useRealTimers();
+  }
+  answer();
+  await settled();
+  expect([store.lesson.value, box.querySelectorAll(".example-card").length]).toEqual([null, 2]);
+});
+
+test("checks that were on their way when another lesson was asked for are asked for again", async () => {
+  source.answers.lesson_checks = () => new Promise(() => undefined);
+  await open("#learn?example=product&step=3");
+  held();
+  await act(() => chooseExample(EXAMPLES[1]!));
+  source.answers.lesson_checks = () => ({ type: "lesson_checks", id: 1, checks: [CHECK] });
+  await act(() => cancelOpening());
+  await settled();
+  expect(store.checking.value.state).toBe("shown");
+});
+
+async function enter(name: string, text: string): Promise<void> {
+  await act(() => {
+    const field = box.querySelector<HTMLInputElement>(`[aria-label='${name}']`)!;
+    field.value = text;
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+}
+
+test("the limits of the colours are in numbers, and can be fixed and set free", async () => {
+  await open("#learn?example=product&step=3");
+  const said = (): string[] => [...box.querySelectorAll(".ramp-ends")].map((one) => one.textContent);
+  const cell = (): string => box.querySelector("[role=grid] td")!.className;
+  expect(said()).toEqual(["≤ −11values≥ 11", "≤ −2gradients≥ 2"]);
+  const free = cell();
+
+  await enter("Limit of gradients", "100");
+  expect(said()).toEqual(["≤ −11values≥ 11", "≤ −100gradientsfixed ≥ 100"]);
+  expect(cell()).not.toBe(free);
+
+  await enter("Limit of gradients", "-1");
+  expect(box.querySelector(".scale-end [role=alert]")!.textContent).toBe("A limit is a number over 0, or nothing for automatic.");
+  expect(store.limits.value.gradient).toBe(100);
+
+  await click(button("Auto limit of gradients"));
+  expect(said()[1]).toBe("≤ −2gradients≥ 2");
+  expect(cell()).toBe(free);
+  expect(box.querySelector(".scale-end [role=alert]")).toBeNull();
+});
+
+test("the way forward shows the line of an op, its inputs and result, and an element written out", async () => {
+  lesson.nodes[2] = { ...lesson.nodes[2]!, value: cells([2, 1], [11, 25]) };
+  lesson.nodes[0] = { ...lesson.nodes[0]!, value: cells([2, 2], [1, 2, 3, 4]) };
+  await open("#learn?example=product&way=forward&step=1");
+  const element = (): string => box.querySelector("[data-testid=element]")!.textContent;
+  const marked = (): string[] => [...box.querySelectorAll("[aria-label='Current step'] .marked")].map((cell) => cell.textContent);
+  expect(box.querySelector(".forward-line")!.textContent).toBe("y = x @ W");
+  expect(element()).toBe("y[1, 0]3 × 3 + 4 × 4 = 25");
+  expect(marked()).toEqual(["3.00", "4.00", "3.00", "4.00", "25.00"]);
+
+  await press("ArrowUp", box.querySelector("table[aria-label=y]")!);
+  expect(element()).toBe("y[0, 0]1 × 3 + 2 × 4 = 11");
+  expect(marked()).toEqual(["1.00", "2.00", "3.00", "4.00", "11.00"]);
 });
 
 test("what is long is not packed into an address, and what is broken is not unpacked", async () => {

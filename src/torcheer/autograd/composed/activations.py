@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.arguments import not_in_place
+from torcheer.autograd.arguments import not_in_place, plain
 from torcheer.autograd.calls import call
 from torcheer.autograd.composed.elementwise import finely
+from torcheer.autograd.modes import as_plain
 from torcheer.autograd.signatures import softmax
 from torcheer.errors import InputError
 
@@ -79,7 +80,9 @@ def hardsigmoid(a: Tensor, inplace: bool = False) -> Any:
 @finely
 def hardswish(a: Tensor, inplace: bool = False) -> Any:
     not_in_place(inplace, "hardswish")
-    return torch.where(a <= -3, 0.0, torch.where(a >= 3, a, a * (a + 3) / 6))
+    # As below: the piece in the middle gets nothing that is infinite.
+    bent = torch.where((a <= -3) | (a >= 3), 0.0, a)
+    return torch.where(a <= -3, 0.0, torch.where(a >= 3, a, bent * (bent + 3) / 6))
 
 
 @call("hardshrink")
@@ -183,6 +186,19 @@ def glu(a: Tensor, dim: int = -1) -> Any:
         raise InputError(f"glu halves dimension {dim}, which has {a.shape[dim]} elements: an even number.")
     content, gate = torch.chunk(a, 2, dim)
     return content * torch.sigmoid(gate)
+
+
+@call("gumbel_softmax")
+def gumbel_softmax(a: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+    """A choice at random by these logits, soft enough to have a gradient; a hard one has that of the soft."""
+    with as_plain():
+        noise = -torch.empty_like(plain(a)).exponential_().log()
+    soft = softmax((a + noise) / tau, dim)
+    if not hard:
+        return soft
+    with as_plain():
+        chosen = torch.zeros_like(plain(soft)).scatter_(dim, plain(soft).argmax(dim, keepdim=True), 1.0)
+    return chosen - soft.detach() + soft
 
 
 @call("softmin")

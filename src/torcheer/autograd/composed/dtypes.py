@@ -73,9 +73,31 @@ def itself(a: Tensor, *_: Any) -> Any:
     return a
 
 
+_NO_ARRAY: Final = (
+    "an array does not remember where it came from: use x.detach().numpy(). To compute with an array, make "
+    "it a tensor first (torch.from_numpy)."
+)
+
+
+def _for_numpy(name: str) -> Any:
+    """What numpy calls by itself, where a tensor meets an array."""
+
+    def convert(a: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if wants_gradient(a):
+            raise AutogradError(_NO_ARRAY)
+        with as_plain():
+            return getattr(a, name)(*args, **kwargs)
+
+    return convert
+
+
+for _name in ("__array__", "__array_wrap__"):
+    call(_name)(_for_numpy(_name))
+
+
 @call("numpy")
 def numpy(a: Tensor, *, force: bool = False) -> Any:
     if wants_gradient(a) and not force:
-        raise AutogradError("an array does not remember where it came from: use x.detach().numpy().")
+        raise AutogradError(_NO_ARRAY)
     with as_plain():
         return a.numpy(force=force)

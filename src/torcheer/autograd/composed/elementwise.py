@@ -16,6 +16,7 @@ from torch import Tensor
 from torcheer.autograd import rules
 from torcheer.autograd.arguments import plain
 from torcheer.autograd.calls import call
+from torcheer.autograd.modes import as_plain
 
 _COARSE = (torch.float16, torch.bfloat16)
 
@@ -99,6 +100,15 @@ def xlogy(a: Any, other: Any) -> Any:
     return torch.where(is_nothing, 0.0, a * torch.log(torch.where(is_nothing, 1.0, other)))
 
 
+@call("erfc", "special_erfc")
+def erfc(a: Tensor) -> Any:
+    """1 - erf, whose digits would be lost far out: there it is torch's own number."""
+    with_slope = 1 - torch.erf(a)
+    with as_plain():
+        rest = torch.erfc(plain(a)) - plain(with_slope)
+    return with_slope + rest
+
+
 # --- angles ----------------------------------------------------------------------------------------------
 
 
@@ -119,12 +129,12 @@ def acos(a: Tensor) -> Any:
 def atan2(a: Tensor, other: Tensor) -> Any:
     """The angle of a point: that of the flatter of its two slopes, and the rest is a constant.
 
-    The origin has none; torch lets no gradient through there.
+    The origin has none, nor has a point that is infinitely far in both: no gradient goes through there.
     """
     is_steep = torch.abs(a) > torch.abs(other)
-    is_origin = (a == 0) & (other == 0)
-    above = torch.where(is_origin, 0.0, torch.where(is_steep, other, a))
-    below = torch.where(is_origin, 1.0, torch.where(is_steep, a, other))
+    has_none = ((a == 0) & (other == 0)) | (torch.isinf(a) & torch.isinf(other))
+    above = torch.where(has_none, 0.0, torch.where(is_steep, other, a))
+    below = torch.where(has_none, 1.0, torch.where(is_steep, a, other))
     flat = torch.atan(above / below)
     angle = torch.where(is_steep, -flat, flat)
     rest = torch.atan2(plain(a), plain(other)) - plain(angle)

@@ -30,9 +30,9 @@ def embedding(
     if scale_grad_by_freq or sparse:
         raise InputError("gradients are neither sparse here nor scaled by frequency: leave these two False.")
     with as_plain():
-        places = input.as_subclass(Tensor)
+        places = input.as_subclass(Tensor).contiguous()  # rows lie in the order in which torch puts them
         if max_norm is not None:
-            torch.embedding_renorm_(weight, places.contiguous(), max_norm, norm_type)
+            torch.embedding_renorm_(weight, places, max_norm, norm_type)
     rows = rules.index(weight, key=places)
     if padding_idx is None:
         return rows

@@ -84,7 +84,8 @@ def smooth_l1_loss(
         raise InputError(f"beta is where the lines begin, 0 or more, not {beta}.")
     distance = torch.abs(input - target)
     if beta > 0:
-        distance = torch.where(distance < beta, distance * distance / (2 * beta), distance - beta / 2)
+        near = torch.where(distance < beta, distance, 0.0)  # of what is infinite no square is taken
+        distance = torch.where(distance < beta, near * near / (2 * beta), distance - beta / 2)
     return reduced(distance, reduction, size_average, reduce)
 
 
@@ -97,7 +98,8 @@ def huber_loss(
     if delta <= 0:
         raise InputError(f"delta is where the lines begin, above 0, not {delta}.")
     distance = torch.abs(input - target)
-    losses = torch.where(distance < delta, distance * distance / 2, delta * (distance - delta / 2))
+    near = torch.where(distance < delta, distance, 0.0)  # as above
+    losses = torch.where(distance < delta, near * near / 2, delta * (distance - delta / 2))
     return reduced(losses if weight is None else losses * weight, reduction)
 
 

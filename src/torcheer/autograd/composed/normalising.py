@@ -25,7 +25,7 @@ def layer_norm(
     cudnn_enable: bool = True,
 ) -> Any:
     """Over the last dimensions of each item by itself."""
-    normal = rules.standardise(input, dim=_last_dims(input, normalized_shape), eps=eps)
+    normal = rules.standardise(in_order(input), dim=_last_dims(input, normalized_shape), eps=eps)
     return _scaled_and_shifted(normal, weight, bias)
 
 
@@ -38,6 +38,7 @@ def rms_norm(
 ) -> Any:
     """Only to a mean square of 1; the mean stays where it is."""
     eps = torch.finfo(input.dtype).eps if eps is None else eps
+    input = in_order(input)
     square = (input * input).mean(_last_dims(input, normalized_shape), keepdim=True)
     return _scaled_and_shifted(input / torch.sqrt(square + eps), weight, None)
 
@@ -56,6 +57,7 @@ def batch_norm(
 ) -> Any:
     """Over all items, for each channel. When not training, by the running statistics: given numbers."""
     dims = (0, *range(2, len(input.shape)))
+    input = in_order(input)
     if training:
         if input.numel() == input.shape[1]:
             raise InputError("one number for each channel has no variance: train with more than one item.")
@@ -105,8 +107,14 @@ def instance_norm(
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     dims = tuple(range(2, len(input.shape)))
     _keep_running(input, dims, running_mean, running_var, momentum)
-    normal = rules.standardise(input, dim=dims, eps=eps)
+    normal = rules.standardise(in_order(input), dim=dims, eps=eps)
     return _scaled_and_shifted(normal, _by_channel(weight, input), _by_channel(bias, input))
+
+
+def in_order(input: Tensor) -> Any:
+    """In memory as torch's norms leave it: a dropout after it draws in that order, to draw the same."""
+    is_last = len(input.shape) == 4 and input.is_contiguous(memory_format=torch.channels_last)
+    return input if is_last else input.contiguous()
 
 
 def _scaled_and_shifted(normal: Any, weight: Tensor | None, bias: Tensor | None) -> Any:

@@ -60,7 +60,7 @@ def masked_select(a: Tensor, mask: Tensor) -> Any:
 def masked_fill(a: Tensor, mask: Tensor, value: Any) -> Any:
     if mask.dtype != torch.bool:
         raise InputError(f"masked_fill takes a mask of True and False, not of {mask.dtype}: mask.bool().")
-    return torch.where(mask, value.to(a.dtype) if isinstance(value, Tensor) else value, a)
+    return torch.where(mask, value.to(a.dtype) if isinstance(value, Tensor) else value, a.contiguous())
 
 
 @call("index_fill")

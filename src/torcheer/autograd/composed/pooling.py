@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -59,8 +60,8 @@ def _largest(pool: Callable[..., Any], num_dims: int, with_places: bool, input: 
     with as_plain():
         _, places = pool(input.as_subclass(Tensor), *how, return_indices=True)
         others = tuple(input.shape[:-num_dims])
-        flat_places = places.reshape(*others, -1)
-    flat = rules.reshape(input, shape=(*others, -1))
+        flat_places = places.flatten(len(others))
+    flat = rules.reshape(input, shape=(*others, math.prod(input.shape[-num_dims:])))
     taken = rules.gather(flat, dim=len(others), index=flat_places)
     pooled = rules.reshape(taken, shape=tuple(places.shape))
     return (pooled, places) if with_places else pooled

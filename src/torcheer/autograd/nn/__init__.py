@@ -1,5 +1,9 @@
 """Layers and models, with torch's names: `import torcheer.autograd.nn as nn`."""
 
+from __future__ import annotations
+
+from typing import Never
+
 from torcheer.autograd.nn import functional, init, utils
 from torcheer.autograd.nn.activations import (
     CELU,
@@ -7,6 +11,7 @@ from torcheer.autograd.nn.activations import (
     GELU,
     GLU,
     SELU,
+    Hardshrink,
     Hardsigmoid,
     Hardswish,
     Hardtanh,
@@ -20,9 +25,14 @@ from torcheer.autograd.nn.activations import (
     Sigmoid,
     SiLU,
     Softmax,
+    Softmax2d,
+    Softmin,
     Softplus,
+    Softshrink,
     Softsign,
     Tanh,
+    Tanhshrink,
+    Threshold,
 )
 from torcheer.autograd.nn.attention import MultiHeadAttention, MultiheadAttention
 from torcheer.autograd.nn.cells import GRUCell, LSTMCell, RNNCell
@@ -32,6 +42,10 @@ from torcheer.autograd.nn.convolution import (
     Conv2d,
     ConvTranspose1d,
     ConvTranspose2d,
+)
+from torcheer.autograd.nn.distances import (
+    CosineSimilarity,
+    PairwiseDistance,
 )
 from torcheer.autograd.nn.dropout import (
     AlphaDropout,
@@ -75,17 +89,39 @@ from torcheer.autograd.nn.norms import (
     LayerNorm,
     RMSNorm,
 )
+from torcheer.autograd.nn.pads import (
+    CircularPad1d,
+    CircularPad2d,
+    ConstantPad1d,
+    ConstantPad2d,
+    Fold,
+    ReflectionPad1d,
+    ReflectionPad2d,
+    ReplicationPad1d,
+    ReplicationPad2d,
+    Unfold,
+    ZeroPad1d,
+    ZeroPad2d,
+)
 from torcheer.autograd.nn.parameter import Parameter
+from torcheer.autograd.nn.parameterlists import (
+    ParameterDict,
+    ParameterList,
+)
 from torcheer.autograd.nn.pools import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
+    AdaptiveMaxPool1d,
     AdaptiveMaxPool2d,
     AvgPool1d,
     AvgPool2d,
     MaxPool1d,
     MaxPool2d,
     PixelShuffle,
+    PixelUnshuffle,
     Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
 )
 from torcheer.autograd.nn.recurrent import GRU, LSTM, RNN
 from torcheer.autograd.nn.transformer import TransformerEncoder, TransformerEncoderLayer, causal_mask
@@ -105,6 +141,7 @@ __all__ = [
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
+    "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AlphaDropout",
     "AvgPool1d",
@@ -114,11 +151,16 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "Bilinear",
+    "CircularPad1d",
+    "CircularPad2d",
+    "ConstantPad1d",
+    "ConstantPad2d",
     "Conv1d",
     "Conv2d",
     "ConvTranspose1d",
     "ConvTranspose2d",
     "CosineEmbeddingLoss",
+    "CosineSimilarity",
     "CrossEntropy",
     "CrossEntropyLoss",
     "Dropout",
@@ -126,9 +168,11 @@ __all__ = [
     "Dropout2d",
     "Embedding",
     "Flatten",
+    "Fold",
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
+    "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
@@ -159,29 +203,54 @@ __all__ = [
     "MultiheadAttention",
     "NLLLoss",
     "PReLU",
+    "PairwiseDistance",
     "Parameter",
+    "ParameterDict",
+    "ParameterList",
     "PixelShuffle",
+    "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
     "RNNCell",
     "ReLU",
     "ReLU6",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
     "Sequential",
     "SiLU",
     "Sigmoid",
     "SmoothL1Loss",
     "SoftMarginLoss",
     "Softmax",
+    "Softmax2d",
+    "Softmin",
     "Softplus",
+    "Softshrink",
     "Softsign",
     "Tanh",
+    "Tanhshrink",
+    "Threshold",
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "TripletMarginLoss",
     "Unflatten",
+    "Unfold",
     "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
+    "ZeroPad1d",
+    "ZeroPad2d",
     "causal_mask",
     "functional",
     "init",
     "utils",
 ]
+
+
+def __getattr__(name: str) -> Never:
+    raise AttributeError(
+        f"torcheer.autograd.nn has no {name}. A layer of your own is a class on nn.Module with a "
+        "forward(self, x) that calls functions of torch; its weights are attributes, nn.Parameter(…)."
+    )

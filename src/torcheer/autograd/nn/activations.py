@@ -74,6 +74,42 @@ class Softsign(Module):
         return F.softsign(x)
 
 
+class Tanhshrink(Module):
+    def forward(self, x: Tensor) -> Any:
+        return F.tanhshrink(x)
+
+
+class _Shrink(Module):
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class Softshrink(_Shrink):
+    def forward(self, x: Tensor) -> Any:
+        return F.softshrink(x, self.lambd)
+
+
+class Hardshrink(_Shrink):
+    def forward(self, x: Tensor) -> Any:
+        return F.hardshrink(x, self.lambd)
+
+
+class Threshold(Module):
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold, self.value = threshold, value
+
+    def forward(self, x: Tensor) -> Any:
+        return F.threshold(x, self.threshold, self.value)
+
+    def extra_repr(self) -> str:
+        return f"{self.threshold}, {self.value}"
+
+
 class LeakyReLU(Module):
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
@@ -195,3 +231,15 @@ class LogSoftmax(Module):
 
     def extra_repr(self) -> str:
         return str(self.dim)
+
+
+class Softmin(Softmax):
+    def forward(self, x: Tensor) -> Any:
+        return F.softmin(x, self.dim)
+
+
+class Softmax2d(Module):
+    """Over the channels of each pixel."""
+
+    def forward(self, x: Tensor) -> Any:
+        return torch.softmax(x, -3)

@@ -14,6 +14,7 @@ from torcheer.autograd.nn import init
 from torcheer.autograd.nn.linear import Linear
 from torcheer.autograd.nn.module import Module
 from torcheer.autograd.nn.parameter import Parameter
+from torcheer.autograd.nn.placing import in_any_type
 from torcheer.errors import InputError
 
 
@@ -22,6 +23,7 @@ class MultiHeadAttention(Module):
 
     is_one_layer = True
 
+    @in_any_type
     def __init__(
         self,
         embed_dim: int,

@@ -13,12 +13,14 @@ from torcheer.autograd.nn import functional as F
 from torcheer.autograd.nn import init
 from torcheer.autograd.nn.module import Module
 from torcheer.autograd.nn.parameter import Parameter
+from torcheer.autograd.nn.placing import in_any_type
 from torcheer.errors import InputError
 
 
 class _Cell(Module):
     num_gates: ClassVar[int]
 
+    @in_any_type
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
@@ -47,6 +49,7 @@ class _Cell(Module):
 class RNNCell(_Cell):
     num_gates = 1
 
+    @in_any_type
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh"
     ) -> None:

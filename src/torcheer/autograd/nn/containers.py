@@ -50,6 +50,17 @@ class _Numbered(Module):
             self.append(module)
         return self
 
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
+
+    def __add__(self, modules: Iterable[Module]) -> Self:
+        return type(self)._of([*self, *modules])
+
+    def pop(self, place: int | slice = -1) -> Any:
+        taken = self[place]
+        del self[place]
+        return taken
+
     def insert(self, place: int, module: Module) -> None:
         modules = self._all()
         modules.insert(place, module)
@@ -113,6 +124,11 @@ class ModuleDict(Module):
 
     def __delitem__(self, name: str) -> None:
         del self.__dict__[name]
+
+    def pop(self, name: str) -> Module:
+        taken = self[name]
+        del self[name]
+        return taken
 
     def __len__(self) -> int:
         return len(list(self.keys()))

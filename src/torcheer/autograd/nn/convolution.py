@@ -13,6 +13,7 @@ from torcheer.autograd.nn import functional as F
 from torcheer.autograd.nn import init
 from torcheer.autograd.nn.module import Module
 from torcheer.autograd.nn.parameter import Parameter
+from torcheer.autograd.nn.placing import in_any_type
 from torcheer.errors import InputError
 
 
@@ -22,6 +23,7 @@ class _Convolution(Module):
     num_dims: ClassVar[int]
     is_transposed: ClassVar[bool] = False
 
+    @in_any_type
     def __init__(
         self,
         in_channels: int,
@@ -37,10 +39,10 @@ class _Convolution(Module):
         super().__init__()
         if in_channels % groups or out_channels % groups:
             raise InputError(f"{in_channels} -> {out_channels} channels do not make {groups} equal groups.")
-        if padding_mode != "zeros":
-            raise InputError(
-                f"the edge is filled with zeros only, not {padding_mode!r}: use F.pad before it."
-            )
+        known = ("zeros",) if self.is_transposed else ("zeros", "reflect", "replicate", "circular")
+        if padding_mode not in known:
+            raise InputError(f"padding_mode is one of {', '.join(known)} here, not {padding_mode!r}.")
+        self.padding_mode = padding_mode
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size, self.stride = self._sizes(kernel_size), self._sizes(stride)
         self.dilation = self._sizes(dilation)
@@ -60,9 +62,25 @@ class _Convolution(Module):
         return (value,) * self.num_dims if isinstance(value, int) else tuple(value)
 
     def _convolved(self, convolve: Callable[..., Any], x: Tensor) -> Any:
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            x, padding = F.pad(x, self._edge(), self.padding_mode), 0
         return convolve(
-            x, self.weight, self.bias, self.stride, self.padding, dilation=self.dilation, groups=self.groups
+            x, self.weight, self.bias, self.stride, padding, dilation=self.dilation, groups=self.groups
         )
+
+    def _edge(self) -> tuple[int, ...]:
+        """How much is put before and after each dimension, the last one first."""
+        edge: list[int] = []
+        for dim in reversed(range(self.num_dims)):
+            whole = self.dilation[dim] * (self.kernel_size[dim] - 1) if self.padding == "same" else 0
+            both = (
+                (whole // 2, whole - whole // 2)
+                if isinstance(self.padding, str)
+                else (self.padding[dim],) * 2
+            )
+            edge += both
+        return tuple(edge)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} {self.in_channels} -> {self.out_channels}"
@@ -91,6 +109,7 @@ class _ConvTranspose(_Convolution):
 
     is_transposed = True
 
+    @in_any_type
     def __init__(
         self,
         in_channels: int,

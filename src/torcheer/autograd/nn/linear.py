@@ -12,11 +12,13 @@ from torcheer.autograd.nn import functional as F
 from torcheer.autograd.nn import init
 from torcheer.autograd.nn.module import Module
 from torcheer.autograd.nn.parameter import Parameter
+from torcheer.autograd.nn.placing import in_any_type
 
 
 class Linear(Module):
     """Each output is a weighted sum of all inputs, plus a bias: y = x wᵀ + b."""
 
+    @in_any_type
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
@@ -40,6 +42,7 @@ class Linear(Module):
 class Bilinear(Module):
     """Each output weighs all products of a number of one input with one of the other: y = x₁ w x₂ᵀ + b."""
 
+    @in_any_type
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True) -> None:
         super().__init__()
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
@@ -64,6 +67,7 @@ class Bilinear(Module):
 class Embedding(Module):
     """A vector for each of so many things, found by its number, and learned. That of padding stays."""
 
+    @in_any_type
     def __init__(
         self,
         num_embeddings: int,

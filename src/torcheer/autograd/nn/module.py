@@ -139,7 +139,36 @@ class Module:
         """The same as to set the attribute, for names that are numbers or come from elsewhere."""
         if not name or "." in name or (hasattr(self, name) and name not in self.__dict__):
             raise InputError(f"{name!r} cannot be the name of a module here: take another.")
+        if module is not None and not isinstance(module, Module):
+            raise InputError(
+                f"{type(self).__name__} holds layers of torcheer.autograd.nn, and {name!r} is a "
+                f"{type(module).__module__}.{type(module).__name__}: take the layer of that name here, or "
+                "write a Module whose forward calls it."
+            )
         setattr(self, name, module)
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at an address: `model.get_submodule("layers.0")`."""
+        found = dict(self.named_modules(remove_duplicate=False)).get(target)
+        if found is None:
+            raise AttributeError(f"there is no module {target!r} in this {type(self).__name__}.")
+        return found
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at an address: `model.get_parameter("layers.0.weight")`."""
+        address, _, name = target.rpartition(".")
+        found = self.get_submodule(address).__dict__.get(name)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"there is no parameter {target!r} in this {type(self).__name__}.")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at an address."""
+        address, _, name = target.rpartition(".")
+        found = dict(self.get_submodule(address)._own_buffers()).get(name)
+        if found is None:
+            raise AttributeError(f"there is no buffer {target!r} in this {type(self).__name__}.")
+        return found
 
     def _own_parameters(self) -> list[tuple[str, Parameter]]:
         return [(name, value) for name, value in self.__dict__.items() if isinstance(value, Parameter)]
@@ -231,6 +260,9 @@ class Module:
 
     def cpu(self) -> Self:
         return self.to("cpu")
+
+    def cuda(self, device: Any = None) -> Self:
+        return self.to("cuda" if device is None else device)
 
     def _change(self, changed: Callable[[Tensor], Tensor]) -> Self:
         for parameter in self.parameters():

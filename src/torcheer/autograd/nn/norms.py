@@ -11,6 +11,7 @@ from torch import Tensor
 from torcheer.autograd.nn import functional as F
 from torcheer.autograd.nn.module import Module
 from torcheer.autograd.nn.parameter import Parameter
+from torcheer.autograd.nn.placing import in_any_type
 from torcheer.errors import InputError
 
 
@@ -23,6 +24,7 @@ class _RunningNorm(Module):
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
 
+    @in_any_type
     def __init__(
         self,
         num_features: int,
@@ -79,6 +81,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class _InstanceNorm(_RunningNorm):
+    @in_any_type
     def __init__(
         self,
         num_features: int,
@@ -114,6 +117,7 @@ class InstanceNorm2d(_InstanceNorm):
 class LayerNorm(Module):
     """Each item by itself, over its last dimensions."""
 
+    @in_any_type
     def __init__(
         self,
         normalized_shape: int | Sequence[int],
@@ -136,6 +140,7 @@ class LayerNorm(Module):
 class RMSNorm(Module):
     """Each item by itself, to a mean square of 1; the mean stays."""
 
+    @in_any_type
     def __init__(
         self,
         normalized_shape: int | Sequence[int],
@@ -156,6 +161,7 @@ class RMSNorm(Module):
 class GroupNorm(Module):
     """Each group of channels, of each item by itself."""
 
+    @in_any_type
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True) -> None:
         super().__init__()
         if num_channels % num_groups:

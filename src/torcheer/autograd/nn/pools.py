@@ -125,12 +125,21 @@ class AdaptiveAvgPool2d(_Adaptive):
         return F.adaptive_avg_pool2d(x, self.output_size)
 
 
-class AdaptiveMaxPool2d(_Adaptive):
-    """The largest of so many windows, in rows and columns."""
-
+class _AdaptiveMax(_Adaptive):
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size)
         self.return_indices = return_indices
+
+
+class AdaptiveMaxPool1d(_AdaptiveMax):
+    """The largest of so many windows."""
+
+    def forward(self, x: Tensor) -> Any:
+        return F.adaptive_max_pool1d(x, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMax):
+    """The largest of so many windows, in rows and columns."""
 
     def forward(self, x: Tensor) -> Any:
         return F.adaptive_max_pool2d(x, self.output_size, self.return_indices)
@@ -155,6 +164,34 @@ class Upsample(Module):
     def extra_repr(self) -> str:
         goal = f"x{self.scale_factor}" if self.size is None else str(self.size)
         return f"{goal}, {self.mode}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """Each pixel becomes several."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, "nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """Between the pixels are the means of their neighbours."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, "bilinear", True)
+
+
+class PixelUnshuffle(Module):
+    """Pixels become channels."""
+
+    def __init__(self, downscale_factor: int) -> None:
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, x: Tensor) -> Any:
+        return F.pixel_unshuffle(x, self.downscale_factor)
+
+    def extra_repr(self) -> str:
+        return str(self.downscale_factor)
 
 
 class PixelShuffle(Module):

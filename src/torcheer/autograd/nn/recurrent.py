@@ -17,6 +17,7 @@ from torcheer.autograd.nn import functional as F
 from torcheer.autograd.nn import init
 from torcheer.autograd.nn.module import Module
 from torcheer.autograd.nn.parameter import Parameter
+from torcheer.autograd.nn.placing import in_any_type
 from torcheer.errors import InputError
 
 
@@ -35,6 +36,7 @@ class _Recurrent(Module):
     num_gates: ClassVar[int]
     num_states: ClassVar[int] = 1
 
+    @in_any_type
     def __init__(
         self,
         input_size: int,
@@ -153,6 +155,7 @@ class RNN(_Recurrent):
 
     num_gates = 1
 
+    @in_any_type
     def __init__(self, *args: Any, nonlinearity: str = "tanh", **kwargs: Any) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise InputError(f"nonlinearity is 'tanh' or 'relu', not {nonlinearity!r}.")

@@ -17,12 +17,14 @@ from torcheer.autograd.nn.dropout import Dropout
 from torcheer.autograd.nn.linear import Linear
 from torcheer.autograd.nn.module import Module
 from torcheer.autograd.nn.norms import LayerNorm
+from torcheer.autograd.nn.placing import in_any_type
 from torcheer.errors import InputError
 
 
 class TransformerEncoderLayer(Module):
     """Look around, then think about it. Both add to what was there, so gradients have a short way back."""
 
+    @in_any_type
     def __init__(
         self,
         d_model: int,

@@ -166,6 +166,52 @@ class CosineAnnealingLR(LRScheduler):
         return self.eta_min + (base - self.eta_min) * wave
 
 
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """The same again and again: at first in `T_0` epochs, then each time in `T_mult` times as many."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        T_0: int,  # noqa: N803  (torch's name)
+        T_mult: int = 1,  # noqa: N803
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
+        if T_0 < 1 or T_mult < 1:
+            raise InputError(f"a wave takes at least one epoch, not {T_0} times {T_mult}.")
+        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base: float, epoch: int) -> float:
+        length = self.T_0
+        while epoch >= length:
+            epoch, length = epoch - length, length * self.T_mult
+        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * epoch / length)) / 2
+
+
+class PolynomialLR(LRScheduler):
+    """Down to nothing in so many epochs, along a power of what is left."""
+
+    def __init__(
+        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
+    ) -> None:
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base: float, epoch: int) -> float:
+        return float(base * (1 - min(epoch, self.total_iters) / self.total_iters) ** self.power)
+
+
+class MultiplicativeLR(LambdaLR):
+    """Every epoch the rate is multiplied by a function of it."""
+
+    def _set_epoch(self, epoch: int) -> None:
+        self.last_epoch = epoch
+        if epoch:
+            both = zip(self._last_lr, self.lr_lambdas, strict=True)
+            self._set([lr * factor(epoch) for lr, factor in both])
+
+
 class OneCycleLR(LRScheduler):
     """Up to `max_lr`, and down to almost nothing, in so many steps; the momentum goes against it."""
 

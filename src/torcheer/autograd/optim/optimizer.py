@@ -15,7 +15,8 @@ from torcheer.errors import InputError
 class Optimizer:
     """Parameters come in groups, and each group may have settings of its own; `defaults` fills in the others.
 
-    A new kind of optimizer says in `update` what one step does with one parameter.
+    A new kind of optimizer says in `update` what one step does with one parameter. All take `foreach` and
+    `fused` for torch's sake, where they choose between ways to compute the same.
     """
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:

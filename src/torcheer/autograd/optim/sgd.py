@@ -23,6 +23,8 @@ class SGD(Optimizer):
         nesterov: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        fused: bool | None = None,
     ) -> None:
         if nesterov and (momentum <= 0 or dampening != 0):
             raise InputError("nesterov looks ahead by the momentum: it needs one, and no dampening.")

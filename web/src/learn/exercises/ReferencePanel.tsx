@@ -4,7 +4,8 @@ import { ReferenceLines } from "../ReferenceLines";
 import { catalogue } from "../store";
 
 export function ReferencePanel() {
-  const all = catalogue.value?.functions ?? [];
+  // An answer is one expression.
+  const lines = (catalogue.value?.functions ?? []).filter((line) => !line.startsWith("statements:"));
   return (
     <aside class="panel" aria-label="What may be written">
       <div class="panel-head ruled">
@@ -14,8 +15,8 @@ export function ReferencePanel() {
       </div>
       {/* It scrolls, so it can have the focus. */}
       <div class="panel-body functions" tabIndex={0} role="region" aria-label="Functions">
-        <p class="dim fs-2">An expression of the names that are given, with + − * / ** @ and these:</p>
-        <ReferenceLines lines={all} />
+        <p class="dim fs-2">An expression of the names that are given, with + - * / ** @ and these:</p>
+        <ReferenceLines lines={lines} />
       </div>
     </aside>
   );

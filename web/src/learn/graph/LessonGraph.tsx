@@ -9,7 +9,7 @@ import { EdgeLayer } from "./EdgeLayer";
 import { usePanning } from "./usePanning";
 import { around, begin, layout, show, viewSize } from "./view";
 import { isArrow, walked } from "./walking";
-import { ZoomButtons } from "./ZoomButtons";
+import { ZoomBar } from "./ZoomBar";
 
 export function LessonGraph() {
   const stage = useRef<HTMLDivElement>(null);
@@ -52,7 +52,7 @@ export function LessonGraph() {
           <Chip layout={drawn} />
         </Drawing>
       </div>
-      <ZoomButtons />
+      <ZoomBar />
     </>
   );
 }

@@ -18,7 +18,7 @@ const MARGIN = 16;
 /** What is brought into view keeps this far from the edges. */
 const CLEAR = 32;
 /** Smaller, nothing can be read: then only a part is shown. */
-const READABLE = 0.6;
+const READABLE = 0.8;
 const PART_SCALE = 0.8;
 
 /** All of it, never larger than life. */

@@ -1,12 +1,11 @@
-/** What the colours mean, with their limits: one scale for values, one for gradients. */
-import { formatValue } from "../../format";
+/** What the colours mean, with their limits, which can be fixed: one scale for values, one for gradients. */
 import { Segments } from "../../shell/Segments";
-import { isScaleShared, limits } from "../store";
+import { isScaleShared } from "../store";
+import { ScaleEnd } from "./ScaleEnd";
 
 const STEPS = Array.from({ length: 11 }, (_, step) => step);
 
 export function ColourSection() {
-  const { value, gradient } = limits.value;
   return (
     <div class="section">
       <div class="row">
@@ -29,8 +28,8 @@ export function ColourSection() {
       </div>
       {isScaleShared.value ? (
         <>
-          <Ends name="values" limit={value} />
-          <Ends name="gradients" limit={gradient} />
+          <ScaleEnd ink="value" name="values" />
+          <ScaleEnd ink="gradient" name="gradients" />
         </>
       ) : (
         <div class="ramp-ends">
@@ -39,16 +38,6 @@ export function ColourSection() {
           <span>its largest</span>
         </div>
       )}
-    </div>
-  );
-}
-
-function Ends({ name, limit }: { name: string; limit: number }) {
-  return (
-    <div class="ramp-ends">
-      <span>≤ {formatValue(-limit, 3)}</span>
-      <span class="middle">{name}</span>
-      <span>≥ {formatValue(limit, 3)}</span>
     </div>
   );
 }

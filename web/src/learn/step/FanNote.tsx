@@ -17,7 +17,7 @@ export function FanNote({ step, nth }: { step: BackwardStep; nth: number }) {
     <div class="learn-note fan">
       <p>
         {name} is used {step.num_all} times: contribution {step.number} of {step.num_all}.
-        {rest > 0 && ` ${formatNumberOf(rest, "more one is", "more are")} to come.`}
+        {rest > 0 && ` ${formatNumberOf(rest, "more is", "more are")} to come.`}
       </p>
       {before !== null && before !== undefined && (
         <p data-testid="sum">

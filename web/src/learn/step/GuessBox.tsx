@@ -41,7 +41,7 @@ export function GuessBox({ step }: { step: BackwardStep }) {
       </div>
       <p class={said?.isRight === true ? "right" : "hint"} role="status">
         {said?.message}
-        {said?.isRight === true && " Show has all of it."}
+        {said?.isRight === true && " Press Show for the other elements."}
       </p>
     </form>
   );

@@ -11,7 +11,8 @@ export function JacobianSection({ step }: { step: BackwardStep }) {
   // Where it says what nothing else says, it is open; elsewhere it is there for who wants it.
   const [isOpen, setIsOpen] = useState<boolean | null>(null);
   const jacobian = step.jacobian;
-  if (jacobian === null) return null;
+  // While one guesses it would tell.
+  if (jacobian === null || store.isHidden.value) return null;
   const { cells, rows, columns } = jacobian;
   const numbers = numbersOf(cells);
   const [format, scale] = [cellFormat(numbers), scaleFor(cells, "value")];

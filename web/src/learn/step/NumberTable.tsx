@@ -20,6 +20,8 @@ interface Props {
   /** The one that has the focus, where one can be chosen. */
   active?: number;
   onActive?: (nth: number) => void;
+  /** Of one with cells to choose. */
+  role?: "grid" | "table";
 }
 
 const STEPS: Readonly<Record<string, readonly [number, number]>> = {
@@ -29,7 +31,7 @@ const STEPS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowUp: [-1, 0],
 };
 
-export function NumberTable({ cells, ink, label, marked, isSecret = false, onHover, active, onActive }: Props) {
+export function NumberTable({ cells, ink, label, marked, isSecret = false, onHover, active, onActive, role = "grid" }: Props) {
   const table = useRef<HTMLTableElement>(null);
   const hadFocus = useRef(false);
   const columns = Math.max(1, cells.num_columns);
@@ -48,12 +50,14 @@ export function NumberTable({ cells, ink, label, marked, isSecret = false, onHov
     if (isInside) onActive?.(row * columns + column);
   };
   const isGrid = active !== undefined;
+  const chosenOf = (nth: number) =>
+    isGrid && { tabIndex: nth === active ? 0 : -1, [role === "grid" ? "aria-selected" : "aria-current"]: nth === active };
   return (
     <figure class="mat">
       <div class="mat-body">
         <table
           ref={table}
-          role={isGrid ? "grid" : undefined}
+          role={isGrid ? role : undefined}
           aria-label={label}
           class={columns > 5 ? "narrow" : ""}
           onKeyDown={isGrid ? onKeyDown : undefined}
@@ -71,8 +75,7 @@ export function NumberTable({ cells, ink, label, marked, isSecret = false, onHov
                     <td
                       key={column}
                       class={`${isSecret ? "secret" : `cell ${stepClass(scale, value)}`} ${marked?.has(nth) === true ? "marked" : ""}`}
-                      tabIndex={isGrid ? (nth === active ? 0 : -1) : undefined}
-                      aria-selected={isGrid ? nth === active : undefined}
+                      {...chosenOf(nth)}
                       title={isSecret ? undefined : `[${indexOf(cells, nth).join(", ")}] ${exact}`}
                       data-exact={isSecret ? undefined : exact}
                       onPointerEnter={() => onHover?.(nth)}

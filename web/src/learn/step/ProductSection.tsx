@@ -4,7 +4,7 @@ import type { BackwardStep, Cells } from "../../wire";
 import { elementFor, workingOf, type Part } from "../arithmetic";
 import { inkOf } from "../colouring";
 import * as store from "../store";
-import { ElementLine } from "./ElementLine";
+import { ContributionLine } from "./ContributionLine";
 import { FanNote } from "./FanNote";
 import { GuessBox } from "./GuessBox";
 import { NumberTable } from "./NumberTable";
@@ -15,8 +15,15 @@ const HEADS = {
   elementwise: "Local × upstream = contribution",
   matrix: "Local × upstream = contribution",
   moved: "Upstream, moved = contribution",
-  general: "Jacobian × upstream = contribution",
+  general: "Upstream × Jacobian = contribution",
 } as const;
+
+/** What is neither multiplied nor merely put elsewhere. */
+const MOVED_HEADS: Readonly<Record<string, string>> = {
+  mean: "Upstream, shared out = contribution",
+  sum: "Upstream, copied = contribution",
+  expand: "Upstream, summed = contribution",
+};
 
 /** Side by side as long as they have room: cells and what stands between them. */
 const CELL_WIDTH = 48;
@@ -55,7 +62,7 @@ export function ProductSection({ step }: { step: BackwardStep }) {
   );
   return (
     <div class="section">
-      <h3>{HEADS[step.form]}</h3>
+      <h3>{headOf(step)}</h3>
       <div class={isBeside(step) ? "product" : "product stacked"}>
         <Factors step={step} factor={factor} upstreamLabel={`upstream ∂L/∂${from.name}`} />
         {isSummed && (
@@ -66,10 +73,14 @@ export function ProductSection({ step }: { step: BackwardStep }) {
         {step.form === "seed" ? result : <Row sign={isSummed ? "Σ" : "="}>{result}</Row>}
       </div>
       <SumNotes step={step} />
-      {isSecret ? <GuessBox key={store.step.value} step={step} /> : <ElementLine working={working} step={step} nth={nth} />}
+      {isSecret ? <GuessBox key={store.step.value} step={step} /> : <ContributionLine working={working} step={step} nth={nth} />}
       {!isSecret && <FanNote step={step} nth={nth} />}
     </div>
   );
+}
+
+function headOf({ form, rule }: BackwardStep): string {
+  return (form === "moved" ? MOVED_HEADS[rule] : undefined) ?? HEADS[form];
 }
 
 interface FactorsProps {

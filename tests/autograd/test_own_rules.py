@@ -1,0 +1,80 @@
+"""Rules of a user's own: used where they are right, and refused where a slip would give wrong gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import torcheer.autograd as T
+from torcheer.autograd.calls import CALLS
+from torcheer.errors import AutogradError, InputError
+
+
+@pytest.fixture(autouse=True)
+def same_table_after() -> Iterator[None]:
+    rules, calls = dict(T.RULES), dict(CALLS)
+    yield
+    for table, before in ((T.RULES, rules), (CALLS, calls)):
+        table.clear()
+        table.update(before)
+
+
+def test_a_rule_of_ones_own_gives_its_gradient() -> None:
+    cube = T.rule("cube", forward=lambda a: a**3, a=(lambda g, c, a: 3 * g * a**2, r"3 \bar c a^2"))
+    x = T.tensor([2.0, -1.0], requires_grad=True)
+
+    cube(x).sum().backward()
+
+    assert x.grad is not None
+    assert x.grad.tolist() == [12.0, 3.0]
+
+
+def test_the_formula_may_be_left_out_and_an_input_be_a_number() -> None:
+    scaled = T.rule("scaled", forward=lambda a, n: a * n, a=lambda g, c, a, n: g * n)
+    x = T.tensor([2.0], requires_grad=True)
+
+    scaled(x, 3).sum().backward()
+
+    assert x.grad is not None
+    assert x.grad.tolist() == [3.0]
+    with pytest.raises(AutogradError, match="input 1 of scaled wants a gradient"):
+        scaled(x, T.tensor(2.0, requires_grad=True)).sum().backward()
+
+
+def test_a_forward_may_give_back_its_input() -> None:
+    same = T.rule("same", forward=lambda a: a, a=(lambda g, c, a: g, r"\bar c"))
+    x = T.tensor([2.0], requires_grad=True)
+
+    same(x).sum().backward()
+
+    assert x.grad is not None
+    assert x.grad.tolist() == [1.0]
+
+
+def test_a_rule_that_is_there_is_replaced_on_demand_only() -> None:
+    double = {"forward": lambda a, b: 2 * a * b, "a": (lambda g, c, a, b: 2 * g * b, "")}
+
+    with pytest.raises(InputError, match="there is a rule for mul already"):
+        T.rule("mul", **double)
+
+    T.rule("mul", **double, replace=True)
+    assert float(T.tensor(3.0) * T.tensor(4.0)) == 24
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments"),
+    [
+        ("needs a gradient for each input", {"forward": torch.sin}),
+        ("name them alike", {"forward": lambda a: a, "z": (lambda g, c, a: g, "")}),
+        ("name them alike", {"forward": lambda a, b: a, "b": lambda g, c, a, b: g}),
+        ("a function and a formula", {"forward": lambda a: a, "a": ("g", "")}),
+        ("a function and a formula", {"forward": lambda a: a, "a": (lambda g, c, a: g, 3)}),
+        ("not as many }", {"forward": lambda a: a, "a": (lambda g, c, a: g, r"\frac{a")}),
+    ],
+)
+def test_a_slip_is_told(message: str, arguments: dict[str, Callable[..., Any]]) -> None:
+    with pytest.raises(InputError, match=message):
+        T.rule("mine", **arguments)

@@ -172,6 +172,25 @@ def test_a_nested_tensor_from_elsewhere_is_told_while_other_threads_run() -> Non
     assert any("a tensor in the model came from outside" in note for note in history.notes)
 
 
+def test_a_thread_that_waits_for_a_process_is_not_suspected() -> None:
+    end = threading.Event()
+    other = threading.Thread(target=end.wait, args=(30,), name="asyncio-waitpid-0")
+    other.start()
+    elsewhere = torch.ones(3)
+
+    class Adds(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x + elsewhere
+
+    try:
+        history = tl.log_forward_pass(Adds(), torch.rand(3))
+    finally:
+        end.set()
+        other.join()
+
+    assert history.notes == []
+
+
 def test_two_captures_that_overlap_record_their_own_threads_and_leave_nothing() -> None:
     first_runs, second_runs, first_is_over = (threading.Event() for _ in range(3))
 

@@ -43,6 +43,16 @@ _others: Any = None  # somebody else's profile function, which goes on
 _local = threading.local()
 
 
+def names_of_others() -> list[str]:
+    """The threads that run beside this one and may compute; asyncio's only wait for a process to end."""
+    own = threading.current_thread()
+    return [
+        thread.name
+        for thread in threading.enumerate()
+        if thread is not own and not thread.name.startswith("asyncio-waitpid-")
+    ]
+
+
 @contextmanager
 def recording_new_threads(make_mode: MakeMode) -> Iterator[None]:
     """While this is open, each thread that this one starts runs under a mode of its own."""

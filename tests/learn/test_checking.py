@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from torcheer.autograd.engine import Way
 from torcheer.autograd.rules import RULES
+from torcheer.autograd.ruling import Way
 from torcheer.learn.document import LearnCheck
 from torcheer.learn.lessons import checks_of_source, lesson_of_source
 

@@ -6,9 +6,9 @@ Three ideas make up all of it.
 which rule it was, on which inputs, and what came out. A node points to the nodes of its inputs, so the loss
 at the end holds a graph that leads back to every parameter. Nothing else is written down.
 
-*A rule for each kind of operation.* A `Rule` knows the op itself (forward) and, for each input, how a
-gradient of the output becomes one of that input: a vector-Jacobian product, vjp for short. rules.py is the
-table.
+*A rule for each kind of operation.* A `Rule` (ruling.py) knows the op itself (forward) and, for each input,
+how a gradient of the output becomes one of that input: a vector-Jacobian product, vjp for short. rules.py is
+the table of them.
 
 *The walk back.* Gradients start at the loss with 1 and go from each node to the nodes of its inputs, newest
 node first, since an op is always newer than what it was made from. So all that flows into a node has arrived
@@ -26,14 +26,17 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch import Tensor
 
+from torcheer.autograd.arrivals import Arrivals
+from torcheer.autograd.asking import nodes_of, seeds_of
 from torcheer.autograd.attributes import GradientAttributes
 from torcheer.autograd.calls import handler_of, settled, written_out
 from torcheer.autograd.modes import Recording, as_plain, modes, tracing
+from torcheer.autograd.ruling import Rule
 from torcheer.errors import AutogradError, InputError
 
 # What is no larger than this stays after the walk back, so that it can still be explained.
@@ -42,72 +45,6 @@ SMALL: Final = 4096
 _numbers = itertools.count()
 _nothing: Final = torch.empty(0)
 _NOT_OF_THE_USER: Final = (str(Path(__file__).parent), str(Path(torch.__file__).parent))
-
-
-# --- rules -----------------------------------------------------------------------------------------------
-
-Vjp = Callable[..., Tensor]
-
-
-class Way(NamedTuple):
-    """How the gradient gets to one input: the function that computes it, and its formula as LaTeX."""
-
-    vjp: Vjp  # of (gradient of the output, output, *inputs, **options)
-    formula: str
-    words: str = ""  # the formula said to a person, where those of the whole rule do not fit; {a} is a name
-
-
-class Rule:
-    """One kind of operation. Its inputs come by place; what has no gradient comes by name, as an option."""
-
-    __slots__ = ("adds_part", "forward", "name", "symbols", "takes_many", "ways", "words")
-
-    def __init__(
-        self,
-        name: str,
-        forward: Callable[..., Tensor],
-        ways: Mapping[str, Way],
-        *,
-        words: str = "",
-        takes_many: bool = False,
-    ) -> None:
-        self.name = name
-        self.forward = forward
-        self.symbols = tuple(ways)  # what the inputs are called in the formulas
-        self.ways = tuple(ways.values())
-        self.words = words  # what the formulas say, for a person
-        self.takes_many = takes_many  # any number of inputs, one way for all: its vjp is told which is meant
-        self.adds_part: Callable[..., bool] | None = None  # of an op that takes a part: see Arrivals
-
-    def way(self, position: int) -> Way:
-        """That to the input at this place."""
-        place = 0 if self.takes_many else position
-        if place >= len(self.ways):
-            raise AutogradError(
-                f"input {position} of {self.name} wants a gradient, and its rule has none for it: it has "
-                f"{', '.join(self.symbols)}."
-            )
-        return self.ways[place]
-
-    def contribution(self, position: int, gradient: Tensor, output: Tensor, node: Node) -> Tensor:
-        """What the gradient of the output makes that of one input, in the shape and type of the input."""
-        which = (position,) if self.takes_many else ()
-        raw = self.way(position).vjp(gradient, output, *which, *node.inputs, **node.options)
-        if not isinstance(raw, Tensor):
-            raise AutogradError(f"{self._way_to(position)} gave a {type(raw).__name__}, not a tensor.")
-        try:
-            return _like(raw, node.inputs[position])
-        except RuntimeError as error:
-            raise AutogradError(
-                f"{self._way_to(position)} gave the shape {tuple(raw.shape)}, and that input has "
-                f"{tuple(node.inputs[position].shape)}: it must be the same, or one it was broadcast to."
-            ) from error
-
-    def _way_to(self, position: int) -> str:
-        return f"the gradient for {self.symbols[0 if self.takes_many else position]} of the rule {self.name}"
-
-    def __repr__(self) -> str:
-        return f"<rule {self.name}>"
 
 
 # --- the graph -------------------------------------------------------------------------------------------
@@ -264,31 +201,6 @@ def _ways_on(node: Node, leading: set[Node] | None) -> list[tuple[int, Node]]:
     return [(at, one) for at, one in parents if one is not None and (leading is None or one in leading)]
 
 
-class Arrivals:
-    """At each node, the sum of the gradients that have come so far.
-
-    Of a sequence that is read step by step, each step gives a gradient of its own small part. The first one
-    makes a tensor of zeros for the whole; the others are written into that, where a tensor for each would be
-    slow.
-    """
-
-    def __init__(self, seeds: Mapping[Node, Tensor], *, in_place: bool) -> None:
-        self.sums = dict(seeds)
-        self._in_place = in_place
-        self._ours: set[Node] = set()  # whose sum is a tensor that nobody else has
-
-    def add(self, node: Node, gradient: Tensor, rule: Rule) -> None:
-        self.sums[node] = self.sums[node] + gradient if node in self.sums else gradient
-        if self._in_place and rule.adds_part is not None:
-            self._ours.add(node)
-
-    def took_part(self, node: Node, gradient: Tensor, source: Node) -> bool:
-        """Whether it was the gradient of a part, and is in the sum now."""
-        if node not in self._ours or source.rule is None or source.rule.adds_part is None:
-            return False
-        return source.rule.adds_part(self.sums[node], gradient, **source.options)
-
-
 def _hooked(node: Node, gradient: Tensor) -> Tensor:
     for hook in node.hooks or ():
         replaced = hook(gradient)
@@ -315,28 +227,6 @@ def _leading_to(goals: set[Node], nodes: Sequence[Node]) -> set[Node]:
         if any(parent in leading for parent in node.parents):
             leading.add(node)
     return leading
-
-
-def _like(gradient: Tensor, value: Tensor) -> Tensor:
-    """In the shape and type of the input. What was broadcast on the way there is summed on the way back:
-    an element that was used n times gets the gradients of all its n uses."""
-    if gradient.shape != value.shape:
-        gradient = sum_to(gradient, value.shape)
-    if gradient.dtype != value.dtype or gradient.device != value.device:
-        gradient = gradient.to(device=value.device, dtype=value.dtype)
-    return gradient
-
-
-def sum_to(gradient: Tensor, shape: Sequence[int]) -> Tensor:
-    """Sum over the dimensions by which something of this shape was broadcast."""
-    num_new = gradient.dim() - len(shape)
-    stretched = [
-        num_new + i for i, size in enumerate(shape) if size == 1 and gradient.shape[num_new + i] != 1
-    ]
-    dims = [*range(num_new), *stretched]
-    if dims:
-        gradient = gradient.sum(dims, keepdim=True)
-    return gradient.reshape(shape)
 
 
 def deposit(node: Node, gradient: Tensor, owned: set[int]) -> None:
@@ -527,39 +417,6 @@ def grad(
             "gives None for it."
         )
     return gradients
-
-
-def seeds_of(outputs: Sequence[Any], gradients: Sequence[Tensor | None]) -> dict[Node, Tensor]:
-    """What the walk back starts with: 1, where the output is one number."""
-    seeds: dict[Node, Tensor] = {}
-    for output, gradient in zip(outputs, gradients, strict=True):
-        node = getattr(output, "_node", None)
-        if node is None:
-            raise AutogradError(
-                "this tensor was made of nothing that wants a gradient: call requires_grad_() on an input or "
-                "a parameter before, and compute it outside of no_grad()."
-            )
-        if gradient is None:
-            if output.numel() != 1:
-                raise AutogradError(
-                    f"backward() starts at one number, and this is a tensor of shape {tuple(output.shape)}: "
-                    "sum it (x.sum().backward()), or say what arrives at each element (x.backward(gradient))."
-                )
-            with as_plain():
-                gradient = torch.ones_like(output.data)
-        elif gradient.shape != output.shape:
-            raise InputError(f"a gradient of shape {tuple(gradient.shape)} for one of {tuple(output.shape)}.")
-        seeds[node] = gradient if node not in seeds else seeds[node] + gradient
-    return seeds
-
-
-def nodes_of(inputs: Sequence[Any]) -> list[Node]:
-    nodes = [getattr(one, "_node", None) for one in inputs]
-    if None in nodes:
-        raise AutogradError(
-            f"input {nodes.index(None)} wants no gradient: call requires_grad_() on it before."
-        )
-    return cast("list[Node]", nodes)
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from torcheer.autograd.calls import call
 from torcheer.autograd.convolving import conv_transpose_to, conv_weight_of
-from torcheer.autograd.engine import Rule, Vjp, Way, apply, tracer
+from torcheer.autograd.engine import apply, tracer
 from torcheer.autograd.gating import (
     gru_state_of,
     gru_to_input,
@@ -39,6 +39,7 @@ from torcheer.autograd.gating import (
     lstm_state_to_memory,
 )
 from torcheer.autograd.indexing import add_part, placed
+from torcheer.autograd.ruling import Rule, Vjp, Way
 from torcheer.autograd.slopes import (
     inverse,
     is_largest,

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from torch import Tensor
 
-from torcheer.autograd.engine import Node, Rule
+from torcheer.autograd.engine import Node
+from torcheer.autograd.ruling import Rule
 from torcheer.learn.limits import shape_text
 
 _BAR: Final = r"\\bar\s*(?:\{\s*c\s*\}|c(?![A-Za-z]))"

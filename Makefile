@@ -22,7 +22,8 @@ help:
 	@echo "make lint    the same without the tests"
 	@echo "make format  put the code into the form that lint asks for"
 	@echo "make web     build the front end into src/torcheer/app/static"
-	@echo "make torture kill writers at random instants, watch a training for ten minutes, and look at what is left"
+	@echo "make torture kill writers and ranks at random instants, watch a training for ten minutes, and look at"
+	@echo "             what is left"
 	@echo "make zoo     capture, validate and draw every real architecture"
 	@echo "make bench   measure against the bare forward pass and against others"
 	@echo "make gallery draw the pictures of docs/gallery again, and photograph the pages"
@@ -83,9 +84,11 @@ test:
 
 # Writers killed at random instants: the run must open and miss no more than the last half second. Then a training
 # that is watched for ten minutes while its children are killed: memory stays flat, and what is lost is counted.
+# Then extractions whose ranks are killed under torchrun: in the end the features are equal to the last bit.
 torture: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.run.torture --kills 200
 	$(BIN)/python -m tests.inspector.torture --seconds 600
+	$(BIN)/python -m tests.features.torture --kills 50
 
 zoo: $(VENV)/dev.stamp
 	$(BIN)/pytest -n $(WORKERS) -m '' tests/zoo

@@ -16,6 +16,7 @@ import torch
 
 from bench.drawing import bench_drawing
 from bench.effort import FULL, QUICK, Effort
+from bench.features import bench_features
 from bench.fitting import bench_fitting
 from bench.gradients import bench_gradients
 from bench.growth import bench_growth
@@ -38,6 +39,7 @@ BENCHES: dict[str, Callable[[Effort], Section]] = {
     "netview": bench_netview,
     "fitting": bench_fitting,
     "teaching": bench_teaching,
+    "features": bench_features,
     "growth": bench_growth,
     "imports": bench_imports,
 }

@@ -1,4 +1,4 @@
-"""Capture AlexNet, train on digits, and offer a training to step; leave it in a folder, and show it all.
+"""Capture AlexNet, keep features of digits, train on them, and offer a training to step; show it all.
 
 Run it with `make demo`, or `python -m examples.demo [FOLDER] [--no-serve]`.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import torcheer as tl
-from examples import digits, digits_trials
+from examples import digits, digits_features, digits_trials
 from examples.alexnet import alexnet_and_image
 from examples.alexnet_netview import record
 from torcheer.app.viewing import view
@@ -33,8 +33,9 @@ COLUMNS = (
 )
 WELCOME = """\
 All of it, live, until Ctrl-C (make demo DEMO=--no-serve leaves it out). The start page leads to the pass of
-AlexNet, the digits that train now, both networks in NetView, and a training that you step yourself. The tab
-Learn shows how gradients come about, step by step, with exercises; `torcheer learn` opens it alone."""
+AlexNet, the digits that train now, both networks in NetView, features of all digits, and a training that you
+step yourself. The tab Learn shows how gradients come about, step by step, with exercises; `torcheer learn`
+opens it alone."""
 LAYERS_TO_KEEP = ("features.0", "features.6", "avgpool", "classifier.6")
 
 
@@ -96,8 +97,10 @@ def main(folder: Path, *, serve: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     capture(folder)
 
-    runs = folder / "runs"
-    shutil.rmtree(runs, ignore_errors=True)  # of the demo before; otherwise its trainings would be resumed
+    runs, features = folder / "runs", folder / "features"
+    for old in (runs, features):  # of the demo before; otherwise its trainings would be resumed
+        shutil.rmtree(old, ignore_errors=True)
+    digits_features.main(features / "digits")
     with training(runs) as process:
         record(runs / "alexnet-network")
         if serve:

@@ -5,6 +5,7 @@ Needs torchvision and transformers, with random weights: nothing is downloaded.
 
 import argparse
 import importlib
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -156,7 +157,16 @@ def thumbnail(picture: Picture) -> bytes:
     width, height = picture.width, min(picture.height, RIBBON * picture.width)
     size = f'width="{width:.1f}" height="{height:.1f}" viewBox="0 0 {width:.1f} {height:.1f}"'
     svg = re.sub(r'width="[^"]*" height="[^"]*" viewBox="[^"]*"', size, picture.svg, count=1)
-    return png_of(svg, width, height, min(1.0, THUMBNAIL_SIDE / max(width, height)))
+    return in_few_colours(png_of(svg, width, height, min(1.0, THUMBNAIL_SIDE / max(width, height))))
+
+
+def in_few_colours(png: bytes) -> bytes:
+    """The same picture in less than half the bytes: a drawing has few colours."""
+    image: Any = importlib.import_module("PIL.Image")
+    content = io.BytesIO()
+    picture = image.open(io.BytesIO(png)).convert("RGB").quantize(256, dither=image.Dither.NONE)
+    picture.save(content, "PNG", optimize=True)
+    return content.getvalue()
 
 
 def main() -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from torcheer.version import RELEASE
+
 if TYPE_CHECKING:
     from torcheer.autograd.gradchecking import gradcheck as gradcheck
     from torcheer.capture import ModelHistory, Op, Summary, ValidationReport
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
         ParameterError,
         TorcheerError,
     )
+    from torcheer.features.extracting import extract as extract
+    from torcheer.features.reading import Features
+    from torcheer.features.reading import open_features as open_features
     from torcheer.graph.drawing.picture import Picture
     from torcheer.inspector.handler import ParallelHandler, ParrallelHandler
     from torcheer.inspector.recording.making import make_video as make_video
@@ -81,7 +86,7 @@ if TYPE_CHECKING:
     from torcheer.training.trainingrun import TrainingRun
     from torcheer.training.trainingrun import training_run as training_run
 
-__version__ = "0.1.0"
+__version__ = RELEASE
 
 __all__ = [
     "CIFAR10",
@@ -100,6 +105,7 @@ __all__ = [
     "Edit",
     "Evaluation",
     "Fault",
+    "Features",
     "Field",
     "FileFormatError",
     "History",
@@ -139,6 +145,7 @@ __all__ = [
     "compare",
     "control",
     "evaluate",
+    "extract",
     "fit",
     "gradcheck",
     "load_checkpoint",
@@ -148,6 +155,7 @@ __all__ = [
     "loss_below",
     "make_video",
     "no_errors_for",
+    "open_features",
     "open_run",
     "parameter",
     "patch_from",
@@ -169,6 +177,7 @@ _HOMES = {
     "DataOrder": "torcheer.training.ordering.dataorder",
     "DataRecorder": "torcheer.inspector.recording.recorder",
     "Edit": "torcheer.capture.editing.editor",
+    "Features": "torcheer.features.reading",
     "Fault": "torcheer.capture.examining.findings",
     "Field": "torcheer.capture.fields.fields",
     "InspectorWarning": "torcheer.inspector.telling",
@@ -184,6 +193,8 @@ _HOMES = {
     "compare": "torcheer.capture.examining.comparing",
     "SummaryWriter": "torcheer.run.summarywriter",
     "load_history": "torcheer.capture.keeping.loading",
+    "extract": "torcheer.features.extracting",
+    "open_features": "torcheer.features.reading",
     "make_video": "torcheer.inspector.recording.making",
     "open_run": "torcheer.run.reading.face",
     "show_model_graph": "torcheer.capture.drawing",
@@ -225,8 +236,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "autograd":  # a package of its own, used as tl.autograd.nn, too
-        return importlib.import_module("torcheer.autograd")
+    if name in ("autograd", "features"):  # packages of their own: tl.features.rsa
+        return importlib.import_module(f"torcheer.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'torcheer' has no attribute {name!r}")

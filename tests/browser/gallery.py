@@ -122,6 +122,23 @@ def _explain(page: Page) -> None:
     page.keyboard.press("End")
 
 
+def _wait_for_probes(page: Page) -> None:
+    expect(page.get_by_role("region", name="Probes", exact=True)).to_have_attribute(
+        "aria-busy", "false", timeout=120_000
+    )
+
+
+def _wait_for_similarity(page: Page) -> None:
+    expect(page.get_by_role("region", name="Layers compared", exact=True)).to_have_attribute(
+        "aria-busy", "false", timeout=120_000
+    )
+
+
+FEATURE_SHOTS = {
+    "features": Shot("features?see=similarity", _wait_for_similarity),
+    "features-values": Shot("features?see=values"),
+    "features-probes": Shot("features?see=probes", _wait_for_probes),
+}
 LEARN_SHOTS = {
     "learn": Shot("learn?example=two-layers&way=backward&step=10"),
     "learn-exercise": Shot("learn?exercise=bias", _answer),
@@ -171,6 +188,17 @@ def record_items(folder: Path) -> None:
             view.update(epoch=epoch)
 
 
+def extract_features(folder: Path) -> None:
+    """What the layers of the network make of all digits, after it has learnt."""
+    torch.manual_seed(0)
+    model, (train, test) = digits.Net(), tl.load_digits()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    for _ in range(4):
+        for _ in _epoch(model, optimizer, train):
+            pass
+    tl.extract(model.eval(), test, layers="all", to=folder / "digits-cnn")
+
+
 def record_alexnet(folder: Path) -> None:
     model, _ = alexnet_netview.network()
     pictures = [alexnet_netview.normalised(one) for one in alexnet_netview.pictures().values()]
@@ -189,6 +217,7 @@ ALBUMS = {
     "digits": Album(lambda folder: digits_trials.main(folder, num_epochs=30), SHOTS),
     "networks": Album(record_digits, NETWORK_SHOTS),
     "items": Album(record_items, ANALYSIS_SHOTS),
+    "features": Album(extract_features, FEATURE_SHOTS),
     "alexnet": Album(record_alexnet, ALEXNET_SHOTS),
     "control": Album(Path.mkdir, CONTROL_SHOTS, "examples.etra25:loop"),
     "learn": Album(Path.mkdir, LEARN_SHOTS),

@@ -133,3 +133,14 @@ def test_ranks_share_ties(values: numpy.ndarray) -> None:
     from torcheer.netview.analysis.similarities import ranks
 
     assert numpy.array_equal(ranks(values), rankdata(values))
+
+
+def test_an_item_to_which_all_units_respond_alike_is_like_nothing_whatever_its_mean_rounds_to() -> None:
+    points = numpy.random.default_rng(0).normal(size=(4, 30))
+    points[2] = 0.1  # whose mean is not 0.1 to the last digit
+
+    found = analysis.similarity(points).values
+
+    assert numpy.isnan(found[2]).all()
+    assert numpy.isnan(found[:, 2]).all()
+    assert numpy.isfinite(numpy.delete(numpy.delete(found, 2, 0), 2, 1)).all()

@@ -1,6 +1,8 @@
 /** The page that a server sends: passes and runs, from its socket. */
 import { ControlPage } from "./control/ControlPage";
 import { startControls } from "./control/store";
+import { FeaturesPage } from "./features/FeaturesPage";
+import { startFeatures } from "./features/store";
 import { LearnPage } from "./learn/LearnPage";
 import { NetViewPage } from "./netview/NetViewPage";
 import { ParametersPage } from "./parameters/ParametersPage";
@@ -26,6 +28,7 @@ const PAGES = {
   tensors: TensorsPage,
   projector: ProjectorPage,
   parameters: ParametersPage,
+  features: FeaturesPage,
   learn: LearnPage,
 };
 
@@ -34,4 +37,5 @@ start(PAGES, () => {
   startSession(source);
   startRuns(source);
   startControls(source);
+  startFeatures(source);
 });

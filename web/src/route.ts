@@ -11,6 +11,7 @@ export const VIEWS = [
   "tensors",
   "projector",
   "parameters",
+  "features",
   "learn",
 ] as const;
 export type View = (typeof VIEWS)[number];

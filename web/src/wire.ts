@@ -524,6 +524,106 @@ export interface ProgressResetQuestion {
   id: number;
 }
 
+/** Which sets of features are there? Followed: comes anew when something changes. */
+export interface FeatureSetsQuestion {
+  type: "feature_sets";
+  id: number;
+}
+
+/** All about one set but its values. Followed: comes anew while it grows. */
+export interface FeatureSetQuestion {
+  type: "feature_set";
+  set_id: string;
+  id: number;
+}
+
+/** How alike samples are to a layer. Followed, for the progress. */
+export interface FeatureSimilarityQuestion {
+  type: "feature_similarity";
+  set_id: string;
+  layer: number;
+  metric: "correlation" | "cosine" | "euclidean";
+  /** samples */
+  most: number;
+  id: number;
+}
+
+/** How alike layers are to one another. Followed, for the progress. */
+export interface FeatureLayersQuestion {
+  type: "feature_layers";
+  set_id: string;
+  layers: number[];
+  method: "cka" | "rsa";
+  /** of RSA */
+  metric: "correlation" | "cosine" | "euclidean";
+  /** samples */
+  most: number;
+  id: number;
+}
+
+/** How well labels can be read from layers. Followed: an answer for each layer, as it is done. */
+export interface FeatureProbesQuestion {
+  type: "feature_probes";
+  set_id: string;
+  layers: number[];
+  kind: "auto" | "logistic" | "ridge";
+  folds: number;
+  /** samples */
+  most: number;
+  id: number;
+}
+
+/** Samples as points for the projector. Followed, for the progress. */
+export interface FeaturePointsQuestion {
+  type: "feature_points";
+  set_id: string;
+  layer: number;
+  most: number;
+  id: number;
+}
+
+/** These points in two or three dimensions. Followed, for the progress; answered as `reduce` is. */
+export interface FeatureReduceQuestion {
+  type: "feature_reduce";
+  set_id: string;
+  layer: number;
+  most: number;
+  method: "pca" | "tsne" | "umap";
+  num_dims: 2 | 3;
+  neighbours: number;
+  metric: "cosine" | "euclidean";
+  id: number;
+}
+
+/** Values of a layer: some samples, sorted by label, by some units, both evenly chosen. */
+export interface FeatureMapQuestion {
+  type: "feature_map";
+  set_id: string;
+  layer: number;
+  num_rows: number;
+  num_columns: number;
+  id: number;
+}
+
+/** The values of one unit, of the same samples as in the map. */
+export interface FeatureUnitQuestion {
+  type: "feature_unit";
+  set_id: string;
+  layer: number;
+  num_rows: number;
+  unit: number;
+  id: number;
+}
+
+/** All values of a layer for one sample; where they are many, some of them, evenly chosen. */
+export interface FeatureSampleQuestion {
+  type: "feature_sample";
+  set_id: string;
+  layer: number;
+  sample: number;
+  id: number;
+}
+
 /** A pass that can be opened. The id stays the same for as long as the pass does. */
 export interface PassListing {
   id: string;
@@ -1925,6 +2025,203 @@ export interface ExerciseAnswer {
   verdicts: Verdict[];
 }
 
-export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion | NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion | NetItemsQuestion | NetSimilarityQuestion | NetLikenessQuestion | NetComponentsQuestion | NetTuningQuestion | NetUnitTuningQuestion | NetFieldQuestion | TableQuestion | TableCellsQuestion | TableStatisticsQuestion | TableTextQuestion | ControlsQuestion | ControlQuestion | ControlDoQuestion | LessonsQuestion | LessonQuestion | LessonChecksQuestion | ExerciseQuestion | ProgressResetQuestion;
+/** A set of features as lists show it. */
+export interface FeatureSetListing {
+  /** the same as long as it is in the same place of the folder */
+  id: string;
+  name: string;
+  /** its class */
+  model: string;
+  /** in words */
+  data: string;
+  /** npy, zarr */
+  storage: string;
+  num_layers: number;
+  /** null: a stream that has not ended */
+  num_samples: number | null;
+  num_done: number;
+  is_complete: boolean;
+  /** on the disk, as far as that is known */
+  num_bytes: number;
+  /** seconds since 1970; 0 where nobody knows */
+  updated: number;
+  /** what is wrong with it; empty where nothing is */
+  note: string;
+}
 
-export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer | NetSceneAnswer | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer | NetRasterAnswer | NetWeightsAnswer | NetItemsAnswer | NetSimilarityAnswer | NetLikenessAnswer | NetComponentsAnswer | NetTuningAnswer | NetUnitTuningAnswer | NetFieldAnswer | TableAnswer | TableCellsAnswer | TableStatisticsAnswer | TableTextAnswer | ControlsAnswer | ControlAnswer | ControlDoneAnswer | LessonsAnswer | LessonAnswer | LessonChecksAnswer | ExerciseAnswer;
+/** All sets, by name. */
+export interface FeatureSetsAnswer {
+  type: "feature_sets";
+  id: number;
+  sets: FeatureSetListing[];
+}
+
+/** One layer of a set. */
+export interface FeatureLayer {
+  name: string;
+  /** of its op: conv2d_3_7 */
+  label: string;
+  /** of the module whose output it is */
+  address: string;
+  /** of one sample; -1 where it varies */
+  shape: number[];
+  /** their names, where they have some */
+  dims: string[];
+  dtype: string;
+  /** 0 where it varies from sample to sample */
+  num_units: number;
+  /** of all its values */
+  num_bytes: number;
+  transforms: string[];
+}
+
+/** A set as it is now. Rows that are not extracted yet are in no picture and no analysis. */
+export interface FeatureSetAnswer {
+  type: "feature_set";
+  id: number;
+  listing: FeatureSetListing;
+  layers: FeatureLayer[];
+  /** where there are more than can be shown */
+  num_layers: number;
+  label_kind: "classes" | "none" | "numbers";
+  /** each once, in their order; at most 1,000 */
+  labels: string[];
+  num_labels: number;
+  label_counts: number[];
+  batch_size: number | null;
+  notes: string[];
+}
+
+/** Which samples stand in the rows of a picture, sorted by label. */
+export interface FeatureRows {
+  samples: number[];
+  ids: string[];
+  /** each once, in their order; none where there are no labels */
+  labels: string[];
+  /** for each row the place among them */
+  label_of: number[];
+  /** out of so many they were chosen */
+  num_done: number;
+}
+
+/** The head of a binary frame: float32, [row][column]. */
+export interface FeatureMapAnswer {
+  type: "feature_map";
+  id: number;
+  rows: FeatureRows;
+  /** in the columns */
+  units: number[];
+  num_units: number;
+  /** of the finite values */
+  low: number | null;
+  high: number | null;
+  /** NaN or infinite */
+  num_bad: number;
+}
+
+/** The head of a binary frame: float32, one for each row. */
+export interface FeatureUnitAnswer {
+  type: "feature_unit";
+  id: number;
+  rows: FeatureRows;
+  /** of the unit in the layer */
+  place: number[];
+}
+
+/** The head of a binary frame: float32, in the order of the layer. */
+export interface FeatureSampleAnswer {
+  type: "feature_sample";
+  id: number;
+  sample: number;
+  /** its id */
+  name: string;
+  label: string;
+  shape: number[];
+  /** which of them; none where all are there */
+  units: number[];
+  num_units: number;
+  /** of all values, as the other figures */
+  mean: number | null;
+  std: number | null;
+  low: number | null;
+  high: number | null;
+  num_zeros: number;
+  num_bad: number;
+}
+
+/** Pairs of samples with the same label against pairs with different ones. */
+export interface FeatureContrast {
+  within: number | null;
+  between: number | null;
+  contrast: number | null;
+}
+
+/** The head of a binary frame: float32, [row][row]; nothing until it is done. */
+export interface FeatureSimilarityAnswer {
+  type: "feature_similarity";
+  id: number;
+  progress: number;
+  is_done: boolean;
+  note: string;
+  rows: FeatureRows | null;
+  contrast: FeatureContrast | null;
+}
+
+/** The head of a binary frame: float32, [layer][layer], NaN where undefined; nothing until it is done. */
+export interface FeatureLayersAnswer {
+  type: "feature_layers";
+  id: number;
+  progress: number;
+  is_done: boolean;
+  note: string;
+  layers: number[];
+  /** why a layer is not among them, by its name */
+  left_out: Record<string, string>;
+  num_samples: number;
+}
+
+/** How well labels can be read from one layer, on samples that the probe has not seen. */
+export interface FeatureProbe {
+  layer: number;
+  /** there is none; empty where there is */
+  why: string;
+  /** of each fold */
+  scores: (number | null)[];
+  mean: number | null;
+  std: number | null;
+  metric: string;
+  kind: string;
+  chance: number | null;
+  num_samples: number;
+  num_units: number;
+  /** of the confusions */
+  labels: string[];
+  /** right label by what was said; none of numbers, or of too many labels */
+  confusion: number[][];
+}
+
+/** Layers that are new since the answer before. */
+export interface FeatureProbesAnswer {
+  type: "feature_probes";
+  id: number;
+  progress: number;
+  is_done: boolean;
+  note: string;
+  /** the layer that is being probed */
+  at: number | null;
+  probes: FeatureProbe[];
+}
+
+/** The head of a binary frame: as of an embedding of a run; nothing until it is done. */
+export interface FeaturePointsAnswer {
+  type: "feature_points";
+  id: number;
+  progress: number;
+  is_done: boolean;
+  note: string;
+  head: EmbeddingHead | null;
+}
+
+export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion | NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion | NetItemsQuestion | NetSimilarityQuestion | NetLikenessQuestion | NetComponentsQuestion | NetTuningQuestion | NetUnitTuningQuestion | NetFieldQuestion | TableQuestion | TableCellsQuestion | TableStatisticsQuestion | TableTextQuestion | ControlsQuestion | ControlQuestion | ControlDoQuestion | LessonsQuestion | LessonQuestion | LessonChecksQuestion | ExerciseQuestion | ProgressResetQuestion | FeatureSetsQuestion | FeatureSetQuestion | FeatureSimilarityQuestion | FeatureLayersQuestion | FeatureProbesQuestion | FeaturePointsQuestion | FeatureReduceQuestion | FeatureMapQuestion | FeatureUnitQuestion | FeatureSampleQuestion;
+
+export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer | NetSceneAnswer | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer | NetRasterAnswer | NetWeightsAnswer | NetItemsAnswer | NetSimilarityAnswer | NetLikenessAnswer | NetComponentsAnswer | NetTuningAnswer | NetUnitTuningAnswer | NetFieldAnswer | TableAnswer | TableCellsAnswer | TableStatisticsAnswer | TableTextAnswer | ControlsAnswer | ControlAnswer | ControlDoneAnswer | LessonsAnswer | LessonAnswer | LessonChecksAnswer | ExerciseAnswer | FeatureSetsAnswer | FeatureSetAnswer | FeatureMapAnswer | FeatureUnitAnswer | FeatureSampleAnswer | FeatureSimilarityAnswer | FeatureLayersAnswer | FeatureProbesAnswer | FeaturePointsAnswer;

@@ -10,6 +10,14 @@ from typing import Final, assert_never
 
 from torcheer.app.controlmessages import AnyControlQuestion, ControlDoQuestion
 from torcheer.app.controls import Controls, FollowedControlQuestion
+from torcheer.app.featuremessages import (
+    AnyFeatureQuestion,
+    FeatureSetsAnswer,
+    FeatureSetsQuestion,
+    FollowedFeatureQuestion,
+    SingleFeatureQuestion,
+)
+from torcheer.app.features.answering import FeatureAnswers
 from torcheer.app.frames import Refusal, as_json, binary_frame
 from torcheer.app.learning import Learning
 from torcheer.app.learnmessages import AnyLearnQuestion
@@ -35,8 +43,10 @@ from torcheer.app.turns import Turns
 from torcheer.errors import InputError, TorcheerError
 from torcheer.graph.tensorview import num_values
 
-SingleQuestion = PassesQuestion | PassQuestion | RunQuestion | ControlDoQuestion | AnyLearnQuestion
-FollowedQuestion = FollowedRunQuestion | FollowedControlQuestion
+SingleQuestion = (
+    PassesQuestion | PassQuestion | RunQuestion | ControlDoQuestion | AnyLearnQuestion | SingleFeatureQuestion
+)
+FollowedQuestion = FollowedRunQuestion | FollowedControlQuestion | FollowedFeatureQuestion
 
 _LOG: Final = logging.getLogger("torcheer.app")
 _MAX_OPEN_PASSES: Final = 16
@@ -45,6 +55,9 @@ _GONE: Final = (
     "this pass is no longer here: it was removed, or saved anew. Choose one from the list of passes."
 )
 _NO_RUNS: Final = "this page shows passes; `torcheer view FOLDER` shows the runs of a folder."
+_NO_FEATURES: Final = (
+    "there are no features here: `torcheer view FOLDER` shows those that tl.extract wrote into it."
+)
 
 
 class Answers:
@@ -56,11 +69,13 @@ class Answers:
         runs: RunAnswers | None = None,
         controls: Controls | None = None,
         learning: Learning | None = None,
+        features: FeatureAnswers | None = None,
     ) -> None:
         self._shelf = shelf
         self._runs = runs
         self._controls = controls or Controls((), None)
         self._learning = learning or Learning()
+        self._features = features
         self._open: OrderedDict[str, PassSource] = OrderedDict()
         self._turns: defaultdict[str, Turns] = defaultdict(Turns)
 
@@ -92,6 +107,10 @@ class Answers:
                 return await self._controls.do(question)
             if isinstance(question, AnyLearnQuestion):
                 return await self._learning.answer(question)
+            if isinstance(question, SingleFeatureQuestion):
+                if self._features is None:
+                    raise InputError(_NO_FEATURES)
+                return await self._features.answer(question)
             return _refusal(question, _NO_RUNS) if self._runs is None else await self._runs.answer(question)
         except Exception as error:
             return _refusal(question, _sentence(question, error))
@@ -108,9 +127,23 @@ class Answers:
     def _answers_to(self, question: FollowedQuestion, page: object) -> AsyncGenerator[Frame, None]:
         if isinstance(question, FollowedControlQuestion):
             return self._controls.follow(question)
+        if isinstance(question, FollowedFeatureQuestion):
+            return self._answers_of_features(question, page)
         if self._runs is None:
             raise InputError(_NO_RUNS)
         return self._runs.follow(question, page)
+
+    async def _answers_of_features(
+        self, question: FollowedFeatureQuestion, page: object
+    ) -> AsyncGenerator[Frame, None]:
+        if self._features is None:
+            if not isinstance(question, FeatureSetsQuestion):
+                raise InputError(_NO_FEATURES)
+            yield text_of(FeatureSetsAnswer(id=question.id, sets=()))
+            return
+        async with aclosing(self._features.follow(question, page)) as frames:
+            async for frame in frames:
+                yield frame
 
     def close(self) -> None:
         if self._runs is not None:
@@ -157,11 +190,17 @@ def _sentence(question: AnyQuestion, error: Exception) -> str:
     if isinstance(question, AnyLearnQuestion):
         _LOG.error("a lesson could not be made", exc_info=error)
         return f"this could not be computed ({type(error).__name__}): the server's log says why."
-    what = "pass" if isinstance(question, PassQuestion) else "run"
+    what = _subject(question)
     if isinstance(error, OSError):
         return f"the {what} could not be read: {error}."
     _LOG.error("a question of the type %r could not be answered", type(question).__name__, exc_info=error)
     return f"the {what} could not be read: the server's log says why."
+
+
+def _subject(question: AnyQuestion) -> str:
+    if isinstance(question, AnyFeatureQuestion):
+        return "set of features"
+    return "pass" if isinstance(question, PassQuestion) else "run"
 
 
 def _frame(source: PassSource, question: PassQuestion) -> Frame:

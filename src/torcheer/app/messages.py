@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from torcheer.app.controlmessages import AnyControlAnswer, AnyControlQuestion
+from torcheer.app.featuremessages import AnyFeatureAnswer, AnyFeatureQuestion
 from torcheer.app.frames import NO_QUESTION, Answer, Count, Name, Question, Refusal
 from torcheer.app.learnmessages import AnyLearnAnswer, AnyLearnQuestion
 from torcheer.app.netanalysismessages import AnyNetAnalysisAnswer, AnyNetAnalysisQuestion
@@ -63,6 +64,7 @@ AnyQuestion = (
     | AnyTableQuestion
     | AnyControlQuestion
     | AnyLearnQuestion
+    | AnyFeatureQuestion
 )
 
 
@@ -130,6 +132,7 @@ AnyAnswer = (
     | AnyTableAnswer
     | AnyControlAnswer
     | AnyLearnAnswer
+    | AnyFeatureAnswer
 )
 
 

@@ -19,6 +19,8 @@ from torcheer.app.admission import Admission
 from torcheer.app.answering import Answers
 from torcheer.app.controls import Controls
 from torcheer.app.conversation import Conversations
+from torcheer.app.features.answering import FeatureAnswers
+from torcheer.app.features.shelf import FeatureShelf, shelf_of
 from torcheer.app.learning import Learning
 from torcheer.app.messages import MAX_REQUEST_BYTES
 from torcheer.app.passes import PassSource, Shelf, SourceShelf
@@ -48,6 +50,7 @@ class Server(uvicorn.Server):
         runs: RunShelf | None = None,
         controls: Sequence[Control] = (),
         learning: Learning | None = None,
+        features: FeatureShelf | None = None,
     ) -> None:
         for name in STATIC_FILES:
             static_file(name)  # what is missing is said now, not in a page that stays empty
@@ -56,7 +59,13 @@ class Server(uvicorn.Server):
         self.when_started: Callable[[], None] = lambda: None
         self._controls = Controls(controls, runs)
         self._conversations = Conversations(
-            Answers(shelf, None if runs is None else RunAnswers(runs), self._controls, learning)
+            Answers(
+                shelf,
+                None if runs is None else RunAnswers(runs),
+                self._controls,
+                learning,
+                None if features is None else FeatureAnswers(features),
+            )
         )
         guard = Guard(
             app=application(self._conversations), host_names=listener.host_names, admission=self.admission
@@ -185,12 +194,13 @@ def serve_runs_in_background(
     secret: Secret | None = None,
     controls: Sequence[Control] = (),
 ) -> Serving:
-    """Serve the runs and the saved passes of folders to this machine alone, beside the program that runs.
+    """Serve runs, saved passes and features of folders to this machine alone, beside the program that runs.
 
     Pages may control the trainings that are given; the folders of their runs are served, too.
     """
-    shelf, runs = shelves(with_folders_of([Path(folder) for folder in folders], controls))
-    return _serving(shelf, runs, port, secret, controls)
+    paths = with_folders_of([Path(folder) for folder in folders], controls)
+    shelf, runs = shelves(paths)
+    return _serving(shelf, runs, port, secret, controls, shelf_of(paths))
 
 
 def _serving(
@@ -199,10 +209,12 @@ def _serving(
     port: int | None,
     secret: Secret | None,
     controls: Sequence[Control] = (),
+    features: FeatureShelf | None = None,
 ) -> Serving:
     listener = listen(port=port)
     try:
-        return Serving(Server(shelf, listener, secret or user_secret(), runs, controls))
+        server = Server(shelf, listener, secret or user_secret(), runs, controls, features=features)
+        return Serving(server)
     except BaseException:
         listener.socket.close()
         raise

@@ -16,7 +16,9 @@ from torcheer.run.reading.finding import find_runs, is_event_file, is_part
 from torcheer.run.reading.reader import RunReader
 from torcheer.training.control.control import Control
 
-_WANTED: Final = "give a folder of runs, a run, a folder of TensorBoard event files, or a saved pass"
+_WANTED: Final = (
+    "give a folder of runs, a run, a folder of TensorBoard event files, features, or a saved pass"
+)
 
 
 def shelves(paths: Sequence[Path]) -> tuple[Shelf, RunShelf | None]:

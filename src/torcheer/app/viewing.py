@@ -9,14 +9,18 @@ from pathlib import Path
 from typing import Final
 
 from torcheer.app.addresses import Listener, listen
+from torcheer.app.features.finding import is_place_elsewhere
+from torcheer.app.features.shelf import shelf_of
 from torcheer.app.learning import Learning
-from torcheer.app.passes import SourceShelf
+from torcheer.app.passes import Shelf, SourceShelf
 from torcheer.app.passfile import open_pass_file
+from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.secret import Secret, user_secret
 from torcheer.app.server import Server
 from torcheer.app.shelves import shelves, with_folders_of
 from torcheer.desktop import open_in_browser
-from torcheer.errors import InputError
+from torcheer.errors import InputError, TorcheerError
+from torcheer.features.reading import open_features
 from torcheer.learn.document import Example
 from torcheer.training.control.control import Control
 
@@ -28,14 +32,16 @@ _PUBLIC: Final = (
 
 
 def view(
-    paths: Sequence[Path],
+    paths: Sequence[str | Path],
     *,
     host: str = "127.0.0.1",
     port: int | None = None,
     open_browser: bool = True,
     controls: Sequence[Control] = (),
 ) -> None:
-    """Serve folders of runs, runs, event files and saved passes until Ctrl-C or SIGTERM.
+    """Serve folders of runs, runs, event files, saved passes and features until Ctrl-C or SIGTERM.
+
+    Features may be at a URL, too.
 
     Pages may control the trainings that are given; the folders of their runs are served, too. Without paths
     it opens at the page of the first of them, which comes up at once.
@@ -46,21 +52,44 @@ def view(
     """
     is_for_control = bool(controls) and not paths
     place = control_place(controls[0]) if is_for_control else ""
-    paths = with_folders_of(paths, controls)
-    shelf, runs = shelves(paths)
-    if len(paths) == 1 and runs is None:
-        open_pass_file(paths[0])  # what is wrong with it is said here, rather than in a page
-    if not controls and not shelf.listing() and (runs is None or runs.is_empty()):
+    urls = [str(path) for path in paths if is_place_elsewhere(str(path))]
+    here = with_folders_of([Path(path) for path in paths if str(path) not in urls], controls)
+    shelf, runs = _shelves(here, urls)
+    features = shelf_of([*here, *urls])
+    is_empty = not shelf.listing() and (runs is None or runs.is_empty())
+    if not controls and is_empty and (features is None or features.is_empty()):
         shown = ", ".join(map(str, paths))
         sys.stderr.write(
-            f"torcheer: {shown} has no run and no saved pass yet: "
-            "tl.Run and history.save put them there, and the page shows them when they come.\n"
+            f"torcheer: {shown} has no run and no saved pass yet, and no features: tl.Run, history.save "
+            "and tl.extract put them there, and the page shows them when they come.\n"
         )
     listener = listen(host, port)
     start = controls[0].start if is_for_control else _nothing
     _serve(
-        lambda secret: Server(shelf, listener, secret, runs, controls), listener, place, open_browser, start
+        lambda secret: Server(shelf, listener, secret, runs, controls, features=features),
+        listener,
+        place,
+        open_browser,
+        start,
     )
+
+
+def _shelves(here: Sequence[Path], urls: Sequence[str]) -> tuple[Shelf, RunShelf | None]:
+    """What is wrong with what was named is said here, rather than in a page."""
+    for url in urls:
+        try:
+            open_features(url)
+        except TorcheerError:
+            raise
+        except Exception as error:  # whatever the library that leads there may raise
+            why = (str(error).strip().splitlines() or [""])[0]  # some write pages
+            raise InputError(f"{url} cannot be read: {type(error).__name__}: {why}.") from error
+    if urls and not here:
+        return SourceShelf([]), None
+    shelf, runs = shelves(here)
+    if len(here) == 1 and runs is None:
+        open_pass_file(here[0])
+    return shelf, runs
 
 
 def learn(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +11,10 @@ import typer
 
 from torcheer import __version__
 from torcheer.cli.control import control
+from torcheer.cli.extract import SpreadingCommand, extract
 from torcheer.cli.learn import learn
 from torcheer.cli.runs import runs_app
+from torcheer.cli.targets import load_target
 from torcheer.cli.video import video
 from torcheer.errors import InputError, TorcheerError
 
@@ -28,6 +28,7 @@ app.add_typer(runs_app, name="runs")
 app.command()(video)
 app.command()(control)
 app.command()(learn)
+app.command(cls=SpreadingCommand)(extract)
 
 
 def _show_version(wanted: bool) -> None:
@@ -114,16 +115,16 @@ def draw(
 @app.command()
 def view(
     paths: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
-            help="A folder of runs, a run, TensorBoard event files, a saved pass.", metavar="PATH"
+            help="A folder of runs, a run, TensorBoard event files, a saved pass, features.", metavar="PATH"
         ),
     ],
     port: Annotated[int | None, typer.Option(help="Which port.", show_default="a free one")] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
-    """Look at runs and saved passes in the browser."""
+    """Look at runs, saved passes and features in the browser."""
     from torcheer.app.viewing import view as serve
 
     serve(paths, host=host, port=port, open_browser=browser)
@@ -145,33 +146,6 @@ def _what_happened(error: Exception) -> str:
     last = None if history is None or not len(history) else history[-1]
     where = "" if last is None else f" The last op was {last.layer_label}: {last.source_line or 'the input'}."
     return f"the model raised {type(error).__name__}: {error}.{where}"
-
-
-def load_target(target: str) -> tuple[Any, Any, Any]:
-    """Call `package.module:function`; it gives (model, input_args) or (model, input_args, input_kwargs)."""
-    module_name, colon, function_name = target.partition(":")
-    if not colon or not module_name or not function_name:
-        raise InputError(
-            f"{target!r} is not package.module:function, as in examples.alexnet:alexnet_and_image."
-        )
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"there is no module {module_name!r} here ({error}): run this where it can be imported."
-        ) from error
-    function = getattr(module, function_name, None)
-    if function is None:
-        raise InputError(f"{module_name} has no {function_name!r}.")
-    wanted = f"{target} must be a function that takes nothing and returns (model, input_args)"
-    try:
-        result = function()
-    except TypeError as error:
-        raise InputError(f"{wanted}: {error}.") from error
-    if not isinstance(result, tuple) or len(result) not in (2, 3):
-        raise InputError(f"{wanted} or (model, input_args, input_kwargs).")
-    return (*result, None) if len(result) == 2 else result
 
 
 def main() -> None:

@@ -26,8 +26,17 @@ class Taken(NamedTuple):
 
 def rank_of_process() -> int:
     """As torchrun and its kin say it."""
-    text = os.environ.get("RANK", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    return _whole_number("RANK") or 0
+
+
+def num_ranks_of_program() -> int:
+    """How many processes torchrun and its kin have started together."""
+    return max(1, _whole_number("WORLD_SIZE") or 1)
+
+
+def _whole_number(variable: str) -> int | None:
+    text = os.environ.get(variable, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def take_part(folder: Path, rank: int, settings: Settings, damaged: set[str]) -> Taken:

@@ -6,7 +6,6 @@ is a process group, the functions that exchange something must be called by ever
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -17,6 +16,7 @@ from torch import Tensor
 from torch.utils.data.distributed import DistributedSampler
 
 from torcheer.inspector.watching import rank_of
+from torcheer.run.placing import num_ranks_of_program
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -33,8 +33,7 @@ def rank() -> int:
 def num_ranks() -> int:
     if _has_group():
         return torch.distributed.get_world_size()
-    text = os.environ.get("WORLD_SIZE", "")
-    return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else 1
+    return num_ranks_of_program()
 
 
 def is_main() -> bool:

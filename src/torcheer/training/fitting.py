@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from torcheer.capture.modes import same_modes_after
 from torcheer.capture.state import seed_everything
 from torcheer.run.run import Run
 from torcheer.training import distributed
@@ -21,7 +22,6 @@ from torcheer.training.losses import LossFunction, name_of
 from torcheer.training.madewith import made_with
 from torcheer.training.measuring import Measurer
 from torcheer.training.metrics import metrics_of
-from torcheer.training.modes import same_modes_after
 from torcheer.training.preparing import (
     checked_epochs,
     checked_loader,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from torcheer.capture.batches import Batch
 from torcheer.training import distributed
-from torcheer.training.batches import Batch
 from torcheer.training.callbacks import Callback, Training, heard_by
 from torcheer.training.interrupting import INTERRUPTED
 from torcheer.training.progress import Bars

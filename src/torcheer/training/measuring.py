@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from torcheer.capture.batches import Batch, moved, split
+from torcheer.capture.modes import same_modes_after
 from torcheer.errors import InputError
 from torcheer.training import distributed
-from torcheer.training.batches import Batch, moved, split
 from torcheer.training.gathering import Gathered
 from torcheer.training.losses import LossFunction, is_sum, loss_in
 from torcheer.training.metrics import Metric, weighted_mean
-from torcheer.training.modes import same_modes_after
 from torcheer.training.ordering.randomness import random_state, set_random_state
 
 Seen = Callable[[Batch, Any], None]  # is shown each batch, and what the model made of it

@@ -9,10 +9,10 @@ import sys
 from time import perf_counter
 from typing import Any
 
+from torcheer.graph.pace import Pace, clock_text, rate_text
 from torcheer.training import distributed
 from torcheer.training.callbacks import Callback, Training
 from torcheer.training.history import SECONDS
-from torcheer.training.pace import Pace, clock_text, rate_text
 
 _REFRESH_SECONDS = 0.2
 

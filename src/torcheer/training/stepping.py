@@ -18,9 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from torcheer.capture.batches import Batch, detached, num_items_of, split
+from torcheer.capture.devices import chosen_device, place
 from torcheer.errors import InputError
-from torcheer.training.batches import Batch, detached, num_items_of, split
-from torcheer.training.devices import chosen_device, place
 from torcheer.training.gradients import gradients_of, norm_of, scale
 from torcheer.training.losses import LossFunction, check_loss, checked_function, loss_in
 from torcheer.training.precision import Precision

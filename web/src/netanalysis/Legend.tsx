@@ -4,7 +4,7 @@ import { labelColour, labelShape, MOST_NAMED } from "./colours";
 import type { Items } from "./items";
 import { Mark } from "./Mark";
 
-export function Legend({ items }: { items: Items }) {
+export function Legend({ items }: { items: Pick<Items, "labels" | "label_of"> }) {
   const { labels, label_of: labelOf } = items;
   if (labels.length === 0) return null;
   if (labels.length > MOST_NAMED) {

@@ -13,6 +13,15 @@ export function ProjectorOptions() {
         <PlaceSelect />
         <Facts />
       </section>
+      <DrawingOptions />
+    </>
+  );
+}
+
+/** On which axes, and how: whatever the points come from. */
+export function DrawingOptions() {
+  return (
+    <>
       <section class="section" aria-label="Reduction">
         <h2>Reduction</h2>
         <MethodSwitch />

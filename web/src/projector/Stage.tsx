@@ -132,7 +132,7 @@ function summary(): string {
   const all = here.embedding.numPoints;
   const part = store.shown.value.length < all ? ` of ${formatCount(all)}` : "";
   const chosen = store.selected.value.length > 0 ? `, ${formatCount(store.selected.value.length)} selected` : "";
-  return `${points}${part} of ${here.place.name} at step ${here.step}, ${how} in ${store.dims.value} dimensions${variance}${chosen}. Arrow keys go from point to point.`;
+  return `${points}${part} of ${here.place.name}${here.step === null ? "" : ` at step ${here.step}`}, ${how} in ${store.dims.value} dimensions${variance}${chosen}. Arrow keys go from point to point.`;
 }
 
 function usePageKeys({ cloud }: CloudHandle): void {

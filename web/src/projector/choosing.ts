@@ -97,7 +97,7 @@ export function downloadPoints(points: readonly number[]): void {
     for (let axis = 0; axis < count; axis++) row.push(found!.values[point * count + axis]!);
     return row;
   });
-  save(fileName([here.place.name, "step", here.step], "csv"), toCsv([header, ...rows]), "text/csv");
+  save(fileName([here.place.name, ...(here.step === null ? [] : ["step", here.step])], "csv"), toCsv([header, ...rows]), "text/csv");
 }
 
 /** As Python writes a list. */

@@ -81,13 +81,19 @@ function keep(key: string, embedding: Embedding): void {
 }
 
 function show(place: store.EmbeddingPlace, record: string, step: number, embedding: Embedding): void {
+  showEmbedding({ place, record, step, embedding });
+}
+
+/** From now on these points are shown. */
+export function showEmbedding(next: store.Loaded): void {
+  const { place, embedding } = next;
   batch(() => {
     const before = store.loaded.peek();
     const isSame =
       before !== null &&
       store.keyOf(before.place) === store.keyOf(place) &&
       before.embedding.numPoints === embedding.numPoints;
-    store.loaded.value = { place, record, step, embedding };
+    store.loaded.value = next;
     store.saved.value = recallSelections(store.keyOf(place));
     store.loading.value = { state: "idle" };
     store.hovered.value = null;

@@ -120,16 +120,14 @@ export function reduceThere(source: Source): void {
     ended();
   };
   store.reducing.value = { state: "working", what, share: 0, cancel };
+  const how: store.Reducing = {
+    method,
+    num_dims: dims.peek(),
+    neighbours: neighbourhood.peek(),
+    metric: metric.peek(),
+  };
   const stop = source.follow(
-    {
-      type: "reduce",
-      run_id: here.place.runId,
-      record: here.record,
-      method,
-      num_dims: dims.peek(),
-      neighbours: neighbourhood.peek(),
-      metric: metric.peek(),
-    },
+    here.reduceAs?.(how) ?? { type: "reduce", run_id: here.place.runId, record: here.record, ...how },
     {
       hear: ({ answer, buffer, offset }) => {
         if (answer.type !== "reduction") return;

@@ -4,7 +4,8 @@ import { param, setParams } from "../route";
 import * as runs from "../runs/store";
 import type { RecordList } from "../tensors/recordlist";
 import { nearestAt } from "../tensors/timing";
-import type { RecordListing } from "../wire";
+import type { Asked } from "../source/source";
+import type { RecordListing, ReduceQuestion } from "../wire";
 import { colouringOf, type Colouring } from "./colouring";
 import type { Embedding } from "./embedding";
 import { fitPlaces } from "./fitting";
@@ -26,11 +27,17 @@ export interface EmbeddingPlace {
   readonly name: string;
 }
 
+/** What is to be done with the points. */
+export type Reducing = Omit<ReduceQuestion, "type" | "id" | "run_id" | "record">;
+
 /** An embedding that is here. */
 export interface Loaded {
   readonly place: EmbeddingPlace;
   readonly record: string;
-  readonly step: number;
+  /** Null where there are no steps: points of stored features. */
+  readonly step: number | null;
+  /** How the server is asked for fewer dimensions; without it, as of a record of a run. */
+  readonly reduceAs?: (how: Reducing) => Asked;
   readonly embedding: Embedding;
 }
 

@@ -1,4 +1,5 @@
 /** The start page: all runs of the folder, those to compare, and the passes beside them. */
+import { FeatureSetsPart } from "../features/FeatureSetsPart";
 import { formatCount, formatNumberOf } from "../format";
 import { PanelPlace } from "../shell/PanelPlace";
 import { panels, panelWidth } from "../shell/panels";
@@ -14,6 +15,7 @@ export function RunsPage() {
       <section class="panel runs-panel" aria-labelledby="runs-title">
         <RunsToolbar />
         <RunsBody />
+        <FeatureSetsPart />
         <Foot />
       </section>
       <PanelPlace side="right">

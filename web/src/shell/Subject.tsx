@@ -1,5 +1,6 @@
-/** In the top bar: what the view is about. A pass for Graph, a run for NetView, a training, an expression, the folder of the runs. */
+/** In the top bar: what the view is about: a pass, a run, a training, a set of features, an expression, or the folder of the runs. */
 import { ControlPicker } from "../control/ControlPicker";
+import { FeaturePicker } from "../features/FeaturePicker";
 import { formatNumberOf } from "../format";
 import { LessonPicker } from "../learn/LessonPicker";
 import * as runs from "../runs/store";
@@ -11,6 +12,7 @@ export function Subject() {
   if (shownArea.value === "graph") return <SubjectPicker />;
   if (shownArea.value === "netview") return <RunPicker />;
   if (shownArea.value === "control") return <ControlPicker />;
+  if (shownArea.value === "features") return <FeaturePicker />;
   if (shownArea.value === "learn") return <LessonPicker />;
   const { folder, runs: all } = runs;
   if (folder.value === "") return null;

@@ -42,7 +42,7 @@ const GRAPH_ACTIONS: Record<string, () => void> = {
 };
 
 /** After a `g`. */
-const PLACES: Record<string, Area> = { r: "runs", g: "graph", n: "netview", c: "control", t: "training", l: "learn" };
+const PLACES: Record<string, Area> = { r: "runs", g: "graph", n: "netview", c: "control", t: "training", f: "features", l: "learn" };
 const WAIT_FOR_PLACE_MS = 1500;
 
 /** When `g` was pressed; what is pressed soon after it names a view. */

@@ -11,7 +11,7 @@ export interface KeyGroup {
   readonly rows: readonly KeyRow[];
 }
 
-const LETTERS: Record<Area, string> = { runs: "r", graph: "g", netview: "n", control: "c", training: "t", learn: "l" };
+const LETTERS: Record<Area, string> = { runs: "r", graph: "g", netview: "n", control: "c", training: "t", features: "f", learn: "l" };
 
 /** Control and Learn have nothing to search in. */
 const FIND: Partial<Record<Area, string>> = {
@@ -19,6 +19,7 @@ const FIND: Partial<Record<Area, string>> = {
   graph: "Find a module or op",
   netview: "Filter the layers",
   training: "Filter the runs",
+  features: "Filter the layers",
 };
 
 const ANYWHERE: readonly KeyRow[] = [
@@ -193,6 +194,33 @@ const TRAINING: readonly KeyGroup[] = [
   },
 ];
 
+const FEATURES: readonly KeyGroup[] = [
+  {
+    title: "Layers",
+    rows: [
+      { keys: ["↑", "↓"], action: "To another layer" },
+      { keys: ["Home", "End"], action: "First, last" },
+      { keys: ["Enter"], action: "Look at its values" },
+    ],
+  },
+  {
+    title: "Pictures, where they have the focus",
+    rows: [
+      { keys: ["↑", "↓", "←", "→"], action: "From cell to cell, with Shift ten" },
+      { keys: ["Home", "End"], action: "First, last of the row" },
+      { keys: ["Enter"], action: "Choose the sample and the unit" },
+      { keys: ["Esc"], action: "Let go of them" },
+    ],
+  },
+  {
+    title: "Projector",
+    rows: [
+      { keys: ["2", "3"], action: "Two, three dimensions" },
+      { keys: ["0", "+", "−"], action: "Fit, zoom" },
+    ],
+  },
+];
+
 const LEARN: readonly KeyGroup[] = [
   {
     title: "Steps",
@@ -240,6 +268,7 @@ const BY_AREA: Record<Area, readonly KeyGroup[]> = {
   netview: NETVIEW,
   control: CONTROL,
   training: TRAINING,
+  features: FEATURES,
   learn: LEARN,
 };
 

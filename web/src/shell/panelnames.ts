@@ -22,6 +22,7 @@ const NAMES: Record<Area, Partial<Record<Side, PanelName>>> = {
     right: { title: "Colour and unit", phrase: "the panel of the unit", icon: "details" },
   },
   control: { left: { title: "Parameters", phrase: "the parameters", icon: "details" } },
+  features: { left: { title: "Features and layers", phrase: "the list of layers", icon: "tree" } },
   learn: {
     left: { title: "Expression and steps", phrase: "the expression", icon: "tree" },
     right: { title: "Step", phrase: "the panel of the step", icon: "details" },

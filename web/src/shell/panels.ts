@@ -14,6 +14,7 @@ const AREAS: Record<Area, { readonly left: number; readonly right: number; reado
   netview: { left: 232, right: 264, minMiddle: 480 },
   control: { left: 248, right: 0, minMiddle: 480 },
   training: { left: 248, right: 0, minMiddle: 480 },
+  features: { left: 264, right: 0, minMiddle: 480 },
   learn: { left: 324, right: 424, minMiddle: 480 },
   runs: { left: 0, right: MAX_WIDTH, minMiddle: 904 },
 };

@@ -1,6 +1,7 @@
 /** Which view is shown: the one that the address names, or the one where there is something to see. */
 import { computed, effect } from "@preact/signals";
 import { controls } from "../control/store";
+import { sets } from "../features/sets";
 import { nameView, route, type View } from "../route";
 import { listing, runs } from "../runs/store";
 import * as store from "../store";
@@ -11,13 +12,18 @@ export const shownView = computed<View | null>(() => {
   // A page whose data cannot be read has no source, and Graph says so.
   const hasRuns = source === null ? false : source.hasRuns.value;
   const view = route.value.view;
-  if (view === "learn") {
-    if (hasLessons.value !== false) return view;
-  } else if (view === "graph" || (view !== null && hasRuns !== false)) return view;
+  if (view !== null && mayBeShown(view, hasRuns)) return view;
   if (hasRuns === null) return null;
-  if (hasRuns && !hasOnlyPasses()) return "runs";
-  return hasOnlyLessons() ? "learn" : "graph";
+  if (hasRuns && !hasNoRuns()) return "runs";
+  return withoutRuns(hasRuns);
 });
+
+/** Also while nobody knows yet. */
+function mayBeShown(view: View, hasRuns: boolean | null): boolean {
+  if (view === "learn") return hasLessons.value !== false;
+  if (view === "features" && (sets.value === null || hasFeatures.value)) return true;
+  return view === "graph" || hasRuns !== false;
+}
 
 /** Can expressions be taken apart here? Unknown (null) until the server has said so. */
 const hasLessons = computed<boolean | null>(() => {
@@ -31,15 +37,25 @@ function hasOnlyLessons(): boolean {
   return hasLessons.value === true && source?.hasRuns.value !== true && source?.passes.value.length === 0;
 }
 
-/** A folder with passes, without runs and trainings: then the passes are what somebody came for. */
-function hasOnlyPasses(): boolean {
-  const numPasses = store.source.value?.passes.value.length ?? 0;
+/** A folder without runs and trainings: then what is in it is what somebody came for. */
+function hasNoRuns(): boolean {
   const hasControls = (controls.value?.length ?? 0) > 0;
-  return numPasses > 0 && listing.value.state === "shown" && runs.value.length === 0 && !hasControls;
+  return listing.value.state === "shown" && runs.value.length === 0 && !hasControls;
 }
 
+/** Null until it is known whether there are features. */
+function withoutRuns(hasFolder: boolean): View | null {
+  const numPasses = store.source.value?.passes.value.length ?? 0;
+  if (numPasses === 0 && sets.value === null) return null;
+  if (hasFeatures.value) return numPasses === 0 ? "features" : hasFolder ? "runs" : "graph";
+  if (hasFolder) return numPasses > 0 ? "graph" : "runs";
+  return hasOnlyLessons() ? "learn" : "graph";
+}
+
+const hasFeatures = computed(() => (sets.value?.length ?? 0) > 0);
+
 /** The views that share their panels: the tabs of the top bar. */
-export type Area = "runs" | "graph" | "netview" | "control" | "training" | "learn";
+export type Area = "runs" | "graph" | "netview" | "control" | "training" | "features" | "learn";
 
 export const shownArea = computed<Area>(() => areaOf(shownView.value ?? "graph"));
 
@@ -52,10 +68,11 @@ export const areas = computed<readonly Area[]>(() => {
   const source = store.source.value;
   const isOneFile = source?.connection.value.state === "one-file";
   const learn: readonly Area[] = hasLessons.value === true ? ["learn"] : [];
-  if (source?.hasRuns.value !== true) return hasOnlyLessons() ? learn : ["graph", ...learn];
+  const features: readonly Area[] = hasFeatures.value || route.value.view === "features" ? ["features"] : [];
+  if (source?.hasRuns.value !== true) return hasOnlyLessons() && features.length === 0 ? learn : ["graph", ...features, ...learn];
   // A file with a run in it is that of a network, and has nothing else.
   if (isOneFile) return ["netview"];
-  return ["runs", "graph", "netview", "control", "training", ...learn];
+  return ["runs", "graph", "netview", "control", "training", ...features, ...learn];
 });
 
 export const TITLES: Record<View, string> = {
@@ -68,6 +85,7 @@ export const TITLES: Record<View, string> = {
   tensors: "Tensors",
   projector: "Projector",
   parameters: "Parameters",
+  features: "Features",
   learn: "Learn",
 };
 
@@ -79,7 +97,7 @@ export function startViews(): void {
   effect(() => {
     const view = shownView.value;
     const hasRuns = store.source.value?.hasRuns.value === true;
-    if (view === null || (!hasRuns && view !== "learn")) return;
+    if (view === null || (!hasRuns && view !== "learn" && view !== "features")) return;
     // Until then nobody knows which view there is something to see in.
     if (!hasRuns || listing.value.state !== "waiting") nameView(view);
     document.title = `${TITLES[view]} \u00b7 torcheer`;

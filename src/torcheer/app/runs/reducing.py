@@ -4,39 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import subprocess
-import sys
-import tempfile
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager, suppress
-from pathlib import Path
-from typing import IO, Final
-from weakref import WeakKeyDictionary
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from typing import Final
 
-import anyio
 import msgspec
 
 from torcheer.app.frames import binary_frame
+from torcheer.app.ownprocess import LINE_BYTES, WAITING, ProcessTurns, command_of, end_of, own_process
+from torcheer.app.reporting import Report
 from torcheer.app.runmessages import ReduceQuestion, ReductionAnswer
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.recorded import data_of, entry_of
-from torcheer.app.runs.reduction import LIBRARIES, MIN_POINTS, Order, Report, missing_library
+from torcheer.app.runs.reduction import LIBRARIES, MIN_POINTS, Order, missing_library
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run.records import EmbeddingHead
 
 _LOG: Final = logging.getLogger("torcheer.app")
 MAX_POINTS: Final = {"pca": 1_000_000, "tsne": 20_000, "umap": 100_000}
 _MAX_BYTES: Final = 1 << 30
-_AT_A_TIME: Final = 2
 _KEPT_BYTES: Final = 64 << 20
-_PACKAGES: Final = str(Path(__file__).parents[3])  # what is found here is found there, too
-_PATIENT: Final = {"OMP_WAIT_POLICY": "passive"}  # threads that wait take no time from a training
-# -P: no module is taken from the folder that one happens to be in.
-_COMMAND: Final = (sys.executable, "-P", "-m", "torcheer.app.runs.reduction")
-_LINE_BYTES: Final = 1 << 16
-_WAITING: Final = "It waits for another one to end."
+_COMMAND: Final = command_of("torcheer.app.runs.reduction")
 _DAMAGED: Final = "the embedding is damaged: its bytes do not fit its points and dimensions."
 _FAILED: Final = "the points could not be brought to fewer dimensions: the server's log says why."
 
@@ -45,8 +34,7 @@ class Reductions:
     """For all pages of a server."""
 
     def __init__(self) -> None:
-        self._turns = asyncio.Semaphore(_AT_A_TIME)
-        self._turns_of_page: WeakKeyDictionary[object, asyncio.Semaphore] = WeakKeyDictionary()
+        self._turns = ProcessTurns()
         self._kept: OrderedDict[tuple[object, ...], tuple[bytes, str]] = OrderedDict()
 
     async def follow(
@@ -55,25 +43,41 @@ class Reductions:
         """How far it is, and in the end the points."""
         order, logged_at = await run.slow_turns.take(_order, run, question)
         key = (run, question.record, logged_at, order)
+
+        def read() -> Awaitable[memoryview]:
+            return run.slow_turns.take(_points, run, question.record, order)
+
+        async with aclosing(self.reduced(key, order, read, question.id, page)) as frames:
+            async for frame in frames:
+                yield frame
+
+    async def reduced(
+        self,
+        key: tuple[object, ...],
+        order: Order,
+        read: Callable[[], Awaitable[memoryview]],
+        number: int,
+        page: object,
+    ) -> AsyncGenerator[bytes, None]:
+        """The same for points from anywhere: `number` is that of the question."""
         if key not in self._kept:
-            turns = self._turns_of_page.setdefault(page, asyncio.Semaphore(1))
-            if turns.locked() or self._turns.locked():
-                yield _frame(question, order, Report(progress=0.0, note=_WAITING))
-            async with turns, self._turns, _process() as (process, complaints):
+            if self._turns.must_wait(page):
+                yield _frame(number, order, Report(progress=0.0, note=WAITING))
+            async with self._turns.taken(page), own_process(_COMMAND) as (process, complaints):
                 # Read only now: they may be many, and others may be waiting, too.
-                points = await run.slow_turns.take(_points, run, question.record, order)
+                points = await read()
                 async with aclosing(_talk(process, order, points)) as reports:
                     async for report, places in reports:
                         if report.is_done:
                             self._keep(key, places, report.note)
                         else:
-                            yield _frame(question, order, report)
+                            yield _frame(number, order, report)
                 if key not in self._kept:
-                    _LOG.error("a reduction failed:\n%s", _end_of(complaints))
+                    _LOG.error("a reduction failed:\n%s", end_of(complaints))
                     raise InputError(_FAILED)
         self._kept.move_to_end(key)
         places, note = self._kept[key]
-        yield _frame(question, order, Report(progress=1.0, is_done=True, note=note), places)
+        yield _frame(number, order, Report(progress=1.0, is_done=True, note=note), places)
 
     def _keep(self, key: tuple[object, ...], places: bytes, note: str) -> None:
         self._kept[key] = (places, note)
@@ -84,14 +88,11 @@ class Reductions:
 
 def _order(run: OpenRun, question: ReduceQuestion) -> tuple[Order, float]:
     """What is wanted, and when the points were logged. Refused where it cannot be done."""
-    missing = missing_library(question.method)
-    if missing:
-        raise InputError(missing)
     entry = entry_of(run, question.record)
     head = entry.head
     if not isinstance(head, EmbeddingHead):
         raise InputError("this record is no embedding.")
-    _check_number(question.method, head.num_points)
+    check_method(question.method, head.num_points)
     if head.num_dims < 1 or not head.matrix_bytes == 4 * head.num_points * head.num_dims <= entry.num_bytes:
         raise FileFormatError(_DAMAGED)
     order = Order(
@@ -113,7 +114,11 @@ def _points(run: OpenRun, record: str, order: Order) -> memoryview:
     return memoryview(data)[:num_bytes]
 
 
-def _check_number(method: str, num_points: int) -> None:
+def check_method(method: str, num_points: int) -> None:
+    """Refused where it is not installed, or cannot be done with so many."""
+    missing = missing_library(method)
+    if missing:
+        raise InputError(missing)
     title = LIBRARIES[method][1] if method in LIBRARIES else "PCA"
     if num_points > MAX_POINTS[method]:
         raise InputError(
@@ -124,41 +129,19 @@ def _check_number(method: str, num_points: int) -> None:
         raise InputError(f"{title} needs {MIN_POINTS} points at least, and there are {num_points}.")
 
 
-def _frame(question: ReduceQuestion, order: Order, report: Report, places: bytes = b"") -> bytes:
+def _frame(number: int, order: Order, report: Report, places: bytes = b"") -> bytes:
     answer = ReductionAnswer(
-        id=question.id,
+        id=number,
         progress=report.progress,
         is_done=report.is_done,
         num_points=order.num_points,
-        num_dims=question.num_dims,
+        num_dims=order.wanted_dims,
         note=report.note,
     )
     return binary_frame(answer, places)
 
 
 # --- the process -----------------------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def _process() -> AsyncIterator[tuple[asyncio.subprocess.Process, IO[bytes]]]:
-    """A process for one reduction, which is ended with it."""
-    with tempfile.TemporaryFile() as complaints:
-        packages = os.pathsep.join([_PACKAGES, *filter(None, sys.path)])
-        process = await asyncio.create_subprocess_exec(
-            *_COMMAND,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-            limit=_LINE_BYTES,
-            env={**_PATIENT, **os.environ, "PYTHONPATH": packages},
-        )
-        try:
-            yield process, complaints
-        finally:
-            with suppress(ProcessLookupError):
-                process.kill()
-            with anyio.CancelScope(shield=True):
-                await process.wait()
 
 
 async def _talk(
@@ -169,8 +152,8 @@ async def _talk(
     assert process.stdout is not None
     with suppress(ConnectionError):  # it has ended: there is nothing to hear, then
         process.stdin.write(msgspec.json.encode(order) + b"\n")
-        for start in range(0, len(points), _LINE_BYTES * 16):
-            process.stdin.write(points[start : start + _LINE_BYTES * 16])
+        for start in range(0, len(points), LINE_BYTES * 16):
+            process.stdin.write(points[start : start + LINE_BYTES * 16])
             await process.stdin.drain()
     while line := await process.stdout.readline():
         report = msgspec.json.decode(line, type=Report)
@@ -178,8 +161,3 @@ async def _talk(
             yield report, await process.stdout.readexactly(4 * order.num_points * order.wanted_dims)
             return
         yield report, b""
-
-
-def _end_of(complaints: IO[bytes]) -> str:
-    complaints.seek(0)
-    return complaints.read()[-4000:].decode("utf-8", "replace")

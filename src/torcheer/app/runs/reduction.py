@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import importlib.util
 import io
-import os
 import re
 import sys
-import threading
-import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy
 from numpy.typing import NDArray
+
+from torcheer.app.reporting import Report, begin_reports, end_with_input
 
 Matrix = NDArray[numpy.float32]
 
@@ -29,7 +28,6 @@ _TSNE_DIMS: Final = 50  # to which points of more dimensions are brought first
 _MAX_SIDE: Final = 4096  # of a matrix whose eigenvectors are found exactly
 _CHUNK: Final = 8192
 _SEED: Final = 0
-_SAYS_SECONDS: Final = 0.2  # at least, between two words on how far it is
 
 LIBRARIES: Final = {"tsne": ("sklearn", "t-SNE", "scikit-learn"), "umap": ("umap", "UMAP", "umap-learn")}
 
@@ -43,14 +41,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     wanted_dims: int
     neighbours: float
     metric: str
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """How far it is. With the last one come the places."""
-
-    progress: float
-    is_done: bool = False
-    note: str = ""
 
 
 class Reduced(NamedTuple):
@@ -207,45 +197,16 @@ class _Listening(io.StringIO):
 # --- the process -----------------------------------------------------------------------------------------
 
 
-class _Reports:
-    """Writes how far it is: not too often, and never backwards."""
-
-    def __init__(self, output: IO[bytes]) -> None:
-        self._output = output
-        self._progress = 0.0
-        self._said_at = float("-inf")
-
-    def say(self, progress: float, note: str) -> None:
-        now = time.monotonic()
-        if note or (progress > self._progress and now - self._said_at >= _SAYS_SECONDS):
-            self._progress, self._said_at = max(progress, self._progress), now
-            self.write(Report(progress=self._progress, note=note))
-
-    def write(self, report: Report, data: bytes = b"") -> None:
-        self._output.write(msgspec.json.encode(report) + b"\n" + data)
-        self._output.flush()
-
-
 def main() -> None:
-    # What libraries print must not stand between the reports.
-    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    if hasattr(os, "nice"):
-        os.nice(5)  # a training may run beside it
+    reports = begin_reports()
     given = sys.stdin.buffer
     order = msgspec.json.decode(given.readline(), type=Order)
     data = given.read(4 * order.num_points * order.num_dims)
     points = numpy.frombuffer(data, dtype="<f4").reshape(order.num_points, order.num_dims)
-    threading.Thread(target=_end_with_input, args=[given], daemon=True).start()
-    reports = _Reports(output)
+    end_with_input(given)
     reduced = reduce_points(points, order, reports.say)
     places = numpy.nan_to_num(reduced.places.astype("<f4"))
     reports.write(Report(progress=1.0, is_done=True, note=reduced.note), places.tobytes())
-
-
-def _end_with_input(given: IO[bytes]) -> None:
-    given.read(1)
-    os._exit(1)
 
 
 if __name__ == "__main__":

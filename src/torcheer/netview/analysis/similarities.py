@@ -141,7 +141,8 @@ def _cosines(points: Array, *, is_centred: bool) -> Matrix:
     if is_centred:
         # What is left of a constant row is rounding.
         lengths = numpy.where(numpy.ptp(points, axis=1) == 0, 0.0, lengths)
-    with numpy.errstate(invalid="ignore", divide="ignore"):
+    lengths = numpy.where(lengths > 0, lengths, numpy.nan)  # by zero, rounding would become infinite
+    with numpy.errstate(invalid="ignore"):
         values = values / lengths[:, None] / lengths
     values = numpy.clip(values, -1.0, 1.0)
     numpy.fill_diagonal(values, numpy.where(lengths > 0, 1.0, numpy.nan))

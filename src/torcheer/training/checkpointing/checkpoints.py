@@ -22,7 +22,6 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from torcheer import __version__
 from torcheer.errors import FileFormatError, InputError, TorcheerError
 from torcheer.training import distributed
 from torcheer.training.checkpointing.checkpointfile import (
@@ -44,6 +43,7 @@ from torcheer.training.checkpointing.statetree import decoded, encoded
 from torcheer.training.ordering.dataorder import DataOrder
 from torcheer.training.ordering.randomness import random_state, set_random_state
 from torcheer.training.telling import warn
+from torcheer.version import RELEASE
 
 _STAYS_ON_CPU = ("random.", "data.")  # generators take their state from there
 
@@ -129,7 +129,7 @@ def write_tree(path: PathLike, tree: Mapping[str, Any]) -> Path:
         "version": VERSION,
         "saved_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "versions": {
-            "torcheer": __version__,
+            "torcheer": RELEASE,
             "torch": str(torch.__version__),
             "numpy": numpy.__version__,
             "python": platform.python_version(),

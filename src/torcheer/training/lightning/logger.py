@@ -10,10 +10,10 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from torcheer.capture.batches import moved
 from torcheer.run.run import Run
 from torcheer.run.seam import pass_of
 from torcheer.run.summarywriter import GRAPH
-from torcheer.training.batches import moved
 from torcheer.training.lightning.bases import LOGGERS, DummyExperiment, rank_zero_only
 from torcheer.training.telling import warn
 

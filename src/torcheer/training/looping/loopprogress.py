@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, Final, Protocol
 
+from torcheer.graph.pace import Pace, clock_text, rate_text
 from torcheer.training.control.protocol import Counters
-from torcheer.training.pace import Pace, clock_text, rate_text
 from torcheer.training.progress import say
 
 _REFRESH_SECONDS: Final = 0.2

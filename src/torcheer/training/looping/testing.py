@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from torcheer.capture.batches import Batch, detached, moved, split
 from torcheer.errors import InputError
-from torcheer.training.batches import Batch, detached, moved, split
 from torcheer.training.evaluations.answers import scores_in
 from torcheer.training.looping.itemerrors import Judge, Judged
 from torcheer.training.looping.layervalues import LayerValues

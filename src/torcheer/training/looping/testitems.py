@@ -11,8 +11,8 @@ from typing import Any, Final
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler
 
+from torcheer.capture.batches import split
 from torcheer.errors import InputError
-from torcheer.training.batches import split
 from torcheer.training.telling import warn
 
 _KEPT: Final = (  # of a loader whose order is another

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from torcheer.training.pace import Pace, clock_text, rate_text
+from torcheer.graph.pace import Pace, clock_text, rate_text
 from torcheer.training.progress import say
 
 _REFRESH_SECONDS = 0.2

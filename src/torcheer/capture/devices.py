@@ -1,4 +1,4 @@
-"""On which device a model is trained: where it is, the fastest there is, or the one that was named."""
+"""On which device a model runs: where it is, the fastest there is, or the one that was named."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def chosen_device(device: str | torch.device | None, model: nn.Module) -> torch.
             ) from error
     if chosen.type == "meta":
         raise InputError(
-            "the model is on the device 'meta' and has no weights to train: model.to_empty(device='cpu') "
+            "the model is on the device 'meta' and has no weights: model.to_empty(device='cpu') "
             "gives it some, and its initialisation must be called after that."
         )
     return chosen

@@ -1,0 +1,319 @@
+"""Analyse layers of stored features, in a process of its own that can be ended at any time.
+
+It reads one line of JSON, opens the features itself, and writes lines of JSON about how far it is and what it
+found; after some of them come numbers, as float32.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+import numpy
+
+from torcheer.app.featuremessages import FeatureContrast, FeatureProbe
+from torcheer.app.features.choosing import MAX_NAME, label_text
+from torcheer.app.features.openset import Array, Indices
+from torcheer.app.features.principal import principal_points
+from torcheer.app.reporting import Report, Reports, begin_reports, end_with_input
+from torcheer.app.runs.listing import clipped, finite
+from torcheer.errors import InputError, TorcheerError
+from torcheer.features.reading import Features, open_features
+from torcheer.features.storedlayers import StoredLayer
+from torcheer.netview.analysis.similarities import Metric, SimilarityMatrix, label_contrast
+
+_MOST_CONFUSED: Final = 60  # labels, in a table that can be looked at
+_CHECK_BYTES: Final = 32 << 20
+_READING: Final = 0.3  # of the work
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wanted."""
+
+    place: str
+    task: Literal["similarity", "layers", "probes", "points"]
+    layers: list[int]
+    samples: list[int]  # in the order of the answer
+    label_of: list[int] = []  # classes as numbers, one for each of them
+    metric: Metric = "correlation"
+    method: Literal["rsa", "cka"] = "rsa"
+    kind: Literal["auto", "ridge", "logistic"] = "auto"
+    folds: int = 5
+
+
+class Finding(Report, frozen=True, kw_only=True):
+    """How far it is, and what was found. So many bytes follow."""
+
+    num_bytes: int = 0
+    at: int | None = None  # the layer that is looked at
+    samples: tuple[int, ...] = ()  # that were taken, in the order of the numbers
+    contrast: FeatureContrast | None = None
+    probe: FeatureProbe | None = None
+    layers: tuple[int, ...] = ()
+    left_out: dict[str, str] = msgspec.field(default_factory=dict)
+    fault: str = ""  # why there is nothing
+
+
+class WatchedRows:
+    """A layer that says each time that some of it is read."""
+
+    def __init__(self, layer: StoredLayer, says: Callable[[int], None]) -> None:
+        self._layer = layer
+        self._says = says
+        self.shape = layer.shape
+        self.dtype = layer.dtype
+
+    def __len__(self) -> int:
+        return len(self._layer)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._layer[key]
+        self._says(len(found))
+        return found
+
+
+def even_layer(features: Features, number: int) -> StoredLayer:
+    layer = features[features.manifest.layers[number].name]
+    if not isinstance(layer, StoredLayer):
+        raise InputError(
+            "its samples have different shapes: extract it with a transform that makes them alike."
+        )
+    return layer
+
+
+def finite_samples(layer: StoredLayer, samples: Indices) -> Indices:
+    """Those without NaN and infinities, sorted."""
+    rising = numpy.sort(samples)
+    if layer.dtype.kind != "f":
+        return rising
+    step = max(1, _CHECK_BYTES // max(1, layer.dtype.itemsize * int(numpy.prod(layer.shape[1:]))))
+    masks = [
+        numpy.isfinite(numpy.asarray(layer[part]).reshape(len(part), -1)).all(axis=1)
+        for part in (rising[start : start + step] for start in range(0, len(rising), step))
+    ]
+    return numpy.asarray(rising[numpy.concatenate(masks)])
+
+
+def _left_out_words(num_before: int, num_after: int) -> str:
+    num = num_before - num_after
+    if not num:
+        return ""
+    return (
+        "1 sample holds NaN or infinities and is left out."
+        if num == 1
+        else f"{num:,} samples hold NaN or infinities and are left out."
+    )
+
+
+# --- the tasks -------------------------------------------------------------------------------------------
+
+
+def similarity_task(features: Features, order: Order, reports: Reports) -> None:
+    from torcheer.features.analysis.rsa import rsa
+
+    layer = even_layer(features, order.layers[0])
+    wanted = numpy.array(order.samples)
+    there = finite_samples(layer, wanted)
+    if len(there) < 2:
+        raise InputError("fewer than two samples of this layer are without NaN and infinities.")
+    reports.say(_READING)
+    read = 0
+
+    def says(count: int) -> None:
+        nonlocal read
+        read += count
+        reports.say(min(0.95, _READING + (0.95 - _READING) * read / len(there)))
+
+    found = rsa(WatchedRows(layer, says), metric=order.metric, samples=there)
+    is_there = numpy.isin(wanted, there)
+    taken = wanted[is_there]
+    at = numpy.searchsorted(there, taken)
+    values = found.values[numpy.ix_(at, at)]
+    labels = numpy.array(order.label_of)[is_there] if order.label_of else None
+    matrix = SimilarityMatrix(values=values, metric=order.metric, order=taken, labels=labels)
+    data = values.astype("<f4").tobytes()
+    note = _left_out_words(len(wanted), len(taken))
+    num_odd = int(numpy.isnan(numpy.diagonal(values)).sum())
+    if num_odd:
+        some = "1 sample has" if num_odd == 1 else f"{num_odd:,} samples have"
+        note += f" {some} no {order.metric}: all units are alike, or silent."
+    finding = Finding(
+        progress=1.0,
+        is_done=True,
+        note=note.strip(),
+        num_bytes=len(data),
+        samples=tuple(taken.tolist()),
+        contrast=contrast_of(matrix),
+    )
+    reports.write(finding, data)
+
+
+def contrast_of(matrix: SimilarityMatrix) -> FeatureContrast | None:
+    if matrix.labels is None:
+        return None
+    found = label_contrast(matrix)
+    return FeatureContrast(
+        within=finite(found.within), between=finite(found.between), contrast=finite(found.contrast)
+    )
+
+
+def layers_task(features: Features, order: Order, reports: Reports) -> None:
+    from torcheer.features.analysis.comparing import compare_layers
+
+    samples = numpy.sort(numpy.array(order.samples))
+    layers: dict[int, StoredLayer] = {}
+    left_out: dict[str, str] = {}
+    for place, number in enumerate(order.layers):
+        reports.say(_READING * place / len(order.layers))
+        name = features.manifest.layers[number].name
+        try:
+            layer = even_layer(features, number)
+            there = finite_samples(layer, samples)
+            if len(there) < len(samples) / 2:
+                raise InputError("most of its samples hold NaN or infinities.")
+        except TorcheerError as error:
+            left_out[clipped(name)] = clipped(str(error))
+        else:
+            layers[number], samples = layer, there
+    if len(layers) < 2:
+        raise InputError(f"there are not two layers that can be compared: {' '.join(left_out.values())}")
+    read = 0
+
+    def says(count: int) -> None:
+        nonlocal read
+        read += count
+        share = read / (len(samples) * len(layers))
+        reports.say(min(0.95, _READING + (0.95 - _READING) * share))
+
+    found = compare_layers(
+        {str(number): WatchedRows(layer, says) for number, layer in layers.items()},
+        method=order.method,
+        metric=order.metric,
+        samples=samples,
+    )
+    data = found.values.astype("<f4").tobytes()
+    finding = Finding(
+        progress=1.0,
+        is_done=True,
+        note=_left_out_words(len(order.samples), len(samples)),
+        num_bytes=len(data),
+        layers=tuple(layers),
+        left_out=left_out,
+        samples=tuple(samples.tolist()),
+    )
+    reports.write(finding, data)
+
+
+def probes_task(features: Features, order: Order, reports: Reports) -> None:
+    count = len(order.layers)
+    for place, number in enumerate(order.layers):
+        reports.write(Finding(progress=place / count, at=number))
+        found = probed(features, order, number, _part_of(reports, place, count))
+        is_last = place == count - 1
+        reports.write(Finding(progress=(place + 1) / count, is_done=is_last, probe=found, at=number))
+
+
+def _part_of(reports: Reports, place: int, count: int) -> Callable[[float], None]:
+    return lambda share: reports.say((place + share) / count)
+
+
+def probed(features: Features, order: Order, number: int, says: Callable[[float], None]) -> FeatureProbe:
+    """One layer. What goes wrong with it is said of it, and the others go on."""
+    from torcheer.features.analysis.probes import probe
+
+    try:
+        layer = even_layer(features, number)
+        samples = finite_samples(layer, numpy.array(order.samples))
+        labels = features.labels
+        if labels is None:
+            raise InputError("there are no labels.")
+        found = probe(
+            layer,
+            labels,
+            kind=None if order.kind == "auto" else order.kind,
+            folds=order.folds,
+            samples=samples,
+            progress=says,
+        )
+    except TorcheerError as error:
+        return no_probe(number, str(error))
+    names, confusion = _confusion(found.classes, found.confusion)
+    return FeatureProbe(
+        layer=number,
+        why="",
+        scores=[finite(float(one)) for one in found.scores],
+        mean=finite(found.mean),
+        std=finite(found.std),
+        metric=found.metric,
+        kind=found.kind,
+        chance=finite(found.chance),
+        num_samples=found.num_samples,
+        num_units=found.num_units,
+        labels=names,
+        confusion=confusion,
+    )
+
+
+def no_probe(number: int, why: str) -> FeatureProbe:
+    return FeatureProbe(
+        layer=number,
+        why=clipped(why),
+        scores=(),
+        mean=None,
+        std=None,
+        metric="",
+        kind="",
+        chance=None,
+        num_samples=0,
+        num_units=0,
+        labels=(),
+        confusion=(),
+    )
+
+
+def _confusion(
+    classes: Array | None, confusion: Indices | None
+) -> tuple[Sequence[str], Sequence[Sequence[int]]]:
+    if classes is None or confusion is None or len(classes) > _MOST_CONFUSED:
+        return (), ()
+    return [clipped(label_text(one), MAX_NAME) for one in classes], confusion.tolist()
+
+
+def points_task(features: Features, order: Order, reports: Reports) -> None:
+    layer = even_layer(features, order.layers[0])
+    samples = numpy.array(order.samples)
+    points, note = principal_points(layer, samples, reports.say)
+    data = points.astype("<f4").tobytes()
+    finding = Finding(progress=1.0, is_done=True, note=note, num_bytes=len(data))
+    reports.write(finding, data)
+
+
+_TASKS: Final = {
+    "similarity": similarity_task,
+    "layers": layers_task,
+    "probes": probes_task,
+    "points": points_task,
+}
+
+
+def main() -> None:
+    reports = begin_reports()
+    given = sys.stdin.buffer
+    order = msgspec.json.decode(given.readline(), type=Order)
+    end_with_input(given)
+    try:
+        _TASKS[order.task](open_features(order.place), order, reports)
+    except TorcheerError as error:
+        reports.write(Finding(progress=1.0, is_done=True, fault=str(error)))
+    except MemoryError:
+        reports.write(
+            Finding(
+                progress=1.0, is_done=True, fault="there is not enough memory for it: take fewer samples."
+            )
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,324 @@
+"""`extract`: the activations of a whole data set, written as they come, by one process or many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import torch
+from torch import nn
+
+from torcheer.capture.choosing import unwrapped
+from torcheer.capture.devices import AUTOMATIC, chosen_device, place
+from torcheer.capture.inputs import check_model
+from torcheer.capture.modes import same_modes_after
+from torcheer.capture.state import same_random_state_after, seed_everything
+from torcheer.errors import InputError
+from torcheer.features.comparing import refuse_other_marks, refuse_other_plan
+from torcheer.features.finishing import finish_up
+from torcheer.features.fitting import fit_transforms
+from torcheer.features.givenids import given_ids
+from torcheer.features.journal import Ended, Progress, read_journals
+from torcheer.features.manifest import NAME, Fingerprints, Manifest, read_manifest
+from torcheer.features.modelmarks import (
+    code_marks,
+    setting_marks,
+    steady_settings,
+    steady_weights,
+    structure_mark,
+    weight_marks,
+)
+from torcheer.features.planning import Plan, Wishes, plan_extraction, read_wishes
+from torcheer.features.progressing import ExtractionProgress, say
+from torcheer.features.ranks import Rank, this_rank, wait_for_others
+from torcheer.features.reading import Features
+from torcheer.features.recording import batch_seed, wanted_values
+from torcheer.features.room import check_room
+from torcheer.features.samples import Caller
+from torcheer.features.shapes import read_shapes
+from torcheer.features.sources import Piece, Source, StreamSource, source_of
+from torcheer.features.stores.opening import store_at
+from torcheer.features.stores.protocol import Store
+from torcheer.features.threads import Threads
+from torcheer.features.writing import WriterThread
+from torcheer.features.written import Work
+
+
+def extract(
+    model: nn.Module,
+    data: Any,
+    *,
+    layers: Any,
+    to: str | os.PathLike[str],
+    transform: Any = None,
+    shapes: Any = None,
+    ids: Any = None,
+    batch_size: int | None = None,
+    device: str | torch.device | None = None,
+    seed: int = 0,
+    num_threads: int | None = None,
+    progress: bool = True,
+) -> Features:
+    """Run a model over a data set and keep what its layers give, for every sample, on disk.
+
+    Values are written batch by batch, so memory holds two batches at most. Interrupted or killed, the same
+    call goes on where it was; finished, it does nothing. Under `torchrun` each process takes its share of the
+    batches, and another number of processes may finish what these began. The model is in evaluation mode for
+    it.
+
+    - `data`: a DataLoader, a Dataset, tensors `x` or `(x, labels)`, or anything that yields batches: `x`,
+      `(x, labels)`, or dicts by the names that forward takes. A loader's shuffling does not count: samples
+      are stored in the order of the data set.
+    - `layers`: labels of ops, addresses of modules, patterns such as `"features.*"`, types of modules;
+      `"modules"` for every module with weights of its own or without modules of its own, `"all"` for every
+      op. `{layer: transform}` gives each transforms of its own, before those for all.
+    - `to`: a folder, which gets one .npy file a layer; or a URL, or a path that ends in `.zarr`, for Zarr.
+    - `transform`: what is done to values on the way: `"pool"`, `"flatten"`, `"float16"`, `"project:512"`,
+      `"pca:64"`, a function of a tensor, or several of these in a list.
+    - `shapes`: where samples differ in shape: `"padded:128"`, `"ragged"` or `"pooled"`.
+    - `ids`: what the samples are called: one for each, or the key of a batch. Else file names where the data
+      set has them, or numbers.
+    - `batch_size`: of a data set, 32 unless told otherwise; a loader has its own.
+    - `device`: where the model runs; `"auto"` takes the fastest there is.
+    - `seed`: each batch draws its random numbers from it, the same whoever works on it.
+    - `num_threads`: of torch on the CPU. Unless told, as many as give the same bits as one does, so that
+      results do not depend on the machine, nor on how many processes there are.
+    """
+    check_model(model)
+    model = unwrapped(model)
+    store, rank = store_at(to), this_rank()
+    with same_random_state_after():
+        seed_everything(batch_seed(_checked_seed(seed), 0))  # a sampler may draw from it
+        source = source_of(data, batch_size)
+        named, key = given_ids(ids, source)
+        wishes = read_wishes(layers, transform, read_shapes(shapes), seed, named, ids)
+        caller = Caller(model, key)
+        where = _device(device, model)
+        with _ready(model, where):
+            extraction = _Extraction(model, source, store, rank, wishes, caller, where, is_shown=progress)
+            threads = Threads(num_threads, where, extraction.say)
+            with threads.set():
+                features = extraction.run(threads)
+    wait_for_others(features)
+    finish_up(store, features.manifest)
+    return Features(store, features.manifest)
+
+
+class _Extraction:
+    """The share of one process."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        source: Source,
+        store: Store,
+        rank: Rank,
+        wishes: Wishes,
+        caller: Caller,
+        device: torch.device,
+        *,
+        is_shown: bool,
+    ) -> None:
+        self._model = model
+        self._source = source
+        self._store = store
+        self._rank = rank
+        self._wishes = wishes
+        self._caller = caller
+        self._device = device
+        self._is_shown = is_shown and rank.number == 0
+        if isinstance(source, StreamSource):
+            source.count_with(lambda batch: caller.samples_of(batch).num_samples)
+
+    def run(self, threads: Threads) -> Features:
+        there = self._there()
+        marks = self._marks(threads)
+        if there is not None:
+            refuse_other_marks(there.fingerprints, marks, self._store.where)
+            features = Features(self._store, there)
+            if features.is_complete:
+                self.say(f"{self._store.where} is complete: {features.num_samples:,} samples, nothing to do.")
+                return features
+        plan = self._plan(threads)
+        manifest = self._settled(there, self._manifest(plan, marks), plan)
+        self._store.make_room(manifest.arrays, manifest.num_samples, manifest.batch_size)
+        fit_transforms(plan, self._store, self._first_batches, self.say)
+        self._extract(plan, manifest, threads)
+        return Features(self._store, manifest)
+
+    # --- what is to be done --------------------------------------------------------------------------------
+
+    def _there(self) -> Manifest | None:
+        content = self._store.read(NAME)
+        return None if content is None else read_manifest(content, self._store.where)
+
+    def _marks(self, threads: Threads) -> Fingerprints:
+        size = "different" if self._source.batch_size is None else str(self._source.batch_size)
+        return Fingerprints(
+            weights=weight_marks(self._model),
+            structure=structure_mark(self._model),
+            settings=setting_marks(self._model),
+            code=code_marks(self._model),
+            data=self._source.marks(),
+            call={**self._wishes.words(), "batch size": size, "threads": threads.words},
+        )
+
+    def _plan(self, threads: Threads) -> Plan:
+        samples = self._caller.samples_of(self._source.first()).moved_to(self._device)
+        if not samples.num_samples:
+            raise InputError("the first batch has no samples: there is nothing to extract.")
+        plan, values = plan_extraction(self._model, samples, self._wishes)
+        threads.remember(values)
+        return plan
+
+    def _manifest(self, plan: Plan, marks: Fingerprints) -> Manifest:
+        # The model ran twice by now: what that changed is no setting.
+        marks = msgspec.structs.replace(
+            marks,
+            weights=steady_weights(self._model, marks.weights),
+            settings=steady_settings(marks.settings, setting_marks(self._model)),
+        )
+        return Manifest(
+            storage=self._store.kind,
+            model=type(self._model).__name__,
+            data=self._source.words,
+            num_samples=self._source.num_samples,
+            batch_size=self._source.batch_size,
+            num_batches=self._source.num_batches,
+            arrays=plan.arrays,
+            origins=tuple(layer.origin for layer in plan.layers),
+            fingerprints=marks,
+            notes=(*self._source.notes, *plan.notes),
+        )
+
+    def _settled(self, there: Manifest | None, asked: Manifest, plan: Plan) -> Manifest:
+        """The manifest that holds for all processes: whoever comes first writes it, the others agree."""
+        is_new = there is None
+        check_room(self._store, asked)
+        if there is None:
+            content = self._store.write_new(NAME, asked.encoded())
+            there = read_manifest(content, self._store.where)
+        refuse_other_plan(there, asked, self._store.where)
+        if self._is_shown:
+            self._announce(there, is_new)
+        column = plan.column("ids")
+        if column is not None and column.is_text and self._wishes.ids is not None:
+            self._store.write_texts(column, self._wishes.ids)
+        return there
+
+    def _announce(self, manifest: Manifest, is_new: bool) -> None:
+        from torcheer.features.telling import size_text
+
+        self.say(f"{'' if is_new else 'going on: '}{size_text(manifest)} to {self._store.where}")
+        for note in manifest.notes if is_new else ():
+            self.say(note)
+
+    # --- doing it ------------------------------------------------------------------------------------------
+
+    def _extract(self, plan: Plan, manifest: Manifest, threads: Threads) -> None:
+        progress = read_journals(self._store.journals())
+        self._refuse_other_batches(progress, manifest)
+        is_stream = isinstance(self._source, StreamSource)
+        left = self._num_left(progress, manifest)
+        row_bytes = sum(array.row_bytes for array in manifest.arrays)
+        title = "extracting" if self._rank.num_ranks == 1 else f"rank 0 of {self._rank.num_ranks}"
+        writer = self._store.writer(self._rank.writer_name())
+        bar = ExtractionProgress(left, row_bytes, title, is_shown=self._is_shown)
+        work = Work(self._model, plan, self._caller, self._device, self._wishes, threads)
+        try:
+            with bar, self._told_if_interrupted(), WriterThread(writer) as thread:
+                for piece in self._source.pieces(
+                    lambda number: self._rank.owns(number) and (is_stream or number not in progress.done)
+                ):
+                    if piece.number in progress.done:  # of a stream, whose batches go by in any case
+                        self._refuse_other_batch(piece, progress)
+                        continue
+                    finished = work.finished(piece)
+                    thread.put(finished)
+                    bar.add(finished.num_rows)
+                if isinstance(self._source, StreamSource) and self._source.end is not None:
+                    thread.ended(Ended(batches=self._source.end[0], total_rows=self._source.end[1]))
+        finally:
+            writer.close()
+
+    def _num_left(self, progress: Progress, manifest: Manifest) -> int | None:
+        if manifest.num_samples is None or manifest.num_batches is None:
+            return None
+        share = self._rank.share(manifest.num_batches)
+        done = sum(progress.done[number].rows for number in share if number in progress.done)
+        if manifest.batch_size is None:
+            return None if self._rank.num_ranks > 1 else manifest.num_samples - done
+        ends = (min((number + 1) * manifest.batch_size, manifest.num_samples) for number in share)
+        return sum(end - number * manifest.batch_size for end, number in zip(ends, share, strict=True)) - done
+
+    def _refuse_other_batches(self, progress: Progress, manifest: Manifest) -> None:
+        """Of what is done, two batches are read again: they must be what went through the model then."""
+        is_stream = isinstance(self._source, StreamSource)  # its batches are compared as they go by
+        if is_stream or not progress.done or not manifest.fingerprints.has_steady_data:
+            return
+        numbers = sorted(progress.done)
+        looked_at = {numbers[0], numbers[len(numbers) // 2]}
+        for piece in self._source.pieces(looked_at.__contains__):
+            self._refuse_other_batch(piece, progress)
+
+    def _refuse_other_batch(self, piece: Piece, progress: Progress) -> None:
+        if self._caller.samples_of(piece.batch).checksum != progress.done[piece.number].inputs:
+            raise InputError(
+                f"{self._store.where} holds features of other data: samples from {piece.first:,} on are "
+                "no longer what they were. Extract to another place, or remove these features first."
+            )
+
+    def _first_batches(self, plan: Plan, num_samples: int) -> Iterator[tuple[Any, list[torch.Tensor], int]]:
+        """The values of the first batches, until there are so many samples."""
+        seen = 0
+        size = self._source.batch_size
+        most = -(-num_samples // size) if size else None
+        for piece in self._source.pieces(lambda number: most is None or number < most):
+            samples = self._caller.samples_of(piece.batch).moved_to(self._device)
+            seed = batch_seed(self._wishes.seed, piece.number)
+            yield samples, wanted_values(self._model, samples, plan.choices, seed), piece.number
+            seen += samples.num_samples
+            if seen >= num_samples:
+                return
+
+    @contextmanager
+    def _told_if_interrupted(self) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            num_done = read_journals(self._store.journals()).num_rows
+            self.say(
+                f"interrupted: {num_done:,} samples are in {self._store.where}. The same call goes on from "
+                "there."
+            )
+            raise
+
+    def say(self, line: str) -> None:
+        if self._is_shown:
+            say(line)
+
+
+@contextmanager
+def _ready(model: nn.Module, device: torch.device) -> Iterator[None]:
+    """On its device and in evaluation mode; each module has its own mode again afterwards."""
+    with same_modes_after(model):
+        place(model, device)
+        model.eval()
+        yield
+
+
+def _device(device: str | torch.device | None, model: nn.Module) -> torch.device:
+    if device == AUTOMATIC and torch.cuda.is_available():
+        local = os.environ.get("LOCAL_RANK", "")
+        number = int(local) if local.isascii() and local.isdigit() else torch.cuda.current_device()
+        return torch.device("cuda", number % torch.cuda.device_count())
+    return chosen_device(device, model)
+
+
+def _checked_seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed={seed!r}: give a whole number from 0 on.")
+    return seed

@@ -1,0 +1,387 @@
+"""What an extraction will write, found out on the first batch: which ops, which shapes, how many bytes."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+import torch
+from torch import Tensor, nn
+
+from torcheer.errors import CaptureError, InputError
+from torcheer.features.choosing import Choice, choose, keys_of
+from torcheer.features.dimensions import (
+    Channels,
+    SampleAxis,
+    depends_on_own_sample,
+    names_of_dims,
+    place_of_channels,
+    sample_axis,
+)
+from torcheer.features.manifest import ArraySpec, LayerOrigin, Role, file_names
+from torcheer.features.rawbytes import raw_bytes
+from torcheer.features.recording import batch_seed, wanted_values, whole_pass
+from torcheer.features.samples import Samples, column_of
+from torcheer.features.shapes import (
+    Padded,
+    Pooled,
+    Ragged,
+    Shapes,
+    kept_tokens,
+    padded,
+    pooled,
+    pooled_dims,
+    says_what_to_choose,
+    varying_dims,
+)
+from torcheer.features.stores.protocol import Array
+from torcheer.features.transforms.chaining import BegunChain, begin_all
+from torcheer.features.transforms.protocol import Transform
+from torcheer.features.transforms.reading import read_transforms
+from torcheer.features.transforms.storable import open_values
+
+_COLUMNS = ("labels", "ids", "lengths")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlannedLayer:
+    """One layer, from the op's tensor to the rows on disk."""
+
+    choice: Choice
+    axis: SampleAxis
+    shape: tuple[int, ...]  # of one sample, as the model gives it in the first batch
+    dims: tuple[str, ...]
+    shapes: Shapes | None  # how it is kept where it varies; None: it must not
+    chain: BegunChain
+    spec: ArraySpec
+    origin: LayerOrigin
+
+    def sampled(self, values: Tensor, num_samples: int, batch: int) -> Tensor:
+        """Samples first."""
+        shape = tuple(values.shape)
+        is_fitting = self.axis.fits(shape, num_samples)
+        if not is_fitting and num_samples == 1 and shape == self.shape:
+            return values[None]  # a squeeze takes the first dimension of a batch of one, too
+        if not is_fitting:
+            raise InputError(
+                f"{self.choice.name} has the shape {shape} in batch {batch}, which does not "
+                "go with its "
+                f"{num_samples} samples."
+            )
+        return self.axis.first(values, num_samples)
+
+    def before_transforms(self, values: Tensor, samples: Samples, batch: int) -> Tensor | list[Tensor]:
+        rows = self.sampled(values, samples.num_samples, batch)
+        if self.shapes is None:
+            if tuple(rows.shape[1:]) != self.shape:
+                raise says_what_to_choose(self.choice.name, self.shape, tuple(rows.shape[1:]), batch)
+            return rows
+        each = kept_tokens(rows, samples.mask_in(self.choice.scope), self.dims)
+        if isinstance(self.shapes, Ragged):
+            return each
+        if isinstance(self.shapes, Padded):
+            return padded(each, self.shapes, self.dims, self.choice.name)
+        return pooled(each, self.shapes, self.dims)
+
+    def kept(self, values: Tensor, samples: Samples, batch: int) -> Array | list[Array]:
+        """What is written."""
+        found = self.before_transforms(values, samples, batch)
+        if isinstance(found, list):
+            return [_as_array(self.chain.as_it_comes(one[None])[0]) for one in found]
+        return _as_array(self.chain(found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """What is written for each batch."""
+
+    layers: tuple[PlannedLayer, ...]
+    columns: tuple[ArraySpec, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def choices(self) -> list[Choice]:
+        return [layer.choice for layer in self.layers]
+
+    @property
+    def arrays(self) -> tuple[ArraySpec, ...]:
+        return (*(layer.spec for layer in self.layers), *self.columns)
+
+    def column(self, role: str) -> ArraySpec | None:
+        return next((column for column in self.columns if column.role == role), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Wishes:
+    """What was asked for."""
+
+    layers: Any
+    transforms: tuple[Transform, ...]
+    shapes: Shapes | None
+    seed: int
+    ids: Array | None = None  # known before
+    ids_words: str = "of the data"
+    own_transforms: dict[Any, tuple[Transform, ...]] = field(default_factory=dict)
+
+    def words(self) -> dict[str, str]:
+        names = [_name_of(key) for key in self.layers]
+        shared = ", ".join(one.words for one in self.transforms)
+        own = "; ".join(
+            sorted(
+                f"{_name_of(key)}: {', '.join(one.words for one in chain)}"
+                for key, chain in self.own_transforms.items()
+            )
+        )
+        return {
+            "layers": ", ".join(sorted(names)),
+            "transforms": "; ".join(part for part in (shared, own) if part) or "none",
+            "shapes": self.shapes.words if self.shapes is not None else "as they are",
+            "seed": str(self.seed),
+            "ids": self.ids_words,
+        }
+
+
+def _name_of(key: Any) -> str:
+    return key.__qualname__ if isinstance(key, type) else str(key)
+
+
+def read_wishes(
+    layers: Any, transform: Any, shapes: Shapes | None, seed: int, ids: Array | None, given_ids: Any = None
+) -> Wishes:
+    """`ids`: as they are known before; `given_ids`: as they were asked for."""
+    own = {key: read_transforms(chain) for key, chain in layers.items()} if isinstance(layers, dict) else {}
+    words = "of the data"
+    if isinstance(given_ids, str):
+        words = f"the entry {given_ids!r}"
+    elif given_ids is not None and ids is not None:
+        words = f"{len(ids):,} of {zlib.crc32(raw_bytes(ids)):08x}"
+    return Wishes(
+        layers=keys_of(layers),
+        transforms=read_transforms(transform),
+        shapes=shapes,
+        seed=seed,
+        ids=ids,
+        ids_words=words,
+        own_transforms=own,
+    )
+
+
+def plan_extraction(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple[Plan, list[Tensor]]:
+    """Runs the model on two samples, with all its ops, and on the first batch, whose values it gives."""
+    seed = batch_seed(wishes.seed, 0)
+    few, num_few = _few_samples(model, samples, wishes)
+    chosen = choose(wishes.layers, model, few)
+    try:
+        values = wanted_values(model, samples, chosen, seed)
+    except CaptureError:
+        # A model may compute something once and remember it: then its second pass is like all others.
+        few, num_few = _few_samples(model, samples, wishes)
+        chosen = choose(wishes.layers, model, few)
+        values = wanted_values(model, samples, chosen, seed)
+    if num_few == samples.num_samples:
+        axes: list[SampleAxis | str] = [_only_axis(value, samples.num_samples) for value in values]
+    else:
+        axes = [
+            _axis(few._op(choice.index).tensor_contents, value, num_few, samples.num_samples)
+            for choice, value in zip(chosen, values, strict=True)
+        ]
+    notes = _notes_on_neighbours(few, chosen, axes, values, num_few, samples.num_samples)
+    channels = [place_of_channels(few, choice.index) for choice in chosen]
+    del few
+    kept, left_out = _those_with_samples(chosen, axes)
+    notes += left_out
+    columns, column_notes = _columns(samples, wishes)
+    files = file_names([chosen[place].name for place in kept], _COLUMNS)
+    layers = []
+    for place, file in zip(kept, files, strict=True):
+        axis = axes[place]
+        assert isinstance(axis, SampleAxis)
+        layers.append(_planned(chosen[place], axis, values[place], samples, wishes, file, channels[place]))
+    for layer in layers:
+        notes += [f"{layer.choice.name}: {note}" for note in layer.chain.notes]
+    plan = Plan(layers=tuple(layers), columns=columns, notes=(*dict.fromkeys(notes), *column_notes))
+    return plan, [values[place] for place in kept]
+
+
+def _few_samples(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple[Any, int]:
+    """Another number of samples shows which dimension counts them; unless the model refuses all others."""
+    own = samples.num_samples
+    for number in dict.fromkeys((2, 1, 3, 2 * own)):
+        if number == own:
+            continue
+        with suppress(Exception):
+            return whole_pass(model, samples.resized(number), wishes.seed), number
+    return whole_pass(model, samples, wishes.seed), own
+
+
+def _axis(few: Any, many: Any, num_few: int, num_many: int) -> SampleAxis | str:
+    if not isinstance(few, Tensor) or not isinstance(many, Tensor):
+        return "it is no tensor"
+    return sample_axis(few, many, num_few, num_many)
+
+
+def _only_axis(values: Any, num_samples: int) -> SampleAxis | str:
+    if isinstance(values, Tensor) and values.ndim and values.shape[0] == num_samples:
+        return SampleAxis(place=0)
+    return f"its first dimension does not count the {num_samples} samples"
+
+
+def _notes_on_neighbours(
+    few: Any,
+    chosen: Sequence[Choice],
+    axes: Sequence[Any],
+    values: Sequence[Tensor],
+    num_few: int,
+    num_many: int,
+) -> list[str]:
+    mixed = [
+        choice.name
+        for choice, axis, value in zip(chosen, axes, values, strict=True)
+        if isinstance(axis, SampleAxis)
+        and num_few != num_many
+        and not depends_on_own_sample(axis, few._op(choice.index).tensor_contents, value, num_few, num_many)
+    ]
+    if not mixed:
+        return []
+    some = ", ".join(mixed[:3]) + (f" and {len(mixed) - 3} more" if len(mixed) > 3 else "")
+    return [f"the values of a sample in {some} depend on chance, or on what else is in its batch."]
+
+
+def _those_with_samples(
+    chosen: Sequence[Choice], axes: Sequence[SampleAxis | str]
+) -> tuple[list[int], list[str]]:
+    left_out = []
+    kept = []
+    for place, (choice, axis) in enumerate(zip(chosen, axes, strict=True)):
+        if isinstance(axis, SampleAxis):
+            kept.append(place)
+        elif choice.is_explicit:
+            raise InputError(f"{choice.name} has no row for each sample: {axis}. Leave it out of layers.")
+        else:
+            left_out.append(f"{choice.name} is left out: {axis}.")
+    if not kept:
+        raise InputError(f"none of the layers has a row for each sample: {left_out[0]}")
+    return kept, left_out
+
+
+def _planned(
+    choice: Choice,
+    axis: SampleAxis,
+    values: Tensor,
+    samples: Samples,
+    wishes: Wishes,
+    file: str,
+    channels: Channels,
+) -> PlannedLayer:
+    rows = axis.first(values, samples.num_samples)
+    shape = tuple(rows.shape[1:])
+    mask = samples.mask_in(choice.scope)
+    dims = names_of_dims(shape, channels, None if mask is None else mask.shape[1])
+    if axis.rows_each > 1 and len(dims) > 1:
+        dims = ("part", *names_of_dims(shape[1:], channels, None))
+    shapes = wishes.shapes if varying_dims(dims) and _may_vary(dims, mask) else None
+    each = _example(rows, shapes, mask, dims, choice.name)
+    transforms = (*wishes.own_transforms.get(choice.key, ()), *wishes.transforms)
+    names = pooled_dims(dims) if isinstance(shapes, Pooled) else dims
+    chain = begin_all(transforms, choice.name, tuple(each.shape[1:]), each.dtype, names, example=each)
+    is_ragged = isinstance(shapes, Ragged)
+    if is_ragged and (chain.fitted or tuple(chain.shape) != tuple(each.shape[1:])):
+        raise InputError(
+            f"{choice.name} is kept ragged, and transforms that change shapes need samples of one shape: "
+            "choose "
+            "shapes='pooled' or Padded(…), or leave them out."
+        )
+    kept_shape = tuple(chain.shape)
+    if is_ragged:
+        kept_shape = tuple(
+            -1 if place in varying_dims(dims) else size for place, size in enumerate(kept_shape)
+        )
+    aliases = dict.fromkeys((choice.label.rpartition("_")[0], *choice.modules, *_without_pass(choice)))
+    return PlannedLayer(
+        choice=choice,
+        axis=axis,
+        shape=shape,
+        dims=dims,
+        shapes=shapes,
+        chain=chain,
+        spec=ArraySpec(
+            name=choice.name,
+            file=file,
+            dtype=numpy_name(chain.dtype),
+            shape=kept_shape,
+            dims=tuple(chain.dims),
+            layout="ragged" if is_ragged else "rows",
+        ),
+        origin=LayerOrigin(
+            name=choice.name,
+            label=choice.label,
+            address=choice.address,
+            aliases=tuple(alias for alias in aliases if alias and alias != choice.name),
+            transforms=tuple(one.words for one in transforms),
+            witness=_size_of(values),
+        ),
+    )
+
+
+def _may_vary(dims: tuple[str, ...], mask: Tensor | None) -> bool:
+    return mask is None or any(name in ("token", "key") for name in dims)
+
+
+def _without_pass(choice: Choice) -> tuple[str, ...]:
+    return (choice.label.rpartition(":")[0],) if ":" in choice.label else ()
+
+
+def _example(
+    rows: Tensor, shapes: Shapes | None, mask: Tensor | None, dims: tuple[str, ...], layer: str
+) -> Tensor:
+    if shapes is None or isinstance(shapes, Ragged):
+        return rows
+    each = kept_tokens(rows, mask, dims)
+    return padded(each, shapes, dims, layer) if isinstance(shapes, Padded) else pooled(each, shapes, dims)
+
+
+def _columns(samples: Samples, wishes: Wishes) -> tuple[tuple[ArraySpec, ...], list[str]]:
+    found: list[ArraySpec] = []
+    notes: list[str] = []
+    given: tuple[tuple[Role, Any], ...] = (
+        ("labels", samples.labels),
+        ("ids", wishes.ids if wishes.ids is not None else samples.ids),
+    )
+    for role, values in given:
+        if values is None:
+            continue
+        number = len(values) if role == "ids" and wishes.ids is not None else samples.num_samples
+        column = column_of(values, number)
+        if column is None:
+            notes.append(f"the {role} are not kept: they are neither numbers nor texts, one for each sample.")
+        elif isinstance(column, tuple):
+            found.append(ArraySpec(name=role, file=role, dtype="text", shape=(), role=role))
+        else:
+            little = column.dtype.newbyteorder("<").str
+            found.append(ArraySpec(name=role, file=role, dtype=little, shape=column.shape[1:], role=role))
+    if isinstance(wishes.shapes, Padded):
+        found.append(ArraySpec(name="lengths", file="lengths", dtype="<i8", shape=(), role="lengths"))
+    return tuple(found), notes
+
+
+def numpy_name(dtype: torch.dtype) -> str:
+    """As NumPy writes it, the smallest byte first: `<f4`."""
+    return torch.empty(0, dtype=dtype, device="cpu").numpy().dtype.newbyteorder("<").str
+
+
+def _size_of(values: Tensor) -> float:
+    """Of its values, in the mean; what is not finite does not count."""
+    if not values.numel():
+        return 0.0
+    values = open_values(values, "")
+    wide = values.abs().to(torch.float64) if values.is_complex() else values.to(torch.float64).abs()
+    return float(wide.nan_to_num(nan=0.0, posinf=0.0).mean())
+
+
+def _as_array(values: Tensor) -> Array:
+    found = values.detach().cpu().resolve_conj().resolve_neg()
+    return found.numpy() if found.is_contiguous() else numpy.ascontiguousarray(found.numpy())

@@ -1,0 +1,85 @@
+"""Say how far it is: a bar on a terminal, a line now and then elsewhere. All of it goes to stderr."""
+
+from __future__ import annotations
+
+import sys
+from time import monotonic
+from types import TracebackType
+from typing import Any, Final
+
+from torcheer.graph.pace import Pace, clock_text, rate_text
+from torcheer.graph.sizes import readable_bytes
+
+_LINE_SECONDS: Final = 30.0
+_REFRESH_SECONDS: Final = 0.2
+
+
+class ExtractionProgress:
+    """Of the samples of this process."""
+
+    def __init__(self, num_samples: int | None, row_bytes: int, title: str, *, is_shown: bool) -> None:
+        self._total = num_samples
+        self._row_bytes = row_bytes
+        self._title = title
+        self._is_shown = is_shown and sys.stderr is not None
+        self._done = 0
+        self._pace = Pace()
+        self._pace.note(0)
+        self._bar: Any = None
+        self._task: Any = None
+        self._due = monotonic()
+
+    def __enter__(self) -> ExtractionProgress:
+        if self._is_shown and sys.stderr.isatty():
+            from rich import progress
+            from rich.console import Console
+
+            columns = (
+                progress.TextColumn("{task.description}"),
+                progress.BarColumn(bar_width=24),
+                progress.TextColumn("{task.fields[text]}"),
+            )
+            self._bar = progress.Progress(
+                *columns, console=Console(stderr=True), transient=True, auto_refresh=False
+            )
+            self._task = self._bar.add_task(self._title, total=self._total, text="")
+            self._bar.start()
+        self._due = monotonic() + (0.0 if self._bar is not None else _LINE_SECONDS)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def add(self, num_samples: int) -> None:
+        """So many more went through the model."""
+        self._done += num_samples
+        self._pace.note(self._done)
+        if not self._is_shown or monotonic() < self._due:
+            return
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._done, text=self.text())
+            self._bar.refresh()
+            self._due = monotonic() + _REFRESH_SECONDS
+        else:
+            say(f"{self._title}: {self.text()}")
+            self._due = monotonic() + _LINE_SECONDS
+
+    def text(self) -> str:
+        """`1,024/10,000  38 samples/s  12 MB/s  3:54 left`."""
+        rate = self._pace.rate
+        parts = [f"{self._done:,}" if self._total is None else f"{self._done:,}/{self._total:,}"]
+        parts.append(rate_text(rate, "samples"))
+        if rate is not None and self._row_bytes:
+            parts.append(f"{readable_bytes(int(rate * self._row_bytes))}/s")
+        if self._total is not None:
+            parts.append(f"{clock_text(self._pace.seconds_left(self._total - self._done))} left")
+        return "  ".join(part for part in parts if part)
+
+
+def say(line: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"torcheer: {line}\n")
+        sys.stderr.flush()

@@ -1,0 +1,431 @@
+"""Data as batches whose place is fixed: batch 7 holds the same samples whoever works on it, and whenever.
+
+That is what makes results equal to the last bit: the numbers of a sample may depend, in their last digits, on
+how many others are in its batch.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    DistributedSampler,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+)
+
+from torcheer.capture.state import seed_everything
+from torcheer.errors import InputError
+from torcheer.features.datamarks import checksum_of_item, marks_of, names_of_samples
+from torcheer.features.manifest import STEADY, STREAM
+from torcheer.features.stores.protocol import Array
+
+USUAL_BATCH_SIZE: Final = 32
+_KINDS: Final = "a DataLoader, a Dataset, tensors, or anything that yields batches"
+
+
+class Piece(NamedTuple):
+    """A batch and its place."""
+
+    number: int
+    first: int  # of its samples
+    batch: Any
+
+
+class Source(Protocol):
+    """Batches in a fixed order."""
+
+    words: str  # for people
+    num_samples: int | None
+    num_batches: int | None
+    batch_size: int | None  # None: they differ
+    notes: list[str]
+
+    def first(self) -> Any:
+        """The first batch."""
+
+    def pieces(self, wanted: Callable[[int], bool]) -> Iterator[Piece]:
+        """Those batches that are wanted, in their order."""
+
+    def ids(self) -> Array | None:
+        """What each sample is called, where that is known before."""
+
+    def marks(self) -> dict[str, str]:
+        """By which other data are noticed."""
+
+
+class IndexedSource:
+    """A data set of which any sample can be had at any time."""
+
+    def __init__(self, dataset: Any, places: Places, options: Mapping[str, Any]) -> None:
+        self._dataset = dataset
+        self._places = places
+        self._options = dict(options)
+        kind = "tensors" if isinstance(dataset, _Columns) else type(dataset).__name__
+        self.words = f"{kind} of {places.num_samples:,} samples"
+        self.num_samples: int | None = places.num_samples
+        self.num_batches: int | None = places.num_batches
+        self.batch_size: int | None = places.batch_size
+        self.notes: list[str] = []
+        self._marks: dict[str, str] | None = None
+
+    def first(self) -> Any:
+        return next(iter(self._loader([0], num_workers=self._num_readers)))
+
+    def pieces(self, wanted: Callable[[int], bool]) -> Iterator[Piece]:
+        numbers = [number for number in range(self._places.num_batches) if wanted(number)]
+        if not numbers:
+            return
+        for number, batch in zip(numbers, self._loader(numbers), strict=True):
+            yield Piece(number, self._places.first_of(number), batch)
+
+    def ids(self) -> Array | None:
+        names = names_of_samples(self._dataset)
+        order = self._places.order()
+        if names is not None and len(names) > int(order.max(initial=-1)):
+            return numpy.array([names[number] for number in order], dtype=numpy.str_)
+        return order
+
+    def marks(self) -> dict[str, str]:
+        if self._marks is None:
+            self._marks = marks_of(self._dataset, self._places.order(), self._looked_at)
+            if STEADY not in self._marks:
+                self.notes.append("a sample is another one each time it is read: changes go unnoticed.")
+        return self._marks
+
+    @property
+    def _num_readers(self) -> int:
+        """Where workers read, this process does not: files that it had open would be open in all of them."""
+        return min(1, int(self._options.get("num_workers", 0)))
+
+    def _looked_at(self, numbers: list[int]) -> list[int]:
+        places = ListedPlaces([[number] for number in numbers])
+        changed = {"num_workers": self._num_readers, "collate_fn": _checksum_of_first}
+        return list(self._loader(range(len(numbers)), places, **changed))
+
+    def _loader(
+        self, numbers: Sequence[int], places: Places | None = None, **changed: Any
+    ) -> DataLoader[Any]:
+        options = {**self._options, **changed}
+        if not options.get("num_workers"):
+            for name in ("prefetch_factor", "multiprocessing_context", "timeout"):
+                options.pop(name, None)
+        chosen: Any = _Chosen(places or self._places, numbers)
+        return DataLoader(_Steady(self._dataset), batch_sampler=chosen, **options)
+
+
+class StreamSource:
+    """Batches that come one after the other. Whoever wants a later one must let the earlier ones go by."""
+
+    batch_size: int | None = None
+    num_samples: int | None = None
+
+    def __init__(self, batches: Iterable[Any], words: str) -> None:
+        self._batches = batches
+        self.words = words
+        self.notes: list[str] = []
+        self.num_batches: int | None = None
+        self._count: Callable[[Any], int] = len
+        self.end: tuple[int, int] | None = None  # batches and samples, once all went by
+
+    def count_with(self, count: Callable[[Any], int]) -> None:
+        """How many samples a batch has."""
+        self._count = count
+
+    def first(self) -> Any:
+        for batch in self._one_by_one():
+            return batch
+        raise InputError("the data are empty: there is nothing to extract.")
+
+    def pieces(self, wanted: Callable[[int], bool]) -> Iterator[Piece]:
+        first = number = 0
+        for number, batch in enumerate(self._one_by_one(), 1):
+            if wanted(number - 1):
+                yield Piece(number - 1, first, batch)
+            first += self._count(batch)
+        self.end = number, first
+
+    def _one_by_one(self) -> Iterator[Any]:
+        """Each draws the same random numbers, whatever the model drew in between."""
+        seed_everything(0)
+        batches = iter(self._batches)
+        for number in itertools.count():
+            seed_everything(number)
+            try:
+                batch = next(batches)
+            except StopIteration:
+                return
+            yield batch
+
+    def ids(self) -> Array | None:
+        return None
+
+    def marks(self) -> dict[str, str]:
+        return {"kind": STREAM}
+
+
+class Places(Protocol):
+    """Which samples are in which batch."""
+
+    num_samples: int
+    num_batches: int
+    batch_size: int | None
+
+    def indices_of(self, number: int) -> list[int]: ...
+    def first_of(self, number: int) -> int: ...
+    def order(self) -> NDArray[numpy.int64]: ...
+
+
+class EvenPlaces:
+    """Batches of one size, but for the last."""
+
+    def __init__(self, order: Sequence[int] | NDArray[numpy.int64], batch_size: int) -> None:
+        self._order = order
+        self.num_samples = len(order)
+        self.batch_size: int | None = batch_size
+        self._size = batch_size
+        self.num_batches = -(-len(order) // batch_size)
+
+    def indices_of(self, number: int) -> list[int]:
+        return [int(one) for one in self._order[number * self._size : (number + 1) * self._size]]
+
+    def first_of(self, number: int) -> int:
+        return number * self._size
+
+    def order(self) -> NDArray[numpy.int64]:
+        return numpy.asarray(self._order, dtype=numpy.int64)
+
+
+class ListedPlaces:
+    """Batches as a batch sampler of the user's puts them together."""
+
+    def __init__(self, batches: list[list[int]]) -> None:
+        self._batches = batches
+        self._firsts = list(itertools.accumulate((len(one) for one in batches), initial=0))
+        self.num_samples = self._firsts[-1]
+        self.num_batches = len(batches)
+        self.batch_size: int | None = None
+
+    def indices_of(self, number: int) -> list[int]:
+        return self._batches[number]
+
+    def first_of(self, number: int) -> int:
+        return self._firsts[number]
+
+    def order(self) -> NDArray[numpy.int64]:
+        return numpy.array(list(itertools.chain(*self._batches)), dtype=numpy.int64)
+
+
+class _Chosen:
+    """A batch sampler of some batches."""
+
+    def __init__(self, places: Places, numbers: Sequence[int]) -> None:
+        self._places = places
+        self._numbers = numbers
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return (self._places.indices_of(number) for number in self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+
+class _Steady(Dataset[Any]):
+    """A data set that draws the same random numbers for a sample whenever it is asked for, in any process."""
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+        if callable(getattr(dataset, "__getitems__", None)):
+            self.__getitems__ = self._several
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, number: int) -> Any:
+        seed_everything(number)
+        return self.dataset[number]
+
+    def _several(self, numbers: list[int]) -> Any:
+        seed_everything(numbers[0] if numbers else 0)
+        return self.dataset.__getitems__(numbers)
+
+
+class _Columns(Dataset[Any]):
+    """Tensors, arrays and texts side by side, a sample a row."""
+
+    def __init__(self, columns: Any) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(_first_of(self.columns))
+
+    def __getitem__(self, number: int) -> Any:
+        if isinstance(self.columns, Mapping):
+            return {name: _row(column, number) for name, column in self.columns.items()}
+        if isinstance(self.columns, tuple):
+            return tuple(_row(column, number) for column in self.columns)
+        return _row(self.columns, number)
+
+
+def _row(column: Any, number: int) -> Any:
+    """Of an array a copy: it may be a file that nobody may write to."""
+    if not isinstance(column, numpy.ndarray):
+        return column[number]
+    return torch.from_numpy(numpy.array(column[number], dtype=column.dtype.newbyteorder("=")))
+
+
+def _checksum_of_first(items: list[Any]) -> int:
+    return checksum_of_item(items[0])
+
+
+def source_of(data: Any, batch_size: int | None) -> Source:
+    """`batch_size`: of a data set; a loader brings its own."""
+    if batch_size is not None and (
+        isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1
+    ):
+        raise InputError(f"batch_size is {batch_size!r}: give a whole number from 1 on.")
+    if isinstance(data, DataLoader):
+        return _of_loader(data, batch_size)
+    if isinstance(data, Tensor | numpy.ndarray | Mapping) or _is_row_of_columns(data):
+        return _of_dataset(_Columns(_as_columns(data)), batch_size)
+    if isinstance(data, IterableDataset):
+        return _of_loader(DataLoader(data, batch_size or USUAL_BATCH_SIZE), None)
+    is_sequence = (
+        hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, list | str | bytes)
+    )
+    if isinstance(data, Dataset) or is_sequence:
+        return _of_dataset(data, batch_size)
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise InputError(f"a {type(data).__name__} holds no samples: give {_KINDS}.")
+    if batch_size is not None:
+        raise InputError("batch_size goes with a data set: what yields batches has made them already.")
+    return _of_stream(data)
+
+
+def _of_dataset(dataset: Any, batch_size: int | None) -> IndexedSource:
+    try:
+        length = len(dataset)
+    except TypeError as error:
+        raise InputError(f"{type(dataset).__name__} has no length: give a DataLoader of it.") from error
+    if not length:
+        raise InputError("the data are empty: there is nothing to extract.")
+    return IndexedSource(dataset, EvenPlaces(range(length), batch_size or USUAL_BATCH_SIZE), {})
+
+
+def _of_loader(loader: DataLoader[Any], batch_size: int | None) -> Source:
+    if batch_size is not None and batch_size != loader.batch_size:
+        raise InputError(
+            f"batch_size={batch_size}, and the loader's is {loader.batch_size}: leave batch_size out, or "
+            "give the "
+            "data set itself."
+        )
+    is_plain = type(loader).__iter__ is DataLoader.__iter__  # else it does more to batches than to make them
+    if isinstance(loader.dataset, IterableDataset) or loader.batch_sampler is None or not is_plain:
+        return _of_stream(loader)
+    options = {
+        "num_workers": loader.num_workers,
+        "collate_fn": loader.collate_fn,
+        "pin_memory": loader.pin_memory,
+        "timeout": loader.timeout,
+        "worker_init_fn": loader.worker_init_fn,
+        "multiprocessing_context": loader.multiprocessing_context,
+        "prefetch_factor": loader.prefetch_factor,
+    }
+    places, notes = _places_of(loader)
+    if not places.num_samples:
+        raise InputError("the loader gives no samples: there is nothing to extract.")
+    source = IndexedSource(loader.dataset, places, options)
+    source.notes += notes
+    return source
+
+
+def _places_of(loader: DataLoader[Any]) -> tuple[Places, list[str]]:
+    sampler, size = loader.sampler, loader.batch_size
+    if type(loader.batch_sampler) is not BatchSampler or size is None:
+        return ListedPlaces([[int(one) for one in batch] for batch in loader.batch_sampler or ()]), []
+    order, note = _order_of(sampler, len(loader.dataset))  # type: ignore[arg-type]
+    notes = [note] if note else []
+    if loader.drop_last and len(order) % size:
+        notes.append("the loader drops its last batch, which is not full: it is extracted, too.")
+    return EvenPlaces(order, size), notes
+
+
+def _order_of(sampler: Any, length: int) -> tuple[Sequence[int] | NDArray[numpy.int64], str]:
+    if type(sampler) is SequentialSampler:
+        return range(length), ""
+    if isinstance(sampler, RandomSampler) and not sampler.replacement and sampler.num_samples == length:
+        return range(length), "the loader shuffles: samples are stored in the order of the data set."
+    if isinstance(sampler, DistributedSampler):
+        note = "the loader deals samples out to ranks: torcheer does so itself, and stores them in order."
+        return range(length), note
+    if isinstance(sampler, SubsetRandomSampler):
+        note = "the loader shuffles: samples are stored in the order of the sampler's indices."
+        return numpy.array([int(one) for one in sampler.indices], dtype=numpy.int64), note
+    return numpy.array([int(one) for one in sampler], dtype=numpy.int64), ""
+
+
+def _of_stream(batches: Any) -> StreamSource:
+    if isinstance(batches, Iterator):
+        raise InputError(
+            f"a {type(batches).__name__} can be gone through only once, and the first batch is looked at "
+            "before: give "
+            "something that begins anew each time, such as a DataLoader or a list."
+        )
+    dataset = getattr(batches, "dataset", None)
+    return StreamSource(
+        batches, f"{type(batches if dataset is None else dataset).__name__}, a stream of batches"
+    )
+
+
+def _is_row_of_columns(data: Any) -> bool:
+    """`(x, labels)`, as tensors: one thing a sample in each."""
+    return (
+        isinstance(data, tuple)
+        and bool(data)
+        and all(isinstance(one, Tensor | numpy.ndarray) for one in data)
+        and len({len(one) if one.ndim else -1 for one in data}) == 1
+    )
+
+
+def _as_columns(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        columns = {name: _as_column(value, f"the entry {name!r}") for name, value in data.items()}
+        if len({len(value) for value in columns.values()}) > 1:
+            raise InputError("the entries of the dictionary have different numbers of samples.")
+        return columns
+    if isinstance(data, tuple):
+        return tuple(_as_column(one, "a part of the data") for one in data)
+    return _as_column(data, "the data")
+
+
+def _as_column(value: Any, what: str) -> Any:
+    if isinstance(value, numpy.ndarray) and value.dtype.kind == "U":
+        value = value.tolist()
+    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+        return list(value)
+    try:
+        is_there = isinstance(value, Tensor | numpy.ndarray)
+        found = value if is_there else torch.as_tensor(value, device="cpu")
+        is_column = found.ndim > 0 and (isinstance(found, Tensor) or found.dtype.kind in "fiubc")
+    except (TypeError, ValueError, RuntimeError):
+        is_column = False
+    if not is_column:
+        raise InputError(f"{what} must be numbers or texts, one for each sample, as a tensor or a list.")
+    return found
+
+
+def _first_of(columns: Any) -> Any:
+    if isinstance(columns, Mapping):
+        return next(iter(columns.values()), ())
+    return columns[0] if isinstance(columns, tuple) else columns

@@ -1,0 +1,294 @@
+"""Features in a folder: one .npy file a layer, which NumPy alone can read or map into memory.
+
+Rows are written with pwrite at their place, not through a memory map: a full disk is then an error that can
+be told and not a signal, and what was written does not count as memory of this process.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import numpy
+
+from torcheer.errors import FileFormatError
+from torcheer.features.journal import FOLDER, Done, Ended, RaggedPlace, line_of
+from torcheer.features.manifest import ArraySpec
+from torcheer.features.rawbytes import npy_bytes, raw_bytes
+from torcheer.features.stores.protocol import Array, Rows
+
+_LARGEST_WRITE: Final = 256 << 20  # at once: some systems take no more than 2 GB
+
+
+class FolderStore:
+    """A folder on a disk that all processes see."""
+
+    kind = "npy"
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.where = str(folder)
+        self._streamed: tuple[ArraySpec, ...] = ()  # arrays whose length nobody knows before
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            return (self.folder / name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def write(self, name: str, content: bytes) -> None:
+        with self._beside(name, content) as (beside, path):
+            os.replace(beside, path)
+
+    def write_new(self, name: str, content: bytes) -> bytes:
+        with self._beside(name, content) as (beside, path):
+            try:
+                os.link(beside, path)
+            except FileExistsError:
+                return path.read_bytes()
+            except OSError:  # a disk without links
+                if path.exists():
+                    return path.read_bytes()
+                os.replace(beside, path)
+        return content
+
+    @contextmanager
+    def _beside(self, name: str, content: bytes) -> Iterator[tuple[Path, Path]]:
+        """Written whole under another name, so that nobody ever sees a part of it."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
+        try:
+            with open(beside, "xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            yield beside, path
+        finally:
+            beside.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+
+    def write_places(self, array: ArraySpec, places: Array) -> None:
+        name, content = f"{array.file}.places.npy", npy_bytes(places)
+        if self.read(name) != content:
+            self.write(name, content)
+
+    def write_texts(self, array: ArraySpec, texts: Array) -> None:
+        self.write(_file_of(array), npy_bytes(texts.astype(numpy.str_)))
+
+    def texts(self, array: ArraySpec) -> Array | None:
+        content = self.read(_file_of(array))
+        return None if content is None else numpy.load(io.BytesIO(content), allow_pickle=False)
+
+    def journals(self) -> list[bytes]:
+        folder = self.folder / FOLDER
+        if not folder.is_dir():
+            return []
+        return [path.read_bytes() for path in sorted(folder.glob("*.jsonl"))]
+
+    def make_room(self, arrays: Sequence[ArraySpec], num_rows: int | None, batch_size: int | None) -> None:
+        (self.folder / FOLDER).mkdir(parents=True, exist_ok=True)
+        stored = tuple(array for array in arrays if array.layout == "rows" and not array.is_text)
+        self._streamed = stored if num_rows is None else ()
+        for array in stored:
+            self._make_room(array, num_rows)
+        _sync_folder(self.folder)
+
+    def _make_room(self, array: ArraySpec, num_rows: int | None) -> None:
+        header = _header(array, num_rows or 0)
+        size = len(header) + (num_rows or 0) * array.row_bytes
+        descriptor = os.open(self.folder / _file_of(array), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            # Never shorter: another process may have written already. Of a stream it may do so between the
+            # two lines; its file grows with what is written.
+            if num_rows is not None and os.fstat(descriptor).st_size < size:
+                os.ftruncate(descriptor, size)
+            known = len(header) if num_rows is not None else 8  # of a stream another may have written the end
+            if os.pread(descriptor, known, 0) != header[:known]:
+                _write_all(descriptor, header, 0)
+            os.fsync(descriptor)
+            # On a network disk a page that was read may be written back whole, over rows of others.
+            if hasattr(os, "posix_fadvise"):
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)
+
+    def end_at(self, arrays: Sequence[ArraySpec], num_rows: int) -> None:
+        for array in arrays:
+            if array.layout == "rows" and not array.is_text:
+                descriptor = os.open(self.folder / _file_of(array), os.O_RDWR | os.O_CLOEXEC)
+                try:
+                    header = _header(array, num_rows)
+                    if os.pread(descriptor, len(header), 0) != header:
+                        _write_all(descriptor, header, 0)
+                        os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+
+    def writer(self, name: str) -> FolderWriter:
+        return FolderWriter(self.folder, name, self._streamed)
+
+    def rows(self, array: ArraySpec, num_rows: int) -> Rows:
+        path = self.folder / _file_of(array)
+        shape = (num_rows, *array.shape)
+        if not num_rows * array.row_bytes:
+            return numpy.empty(shape, array.numpy_dtype)
+        try:
+            return numpy.memmap(path, array.numpy_dtype, "r", len(_header(array, 0)), shape)
+        except FileNotFoundError as error:
+            raise FileFormatError(
+                f"{path} is gone, or about to be made: the manifest names it. Extract the features again."
+            ) from error
+        except ValueError as error:
+            raise FileFormatError(f"{path} is too short for {num_rows:,} samples: it was cut off.") from error
+
+    def ragged(self, array: ArraySpec, place: RaggedPlace) -> list[Array]:
+        sizes = [int(numpy.prod(shape, dtype=numpy.int64)) for shape in place.shapes]
+        part = self.folder / f"{Path(place.part).name}.npy"
+        start = len(_header(_flat(array), 0)) + place.start * array.numpy_dtype.itemsize
+        with open(part, "rb") as file:
+            file.seek(start)
+            values = numpy.fromfile(file, array.numpy_dtype, sum(sizes))
+        if len(values) < sum(sizes):
+            raise FileFormatError(f"{part} ends before value {place.start + sum(sizes):,}: it was cut off.")
+        pieces = numpy.split(values, numpy.cumsum(sizes)[:-1]) if sizes else []
+        return [piece.reshape(shape) for piece, shape in zip(pieces, place.shapes, strict=True)]
+
+    def free_bytes(self) -> int | None:
+        there = next(path for path in (self.folder, *self.folder.absolute().parents) if path.exists())
+        return shutil.disk_usage(there).free
+
+    def used_bytes(self) -> int:
+        """Room that was only promised is not taken: the files have holes until rows are written."""
+        return sum(path.stat().st_blocks * 512 for path in self.folder.glob("*.npy"))
+
+
+class FolderWriter:
+    """One process that writes rows into the files of a folder, and a journal of what is there to stay."""
+
+    def __init__(self, folder: Path, name: str, streamed: Sequence[ArraySpec] = ()) -> None:
+        self._folder = folder
+        self._name = name
+        self._streamed = streamed
+        self._files: dict[str, int] = {}
+        self._unsynced: set[str] = set()
+        self._lengths: dict[str, tuple[ArraySpec, int]] = {}  # of ragged parts, in values
+        self._journal: int | None = None
+
+    def put_rows(self, array: ArraySpec, first: int, values: Array) -> None:
+        file = _file_of(array)
+        whole = numpy.ascontiguousarray(values, dtype=array.numpy_dtype)
+        place = len(_header(array, 0)) + first * array.row_bytes
+        if whole.size:
+            _write_all(self._open(file), raw_bytes(whole), place)
+            self._unsynced.add(file)
+
+    def put_ragged(self, array: ArraySpec, values: Sequence[Array]) -> RaggedPlace:
+        part = f"{array.file}.{self._name}"
+        file = f"{part}.npy"
+        _, start = self._lengths.get(file, (array, 0))
+        end = start
+        header = _header(_flat(array), 0)
+        for one in values:
+            flat = numpy.ascontiguousarray(one, dtype=array.numpy_dtype).reshape(-1)
+            if flat.size:
+                place = len(header) + end * array.numpy_dtype.itemsize
+                _write_all(self._open(file), raw_bytes(flat), place)
+                end += flat.size
+        self._open(file)
+        self._lengths[file] = (array, end)
+        self._unsynced.add(file)
+        return RaggedPlace(part=part, start=start, shapes=tuple(one.shape for one in values))
+
+    def commit(self, entries: Sequence[Done | Ended]) -> None:
+        for entry in entries:
+            if isinstance(entry, Ended):
+                self._grow(entry.total_rows)
+        for file in sorted(self._unsynced):
+            if file in self._lengths:
+                array, length = self._lengths[file]
+                _write_all(self._files[file], _header(_flat(array), length), 0)
+            os.fdatasync(self._files[file])
+        self._unsynced.clear()
+        if not entries:
+            return
+        if self._journal is None:
+            path = self._folder / FOLDER / f"{self._name}.jsonl"
+            self._journal = os.open(
+                path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666
+            )
+            _sync_folder(path.parent)
+        _append_all(self._journal, b"".join(map(line_of, entries)))
+        os.fdatasync(self._journal)
+
+    def _grow(self, num_rows: int) -> None:
+        """Once it is known how many rows there are, the files have room for all: others may lag behind."""
+        for array in self._streamed:
+            file = _file_of(array)
+            size = len(_header(array, 0)) + num_rows * array.row_bytes
+            if os.fstat(self._open(file)).st_size < size:
+                os.ftruncate(self._open(file), size)
+                self._unsynced.add(file)
+
+    def close(self) -> None:
+        for descriptor in (*self._files.values(), *([] if self._journal is None else [self._journal])):
+            os.close(descriptor)
+        self._files, self._journal = {}, None
+
+    def _open(self, file: str) -> int:
+        if file not in self._files:
+            path = self._folder / file
+            # Not to be read, too: a network disk might then write whole pages, with others' old rows in them.
+            self._files[file] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            _sync_folder(self._folder)
+        return self._files[file]
+
+
+def _file_of(array: ArraySpec) -> str:
+    return f"{array.file}.npy"
+
+
+def _flat(array: ArraySpec) -> ArraySpec:
+    return ArraySpec(name=array.name, file=array.file, dtype=array.dtype, shape=())
+
+
+def _header(array: ArraySpec, num_rows: int) -> bytes:
+    """As long for one number of rows as for any other: NumPy leaves room for it to grow."""
+    content = io.BytesIO()
+    shape: tuple[int, ...] = (num_rows, *array.shape)
+    described: dict[str, Any] = {
+        "descr": numpy.lib.format.dtype_to_descr(array.numpy_dtype),
+        "fortran_order": False,
+        "shape": shape,
+    }
+    numpy.lib.format.write_array_header_1_0(content, described)
+    return content.getvalue()
+
+
+def _write_all(descriptor: int, content: bytes | memoryview, place: int) -> None:
+    view = memoryview(content)
+    while view:
+        written = os.pwrite(descriptor, view[:_LARGEST_WRITE], place)
+        view, place = view[written:], place + written
+
+
+def _append_all(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new name in a folder is there to stay only when the folder itself is synced."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass  # some network disks have no such thing
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,176 @@
+"""Transforms one after the other: what comes out, and how parts are fitted on the way."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from sklearn.decomposition import PCA
+from torch import Tensor
+
+from torcheer.errors import InputError
+from torcheer.features.transforms import (
+    BegunChain,
+    Cast,
+    Flatten,
+    Function,
+    Pool,
+    Project,
+    RunningPCA,
+    Transform,
+    begin_all,
+)
+
+IMAGE = ("channel", "y", "x")
+
+
+def begun(*transforms: Transform, example: Tensor | None = None) -> BegunChain:
+    return begin_all(transforms, "conv", (6, 5, 5), torch.float32, IMAGE, example=example)
+
+
+@pytest.mark.parametrize(
+    ("transforms", "shape", "dtype", "dims"),
+    [
+        ([], (6, 5, 5), "float32", IMAGE),
+        ([Pool()], (6,), "float32", ("channel",)),
+        ([Pool("max", 2), Cast("float16")], (6, 2, 2), "float16", IMAGE),
+        ([Pool("max", 2), Flatten()], (24,), "float32", ("unit",)),
+        ([Project(10), Cast("float64")], (10,), "float64", ("unit",)),
+        ([RunningPCA(3), Cast("float16")], (3,), "float16", ("component",)),
+        ([Function(torch.Tensor.double)], (6, 5, 5), "float64", IMAGE),
+    ],
+)
+@pytest.mark.parametrize("has_example", [False, True])
+def test_it_is_known_what_comes_out(
+    transforms: list[Transform], shape: tuple[int, ...], dtype: str, dims: tuple[str, ...], has_example: bool
+) -> None:
+    values = torch.randn(20, 6, 5, 5)
+    chain = begun(*transforms, example=values[:7] if has_example else None)
+    assert (chain.shape, chain.dtype, chain.dims) == (shape, getattr(torch, dtype), dims)
+    assert chain.words == tuple(transform.words for transform in transforms)
+    for key, part in chain.fitted:
+        chain.look(key, values)
+        part.finish()
+    result = chain(values)
+    assert result.shape == (20, *shape)
+    assert result.dtype == chain.dtype
+    assert chain(values[:0]).shape == (0, *shape)
+    assert chain(values[:0]).dtype == chain.dtype
+
+
+def test_parts_are_applied_in_their_order() -> None:
+    values = torch.randn(4, 6, 5, 5)
+    chain = begun(Pool("max"), Function(lambda each: each * 2, words="doubled"), Cast("float16"))
+    assert torch.equal(chain(values), (values.amax((2, 3)) * 2).half())
+
+
+def test_two_fitted_parts_are_fitted_one_after_the_other() -> None:
+    values = torch.randn(150, 6, 5, 5) * torch.arange(1.0, 7).reshape(6, 1, 1)
+    chain = begun(Pool(), RunningPCA(6), RunningPCA(6, whiten=True))
+    assert [key for key, _ in chain.fitted] == ["1_runningpca", "2_runningpca"]
+    (first, one), (second, _) = chain.fitted
+    with pytest.raises(InputError, match="look at the first"):
+        chain.look(second, values)
+    for key, part in chain.fitted:
+        assert not part.is_ready
+        for batch in values.split(40):
+            chain.look(key, batch)
+        part.finish()
+    means = values.mean((2, 3)).double().numpy()
+    inner = PCA(6).fit(means)
+    assert numpy.allclose(chain.before(first, values).numpy(), means, atol=1e-6)
+    assert numpy.allclose(one.state()["shares"], inner.explained_variance_ratio_)
+    arriving = chain.before(second, values).double().numpy()
+    wanted = PCA(6, whiten=True).fit_transform(arriving)
+    assert numpy.allclose(numpy.abs(chain(values).numpy()), numpy.abs(wanted), atol=1e-4)
+
+    again = begun(Pool(), RunningPCA(6), RunningPCA(6, whiten=True))
+    for (_, part), (_, done) in zip(again.fitted, chain.fitted, strict=True):
+        part.restore(done.state())
+    assert torch.equal(again(values), chain(values))
+    with pytest.raises(
+        InputError, match=r"no part '7' that is fitted. There are: 1_runningpca, 2_runningpca"
+    ):
+        chain.look("7", values)
+
+
+def quantised() -> Tensor:
+    return torch.quantize_per_tensor(torch.tensor([[0.5, 1.0]]), 0.5, 0, torch.quint8)
+
+
+@pytest.mark.parametrize(
+    ("change", "dtype", "note"),
+    [
+        (lambda given: given.bfloat16(), "float32", "bfloat16 is kept as float32, exactly"),
+        (lambda given: given.to(torch.float8_e4m3fn), "float32", "float8_e4m3fn is kept as float32, exactly"),
+        (lambda given: given.to(torch.complex32), "complex64", "complex32 is kept as complex64, exactly"),
+        (lambda given: given.to_sparse(), "float32", "sparse values are kept as dense ones"),
+        (lambda given: given.to_sparse_csr(), "float32", "sparse values are kept as dense ones"),
+        (lambda given: given.requires_grad_(), "float32", ""),
+        (lambda given: given.to(torch.complex128).conj(), "complex128", ""),
+        (lambda given: given.bool(), "bool", ""),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*ComplexHalf", "ignore:.*[Ss]parse")
+def test_what_numpy_lacks_is_kept_in_what_it_has(
+    change: Callable[[Tensor], Tensor], dtype: str, note: str
+) -> None:
+    values = change(torch.tensor([[0.5, 1.0]]))
+    chain = begin_all([], "fc", (2,), values.dtype, ("unit",), example=values)
+    result = chain(values).numpy()
+    assert str(result.dtype) == dtype
+    assert numpy.array_equal(result, numpy.array([[0.5, 1.0]]).astype(dtype))
+    assert [each[: len(note)] for each in chain.notes] == ([note] if note else [])
+
+
+@pytest.mark.filterwarnings("ignore")  # torch says that quantised tensors will go
+def test_quantised_values_are_dequantised() -> None:
+    for example in (None, quantised()):
+        chain = begin_all([], "fc", (2,), torch.quint8, ("unit",), example=example)
+        assert chain(quantised()).tolist() == [[0.5, 1.0]]
+        assert chain.notes == ("quint8 values are dequantised to float32.",)
+
+
+def test_bfloat16_that_was_cast_needs_no_note() -> None:
+    chain = begin_all([Cast("float16")], "fc", (2,), torch.bfloat16, ("unit",))
+    assert (chain.dtype, chain.notes) == (torch.float16, ())
+
+
+def test_a_part_that_left_the_layer_as_it_is_says_so() -> None:
+    chain = begin_all([Project(10)], "fc", (4,), torch.float32, ("unit",))
+    assert "project 10 (seed 0): left as it is" in chain.notes[0]
+
+
+def test_samples_that_change_their_shape_or_dtype_are_refused() -> None:
+    chain = begun()
+    with pytest.raises(InputError, match=r"was of shape \(6, 5, 5\), and now one is of \(6, 4, 5\).*pool"):
+        chain(torch.ones(2, 6, 4, 5))
+    with pytest.raises(InputError, match="were float32, and now are float64"):
+        chain(torch.ones(2, 6, 5, 5, dtype=torch.float64))
+    assert begun(Pool())(torch.ones(2, 6, 4, 5)).shape == (2, 6)
+
+
+@pytest.mark.filterwarnings("ignore:.*nested tensors")
+def test_what_cannot_begin_is_refused() -> None:
+    with pytest.raises(InputError, match=r"2 names.*for a sample of shape \(3,\)"):
+        begin_all([], "fc", (3,), torch.float32, ("token", "unit"))
+    with pytest.raises(InputError, match=r"a sample \(0,\) has no values"):
+        begin_all([Flatten()], "fc", (0,), torch.float32, ("unit",))
+    nested: Any = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    chain = begin_all([], "fc", (3,), torch.float32, ("unit",))
+    with pytest.raises(InputError, match="nested tensor"):
+        chain(nested)
+    with pytest.raises(InputError, match="nested tensor"):
+        begin_all([], "fc", (3,), torch.float32, ("unit",), example=nested)
+    bits = Function(functools.partial(torch.Tensor.view, dtype=torch.bits8), words="bits")
+    with pytest.raises(InputError, match="bits8, which NumPy does not have"):
+        begin_all([bits], "fc", (3,), torch.uint8, ("unit",))
+
+
+def test_the_example_is_not_changed_by_what_is_not_done_in_place() -> None:
+    example = torch.randn(3, 6, 5, 5)
+    before = example.clone()
+    begun(Pool(), Cast("float16"), example=example)
+    assert torch.equal(example, before)

@@ -1,0 +1,168 @@
+/** How alike samples are to a layer, sorted by label; and how alike layers are to one another. */
+import { useState } from "preact/hooks";
+import { formatValue } from "../format";
+import { ColourScale } from "../inspector/ColourScale";
+import { singlesOf } from "../netanalysis/answers";
+import { rangeOf } from "../netanalysis/colours";
+import { Legend } from "../netanalysis/Legend";
+import { pairsOf } from "../netanalysis/matrix";
+import { chosenScale } from "../netanalysis/scales";
+import { usualScale } from "../netanalysis/SimilarityView";
+import { setParams } from "../route";
+import { Segments } from "../shell/Segments";
+import type { FeatureContrast, FeatureRows } from "../wire";
+import { Choice } from "./Choice";
+import { useFollowed, type Followed } from "./following";
+import { Grid, type Cell } from "./Grid";
+import { LayerMatrix } from "./LayerMatrix";
+import { MatrixTable } from "./MatrixTable";
+import { MoreSamples } from "./MoreSamples";
+import * as store from "./store";
+import { basisText, sampleName } from "./wording";
+import { Work, WorkLine } from "./Work";
+
+interface Similar {
+  readonly rows: FeatureRows;
+  readonly contrast: FeatureContrast | null;
+  readonly values: Float32Array;
+  readonly note: string;
+}
+
+/** Fewer labels are named beside the picture. */
+const MOST_NAMED = 20;
+
+const METRIC_WORDS: readonly (readonly [store.Metric, string, string])[] = [
+  ["correlation", "Correlation", "Pearson’s, over units"],
+  ["cosine", "Cosine", "Of the angle between two samples"],
+  ["euclidean", "Distance", "Euclid’s, over units"],
+];
+
+export function SimilarityView() {
+  const done = store.listing.value?.num_done ?? 0;
+  return (
+    <>
+      <div class="ft-controls">
+        <Segments
+          label="Metric"
+          words={METRIC_WORDS}
+          chosen={store.metric.value}
+          choose={(one) => setParams({ by: one === "correlation" ? null : one })}
+        />
+        <Choice name="Samples" param="n" value={store.numSimilar.value} usual={500} choices={store.SIMILAR_SAMPLES} all={done} />
+        <label class="check">
+          <input type="checkbox" checked={store.isTable.value} onChange={(event) => setParams({ table: event.currentTarget.checked ? "yes" : null })} />
+          Show as table
+        </label>
+      </div>
+      <div class="ft-two">
+        <Samples />
+        <LayerMatrix />
+      </div>
+    </>
+  );
+}
+
+function useSimilar(at: number): Followed<Similar> {
+  const [set, kind, most] = [store.setId.value, store.metric.value, store.numSimilar.value];
+  return useFollowed<Similar>(
+    at < 0 ? null : { type: "feature_similarity", set_id: set, layer: at, metric: kind, most },
+    (reply) => {
+      const { answer } = reply;
+      if (answer.type !== "feature_similarity") throw new Error(`The server answered with ${answer.type}.`);
+      const { progress, note, is_done: isDone, rows, contrast } = answer;
+      if (!isDone || rows === null) return { value: null, progress, note, isDone };
+      const values = singlesOf(reply, rows.samples.length ** 2);
+      return { value: { rows, contrast, values, note }, progress, note, isDone };
+    },
+  );
+}
+
+function Samples() {
+  const name = store.layer.value?.name ?? "";
+  const asked = useSimilar(store.layerAt.value);
+  const { value, isOwn } = asked;
+  const isShown = value !== null && (isOwn || (asked.problem === "" && !asked.isCancelled));
+  return (
+    <section class="an-figure" aria-label={`Samples in ${name}`} aria-busy={asked.progress !== null}>
+      <header>
+        <h3 class="clip" title={name}>
+          {name}
+        </h3>
+        <span class="muted fs-1 clip">{isShown && isOwn && `samples by samples · ${basisText(value.rows.samples.length, value.rows.num_done)}`}</span>
+        <span class="grow" />
+        {isShown && <Aside of={asked} numThen={value.rows.num_done} />}
+      </header>
+      {isShown ? <Shown of={value} isOld={!isOwn} /> : <Work what="Comparing samples" of={asked} />}
+    </section>
+  );
+}
+
+function Aside({ of, numThen }: { of: Followed<Similar>; numThen: number }) {
+  return of.isOwn ? <MoreSamples numThen={numThen} again={of.retry} /> : <WorkLine what="Comparing samples" of={of} />;
+}
+
+function Shown({ of: { rows, contrast, values, note }, isOld }: { of: Similar; isOld: boolean }) {
+  const [pointed, setPointed] = useState<Cell | null>(null);
+  const kind = store.metric.value;
+  const range = rangeOf(pairsOf({ places: rows.samples, values }));
+  const { scale, isAuto, set } = chosenScale(`features ${kind}`, range, usualScale(kind, range));
+  const count = rows.samples.length;
+  // The picture may be of fewer samples than the one before.
+  const at = pointed !== null && Math.max(pointed.row, pointed.column) < count ? pointed : null;
+  if (store.isTable.value) return <MatrixTable rows={rows} values={values} />;
+  return (
+    <div class={isOld ? "ft-body old" : "ft-body"}>
+      <Grid
+        values={values}
+        numColumns={count}
+        rows={rows}
+        isSquare
+        scale={scale}
+        at={at}
+        onAt={setPointed}
+        onChoose={({ row }) => setParams({ see: "values", sample: String(rows.samples[row]) })}
+        summary={`How alike ${count} samples are, by ${kind}${rangeText(range)}. Arrows move, Enter shows the values of the sample.`}
+      />
+      <p class="an-reading">
+        {at === null ? (
+          <span class="muted">Point at a pair to read it; click it to see the values of its sample.</span>
+        ) : (
+          <>
+            <b>{sampleName(rows, at.row)}</b>
+            <span>and {sampleName(rows, at.column)}</span>
+            <span>{formatValue(values[at.row * count + at.column] ?? Number.NaN, 3)}</span>
+          </>
+        )}
+      </p>
+      <footer class="ft-foot">
+        <div class="an-scale">
+          <ColourScale scale={scale} isAuto={isAuto} onChange={set} />
+        </div>
+        <Contrast of={contrast} />
+        {note !== "" && <span class="muted fs-1">{note}</span>}
+        {rows.labels.length > MOST_NAMED && <Legend items={rows} />}
+      </footer>
+    </div>
+  );
+}
+
+function rangeText(range: { min: number; max: number } | null): string {
+  return range === null ? "" : `, of pairs from ${formatValue(range.min, 3)} to ${formatValue(range.max, 3)}`;
+}
+
+function Contrast({ of }: { of: FeatureContrast | null }) {
+  if (of === null) return <span class="muted fs-1">Without classes there is no contrast.</span>;
+  const text = (value: number | null): string => (value === null ? "none" : formatValue(value, 3));
+  return (
+    <dl class="an-facts fs-2">
+      <dt>Within labels</dt>
+      <dd>{text(of.within)}</dd>
+      <dt>Between</dt>
+      <dd>{text(of.between)}</dd>
+      <dt title="How much more alike samples of one label are">Contrast</dt>
+      <dd>
+        <b>{text(of.contrast)}</b>
+      </dd>
+    </dl>
+  );
+}

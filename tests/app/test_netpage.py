@@ -344,7 +344,7 @@ def test_a_notebook_shows_it_in_a_frame_that_reaches_nothing_around_it(
 ) -> None:
     shown: list[Any] = []
     monkeypatch.setattr(pages, "in_notebook", lambda: True)
-    monkeypatch.setattr(pages, "serve_runs_in_background", lambda _: pytest.fail("nothing is served"))
+    monkeypatch.setattr(pages, "address_of", lambda *_: pytest.fail("nothing is served"))
     monkeypatch.setattr("torcheer.app.notebook.display_inline", shown.append)
 
     assert view.show() is None

@@ -136,7 +136,6 @@ def _wait_for_similarity(page: Page) -> None:
 
 FEATURE_SHOTS = {
     "features": Shot("features?see=similarity", _wait_for_similarity),
-    "features-values": Shot("features?see=values"),
     "features-probes": Shot("features?see=probes", _wait_for_probes),
 }
 LEARN_SHOTS = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from torcheer.app.beside import address_of
 from torcheer.app.netembedding import embedded_net
 from torcheer.app.notebook import InlinePage, show_inline
 from torcheer.app.page import (
@@ -24,7 +24,6 @@ from torcheer.app.page import (
 from torcheer.app.runs.arrays import ArrayStore
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.places import RunPlace
-from torcheer.app.server import Serving, serve_runs_in_background
 from torcheer.desktop import in_notebook, open_in_browser
 from torcheer.graph.progress import Progress
 from torcheer.graph.wholefile import write_whole
@@ -36,8 +35,6 @@ _FRONT_END: Final = "netfile"
 _HEIGHT: Final = 720  # between the cells of a notebook, in pixels
 
 _Path = str | os.PathLike[str]
-_servings: dict[Path, Serving] = {}
-_lock = threading.Lock()
 
 
 def show_net(folder: _Path) -> str | None:
@@ -56,11 +53,7 @@ def show_net(folder: _Path) -> str | None:
 
 def net_address(folder: _Path) -> str:
     """Where the NetView of this run is served, beside the program, until that ends."""
-    path = Path(os.path.abspath(folder))
-    with _lock:
-        if path not in _servings:
-            _servings[path] = serve_runs_in_background(path)
-        return f"{_servings[path].url}#netview"
+    return address_of(folder, "netview")
 
 
 # --- as one file ---------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -210,6 +211,12 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
         from torcheer.features.labelled import dataset_of
 
         return dataset_of(self, names or tuple(self.layers))
+
+    def show(self) -> str:
+        """Open the page of these features in the browser; returns its address. It ends with the program."""
+        # The one seam upwards: the app stands above this room.
+        address: str = importlib.import_module("torcheer.app.featurepage").show_features(self.path)
+        return address
 
     def __repr__(self) -> str:
         from torcheer.features.telling import features_text

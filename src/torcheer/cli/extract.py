@@ -12,6 +12,7 @@ from typer.core import TyperCommand
 
 from torcheer.cli.targets import load_function
 from torcheer.errors import InputError
+from torcheer.run.placing import rank_of_process
 
 _TARGET: Final = re.compile(r"[\w.]+:[A-Za-z_]\w*")  # a function, and no layer: rnn:2 is one
 _SEVERAL: Final = ("--layers", "-l", "--transform", "-t")
@@ -102,7 +103,7 @@ def extract(
         num_threads=num_threads,
         progress=progress,
     )
-    if features.is_complete:
+    if features.is_complete and rank_of_process() == 0:
         typer.echo(str(features))
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from torcheer.errors import InputError
@@ -21,15 +23,27 @@ def load_function(target: str) -> Callable[[], Any]:
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
+        if module_name.endswith(".py"):
+            plain = module_name.removesuffix(".py").replace("/", ".")
+            raise InputError(f"{target} names a file: write {plain}:{function_name}.") from error
         raise InputError(
             f"there is no module {module_name!r} here ({error}): run this where it can be imported."
         ) from error
     function = getattr(module, function_name, None)
     if function is None:
-        raise InputError(f"{module_name} has no {function_name!r}.")
+        raise InputError(f"{module_name} has no {function_name!r}.{_functions_of(module)}")
     if not callable(function):
         raise InputError(f"{target} is a {type(function).__name__}: name a function that takes nothing.")
     return function  # type: ignore[no-any-return]
+
+
+def _functions_of(module: ModuleType) -> str:
+    own = [
+        name
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
+    ]
+    return f" It has {', '.join(own)}." if own else ""
 
 
 def load_target(target: str) -> tuple[Any, Any, Any]:

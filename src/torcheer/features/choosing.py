@@ -14,6 +14,8 @@ from torcheer.capture.history import ModelHistory
 from torcheer.capture.op import Op
 from torcheer.errors import InputError, LayerNotFoundError
 
+_MOST_NAMED = 16
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
@@ -35,6 +37,26 @@ class Choice:
 
 
 def choose(keys: Iterable[Any], model: nn.Module, history: ModelHistory) -> list[Choice]:
+    """What is meant; of what is not there, what there is."""
+    try:
+        return _chosen(keys, model, history)
+    except LayerNotFoundError as error:
+        modules = [name for name in history.module_tree.addresses if name]
+        ops = [history._op(index).layer_label for index in _computed(history)]
+        there = [
+            f"its {what} are {_some(names)}" for what, names in (("modules", modules), ("ops", ops)) if names
+        ]
+        said = str(error).replace("history.layer_labels and history.module_addresses list them all.", "")
+        raise LayerNotFoundError(f"{said.strip()} Of this model {'; '.join(there)}.") from error
+
+
+def _some(names: list[str]) -> str:
+    if len(names) <= _MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[: _MOST_NAMED - 1])}, …, {names[-1]}"
+
+
+def _chosen(keys: Iterable[Any], model: nn.Module, history: ModelHistory) -> list[Choice]:
     """In the order of the pass. What was asked for by itself counts before what a pattern brings along."""
     found: dict[str, Choice] = {}
     for key in keys:
@@ -125,9 +147,7 @@ def _by_pattern(key: str, model: nn.Module, history: ModelHistory) -> list[tuple
             if not modules and fnmatch.fnmatchcase(op.layer_label, key)
         ]
         if not found and not labels:
-            raise LayerNotFoundError(
-                f"no layer answers to {key!r}: history.layer_labels of a pass lists them all."
-            )
+            raise LayerNotFoundError(f"no layer answers to {key!r}.")
         return found or labels
     ops = history._lookup.find_all(key)
     return [(history._op(index).layer_label, index, False) for index in ops]

@@ -79,6 +79,17 @@ def names_of_samples(dataset: Any) -> Sequence[str] | None:
     return None
 
 
+def class_names(dataset: Any) -> tuple[str, ...]:
+    """Of a data set that names its classes, and of parts of one; of several in a row, if they agree."""
+    found = getattr(dataset, "classes", None)
+    if isinstance(found, list | tuple) and found and all(isinstance(one, str) for one in found):
+        return tuple(found)
+    inner = getattr(dataset, "dataset", None)
+    parts = [inner] if inner is not None else getattr(dataset, "datasets", None) or []
+    named = {class_names(part) for part in parts} if isinstance(parts, list | tuple) else set()
+    return named.pop() if len(named) == 1 else ()
+
+
 def _short(names: list[Any]) -> list[str]:
     """Below the folder that they have in common."""
     texts = [str(name) for name in names]

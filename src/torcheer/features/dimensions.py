@@ -134,3 +134,11 @@ def _with_tokens(shape: tuple[int, ...], num_tokens: int) -> tuple[str, ...]:
         return ("head", "token", "unit")
     place = shape.index(num_tokens)
     return tuple("token" if number == place else f"dim_{number}" for number in range(len(shape)))
+
+
+def with_tokens_at(dims: tuple[str, ...], places: tuple[int, ...]) -> tuple[str, ...]:
+    """The same names, where it is known which dimensions grow with the tokens."""
+    plain = ["unit" if name in ("token", "key") else name for name in dims]
+    for name, place in zip(("token", "key"), places, strict=False):
+        plain[place] = name
+    return tuple(name if plain.count(name) == 1 else f"{name}_{place}" for place, name in enumerate(plain))

@@ -192,6 +192,7 @@ class _Extraction:
             origins=tuple(layer.origin for layer in plan.layers),
             fingerprints=marks,
             notes=(*self._source.notes, *plan.notes),
+            classes=self._source.classes(),
         )
 
     def _settled(self, there: Manifest | None, asked: Manifest, plan: Plan) -> Manifest:
@@ -199,6 +200,7 @@ class _Extraction:
         is_new = there is None
         check_room(self._store, asked)
         if there is None:
+            self._refuse_other_things()
             content = self._store.write_new(NAME, asked.encoded())
             there = read_manifest(content, self._store.where)
         refuse_other_plan(there, asked, self._store.where)
@@ -208,6 +210,15 @@ class _Extraction:
         if column is not None and column.is_text and self._wishes.ids is not None:
             self._store.write_texts(column, self._wishes.ids)
         return there
+
+    def _refuse_other_things(self) -> None:
+        """Asked in this order: another process may begin in between, and writes its manifest first."""
+        others = self._store.strangers()
+        if others and self._store.read(NAME) is None:
+            some = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
+            raise InputError(
+                f"{self._store.where} has other things in it ({some}): features need a folder of their own."
+            )
 
     def _announce(self, manifest: Manifest, is_new: bool) -> None:
         from torcheer.features.telling import size_text

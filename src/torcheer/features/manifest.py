@@ -92,6 +92,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     origins: tuple[LayerOrigin, ...]
     fingerprints: Fingerprints
     notes: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()  # what the labels are called, where the data set says it
 
     @property
     def layers(self) -> tuple[ArraySpec, ...]:

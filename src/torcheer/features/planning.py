@@ -21,6 +21,7 @@ from torcheer.features.dimensions import (
     names_of_dims,
     place_of_channels,
     sample_axis,
+    with_tokens_at,
 )
 from torcheer.features.manifest import ArraySpec, LayerOrigin, Role, file_names
 from torcheer.features.rawbytes import raw_bytes
@@ -189,6 +190,7 @@ def plan_extraction(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple
             _axis(few._op(choice.index).tensor_contents, value, num_few, samples.num_samples)
             for choice, value in zip(chosen, values, strict=True)
         ]
+    tokens = _token_places(model, samples, wishes, few, num_few, chosen)
     notes = _notes_on_neighbours(few, chosen, axes, values, num_few, samples.num_samples)
     channels = [place_of_channels(few, choice.index) for choice in chosen]
     del few
@@ -200,7 +202,11 @@ def plan_extraction(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple
     for place, file in zip(kept, files, strict=True):
         axis = axes[place]
         assert isinstance(axis, SampleAxis)
-        layers.append(_planned(chosen[place], axis, values[place], samples, wishes, file, channels[place]))
+        layers.append(
+            _planned(
+                chosen[place], axis, values[place], samples, wishes, file, channels[place], tokens[place]
+            )
+        )
     for layer in layers:
         notes += [f"{layer.choice.name}: {note}" for note in layer.chain.notes]
     plan = Plan(layers=tuple(layers), columns=columns, notes=(*dict.fromkeys(notes), *column_notes))
@@ -216,6 +222,27 @@ def _few_samples(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple[An
         with suppress(Exception):
             return whole_pass(model, samples.resized(number), wishes.seed), number
     return whole_pass(model, samples, wishes.seed), own
+
+
+def _token_places(
+    model: nn.Module, samples: Samples, wishes: Wishes, few: Any, num_few: int, chosen: Sequence[Choice]
+) -> list[tuple[int, ...] | None]:
+    """Which dimensions of a sample grow with its tokens: seen where one is left out. None: not known."""
+    short = samples.resized(num_few).shortened() if wishes.shapes is not None else None
+    unknown: list[tuple[int, ...] | None] = [None] * len(chosen)
+    if short is None:
+        return unknown
+    try:
+        history = whole_pass(model, short, wishes.seed)
+        pairs = [(few._op(one.index).tensor_shape, history._op(one.index)) for one in chosen]
+    except Exception:  # a model may want a certain length
+        return unknown
+    return [
+        tuple(place - 1 for place in range(1, len(long)) if long[place] != op.tensor_shape[place])
+        if op.layer_type == choice.layer_type and len(op.tensor_shape) == len(long)
+        else None
+        for choice, (long, op) in zip(chosen, pairs, strict=True)
+    ]
 
 
 def _axis(few: Any, many: Any, num_few: int, num_many: int) -> SampleAxis | str:
@@ -276,11 +303,14 @@ def _planned(
     wishes: Wishes,
     file: str,
     channels: Channels,
+    tokens: tuple[int, ...] | None,
 ) -> PlannedLayer:
     rows = axis.first(values, samples.num_samples)
     shape = tuple(rows.shape[1:])
     mask = samples.mask_in(choice.scope)
     dims = names_of_dims(shape, channels, None if mask is None else mask.shape[1])
+    if tokens is not None and axis == SampleAxis(place=0):
+        dims = with_tokens_at(dims, tokens)
     if axis.rows_each > 1 and len(dims) > 1:
         dims = ("part", *names_of_dims(shape[1:], channels, None))
     shapes = wishes.shapes if varying_dims(dims) and _may_vary(dims, mask) else None

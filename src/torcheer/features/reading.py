@@ -131,6 +131,22 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
         return found
 
     @property
+    def classes(self) -> tuple[str, ...]:
+        """What the labels are called, in the order of their numbers; empty where the data did not say it."""
+        return self.manifest.classes
+
+    @property
+    def label_names(self) -> Array | None:
+        """The labels by name, where the classes have names; else as they are."""
+        labels, classes = self.labels, self.classes
+        is_number = labels is not None and labels.ndim == 1 and labels.dtype.kind in "iu" and labels.size
+        if labels is None or not is_number or not classes:
+            return labels
+        if labels.min() < 0 or labels.max() >= len(classes):
+            return labels
+        return numpy.array(classes)[labels]
+
+    @property
     def ids(self) -> Array:
         """What each sample is called: the place in its data set, unless it was given another name."""
         found = self._column("ids")
@@ -193,8 +209,7 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
         found = self[layer]
         if isinstance(found, StoredRagged):
             raise InputError(
-                f"{layer!r} is ragged, and this needs samples of one shape: extract it with shapes='pooled' "
-                "or Padded(…)."
+                f"{layer!r} is ragged, and this needs samples of one shape: extract it with shapes='pooled'."
             )
         return found
 

@@ -81,6 +81,23 @@ class Samples:
         args, kwargs = map_tensors((self.call.args, self.call.kwargs), Tensor.clone)
         return Samples(call=Call(args, kwargs), num_samples=self.num_samples)
 
+    def shortened(self) -> Samples | None:
+        """Without the last token, to see what varies with them; None where there are none, or only one."""
+        mask = self.mask
+        if mask is None or mask.shape[1] < 2:
+            return None
+        own, num_tokens = self.num_samples, mask.shape[1]
+
+        def cut(tensor: Tensor) -> Tensor:
+            # Numbers of tokens and masks, of a decoder, too, which may have others.
+            is_list = tensor.ndim == 2 and not tensor.is_floating_point() and tensor.shape[1] > 1
+            has_tokens = is_list or (tensor.ndim >= 2 and tensor.shape[1] == num_tokens)
+            has_tokens = has_tokens and tensor.shape[0] == own
+            return tensor[:, :-1].clone() if has_tokens else tensor
+
+        args, kwargs = map_tensors((self.call.args, self.call.kwargs), cut)
+        return Samples(call=Call(args, kwargs), num_samples=own)
+
     def resized(self, num_samples: int) -> Samples:
         """The first of them; where there are fewer, some twice. To see what changes with their number."""
         own = self.num_samples

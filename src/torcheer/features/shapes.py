@@ -108,7 +108,8 @@ def kept_tokens(values: Tensor, mask: Tensor | None, dims: tuple[str, ...]) -> l
     found = []
     for sample, counts in zip(values, mask.to(values.device), strict=True):
         for place in places:
-            sample = sample.index_select(place, torch.nonzero(counts)[:, 0])
+            if sample.shape[place] == len(counts):  # a layer may have more places than there are tokens
+                sample = sample.index_select(place, torch.nonzero(counts)[:, 0])
         found.append(sample)
     return found
 
@@ -125,7 +126,7 @@ def padded(samples: Sequence[Tensor], choice: Padded, dims: tuple[str, ...], lay
             raise InputError(
                 f"{layer} has a sample with {most:,} places in its dimension {dims[place]!r}, and "
                 f"{choice.words}: give "
-                f"Padded({most}) or more, or shorten the samples."
+                f"Padded({most}) or more (other batches may have longer ones), or shorten the samples."
             )
         shape[place] = size
     whole = samples[0].new_full((len(samples), *shape), choice.value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy
@@ -27,7 +28,7 @@ from torch.utils.data import (
 
 from torcheer.capture.state import seed_everything
 from torcheer.errors import InputError
-from torcheer.features.datamarks import checksum_of_item, marks_of, names_of_samples
+from torcheer.features.datamarks import checksum_of_item, class_names, marks_of, names_of_samples
 from torcheer.features.manifest import STEADY, STREAM
 from torcheer.features.stores.protocol import Array
 
@@ -61,6 +62,9 @@ class Source(Protocol):
     def ids(self) -> Array | None:
         """What each sample is called, where that is known before."""
 
+    def classes(self) -> tuple[str, ...]:
+        """What the labels are called, where the data say it."""
+
     def marks(self) -> dict[str, str]:
         """By which other data are noticed."""
 
@@ -81,13 +85,17 @@ class IndexedSource:
         self._marks: dict[str, str] | None = None
 
     def first(self) -> Any:
-        return next(iter(self._loader([0], num_workers=self._num_readers)))
+        with _told_what_to_do():
+            return next(iter(self._loader([0], num_workers=self._num_readers)))
 
     def pieces(self, wanted: Callable[[int], bool]) -> Iterator[Piece]:
         numbers = [number for number in range(self._places.num_batches) if wanted(number)]
         if not numbers:
             return
-        for number, batch in zip(numbers, self._loader(numbers), strict=True):
+        batches = iter(self._loader(numbers))
+        for number in numbers:
+            with _told_what_to_do():
+                batch = next(batches)
             yield Piece(number, self._places.first_of(number), batch)
 
     def ids(self) -> Array | None:
@@ -96,6 +104,9 @@ class IndexedSource:
         if names is not None and len(names) > int(order.max(initial=-1)):
             return numpy.array([names[number] for number in order], dtype=numpy.str_)
         return order
+
+    def classes(self) -> tuple[str, ...]:
+        return class_names(self._dataset)
 
     def marks(self) -> dict[str, str]:
         if self._marks is None:
@@ -123,6 +134,28 @@ class IndexedSource:
                 options.pop(name, None)
         chosen: Any = _Chosen(places or self._places, numbers)
         return DataLoader(_Steady(self._dataset), batch_sampler=chosen, **options)
+
+
+@contextmanager
+def _told_what_to_do() -> Iterator[None]:
+    """Where samples cannot be put together to a batch, torch says what they are, and not what to do."""
+    try:
+        yield
+    except (TypeError, RuntimeError) as error:
+        if "default_collate" in str(error):
+            raise InputError(
+                "the samples are no tensors, and cannot be put together to a batch: give the data set a "
+                "transform "
+                "that makes them (for pictures torchvision.transforms.ToTensor(), or `lambda picture: "
+                "torch.tensor(numpy.array(picture)) / 255`), or a DataLoader with a collate_fn."
+            ) from error
+        if "stack expects each tensor to be equal size" in str(error):
+            raise InputError(
+                "the samples of a batch have different shapes: make them alike in a transform of the data "
+                "set, "
+                "such as a resize; or take batch_size=1, and say by shapes= how they are to be kept."
+            ) from error
+        raise
 
 
 class StreamSource:
@@ -170,6 +203,9 @@ class StreamSource:
 
     def ids(self) -> Array | None:
         return None
+
+    def classes(self) -> tuple[str, ...]:
+        return ()
 
     def marks(self) -> dict[str, str]:
         return {"kind": STREAM}

@@ -21,7 +21,7 @@ def cast(to: Cast, values: Tensor) -> Tensor:
 @pytest.mark.parametrize("name", CASTS)
 @pytest.mark.parametrize("source", ["float16", "bfloat16", "float32", "float64", "uint8", "int64", "bool"])
 def test_small_values_become_what_numpy_makes_of_them(name: str, source: str) -> None:
-    values = torch.tensor([[0.0, 1.0, 2.75, 100.0]]).to(getattr(torch, source))
+    values = torch.tensor([[0.0, 1.0, 3.0 if name in WHOLE else 2.75, 100.0]]).to(getattr(torch, source))
     result = cast(Cast(name), values).numpy()
     wanted = values.double().numpy().astype(name)
     assert result.dtype == wanted.dtype
@@ -45,7 +45,7 @@ def test_float16_is_refused_or_saturated_just_where_it_would_overflow(numbers: l
 
 @given(st.sampled_from(WHOLE), st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_whole_numbers_never_wrap_around(name: str, numbers: list[float]) -> None:
-    values, limits = torch.tensor([numbers], dtype=torch.float64), numpy.iinfo(name)
+    values, limits = torch.tensor([numbers], dtype=torch.float64).trunc(), numpy.iinfo(name)
     exact = [int(number) for number in numbers]
     wanted = [min(max(number, limits.min), limits.max) for number in exact]
     assert cast(Cast(name, saturate=True), values).tolist() == [wanted]
@@ -64,9 +64,16 @@ def test_wide_whole_numbers_become_narrow_ones(name: str, numbers: list[int]) ->
 
 
 def test_half_floats_become_whole_numbers() -> None:
-    values = torch.tensor([[-128.5, 127.9, 60000.0]], dtype=torch.float16)
+    values = torch.tensor([[-128.0, 127.0, 60000.0]], dtype=torch.float16)
     assert cast(Cast("int64"), values).tolist() == [[-128, 127, 60000]]
     assert cast(Cast("int8", saturate=True), values).tolist() == [[-128, 127, 127]]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("saturate", [False, True])
+def test_a_whole_number_takes_no_fraction(name: str, saturate: bool) -> None:
+    with pytest.raises(InputError, match=r"1 of 2 values have fractions, such as 2\.75"):
+        cast(Cast(name, saturate=saturate), torch.tensor([[2.75, 1.0]]))
 
 
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf])

@@ -226,7 +226,7 @@ def probed(features: Features, order: Order, number: int, says: Callable[[float]
     try:
         layer = even_layer(features, number)
         samples = finite_samples(layer, numpy.array(order.samples))
-        labels = features.labels
+        labels = features.label_names
         if labels is None:
             raise InputError("there are no labels.")
         found = probe(

@@ -102,7 +102,7 @@ class OpenSet:
         features, progress = self.features(), self.progress()
         with self._lock:
             if self._labels is None or self._labels[0] != len(progress.done):
-                found = features.labels
+                found = features.label_names
                 is_plain = found is not None and found.ndim == 1 and len(found) == progress.num_samples
                 self._labels = len(progress.done), found if is_plain else None
             return self._labels[1]

@@ -15,7 +15,7 @@ from torcheer.netview.analysis.points import Array, Matrix
 Kind = Literal["ridge", "logistic"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Probe:
     """How well a linear model reads the targets from a layer, on samples that it has not learnt from."""
 
@@ -33,6 +33,12 @@ class Probe:
     num_samples: int
     chance: float  # accuracy of naming the most frequent class; r2 of naming the mean
     is_converged: bool  # False: a logistic fit ended before its weights were exact
+
+    def __repr__(self) -> str:
+        return (
+            f"<Probe, {self.kind}: {self.metric} {self.mean:.3f} ± {self.std:.3f} over {len(self.scores)} "
+            f"folds, chance {self.chance:.3f}; {self.num_samples:,} samples, {self.num_units:,} units>"
+        )
 
     @property
     def mean(self) -> float:

@@ -101,7 +101,7 @@ def _check_none(is_wrong: Array, samples: Indices, what: str) -> None:
 def _classes(array: Array, samples: Indices) -> Targets:
     classes, codes = numpy.unique(array, return_inverse=True)
     if len(classes) < 2:
-        raise InputError(f"all targets are {classes[0]!r}: a probe needs two classes at least.")
+        raise InputError(f"all targets are {str(classes[0])!r}: a probe needs two classes at least.")
     return Targets(
         samples=samples,
         classes=classes,

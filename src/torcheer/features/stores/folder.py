@@ -73,6 +73,11 @@ class FolderStore:
             beside.unlink(missing_ok=True)
         _sync_folder(path.parent)
 
+    def strangers(self) -> list[str]:
+        if not self.folder.is_dir():
+            return []
+        return sorted(path.name for path in self.folder.iterdir() if not path.name.startswith("."))
+
     def write_places(self, array: ArraySpec, places: Array) -> None:
         name, content = f"{array.file}.places.npy", npy_bytes(places)
         if self.read(name) != content:

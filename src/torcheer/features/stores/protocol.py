@@ -55,6 +55,9 @@ class Store(Protocol):
     def write_new(self, name: str, content: bytes) -> bytes:
         """A small file, unless it is there already; what is there then, for everybody."""
 
+    def strangers(self) -> list[str]:
+        """The names of what lies there, whatever it is; but not of what is only begun."""
+
     def write_places(self, array: ArraySpec, places: Array) -> None:
         """Where the samples of a ragged array are, as a table that NumPy alone can read."""
 

@@ -73,6 +73,9 @@ class ZarrStore:
         found = self.read(name)
         return content if found is None else found
 
+    def strangers(self) -> list[str]:
+        return sorted(name for name in self.place.names("") if not name.startswith("."))
+
     def write_places(self, array: ArraySpec, places: Array) -> None:
         name, content = f"places/{array.file}.npy", npy_bytes(places)
         if self.read(name) != content:

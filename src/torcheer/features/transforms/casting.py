@@ -29,7 +29,7 @@ CASTS: Final[dict[str, torch.dtype]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """To a dtype that NumPy has, too. Fractions are cut off where whole numbers are wanted.
+    """To a dtype that NumPy has, too. Whole numbers take no fractions: they would be cut off unnoticed.
 
     - `saturate`: a value that is too large becomes the largest that there is. Otherwise it is an error, as it
       would be infinite or wrap around. What was infinite already stays so, and is an error for whole numbers.
@@ -101,8 +101,9 @@ class _Casting:
         limits = torch.iinfo(self.wanted)
         if values.dtype.is_floating_point:
             # Half floats cannot hold the limits that they are compared with.
-            values = values.to(torch.promote_types(values.dtype, torch.float32)).trunc()
+            values = values.to(torch.promote_types(values.dtype, torch.float32))
             self._refuse_nan(values)
+            self._refuse_fractions(values)
             # One more than the largest is a power of two, and so exact in every float.
             is_high, is_low = values >= float(limits.max + 1), values < float(limits.min)
         else:
@@ -123,6 +124,16 @@ class _Casting:
                 "not finite, and a whole number always is. Take 'float16' or wider."
             )
 
+    def _refuse_fractions(self, values: Tensor) -> None:
+        is_fraction = values != values.trunc()
+        if is_fraction.any():
+            one = float(values[is_fraction][0])
+            raise InputError(
+                f"{self.cast.words} of layer {self.layer!r}: {int(is_fraction.sum()):,} of "
+                f"{values.numel():,} values have fractions, such as {one:g}, and would lose them. Take "
+                "'float16', or make whole numbers of them first: lambda values: (100 * values).round()."
+            )
+
     def _refuse_unless_saturated(self, values: Tensor, is_lost: Tensor, where: str) -> None:
         if self.cast.saturate:
             return
@@ -130,5 +141,5 @@ class _Casting:
         name = self.cast.dtype
         raise InputError(
             f"{name} of layer {self.layer!r}: {int(is_lost.sum()):,} of {values.numel():,} values are "
-            f"{where} (the farthest is ±{farthest:g}). Take a wider dtype, or Cast({name!r}, saturate=True)."
+            f"{where} (the farthest is ±{farthest:g}). Take a wider dtype, or '{name}:saturate'."
         )

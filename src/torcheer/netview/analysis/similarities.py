@@ -17,7 +17,7 @@ _METRICS: Final = get_args(Metric)
 _NEAR: Final = 1e-6  # of squared lengths: nearer points are compared unit by unit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SimilarityMatrix:
     """How alike items are. Row i stands for item `order[i]`, which has the label `labels[i]`."""
 
@@ -25,6 +25,10 @@ class SimilarityMatrix:
     metric: Metric
     order: NDArray[numpy.int64]
     labels: Array | None
+
+    def __repr__(self) -> str:
+        sorting = "" if self.labels is None else ", sorted by label"
+        return f"<SimilarityMatrix of {len(self.order):,} items by {self.metric}{sorting}>"
 
     @property
     def distances(self) -> Matrix:
@@ -91,22 +95,33 @@ def label_contrast(matrix: SimilarityMatrix) -> LabelContrast:
 
 
 def compare_similarity(
-    first: SimilarityMatrix, second: SimilarityMatrix, *, method: Literal["spearman", "pearson"] = "spearman"
+    first: SimilarityMatrix | ArrayLike,
+    second: SimilarityMatrix | ArrayLike,
+    *,
+    method: Literal["spearman", "pearson"] = "spearman",
 ) -> float:
     """How alike two layers, or two models, see the same items: 1 where they order all pairs in the same way.
 
     The distances of all pairs of items are correlated, by their ranks unless told otherwise. The metrics may
     be different. Pairs for which one of them is not defined are left out. NaN where a matrix does not vary.
+    A plain array is a matrix of distances, 0 for the same, with its rows in the order of the items.
     """
     if method not in ("spearman", "pearson"):
         raise InputError(f"there is no method {method!r}: take 'spearman' or 'pearson'.")
-    if len(first.order) != len(second.order):
+    one_by_item, other_by_item = _by_item(first), _by_item(second)
+    if len(one_by_item) != len(other_by_item):
         raise InputError(
-            f"matrices of {len(first.order):,} and {len(second.order):,} items cannot be compared: make both "
-            "from the same items."
+            f"matrices of {len(one_by_item):,} and {len(other_by_item):,} items cannot be compared: make "
+            "both from the same items."
         )
-    above = numpy.triu_indices(len(first.order), 1)
-    pairs = [_by_item(matrix)[above] for matrix in (first, second)]
+    items = [numpy.sort(matrix.order) for matrix in (first, second) if isinstance(matrix, SimilarityMatrix)]
+    if not all(numpy.array_equal(items[0], other) for other in items[1:]):
+        raise InputError(
+            "these matrices are of different items, so they cannot be compared: make both from the same ones "
+            "(samples= and labels alike, or the indices of the samples)."
+        )
+    above = numpy.triu_indices(len(one_by_item), 1)
+    pairs = [matrix[above] for matrix in (one_by_item, other_by_item)]
     is_there = ~numpy.isnan(pairs[0]) & ~numpy.isnan(pairs[1])
     one, other = (pair[is_there] for pair in pairs)
     if method == "spearman":
@@ -121,7 +136,16 @@ def ranks(values: ArrayLike) -> Matrix:
     return numpy.asarray((last - (counts - 1) / 2)[place], numpy.float64)
 
 
-def _by_item(matrix: SimilarityMatrix) -> Matrix:
+def _by_item(matrix: SimilarityMatrix | ArrayLike) -> Matrix:
+    """Distances, in the order of the items."""
+    if not isinstance(matrix, SimilarityMatrix):
+        given = numpy.asarray(matrix)
+        if given.ndim != 2 or given.shape[0] != given.shape[1] or given.dtype.kind not in "fiu":
+            raise InputError(
+                f"an array of {given.dtype} with the shape {given.shape} is no matrix of distances: give "
+                "items by items."
+            )
+        return given.astype(numpy.float64)
     back = numpy.argsort(matrix.order)
     return matrix.distances[numpy.ix_(back, back)]
 

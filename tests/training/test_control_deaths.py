@@ -178,7 +178,7 @@ def test_commands_that_make_no_sense_are_refused_with_what_to_do(control: Contro
         with pytest.raises(InputError, match="Run is under way: stop it first"):
             control.do(command)
     control.do(Stop())
-    assert control.status.state == "stopping"
+    assert control.status.state in ("stopping", "ready")  # it may have stopped already
     assert until(control, "ready").counters.step == 2
 
 

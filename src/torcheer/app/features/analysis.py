@@ -78,7 +78,7 @@ def even_layer(features: Features, number: int) -> StoredLayer:
     layer = features[features.manifest.layers[number].name]
     if not isinstance(layer, StoredLayer):
         raise InputError(
-            "its samples have different shapes: extract it with a transform that makes them alike."
+            "its samples have different shapes: extract it with shapes='pooled', and they are alike."
         )
     return layer
 
@@ -178,7 +178,8 @@ def layers_task(features: Features, order: Order, reports: Reports) -> None:
         else:
             layers[number], samples = layer, there
     if len(layers) < 2:
-        raise InputError(f"there are not two layers that can be compared: {' '.join(left_out.values())}")
+        reasons = " ".join(f"{name}: {reason}" for name, reason in list(left_out.items())[:3])
+        raise InputError(f"there are not two layers that can be compared. {reasons}".strip())
     read = 0
 
     def says(count: int) -> None:

@@ -42,7 +42,7 @@ def even_layer_of(opened: OpenSet, number: int) -> StoredLayer:
     if isinstance(layer, StoredRagged):
         raise InputError(
             f"the samples of {clipped(layer.name, MAX_NAME)} have different shapes, so they cannot be put "
-            "side by side: extract it with a transform that makes them alike, such as a mean over tokens."
+            "side by side: extract it with shapes='pooled', and they are alike."
         )
     if layer.dtype.kind == "c":
         raise InputError(f"{clipped(layer.name, MAX_NAME)} holds complex numbers, which are not drawn.")

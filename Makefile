@@ -82,11 +82,10 @@ test:
 	@$(MAKE) --no-print-directory -j 2 lint web-check browser
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-# The tests too slow for every day. Writers killed at random instants: the run must open and miss no more than the last half second. Then a training
+# Writers killed at random instants: the run must open and miss no more than the last half second. Then a training
 # that is watched for ten minutes while its children are killed: memory stays flat, and what is lost is counted.
 # Then extractions whose ranks are killed under torchrun: in the end the features are equal to the last bit.
 torture: $(VENV)/dev.stamp
-	$(BIN)/pytest -n $(WORKERS) -m slow
 	$(BIN)/python -m tests.run.torture --kills 200
 	$(BIN)/python -m tests.inspector.torture --seconds 600
 	$(BIN)/python -m tests.features.torture --kills 50

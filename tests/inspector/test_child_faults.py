@@ -132,7 +132,6 @@ def test_a_run_that_is_deleted_is_told_and_stops_nothing(run: Path) -> None:
     assert "deleted or moved" in told[0]
 
 
-@pytest.mark.slow
 def test_a_callback_that_fails_is_told_to_the_training_and_the_figures_are_kept(run: Path) -> None:
     child = started(run, Callbacks(on_run=fail_at_two))
     ring = child.new_plan(PLAN)

@@ -139,7 +139,6 @@ def test_numbers_that_any_killed_child_wrote_are_not_written_again(run: Path) ->
 # --- a disk that is full -----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_what_has_no_room_on_the_disk_is_counted_in_the_run_and_told_to_the_training(
     small_disk: Path,
 ) -> None:
@@ -239,7 +238,6 @@ def test_the_end_of_a_training_whose_child_was_given_up_is_in_the_run(run: Path)
 # --- no memory ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_forty_watches_in_a_row_leave_no_descriptor_though_nothing_is_collected(run: Path) -> None:
     plan = plan_with("a.Act")
 

@@ -81,7 +81,6 @@ def test_ctrl_c_flushes_everything(tmp_path: Path, scripts: list[Script]) -> Non
     assert reason_of(tmp_path / "run") == ("died", "KeyboardInterrupt")
 
 
-@pytest.mark.slow
 def test_a_killed_child_of_a_real_training_is_replaced_and_all_steps_are_kept_or_counted(
     tmp_path: Path, scripts: list[Script]
 ) -> None:
@@ -190,7 +189,6 @@ def test_without_a_guard_tl_watch_says_what_to_do(method: str, tmp_path: Path, s
     assert err.count("Traceback") == 1
 
 
-@pytest.mark.slow
 def test_what_a_killed_training_could_not_say_any_more_is_counted(
     tmp_path: Path, scripts: list[Script]
 ) -> None:

@@ -346,7 +346,6 @@ def test_an_exception_of_the_model_is_its_own_and_leaves_no_moment(tmp_path: Pat
     view.close()
 
 
-@pytest.mark.slow
 def test_two_hundred_updates_hold_no_more_memory_than_ten(tmp_path: Path) -> None:
     model, x = Net().train(), images()
     view = NetView(model, x, run=tmp_path / "run", loss=lambda y: y.sum())

@@ -31,7 +31,7 @@ from torcheer.features.modelmarks import (
     structure_mark,
     weight_marks,
 )
-from torcheer.features.planning import Plan, Wishes, plan_extraction, read_wishes
+from torcheer.features.planning import Plan, plan_extraction
 from torcheer.features.progressing import ExtractionProgress, say
 from torcheer.features.ranks import Rank, this_rank, wait_for_others
 from torcheer.features.reading import Features
@@ -43,6 +43,7 @@ from torcheer.features.sources import Piece, Source, StreamSource, source_of
 from torcheer.features.stores.opening import store_at
 from torcheer.features.stores.protocol import Store
 from torcheer.features.threads import Threads
+from torcheer.features.wishes import Wishes, read_wishes
 from torcheer.features.writing import WriterThread
 from torcheer.features.written import Work
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -13,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from torcheer.errors import CaptureError, InputError
-from torcheer.features.choosing import Choice, choose, keys_of
+from torcheer.features.choosing import Choice, choose
 from torcheer.features.dimensions import (
     Channels,
     SampleAxis,
@@ -24,7 +23,6 @@ from torcheer.features.dimensions import (
     with_tokens_at,
 )
 from torcheer.features.manifest import ArraySpec, LayerOrigin, Role, file_names
-from torcheer.features.rawbytes import raw_bytes
 from torcheer.features.recording import batch_seed, wanted_values, whole_pass
 from torcheer.features.samples import Samples, column_of
 from torcheer.features.shapes import (
@@ -41,9 +39,8 @@ from torcheer.features.shapes import (
 )
 from torcheer.features.stores.protocol import Array
 from torcheer.features.transforms.chaining import BegunChain, begin_all
-from torcheer.features.transforms.protocol import Transform
-from torcheer.features.transforms.reading import read_transforms
 from torcheer.features.transforms.storable import open_values
+from torcheer.features.wishes import Wishes
 
 _COLUMNS = ("labels", "ids", "lengths")
 
@@ -114,61 +111,6 @@ class Plan:
 
     def column(self, role: str) -> ArraySpec | None:
         return next((column for column in self.columns if column.role == role), None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Wishes:
-    """What was asked for."""
-
-    layers: Any
-    transforms: tuple[Transform, ...]
-    shapes: Shapes | None
-    seed: int
-    ids: Array | None = None  # known before
-    ids_words: str = "of the data"
-    own_transforms: dict[Any, tuple[Transform, ...]] = field(default_factory=dict)
-
-    def words(self) -> dict[str, str]:
-        names = [_name_of(key) for key in self.layers]
-        shared = ", ".join(one.words for one in self.transforms)
-        own = "; ".join(
-            sorted(
-                f"{_name_of(key)}: {', '.join(one.words for one in chain)}"
-                for key, chain in self.own_transforms.items()
-            )
-        )
-        return {
-            "layers": ", ".join(sorted(names)),
-            "transforms": "; ".join(part for part in (shared, own) if part) or "none",
-            "shapes": self.shapes.words if self.shapes is not None else "as they are",
-            "seed": str(self.seed),
-            "ids": self.ids_words,
-        }
-
-
-def _name_of(key: Any) -> str:
-    return key.__qualname__ if isinstance(key, type) else str(key)
-
-
-def read_wishes(
-    layers: Any, transform: Any, shapes: Shapes | None, seed: int, ids: Array | None, given_ids: Any = None
-) -> Wishes:
-    """`ids`: as they are known before; `given_ids`: as they were asked for."""
-    own = {key: read_transforms(chain) for key, chain in layers.items()} if isinstance(layers, dict) else {}
-    words = "of the data"
-    if isinstance(given_ids, str):
-        words = f"the entry {given_ids!r}"
-    elif given_ids is not None and ids is not None:
-        words = f"{len(ids):,} of {zlib.crc32(raw_bytes(ids)):08x}"
-    return Wishes(
-        layers=keys_of(layers),
-        transforms=read_transforms(transform),
-        shapes=shapes,
-        seed=seed,
-        ids=ids,
-        ids_words=words,
-        own_transforms=own,
-    )
 
 
 def plan_extraction(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple[Plan, list[Tensor]]:

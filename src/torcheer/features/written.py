@@ -10,12 +10,13 @@ from torch import Tensor, nn
 
 from torcheer.errors import InputError
 from torcheer.features.manifest import ArraySpec
-from torcheer.features.planning import Plan, Wishes
+from torcheer.features.planning import Plan
 from torcheer.features.recording import batch_seed
 from torcheer.features.samples import Caller, Samples, column_of
 from torcheer.features.sources import Piece
 from torcheer.features.stores.protocol import Array
 from torcheer.features.threads import Threads
+from torcheer.features.wishes import Wishes
 from torcheer.features.writing import Finished
 
 

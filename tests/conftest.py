@@ -5,14 +5,17 @@ import os
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when transformers and timm are imported
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
+import asyncio
 import random
 import signal
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import uvicorn.server
 from hypothesis import HealthCheck, settings
 
 from tests.browser.chromium import MISSING, find_chromium
@@ -31,6 +34,19 @@ for name, derandomize in (("steady", True), ("explore", False)):
         name, deadline=None, derandomize=derandomize, suppress_health_check=[HealthCheck.too_slow]
     )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+class _Hurried:
+    """asyncio as uvicorn sees it: it looks every tenth of a second whether it shall end, and waits for one more."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / 10)
+
+
+uvicorn.server.asyncio = _Hurried()  # type: ignore[attr-defined]
 
 
 @pytest.fixture(autouse=True)

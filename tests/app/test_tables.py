@@ -19,7 +19,7 @@ from tests.run.handmade import HandmadePart
 from torcheer.app.runs import tablecells, tablefeed, wholetables
 from torcheer.run.records import TableColumn, TableHead
 
-OUTPUTS = torch.randn(3, 2, 4)
+OUTPUTS = torch.randn(3, 2, 4, generator=torch.Generator().manual_seed(0))
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_tensors_of_some_rows_with_the_limits_of_all(
 
         head, data = page.once("table_cells", **wanted, column="out")
         assert np.array_equal(np.frombuffer(data, "<f4").reshape(1, *head["shape"]), OUTPUTS[1:2].numpy())
-        assert (head["low"], head["high"]) == (float(OUTPUTS.min()), 1e9)
+        assert (head["low"], head["high"]) == (float(wide.min()), 1e9)
         for column, expected in (("half", OUTPUTS.bfloat16().float()), ("bits", (OUTPUTS > 0).float())):
             _, data = page.once("table_cells", **wanted | {"first_row": 0, "num_rows": 3}, column=column)
             assert np.array_equal(np.frombuffer(data, "<f4"), expected.reshape(-1).numpy())

@@ -30,8 +30,9 @@ MISSING = (
     "elsewhere name one in TORCHEER_CHROMIUM."
 )
 
-# WebGL in software; no services that reach for the network.
+# WebGL in software; no services that reach for the network; no new process for each page that is loaded.
 ARGUMENTS = [
+    "--process-per-site",
     "--disable-gpu",
     "--enable-unsafe-swiftshader",
     "--disable-quic",

@@ -12,10 +12,15 @@ from playwright.sync_api import (
     Error,
     Page,
     ViewportSize,
+    expect,
     sync_playwright,
 )
 
 from tests.browser.chromium import ARGUMENTS, MISSING, find_chromium
+
+# For a machine that is busy with other tests: what comes at all comes far sooner.
+PATIENCE = 20_000
+expect.set_options(timeout=PATIENCE)
 
 VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
 
@@ -53,7 +58,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 def new_context(browser: Browser) -> BrowserContext:
     made = browser.new_context(viewport=VIEWPORT, reduced_motion="reduce")
-    made.set_default_timeout(20_000)
+    made.set_default_timeout(PATIENCE)
     return made
 
 

@@ -120,6 +120,8 @@ def test_the_network_and_the_plots_follow_every_step(looked: Page, served: Contr
     wait_until(lambda: len(tl.open_run(served.runs[-1]).scalars("train/loss").values) == 3, "three losses")
     loss = float(tl.open_run(served.runs[-1]).scalars("train/loss").values[-1])
     trial = figure(looked, "loss").locator(".plot-legend > span", has_text="trial")
+    # In the first moment the run has no point yet, and its name stands there alone.
+    expect(trial).to_contain_text(re.compile("trial.*\\d"))
     wait_until(lambda: says(trial.inner_text().split()[-1], loss, 0), f"the loss {loss} in the plot")
     assert_units(net, served)
 

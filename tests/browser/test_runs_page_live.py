@@ -79,24 +79,25 @@ def loose(context: BrowserContext) -> Iterator[Page]:
 
 
 def test_a_run_of_another_process_is_watched_from_its_start_to_its_end(page: Page, tmp_path: Path) -> None:
-    with serve_runs_in_background(tmp_path, secret=SECRET) as running, training(tmp_path / "live") as live:
+    with serve_runs_in_background(tmp_path, secret=SECRET) as running:
         page.goto(running.url)
         expect(page.get_by_text("No runs yet")).to_be_visible()
-        live.take(2)
-        expect(row(page, "live")).to_contain_text("running")
-        expect(row(page, "live").get_by_role("progressbar", name="Steps done")).to_have_attribute(
-            "aria-valuenow", "2"
-        )
-        live.take(9)
-        # The tenth point is on the page without anybody asking for it.
-        expect(row(page, "live").get_by_role("progressbar")).to_have_attribute("aria-valuenow", "11")
-        expect(row(page, "live")).to_contain_text("0.0909")
-        chart = page.get_by_role("img", name=re.compile("^loss over steps"))
-        expect(chart).to_have_attribute("aria-label", re.compile("live at 0\\.1"))
-        expect(page.get_by_role("banner").get_by_role("status")).to_have_text("live")
-        live.finish()
-        expect(row(page, "live")).to_contain_text("finished")
-        expect(page.get_by_role("banner").get_by_role("status")).to_have_text("connected")
+        with training(tmp_path / "live") as live:
+            live.take(2)
+            expect(row(page, "live")).to_contain_text("running")
+            expect(row(page, "live").get_by_role("progressbar", name="Steps done")).to_have_attribute(
+                "aria-valuenow", "2"
+            )
+            live.take(9)
+            # The tenth point is on the page without anybody asking for it.
+            expect(row(page, "live").get_by_role("progressbar")).to_have_attribute("aria-valuenow", "11")
+            expect(row(page, "live")).to_contain_text("0.0909")
+            chart = page.get_by_role("img", name=re.compile("^loss over steps"))
+            expect(chart).to_have_attribute("aria-label", re.compile("live at 0\\.1"))
+            expect(page.get_by_role("banner").get_by_role("status")).to_have_text("live")
+            live.finish()
+            expect(row(page, "live")).to_contain_text("finished")
+            expect(page.get_by_role("banner").get_by_role("status")).to_have_text("connected")
 
 
 def test_a_run_that_is_killed_is_said_to_have_died(page: Page, tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ import { Work, WorkLine } from "./Work";
 const MOST_LAYERS = 64;
 /** Numbers can be read in cells of this many layers. */
 const MOST_NUMBERS = 12;
+/** Names have room over columns of this many layers; those of more are told by their rows and by pointing. */
+const MOST_HEADED = 32;
 
 interface Compared {
   readonly layers: readonly number[];
@@ -102,6 +104,20 @@ function Cells({ of, method, isOld }: { of: Compared; method: store.Comparison; 
     <div class={isOld ? "ft-body old" : "ft-body"}>
       <div class="ft-cells">
         <table class={hasNumbers ? "an-cells numbers" : "an-cells"} aria-label={`Layers compared by ${method.toUpperCase()}`}>
+          {count <= MOST_HEADED && (
+            <thead>
+              <tr>
+                <td />
+                {of.layers.map((layer) => (
+                  <th key={layer} scope="col" title={nameOf(layer)} class={layer === store.layerAt.value ? "ft-upright on" : "ft-upright"}>
+                    <span>
+                      <bdi>{nameOf(layer)}</bdi>
+                    </span>
+                  </th>
+                ))}
+              </tr>
+            </thead>
+          )}
           <tbody>
             {of.layers.map((layer, row) => (
               <tr key={layer}>

@@ -10,6 +10,7 @@ import { chosenScale } from "../netanalysis/scales";
 import { usualScale } from "../netanalysis/SimilarityView";
 import { setParams } from "../route";
 import { Segments } from "../shell/Segments";
+import type { Scale } from "../tensor/colour";
 import type { FeatureContrast, FeatureRows } from "../wire";
 import { Choice } from "./Choice";
 import { useFollowed, type Followed } from "./following";
@@ -105,7 +106,7 @@ function Shown({ of: { rows, contrast, values, note }, isOld }: { of: Similar; i
   const [pointed, setPointed] = useState<Cell | null>(null);
   const kind = store.metric.value;
   const range = rangeOf(pairsOf({ places: rows.samples, values }));
-  const { scale, isAuto, set } = chosenScale(`features ${kind}`, range, usualScale(kind, range));
+  const { scale, isAuto, set } = chosenScale(`features ${kind}`, range, openingScale(kind, range));
   const count = rows.samples.length;
   // The picture may be of fewer samples than the one before.
   const at = pointed !== null && Math.max(pointed.row, pointed.column) < count ? pointed : null;
@@ -144,6 +145,12 @@ function Shown({ of: { rows, contrast, values, note }, isOld }: { of: Similar; i
       </footer>
     </div>
   );
+}
+
+/** Where no pair is unlike, all colours are for how alike they are: after a ReLU all lie near 1. */
+export function openingScale(kind: store.Metric, range: { min: number; max: number } | null): Scale {
+  if (kind === "euclidean" || range === null || range.min < 0) return usualScale(kind, range);
+  return { map: "seq", low: Math.min(0.9, Math.floor(range.min * 10) / 10), high: 1 };
 }
 
 function rangeText(range: { min: number; max: number } | null): string {

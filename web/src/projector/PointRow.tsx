@@ -7,10 +7,12 @@ interface Props {
   distance?: number;
   /** From 0 to 1: how long its bar is. */
   share?: number;
+  /** Of another column than that of its label. */
+  found?: string;
   onChoose: (point: number) => void;
 }
 
-export function PointRow({ point, distance, share, onChoose }: Props) {
+export function PointRow({ point, distance, share, found, onChoose }: Props) {
   return (
     <button
       class="point-row"
@@ -21,6 +23,7 @@ export function PointRow({ point, distance, share, onChoose }: Props) {
       onFocus={() => (store.hovered.value = point)}
     >
       <span class="grow clip">{store.labelOf(point)}</span>
+      {found !== undefined && <span class="clip">{found}</span>}
       <span class="muted">{point}</span>
       {distance !== undefined && <span class="num">{formatValue(distance, 3)}</span>}
       {share !== undefined && <i class="way" style={{ width: `${share * 100}%` }} />}

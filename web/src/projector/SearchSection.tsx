@@ -6,7 +6,7 @@ import { Icon } from "../shell/Icon";
 import { look, select } from "./choosing";
 import type { Column } from "./embedding";
 import { PointRow } from "./PointRow";
-import { findPoints } from "./searching";
+import { findPoints, type FoundPoints } from "./searching";
 import * as store from "./store";
 
 const MOST_LISTED = 30;
@@ -64,7 +64,7 @@ export function SearchSection() {
           {found.fault}
         </p>
       )}
-      {query.trim() !== "" && "points" in found && <FoundPoints points={points} />}
+      {query.trim() !== "" && "points" in found && <PointsFound found={found} />}
     </section>
   );
 }
@@ -78,7 +78,14 @@ function orNull(text: string): string | null {
   return text === "" ? null : text;
 }
 
-function FoundPoints({ points }: { points: readonly number[] }) {
+/** What was found, where it is not the label that stands there anyhow. */
+function textFound(found: FoundPoints, point: number): string | undefined {
+  const columns = found.columnsOf(point);
+  return columns.some(({ name }) => name === store.labelColumn.value) ? undefined : columns[0]?.values[point];
+}
+
+function PointsFound({ found }: { found: FoundPoints }) {
+  const { points } = found;
   return (
     <>
       <div class="row found-row">
@@ -95,7 +102,7 @@ function FoundPoints({ points }: { points: readonly number[] }) {
       <ul class="point-list" aria-label="Points found">
         {points.slice(0, MOST_LISTED).map((point) => (
           <li key={point}>
-            <PointRow point={point} onChoose={look} />
+            <PointRow point={point} found={textFound(found, point)} onChoose={look} />
           </li>
         ))}
       </ul>

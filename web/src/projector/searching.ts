@@ -1,12 +1,18 @@
 /** Find points by the text of their labels: a part of it, or a /regular expression/. */
 import type { Column } from "./embedding";
 
-export type Found = { readonly points: readonly number[] } | { readonly fault: string };
+export interface FoundPoints {
+  readonly points: readonly number[];
+  /** The columns in which a point was found. */
+  readonly columnsOf: (point: number) => readonly Column[];
+}
+
+export type Found = FoundPoints | { readonly fault: string };
 
 /** In one column or, for null, in all of them. */
 export function findPoints(columns: readonly Column[], column: string | null, query: string): Found {
   const text = query.trim();
-  if (text === "") return { points: [] };
+  if (text === "") return { points: [], columnsOf: () => [] };
   const test = testOf(text);
   if ("fault" in test) return test;
   const searched = columns.filter(({ name }) => column === null || name === column);
@@ -15,7 +21,7 @@ export function findPoints(columns: readonly Column[], column: string | null, qu
   for (let point = 0; point < numPoints; point++) {
     if (searched.some(({ values }) => test.matches(values[point]!))) points.push(point);
   }
-  return { points };
+  return { points, columnsOf: (point) => searched.filter(({ values }) => test.matches(values[point]!)) };
 }
 
 function testOf(text: string): { matches: (value: string) => boolean } | { fault: string } {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { evenly, hundredths } from "../../src/features/LayerMatrix";
 import { filtered } from "../../src/features/LayerList";
 import { spanOf } from "../../src/features/ProbeChart";
+import { openingScale } from "../../src/features/SimilarityView";
 import { busiest, numberOf } from "../../src/features/ValuesView";
 import { basisText, placeText, sampleName, samplesText, shapeText } from "../../src/features/wording";
 import type { FeatureLayer, FeatureProbe, FeatureRows, FeatureSetListing } from "../../src/wire";
@@ -20,6 +21,20 @@ const PROBE: FeatureProbe = {
   labels: [],
   confusion: [],
 };
+
+describe("the scale of similarity", () => {
+  it("is for what there is where no pair is unlike", () => {
+    expect(openingScale("correlation", { min: 0.93, max: 0.99 })).toEqual({ map: "seq", low: 0.9, high: 1 });
+    expect(openingScale("cosine", { min: 0.31, max: 0.8 })).toEqual({ map: "seq", low: 0.3, high: 1 });
+    expect(openingScale("cosine", { min: 1, max: 1 })).toEqual({ map: "seq", low: 0.9, high: 1 });
+  });
+
+  it("is from one end to the other else", () => {
+    expect(openingScale("correlation", { min: -0.1, max: 0.9 })).toEqual({ map: "div", low: -1, high: 1 });
+    expect(openingScale("correlation", null)).toEqual({ map: "div", low: -1, high: 1 });
+    expect(openingScale("euclidean", { min: 1, max: 5 })).toEqual({ map: "seq", low: 0, high: 5 });
+  });
+});
 
 describe("the scale of scores", () => {
   it("begins at nought and ends at one, so that chance can be seen", () => {

@@ -99,18 +99,24 @@ describe("findPoints", () => {
   ];
 
   it("finds a part of a text, in any case of letters", () => {
-    expect(findPoints(columns, "label", "cat")).toEqual({ points: [0, 2] });
-    expect(findPoints(columns, null, "cat")).toEqual({ points: [0, 1, 2] });
+    expect(findPoints(columns, "label", "cat")).toMatchObject({ points: [0, 2] });
+    expect(findPoints(columns, null, "cat")).toMatchObject({ points: [0, 1, 2] });
+  });
+
+  it("tells in which columns", () => {
+    const found = findPoints(columns, null, "cat");
+    const namesOf = (point: number): string[] => ("points" in found ? found.columnsOf(point).map(({ name }) => name) : []);
+    expect([0, 1, 2].map(namesOf)).toEqual([["label"], ["note"], ["label"]]);
   });
 
   it("finds by regular expressions, and says which are none", () => {
-    expect(findPoints(columns, "label", "/^cat/")).toEqual({ points: [2] });
-    expect(findPoints(columns, "label", "/^cat/gi")).toEqual({ points: [0, 2] });
+    expect(findPoints(columns, "label", "/^cat/")).toMatchObject({ points: [2] });
+    expect(findPoints(columns, "label", "/^cat/gi")).toMatchObject({ points: [0, 2] });
     expect(findPoints(columns, "label", "/(/")).toHaveProperty("fault");
   });
 
   it("finds nothing for nothing", () => {
-    expect(findPoints(columns, null, "  ")).toEqual({ points: [] });
+    expect(findPoints(columns, null, "  ")).toMatchObject({ points: [] });
   });
 });
 

@@ -4,6 +4,7 @@ import os
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when transformers and timm are imported
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when NumPy is imported
 
 import asyncio
 import random
@@ -37,7 +38,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 class _Hurried:
-    """asyncio as uvicorn sees it: it looks every tenth of a second whether it shall end, and waits for one more."""
+    """asyncio for uvicorn, which looks every tenth of a second whether it shall end, and waits one more."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(asyncio, name)

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.copying import run_copy
 from torcheer import cli
 
 ROOT = Path(__file__).parents[1]
+MAIN = ["-c", "from torcheer.cli import main; main()"]
 
 
-def torcheer(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from torcheer.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+def torcheer(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return run_copy([*MAIN, *arguments], cwd=folder)
 
 
 @pytest.fixture
@@ -34,7 +35,9 @@ def refusal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 
 def test_a_summary_in_the_shell() -> None:
-    result = torcheer("summary", "examples.alexnet:alexnet_and_image")
+    # In an interpreter that has imported nothing yet, as the first call of a user is.
+    command = [sys.executable, *MAIN, "summary", "examples.alexnet:alexnet_and_image"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
     assert result.returncode == 0, result.stderr
     assert "61,100,840 parameters" in result.stdout
@@ -64,8 +67,7 @@ def test_a_model_that_raises_is_told_without_our_own_frames(tmp_path: Path) -> N
         "import torch\nfrom torch import nn\n"
         "def make():\n    return nn.Sequential(nn.Linear(3, 4), nn.Linear(5, 6)), torch.rand(2, 3)\n"
     )
-    command = [sys.executable, "-c", "from torcheer.cli import main; main()", "summary", "broken:make"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    result = torcheer("summary", "broken:make", folder=tmp_path)
 
     assert result.returncode == 2
     assert "the model raised RuntimeError" in result.stderr

@@ -163,6 +163,23 @@ def test_a_model_that_raises_is_told_with_its_own_lines(
         shell("broken", "--layers", "0", "1", "--to", "x")
 
 
+def test_layers_are_listed_and_nothing_is_written(
+    shell: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    before = sorted(tmp_path.glob("*"))
+
+    code, said, _ = shell("made", "--list-layers")
+    listed_code, listed, _ = shell("made", "--list-layers", "--layers", "modules", "--transform", "float16")
+
+    assert (code, listed_code) == (0, 0)
+    names = [line.split() for line in said.splitlines()[1:]]
+    assert [words[0] for words in names] == ["linear_1_1", "relu_1_2", "linear_2_3"]
+    assert [words[2] for words in names] == ["0", "1", "2"]
+    assert "unit 3" in listed
+    assert [line.split()[0] for line in listed.splitlines()[1:]] == ["0", "1", "2"]
+    assert sorted(set(tmp_path.glob("*")) - {tmp_path / "__pycache__"}) == before
+
+
 def test_as_a_module_in_a_process_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "here.py").write_text(SOURCE)
     command = [sys.executable, "-m", "torcheer", "extract", "here:made", "--layers", "0", "2", "--to", "x"]

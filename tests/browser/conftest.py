@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import random
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +14,7 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Error,
+    Frame,
     Page,
     ViewportSize,
     expect,
@@ -17,12 +22,18 @@ from playwright.sync_api import (
 )
 
 from tests.browser.chromium import ARGUMENTS, MISSING, find_chromium
+from tests.browser.netviewpage import NEVER_SLOW
+from torcheer.app import addresses
+from torcheer.errors import InputError
 
 # For a machine that is busy with other tests: what comes at all comes far sooner.
 PATIENCE = 20_000
 expect.set_options(timeout=PATIENCE)
 
 VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
+
+# Of this worker, and below those that systems give to connections.
+_PORTS = random.Random(os.getpid()).sample(range(30_000, 32_768), 6)
 
 # Nothing can be remembered after that, whatever the page does when it is left.
 _FORGET = """() => {
@@ -32,6 +43,25 @@ _FORGET = """() => {
     sessionStorage.clear();
   } catch { /* an empty page has none */ }
 }"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def same_ports() -> Iterator[None]:
+    """Servers one after the other have the same port where it is free.
+
+    A browser keeps what it made of the scripts of an address, and a page is loaded in two thirds of the time.
+    """
+    bind = addresses._bind_given
+
+    def bind_again(host: str, address: str, port: int) -> socket.socket:
+        for known in _PORTS if port == 0 else ():
+            with contextlib.suppress(InputError):
+                return bind(host, address, known)
+        return bind(host, address, port)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(addresses, "_bind_given", bind_again)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +89,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 def new_context(browser: Browser) -> BrowserContext:
     made = browser.new_context(viewport=VIEWPORT, reduced_motion="reduce")
     made.set_default_timeout(PATIENCE)
+    made.add_init_script(NEVER_SLOW)
     return made
 
 
@@ -87,20 +118,38 @@ def page(request: pytest.FixtureRequest) -> Iterator[Page]:
         if message.type == "error":
             errors.append(message.text)
 
+    visited: set[str] = set()
+
+    def note_visit(frame: Frame) -> None:
+        if frame.parent_frame is None and frame.url.startswith("http"):
+            visited.add(origin_of(frame.url))
+
     opened.on("pageerror", note_error)
     opened.on("console", note_message)
+    opened.on("framenavigated", note_visit)
     yield opened
     opened.remove_listener("pageerror", note_error)
     opened.remove_listener("console", note_message)
+    opened.remove_listener("framenavigated", note_visit)
     if not is_fresh:
-        put_back(opened)
+        put_back(opened, visited)
     assert not errors, errors
 
 
-def put_back(page: Page) -> None:
+def origin_of(url: str) -> str:
+    return "/".join(url.split("/", 3)[:3])
+
+
+def put_back(page: Page, visited: set[str]) -> None:
     """As a new page is: without what was remembered, routed, resized or let in."""
     page.unroute_all()
+    last = origin_of(page.url)
     page.evaluate(_FORGET)
+    for origin in visited - {last}:  # another server may come there
+        page.route(f"{origin}/**", lambda route: route.fulfill(body="", content_type="text/html"))
+        page.goto(f"{origin}/")
+        page.evaluate(_FORGET)
+    page.unroute_all()
     page.goto("about:blank")
     page.context.clear_cookies()
     page.set_viewport_size(VIEWPORT)

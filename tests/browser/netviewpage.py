@@ -26,6 +26,11 @@ SIZE: ViewportSize = {"width": 1120, "height": 720}  # a software renderer takes
 _SPOKEN = re.compile(r"(.+?)(?: \[([-:\d, ]+)\])?(?: at step (\d+))?$")
 _RAMP_STEPS = {"div": 11, "seq": 10}
 
+# On a card that is known to be slow, less is drawn while something moves, and one has to wait for the rest.
+NEVER_SLOW = """if (globalThis.WebGL2RenderingContext !== undefined) {
+  WebGL2RenderingContext.prototype.fenceSync = () => null;
+}"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
@@ -46,6 +51,8 @@ class Read:
 
 class NetPage:
     """The page NetView."""
+
+    is_slow = False  # as a card may be that draws in software
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -137,14 +144,22 @@ class NetPage:
         """The drawing as it is on the screen, in red, green and blue, once it does not change any more."""
         self.away()
         before = self._shot()
-        for _ in range(50):
-            # On a slow card less is drawn at first, while something moves or changes.
-            self.page.wait_for_timeout(200)
+        for _ in range(200):
+            if self.is_slow:
+                self.page.wait_for_timeout(200)
             now = self._shot()
             if np.array_equal(before, now):
                 return now
             before = now
         raise AssertionError("the drawing does not come to rest")
+
+    def next_picture(self, before: Pixels) -> Pixels:
+        """The same, once it is another one."""
+        for _ in range(200):
+            now = self.picture()
+            if not np.array_equal(before, now):
+                return now
+        raise AssertionError("the drawing does not change")
 
     def _shot(self) -> Pixels:
         self.two_frames()
@@ -168,8 +183,9 @@ class NetPage:
             self.stage.get_by_role("button", name="Picture, video, full screen").click()
 
     def rests(self) -> None:
-        """On a slow card less is drawn while something moves: wait for all of it."""
-        self.page.wait_for_timeout(250)
+        """Wait for all of it to be drawn: on a slow card that is after something has moved."""
+        if self.is_slow:
+            self.page.wait_for_timeout(250)
         self.two_frames()
 
     # --- reading -------------------------------------------------------------------------------------
@@ -238,10 +254,12 @@ def _rgb(text: str) -> tuple[int, int, int]:
 
 
 @contextmanager
-def one_page(browser: Browser) -> Iterator[Page]:
+def one_page(browser: Browser, *, size: ViewportSize = SIZE, may_be_slow: bool = False) -> Iterator[Page]:
     """A page for many tests, which only look: it is loaded once. Nothing may go wrong in its scripts."""
-    context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
+    context = browser.new_context(viewport=size, reduced_motion="reduce")
     context.set_default_timeout(20_000)
+    if not may_be_slow:
+        context.add_init_script(NEVER_SLOW)
     page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -56,6 +56,14 @@ def looked(browser: Browser, serving: Serving) -> Iterator[Page]:
         yield page
 
 
+def opened_whole(looked: Page, serving: Serving) -> NetPage:
+    """All of it in view, wherever the camera was left."""
+    net = NetPage.opened(looked, serving)
+    net.drawing.press("0")
+    net.rests()
+    return net
+
+
 def differing(one: Pixels, other: Pixels) -> float:
     """The share of pixels that are not the same."""
     assert one.shape == other.shape
@@ -85,22 +93,22 @@ def test_layers_are_hidden_and_shown_again(looked: Page, serving: Serving) -> No
 
 @pytest.mark.parametrize("name", ["input", "0", "3", "5"])
 def test_a_double_click_shows_the_layer_under_it_alone_and_another_one_all(
-    page: Page, serving: Serving, name: str
+    looked: Page, serving: Serving, name: str
 ) -> None:
-    net = NetPage.opened(page, serving)
+    net = opened_whole(looked, serving)
     whole = net.picture()
     x, y = next((x, y) for x, y, read in net.points(100, random.Random(1)) if read.layer == name)
     left, top, _, _ = net.box()
-    page.mouse.dblclick(left + x, top + y)
-    page.wait_for_url(re.compile("only="))
-    page.keyboard.press("Escape")
+    looked.mouse.dblclick(left + x, top + y)
+    looked.wait_for_url(re.compile("only="))
+    looked.keyboard.press("Escape")
     net.is_settled()
     net.rests()
     assert seen_layers(net, 20) == {name}
     _, _, width, height = net.box()
-    page.mouse.dblclick(left + width / 2, top + height / 2)
+    looked.mouse.dblclick(left + width / 2, top + height / 2)
     expect(net.drawing).to_have_accessible_name(re.compile(": 4 layers"))
-    page.keyboard.press("Escape")
+    looked.keyboard.press("Escape")
     net.rests()
     assert differing(whole, net.picture()) < 0.01
 
@@ -131,23 +139,23 @@ def test_cameras_are_kept_and_come_back(page: Page, serving: Serving) -> None:
     assert differing(first, net.picture()) < 0.002
 
 
-def test_the_wheel_zooms_to_what_is_under_the_pointer(page: Page, serving: Serving) -> None:
-    net = NetPage.opened(page, serving)
-    net.picture()  # at rest: until then units may lie flat
+def test_the_wheel_zooms_to_what_is_under_the_pointer(looked: Page, serving: Serving) -> None:
+    net = opened_whole(looked, serving)
+    whole = net.picture()
     left, top, _, _ = net.box()
     inside = [(x, y, read) for x, y, read in net.points(40, random.Random(12)) if is_inside(net, x, y)]
     assert len(inside) >= 2
     for x, y, before in inside[:2]:
-        page.mouse.move(left + x, top + y)
-        page.mouse.wheel(0, -250)
-        net.picture()
+        looked.mouse.move(left + x, top + y)
+        looked.mouse.wheel(0, -250)
+        near = net.next_picture(whole)
         after = net.point(x, y)
         assert after is not None
         assert (after.layer, after.index) == (before.layer, before.index)
         assert is_inside(net, x, y, 4)
-        page.mouse.move(left + x, top + y)
-        page.mouse.wheel(0, 250)
-        net.picture()
+        looked.mouse.move(left + x, top + y)
+        looked.mouse.wheel(0, 250)
+        whole = net.next_picture(near)
 
 
 def is_inside(net: NetPage, x: int, y: int, by: int = 3) -> bool:
@@ -157,7 +165,7 @@ def is_inside(net: NetPage, x: int, y: int, by: int = 3) -> bool:
 
 
 def test_the_flat_view_is_another_picture_of_the_same_units(looked: Page, serving: Serving) -> None:
-    net = NetPage.opened(looked, serving)
+    net = opened_whole(looked, serving)
     deep = net.picture()
     looked.get_by_role("radio", name="2D").or_(looked.get_by_role("button", name="2D")).first.click()
     looked.wait_for_url(re.compile("flat=yes"))
@@ -167,20 +175,21 @@ def test_the_flat_view_is_another_picture_of_the_same_units(looked: Page, servin
 
 
 def test_height_can_be_switched_off(looked: Page, serving: Serving) -> None:
-    net = NetPage.opened(looked, serving)
+    net = opened_whole(looked, serving)
     raised = net.picture()
     looked.get_by_role("checkbox", name="Height").uncheck()
-    assert differing(raised, net.picture()) > 0.01
+    flat = net.next_picture(raised)
+    assert differing(raised, flat) > 0.01
     looked.get_by_role("checkbox", name="Height").check()
-    assert differing(raised, net.picture()) < 0.002
+    assert differing(raised, net.next_picture(flat)) < 0.002
 
 
-def test_a_picture_is_saved_with_the_plates_on_it(page: Page, serving: Serving) -> None:
-    net = NetPage.opened(page, serving)
+def test_a_picture_is_saved_with_the_plates_on_it(looked: Page, serving: Serving) -> None:
+    net = opened_whole(looked, serving)
     shown = net.picture()
-    page.get_by_role("button", name="Picture, video, full screen").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save picture (PNG)").click()
+    looked.get_by_role("button", name="Picture, video, full screen").click()
+    with looked.expect_download() as download:
+        looked.get_by_role("button", name="Save picture (PNG)").click()
     assert download.value.suggested_filename.endswith(".png")
     saved = np.asarray(Image.open(BytesIO(Path(download.value.path()).read_bytes())).convert("RGB"))
     assert saved.shape == shown.shape
@@ -189,7 +198,7 @@ def test_a_picture_is_saved_with_the_plates_on_it(page: Page, serving: Serving) 
 
 
 def test_with_time_along_one_side_more_is_drawn(looked: Page, serving: Serving) -> None:
-    net = NetPage.opened(looked, serving)
+    net = opened_whole(looked, serving)
     now = net.picture()
     looked.get_by_role("checkbox", name="Raster").check()
     looked.wait_for_url(re.compile("raster=yes"))
@@ -199,15 +208,8 @@ def test_with_time_along_one_side_more_is_drawn(looked: Page, serving: Serving) 
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_colours_are_those_of_the_theme(
-    browser: Browser, serving: Serving, folder: Path, theme: str
-) -> None:
-    context = browser.new_context(
-        viewport={"width": 1200, "height": 760},
-        color_scheme=theme,
-        reduced_motion="reduce",  # type: ignore[arg-type]
-    )
-    page = context.new_page()
+def test_the_colours_are_those_of_the_theme(page: Page, serving: Serving, folder: Path, theme: str) -> None:
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
     net = NetPage.opened(page, serving, "flat=yes&only=3&limits=-1,1")
     picture, ramp = net.picture(), net.colours("div")
     ground = picture[-3, 3].mean()
@@ -220,7 +222,6 @@ def test_the_colours_are_those_of_the_theme(
         x, y = (round(part) for part in plate.place(unit))
         wanted = ramp[round(float(np.clip((tensor[unit] + 1) / 2, 0, 1)) * 255)]
         assert np.abs(picture[y, x].astype(int) - wanted).max() <= 3
-    context.close()
 
 
 @pytest.mark.usefixtures("context")
@@ -280,15 +281,19 @@ def test_what_is_no_number_is_said_and_never_looks_like_one(page: Page, tmp_path
                     assert shown == pytest.approx(value, rel=6e-4, abs=high / 65531 - low / 65531)
 
 
-def test_alexnet_with_its_742_248_units_is_drawn_and_turns(page: Page, tmp_path: Path) -> None:
+def test_alexnet_with_its_742_248_units_is_drawn_and_turns(browser: Browser, tmp_path: Path) -> None:
     torch.manual_seed(0)
     x = torch.rand(1, 3, 224, 224)
     with tl.NetView(AlexNet().eval(), x, run=tmp_path / "net", weights=None) as view:
         layers = {layer.name: layer for layer in view.scene.layers}
         values = {name: np.asarray(view.values(f"{name}.Act")) for name in layers}
     assert sum(layer.grid.num_units for layer in layers.values()) == NUM_ALEXNET_UNITS
-    with serve_runs_in_background(tmp_path, secret=SECRET) as serving:
+    with (
+        serve_runs_in_background(tmp_path, secret=SECRET) as serving,
+        one_page(browser, may_be_slow=True) as page,
+    ):
         net = NetPage.opened(page, serving)
+        net.is_slow = True
         expect(net.drawing).to_have_accessible_name(re.compile("13 layers, 742.248 units"))
         before = net.picture()
         for turn in ((80, 30), (-170, 0)):

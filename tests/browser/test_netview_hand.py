@@ -15,7 +15,7 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.netviewpage import SIZE, NetPage, one_page
+from tests.browser.netviewpage import NEVER_SLOW, SIZE, NetPage, one_page
 from torcheer.app.server import Serving, serve_runs_in_background
 
 NUM_MOMENTS = 5
@@ -279,7 +279,8 @@ class Fingers:
                 [(x + (to_x - x) * share, y + (to_y - y) * share) for (x, y), (to_x, to_y) in ways],
             )
         self._send("touchEnd", [])
-        self.net.rests()
+        self.net.page.wait_for_timeout(250)  # where it comes to rest, it is kept
+        self.net.two_frames()
 
     def tap(self, x: float, y: float) -> None:
         self._send("touchStart", [(x, y)])
@@ -289,6 +290,7 @@ class Fingers:
 @pytest.fixture
 def fingers(browser: Browser, serving: Serving) -> Iterator[Fingers]:
     context = browser.new_context(viewport=SIZE, reduced_motion="reduce", has_touch=True)
+    context.add_init_script(NEVER_SLOW)
     page = context.new_page()
     yield Fingers(NetPage.opened(page, serving))
     context.close()

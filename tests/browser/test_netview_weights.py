@@ -202,10 +202,12 @@ def test_a_click_selects_the_unit_and_shows_its_exact_values(
     net = NetPage.opened(page, serving, f"step={EARLY}")
     with tl.NetView(folder / "net") as view:
         for _ in range(3):
-            net.rests()  # with the first unit a strip opens below, and the drawing becomes smaller
             x, y, read = net.points(1, dice)[0]
             left, top, _, _ = net.box()
             page.mouse.click(left + x, top + y)
+            # With the first unit a strip opens below, and the drawing becomes smaller.
+            expect(page.get_by_role("region", name="Unit over time")).to_be_visible()
+            net.is_settled()
             layer = layers[read.layer]
             parts = range(3) if layer.grid.is_colour else [read.index[0]]
             expect(net.figure("Unit")).to_contain_text(read.layer)

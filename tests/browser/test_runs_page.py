@@ -11,6 +11,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import torcheer as tl
 from tests.app.serving import SECRET
+from tests.browser.netviewpage import one_page
+from tests.browser.served import go_to
 from torcheer.app.server import Serving, serve_runs_in_background
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -34,6 +36,13 @@ def serving(folder: Path) -> Iterator[Serving]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def looked(browser: Browser, serving: Serving) -> Iterator[Page]:
+    """For tests that leave nothing behind but the address."""
+    with one_page(browser, size={"width": 1440, "height": 900}) as page:
+        yield page
+
+
 class RunsPage:
     """The table of runs as a person reads it."""
 
@@ -48,10 +57,6 @@ class RunsPage:
             has=self.page.locator("b", has_text=re.compile(f"^{name}$"))
         )
 
-    def names(self) -> list[str]:
-        found: list[str] = self.table.locator(".run-name b").all_inner_texts()
-        return found
-
     def expect_names(self, *names: str) -> None:
         expect(self.table.locator(".run-name b")).to_have_text(list(names))
 
@@ -60,7 +65,7 @@ class RunsPage:
 
 
 def opened(page: Page, serving: Serving, hash_: str = "") -> RunsPage:
-    page.goto(serving.url)
+    go_to(page, serving, "runs", "training")
     runs = RunsPage(page)
     expect(runs.table.locator(".run-name b")).to_have_count(4)
     if hash_:
@@ -68,8 +73,8 @@ def opened(page: Page, serving: Serving, hash_: str = "") -> RunsPage:
     return runs
 
 
-def test_a_row_says_how_a_run_stands(page: Page, serving: Serving) -> None:
-    runs = opened(page, serving)
+def test_a_row_says_how_a_run_stands(looked: Page, serving: Serving) -> None:
+    runs = opened(looked, serving)
     row = runs.row("base")
     expect(row).to_contain_text("number 2")
     expect(row).to_contain_text("finished")
@@ -77,11 +82,11 @@ def test_a_row_says_how_a_run_stands(page: Page, serving: Serving) -> None:
     expect(row).to_contain_text("0.0476")  # 2 / 42
     expect(row).to_contain_text("0.900")
     expect(row.get_by_role("img", name=re.compile("^train.loss, from"))).to_be_visible()
-    expect(page.locator("footer")).to_contain_text("4 runs in")
+    expect(looked.locator("footer")).to_contain_text("4 runs in")
 
 
-def test_a_value_that_is_no_number_is_said(page: Page, serving: Serving) -> None:
-    runs = opened(page, serving)
+def test_a_value_that_is_no_number_is_said(looked: Page, serving: Serving) -> None:
+    runs = opened(looked, serving)
     expect(runs.row("hostile").locator("td.bad")).to_have_text("NaN")
     expect(runs.row("hostile")).to_contain_text("NaN in train/loss at step 0")
 
@@ -94,19 +99,19 @@ def test_names_of_strangers_are_text(page: Page, serving: Serving) -> None:
     expect(page.locator("img")).to_have_count(0)
 
 
-def test_runs_are_found_by_word_and_by_value(page: Page, serving: Serving) -> None:
-    runs = opened(page, serving)
-    page.keyboard.press("/")
-    page.keyboard.type("acc>0.6 sweep")
+def test_runs_are_found_by_word_and_by_value(looked: Page, serving: Serving) -> None:
+    runs = opened(looked, serving)
+    looked.keyboard.press("/")
+    looked.keyboard.type("acc>0.6 sweep")
     runs.expect_names("sweep/lr-10")
-    expect(page).to_have_url(re.compile("q=acc"))
+    expect(looked).to_have_url(re.compile("q=acc"))
     runs.filter.fill("acc>much")
-    expect(page.get_by_role("status").filter(has_text="much is no number")).to_be_visible()
+    expect(looked.get_by_role("status").filter(has_text="much is no number")).to_be_visible()
     runs.filter.press("Escape")
-    assert len(runs.names()) == 4
+    expect(runs.table.locator(".run-name b")).to_have_count(4)
     runs.filter.fill("nothing like it")
-    page.get_by_role("button", name="Show all runs").click()
-    assert len(runs.names()) == 4
+    looked.get_by_role("button", name="Show all runs").click()
+    expect(runs.table.locator(".run-name b")).to_have_count(4)
 
 
 def test_filter_order_and_choice_come_back_on_reload(page: Page, serving: Serving) -> None:
@@ -157,36 +162,36 @@ def test_the_keyboard_chooses_and_opens_a_run_and_the_way_back_leads_here(
     expect(runs.box("base")).to_be_checked()
 
 
-def test_chosen_runs_are_drawn_together_and_go_to_training(page: Page, serving: Serving) -> None:
-    runs = opened(page, serving)
+def test_chosen_runs_are_drawn_together_and_go_to_training(looked: Page, serving: Serving) -> None:
+    runs = opened(looked, serving)
     runs.box("hostile").uncheck()
     chart = runs.compare.get_by_role("img", name=re.compile("^train.loss over steps"))
     expect(chart).to_be_visible()
     for name in ("base", "sweep/lr-2", "sweep/lr-10"):
         expect(chart).to_have_attribute("aria-label", re.compile(f"{name} at 0.0"))
     runs.compare.get_by_role("link", name="Open in Training").click()
-    expect(page.get_by_text("3 of 4 shown")).to_be_visible()
+    expect(looked.get_by_text("3 of 4 shown")).to_be_visible()
 
 
-def test_a_run_has_the_same_colour_in_every_view(page: Page, serving: Serving) -> None:
-    runs = opened(page, serving)
+def test_a_run_has_the_same_colour_in_every_view(looked: Page, serving: Serving) -> None:
+    runs = opened(looked, serving)
     colour = "(element) => getComputedStyle(element).backgroundColor"
     in_table = runs.row("base").locator("i.sw").evaluate(colour)
-    page.keyboard.press("g")
-    page.keyboard.press("t")
-    item = page.get_by_role("list", name="Runs", exact=True).get_by_role("listitem").filter(has_text="base")
+    looked.keyboard.press("g")
+    looked.keyboard.press("t")
+    item = looked.get_by_role("list", name="Runs", exact=True).get_by_role("listitem").filter(has_text="base")
     assert item.locator("i.sw").evaluate(colour) == in_table
 
 
-def test_the_list_of_runs_shows_one_alone_or_all(page: Page, serving: Serving) -> None:
-    opened(page, serving, "training")
-    shown = page.get_by_role("complementary", name="Runs and options").get_by_role("checkbox", name="Show ")
-    page.get_by_role("list", name="Runs").get_by_text("sweep/lr-10", exact=True).click(modifiers=["Alt"])
-    expect(page.get_by_text("1 of 4 shown")).to_be_visible()
-    page.get_by_role("button", name="None").click()
-    expect(page.get_by_text("No run is chosen")).to_be_visible()
-    page.get_by_role("button", name="All", exact=True).click()
-    expect(page.get_by_text("4 of 4 shown")).to_be_visible()
+def test_the_list_of_runs_shows_one_alone_or_all(looked: Page, serving: Serving) -> None:
+    opened(looked, serving, "training")
+    shown = looked.get_by_role("complementary", name="Runs and options").get_by_role("checkbox", name="Show ")
+    looked.get_by_role("list", name="Runs").get_by_text("sweep/lr-10", exact=True).click(modifiers=["Alt"])
+    expect(looked.get_by_text("1 of 4 shown")).to_be_visible()
+    looked.get_by_role("button", name="None").click()
+    expect(looked.get_by_text("No run is chosen")).to_be_visible()
+    looked.get_by_role("button", name="All", exact=True).click()
+    expect(looked.get_by_text("4 of 4 shown")).to_be_visible()
     assert shown.count() == 4
 
 
@@ -212,8 +217,8 @@ def test_a_folder_without_runs_says_how_to_start_one(page: Page, tmp_path: Path)
 
 
 @pytest.mark.parametrize("width", [1000, 640])
-def test_the_comparison_gives_way_on_a_narrow_page(browser: Browser, serving: Serving, width: int) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 800})
+def test_the_comparison_gives_way_on_a_narrow_page(page: Page, serving: Serving, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
     page.goto(serving.url)
     runs = RunsPage(page)
     expect(runs.row("base")).to_be_visible()
@@ -224,7 +229,6 @@ def test_the_comparison_gives_way_on_a_narrow_page(browser: Browser, serving: Se
     expect(runs.compare).to_have_count(0)
     overflow = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
     assert overflow <= 0
-    page.close()
 
 
 def test_everything_on_the_page_that_can_be_used_has_a_name(page: Page, serving: Serving) -> None:
@@ -243,24 +247,24 @@ def test_everything_on_the_page_that_can_be_used_has_a_name(page: Page, serving:
     assert nameless.findall(runs_and_tabs.aria_snapshot()) == []
 
 
-def test_the_arrow_leads_from_the_filter_to_the_first_run(page: Page, serving: Serving) -> None:
-    page.goto(f"{serving.url}#runs")
-    row = page.locator(".runs-table tr[aria-rowindex='2']")
+def test_the_arrow_leads_from_the_filter_to_the_first_run(looked: Page, serving: Serving) -> None:
+    go_to(looked, serving, "runs", "training")
+    row = looked.locator(".runs-table tr[aria-rowindex='2']")
     expect(row).to_be_visible()
-    field = page.locator(".runs-filter").get_by_role("textbox", name="Filter runs")
+    field = looked.locator(".runs-filter").get_by_role("textbox", name="Filter runs")
 
     field.press("ArrowDown")
 
     expect(row).to_be_focused()
 
 
-def test_arrows_choose_among_the_states_which_are_one_stop(page: Page, serving: Serving) -> None:
-    page.goto(f"{serving.url}#runs")
-    radios = page.get_by_role("radiogroup", name="State").get_by_role("radio")
+def test_arrows_choose_among_the_states_which_are_one_stop(looked: Page, serving: Serving) -> None:
+    go_to(looked, serving, "runs", "training")
+    radios = looked.get_by_role("radiogroup", name="State").get_by_role("radio")
     radios.first.focus()
 
-    page.keyboard.press("ArrowRight")
+    looked.keyboard.press("ArrowRight")
 
     expect(radios.nth(1)).to_be_checked()
     expect(radios.nth(1)).to_be_focused()
-    expect(page.locator("[role=radiogroup][aria-label=State] [tabindex='0']")).to_have_count(1)
+    expect(looked.locator("[role=radiogroup][aria-label=State] [tabindex='0']")).to_have_count(1)

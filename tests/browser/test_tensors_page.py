@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import torcheer as tl
 from tests.app.serving import SECRET
+from tests.browser.netviewpage import one_page
+from tests.browser.served import go_to
 from torcheer.app.server import Serving, serve_runs_in_background
 
 STEPS = (0, 10, 20, 30)
@@ -54,6 +56,13 @@ def serving(folder: Path) -> Iterator[Serving]:
         yield served
 
 
+@pytest.fixture(scope="module")
+def looked(browser: Browser, serving: Serving) -> Iterator[Page]:
+    """For tests that leave nothing behind but the address."""
+    with one_page(browser, size={"width": 1440, "height": 900}) as page:
+        yield page
+
+
 class Tensors:
     """The page as a person reads it."""
 
@@ -73,7 +82,7 @@ class Tensors:
 
 
 def open_tensors(page: Page, serving: Serving, query: str) -> Tensors:
-    page.goto(f"{serving.url}#tensors?{query}")
+    go_to(page, serving, f"tensors?{query}")
     tensors = Tensors(page)
     expect(tensors.tree).to_be_visible()
     return tensors
@@ -96,12 +105,12 @@ def test_names_are_a_tree_with_shapes_types_and_a_mark_for_nan(page: Page, servi
     expect(tensors.tree.get_by_role("treeitem")).to_have_count(1)
 
 
-def test_the_last_step_is_shown_first_and_each_step_to_the_last_digit(page: Page, serving: Serving) -> None:
-    tensors = open_tensors(page, serving, "tensor=block.0.weight")
+def test_the_last_step_is_shown_first_and_each_step_to_the_last_digit(looked: Page, serving: Serving) -> None:
+    tensors = open_tensors(looked, serving, "tensor=block.0.weight")
 
     for press, step in ((None, 30), ("ArrowLeft", 20), ("Home", 0), ("ArrowRight", 10), ("End", 30)):
         if press is not None:
-            page.keyboard.press(press)
+            looked.keyboard.press(press)
         expect(tensors.steps).to_contain_text(f"Step {step}")
         expect(tensors.exact).to_have_text(re.compile(rf"^\[0, 0\] = {number_text(weight(step)[0, 0])}$"))
         shown = number(tensors.figure("max").inner_text())
@@ -113,11 +122,11 @@ def number_text(value: np.float32) -> str:
     return re.escape(np.format_float_positional(value, unique=True, trim="-").replace("-", "−"))
 
 
-def test_two_steps_are_compared_as_numpy_does_also_after_a_reload(page: Page, serving: Serving) -> None:
-    tensors = open_tensors(page, serving, "tensor=block.0.weight&step=30")
+def test_two_steps_are_compared_as_numpy_does_also_after_a_reload(looked: Page, serving: Serving) -> None:
+    tensors = open_tensors(looked, serving, "tensor=block.0.weight&step=30")
     expect(tensors.steps).to_contain_text("Step 30")
     expect(tensors.exact).to_be_visible()
-    page.keyboard.press("x")
+    looked.keyboard.press("x")
 
     a, b = weight(30).astype(np.float64), weight(0).astype(np.float64)
     expect(tensors.figure("compared")).to_have_text("54")
@@ -125,25 +134,25 @@ def test_two_steps_are_compared_as_numpy_does_also_after_a_reload(page: Page, se
     wanted = np.corrcoef(a.ravel(), b.ravel())[0, 1]
     assert number(tensors.figure("correlation").inner_text()) == pytest.approx(wanted, rel=1e-3, abs=1e-6)
 
-    page.get_by_role("button", name="B one step on").click()
-    page.wait_for_url(re.compile("with=10"))
+    looked.get_by_role("button", name="B one step on").click()
+    looked.wait_for_url(re.compile("with=10"))
     wanted = np.abs(a - weight(10)).max()
     expect(tensors.figure("largest")).to_have_text(re.compile(f"^{wanted:.4g}"[:5]))
-    page.reload()
+    looked.reload()
     expect(tensors.figure("largest")).to_have_text(re.compile(f"^{wanted:.4g}"[:5]))
 
 
-def test_tensors_of_different_shapes_are_not_compared(page: Page, serving: Serving) -> None:
-    open_tensors(page, serving, "tensor=changing&step=1&with=0")
+def test_tensors_of_different_shapes_are_not_compared(looked: Page, serving: Serving) -> None:
+    open_tensors(looked, serving, "tensor=changing&step=1&with=0")
 
-    expect(page.get_by_text("The shapes differ: 3×2 at step 1, 2×3 at step 0.")).to_be_visible()
+    expect(looked.get_by_text("The shapes differ: 3×2 at step 1, 2×3 at step 0.")).to_be_visible()
 
 
-def test_figures_over_time_are_those_of_the_tensors(page: Page, serving: Serving) -> None:
-    tensors = open_tensors(page, serving, "tensor=block.0.weight")
-    page.get_by_role("region", name="Over time").get_by_role("button", name="show as table").click()
+def test_figures_over_time_are_those_of_the_tensors(looked: Page, serving: Serving) -> None:
+    tensors = open_tensors(looked, serving, "tensor=block.0.weight")
+    looked.get_by_role("region", name="Over time").get_by_role("button", name="show as table").click()
 
-    rows = page.get_by_role("table", name="Figures over time").locator("tbody tr")
+    rows = looked.get_by_role("table", name="Figures over time").locator("tbody tr")
     expect(rows).to_have_count(len(STEPS))
     for row, step in zip(rows.all(), STEPS, strict=True):
         shown = [number(text) for text in row.locator("td").all_text_contents()[:5]]
@@ -156,38 +165,38 @@ def test_figures_over_time_are_those_of_the_tensors(page: Page, serving: Serving
 
 
 def test_nan_is_counted_and_hatched_and_a_click_on_the_chart_goes_to_a_step(
-    page: Page, serving: Serving
+    looked: Page, serving: Serving
 ) -> None:
-    tensors = open_tensors(page, serving, "tensor=block.0.bias&step=20")
+    tensors = open_tensors(looked, serving, "tensor=block.0.bias&step=20")
     expect(tensors.figure("nonfinite")).to_have_text("1 / 0")
-    expect(page.get_by_role("grid", name="Values").locator(".nan")).to_have_count(1)
-    chart = page.get_by_role("img", name=re.compile("^Figures over 4 steps"))
+    expect(looked.get_by_role("grid", name="Values").locator(".nan")).to_have_count(1)
+    chart = looked.get_by_role("img", name=re.compile("^Figures over 4 steps"))
 
     chart.click(position={"x": 46, "y": 40})
 
     expect(tensors.steps).to_contain_text("Step 0")
     expect(tensors.figure("nonfinite")).to_have_text("0 / 0")
-    expect(page.get_by_role("button", name="Follow")).to_have_attribute("aria-pressed", "false")
+    expect(looked.get_by_role("button", name="Follow")).to_have_attribute("aria-pressed", "false")
 
 
-def test_items_of_a_batch_stay_while_steps_change(page: Page, serving: Serving) -> None:
-    tensors = open_tensors(page, serving, "tensor=block.1/out&step=30")
-    page.get_by_role("button", name="Item after").click()
+def test_items_of_a_batch_stay_while_steps_change(looked: Page, serving: Serving) -> None:
+    tensors = open_tensors(looked, serving, "tensor=block.1/out&step=30")
+    looked.get_by_role("button", name="Item after").click()
     expect(tensors.exact).to_have_text("[1, 0, 0, 0] = 30")
 
-    page.get_by_role("button", name="First step").click()
+    looked.get_by_role("button", name="First step").click()
 
     expect(tensors.exact).to_have_text("[1, 0, 0, 0] = 0")
 
 
-def test_values_can_be_taken_along_for_numpy_and_as_a_table(page: Page, serving: Serving) -> None:
-    tensors = open_tensors(page, serving, "tensor=block.0.weight&step=10")
+def test_values_can_be_taken_along_for_numpy_and_as_a_table(looked: Page, serving: Serving) -> None:
+    tensors = open_tensors(looked, serving, "tensor=block.0.weight&step=10")
     expect(tensors.exact).to_be_visible()
 
-    with page.expect_download() as array:
-        page.get_by_role("button", name="NPY").click()
-    with page.expect_download() as table:
-        page.get_by_role("button", name="CSV").click()
+    with looked.expect_download() as array:
+        looked.get_by_role("button", name="NPY").click()
+    with looked.expect_download() as table:
+        looked.get_by_role("button", name="CSV").click()
 
     np.testing.assert_array_equal(np.load(array.value.path()), weight(10))
     assert array.value.suggested_filename == "block.0.weight-step-10.npy"
@@ -211,10 +220,10 @@ def test_one_colour_means_one_value_at_every_step_on_wish(page: Page, serving: S
     assert number(shown[1]) == pytest.approx(widest, rel=1e-3)
 
 
-def test_a_histogram_alone_is_shown_with_its_figures(page: Page, serving: Serving) -> None:
-    tensors = open_tensors(page, serving, "tensor=grads&kind=histogram&step=20")
+def test_a_histogram_alone_is_shown_with_its_figures(looked: Page, serving: Serving) -> None:
+    tensors = open_tensors(looked, serving, "tensor=grads&kind=histogram&step=20")
 
-    expect(page.get_by_role("img", name=re.compile("Histogram from .* in 20 bins"))).to_be_visible()
+    expect(looked.get_by_role("img", name=re.compile("Histogram from .* in 20 bins"))).to_be_visible()
     assert number(tensors.figure("mean").inner_text()) == pytest.approx(grads(20).mean(), rel=1e-3)
     assert number(tensors.figure("std").inner_text()) == pytest.approx(grads(20).std(), rel=1e-2)
 

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import torcheer as tl
 from tests.app.serving import SECRET
 from tests.browser.screen import number_in
+from tests.browser.served import go_to
 from torcheer.app.server import Serving, serve_runs_in_background
 
 NUM_MANY = 5000
@@ -82,13 +83,13 @@ class Training:
 
     def __init__(self, page: Page, serving: Serving) -> None:
         self.page = page
-        self.url = serving.url
+        self.serving = serving
 
     def show(self, *names: str, **params: str) -> None:
         """Choose runs by their names, and open the page with what else stands in its address."""
         self.page.mouse.move(0, 0)
         query = "".join(f"&{name}={value}" for name, value in params.items())
-        self.page.goto(f"{self.url}#training?runs=-{query}")
+        go_to(self.page, self.serving, f"training?runs=-{query}")
         for name in names:
             self.page.get_by_role("checkbox", name=re.compile(rf"^(Show )?{re.escape(name)}$")).check()
 

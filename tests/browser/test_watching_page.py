@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import torcheer as tl
 from tests.app.serving import SECRET
+from tests.browser.netviewpage import one_page
+from tests.browser.served import go_to
 from tests.browser.watchedrun import (
     DIGEST,
     INF_CELL,
@@ -30,6 +32,7 @@ from tests.browser.watchedrun import (
     weight,
     write_watched,
 )
+from tests.inspector.feeding import wait_until
 from torcheer.app.server import Serving, serve_runs_in_background
 from torcheer.inspector.columns import COLUMN, COLUMNS
 from torcheer.run.records import WatchedRow
@@ -48,6 +51,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def serving(folder: Path) -> Iterator[Serving]:
     with serve_runs_in_background(folder, secret=SECRET) as served:
         yield served
+
+
+@pytest.fixture(scope="module")
+def looked(browser: Browser, serving: Serving) -> Iterator[Page]:
+    with one_page(browser, size={"width": 1440, "height": 900}) as page:
+        yield page
 
 
 class Layers:
@@ -83,7 +92,8 @@ class Layers:
         """All colours of the pixels of a cell."""
         x, y = self.place(row, step)
         pixels = self.cells.locator("canvas").evaluate(
-            """(canvas, [x, y]) => {
+            """async (canvas, [x, y]) => {
+                for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
                 const box = canvas.getBoundingClientRect();
                 const context = canvas.getContext("2d");
                 return [...context.getImageData(x - box.left - 3, y - box.top - 5, 6, 10).data];
@@ -93,10 +103,17 @@ class Layers:
         return {(pixels[at], pixels[at + 1], pixels[at + 2]) for at in range(0, len(pixels), 4)}
 
 
+TITLES = {"": "norm", "q25": "25 % quantile", "dead": "dead units"}
+
+
 def open_layers(page: Page, serving: Serving, query: str = "", num_steps: int = NUM_STEPS) -> Layers:
-    page.goto(f"{serving.url}#layers?{query}")
+    """Once what is asked for has come: until then, what was shown before stays."""
+    go_to(page, serving, f"layers?{query}")
     layers = Layers(page, num_steps)
-    expect(layers.cells).to_be_visible()
+    asked = dict(part.split("=") for part in query.split("&") if part)
+    figure, last = asked.get("fig", ""), asked.get("to", num_steps - 1)
+    wanted = rf"^{TITLES.get(figure, figure)} of .* over steps {asked.get('from', 0)} to {last};"
+    expect(layers.cells).to_have_accessible_name(re.compile(wanted))
     return layers
 
 
@@ -104,10 +121,10 @@ def number(text: str) -> float:
     return float(re.sub(r"\s", "", text).replace("−", "-"))
 
 
-def test_the_value_under_the_pointer_is_the_recorded_figure(page: Page, serving: Serving) -> None:
+def test_the_value_under_the_pointer_is_the_recorded_figure(looked: Page, serving: Serving) -> None:
     table = figures(ALL_STEPS)
     for column in ("norm", "mean", "q25"):
-        layers = open_layers(page, serving, f"fig={column}")
+        layers = open_layers(looked, serving, f"fig={column}")
         generator = random.Random(column)
         for _ in range(8):
             row, step = generator.choice(ROWS).name, generator.randrange(NUM_STEPS)
@@ -120,8 +137,8 @@ def test_the_value_under_the_pointer_is_the_recorded_figure(page: Page, serving:
             assert number(found[1]) == pytest.approx(wanted, rel=2e-4)
 
 
-def test_nan_is_a_hatch_infinity_solid_and_what_was_not_recorded_grey(page: Page, serving: Serving) -> None:
-    layers = open_layers(page, serving)
+def test_nan_is_a_hatch_infinity_solid_and_what_was_not_recorded_grey(looked: Page, serving: Serving) -> None:
+    layers = open_layers(looked, serving)
     danger, weak, edge, surface = (
         (0xBF, 0x23, 0x2B),
         (0xFB, 0xE9, 0xE9),
@@ -133,7 +150,7 @@ def test_nan_is_a_hatch_infinity_solid_and_what_was_not_recorded_grey(page: Page
     assert "norm unknown: has NaN" in layers.point(*LOST_CELL)
     assert "has Inf" in layers.point(*INF_CELL)
     assert "not recorded" in layers.point(*UNSEEN)
-    page.mouse.move(0, 0)
+    looked.mouse.move(0, 0)
     for cell in (NAN_CELL, LOST_CELL):
         assert layers.colours(*cell) == {danger, weak}
     assert layers.colours(*INF_CELL) == {danger}
@@ -143,12 +160,12 @@ def test_nan_is_a_hatch_infinity_solid_and_what_was_not_recorded_grey(page: Page
     assert not plain & {danger, weak, edge, surface}
 
 
-def test_a_press_on_an_alarm_leads_to_its_row_and_step(page: Page, serving: Serving) -> None:
-    layers = open_layers(page, serving, "find=fc&shut=weight_gradient")
+def test_a_press_on_an_alarm_leads_to_its_row_and_step(looked: Page, serving: Serving) -> None:
+    layers = open_layers(looked, serving, "find=fc&shut=weight_gradient")
     layers.lines.get_by_role("button", name=re.compile("its norm is 118 at step 30")).click()
 
-    page.wait_for_url(re.compile(r"row=conv\.weight\.Grad"))
-    assert "step=30" in page.url
+    looked.wait_for_url(re.compile(r"row=conv\.weight\.Grad"))
+    assert "step=30" in looked.url
     # What hid the row is gone.
     expect(layers.name("conv.weight.Grad")).to_have_attribute("aria-pressed", "true")
     expect(layers.selected).to_contain_text("conv.weight.Grad")
@@ -158,15 +175,17 @@ def test_a_press_on_an_alarm_leads_to_its_row_and_step(page: Page, serving: Serv
     layers.alarms.get_by_role("radio", name="This row 2").click()
     expect(layers.alarms.get_by_role("link")).to_have_count(2)
     layers.alarms.get_by_role("link", name=re.compile("25 % of the values")).click()
-    page.wait_for_url(re.compile("step=40"))
+    looked.wait_for_url(re.compile("step=40"))
     expect(layers.selected).to_be_visible()
 
 
-def test_a_row_that_the_figure_leaves_out_is_shown_with_another_figure(page: Page, serving: Serving) -> None:
-    layers = open_layers(page, serving, "fig=dead")
+def test_a_row_that_the_figure_leaves_out_is_shown_with_another_figure(
+    looked: Page, serving: Serving
+) -> None:
+    layers = open_layers(looked, serving, "fig=dead")
     layers.alarms.get_by_role("link", name=re.compile("25 % of the values")).click()
     expect(layers.name("conv.weight.Grad")).to_have_attribute("aria-pressed", "true")
-    expect(page.get_by_role("combobox", name="Figure")).to_have_value("norm")
+    expect(looked.get_by_role("combobox", name="Figure")).to_have_value("norm")
 
 
 def test_what_scrolls_away_under_the_pointer_is_no_longer_read(page: Page, serving: Serving) -> None:
@@ -178,8 +197,8 @@ def test_what_scrolls_away_under_the_pointer_is_no_longer_read(page: Page, servi
     expect(page.locator(".heat-reading")).not_to_contain_text("relu.Act")
 
 
-def test_gaps_stand_on_the_same_axis_and_say_what_is_missing(page: Page, serving: Serving) -> None:
-    layers = open_layers(page, serving)
+def test_gaps_stand_on_the_same_axis_and_say_what_is_missing(looked: Page, serving: Serving) -> None:
+    layers = open_layers(looked, serving)
     gap = layers.lines.get_by_role("button", name="312 records were dropped (ring full), steps 20 to 23")
     box, stage = gap.bounding_box(), layers.cells.bounding_box()
     assert box is not None
@@ -189,68 +208,67 @@ def test_gaps_stand_on_the_same_axis_and_say_what_is_missing(page: Page, serving
     expect(layers.alarms).to_contain_text("312 records were dropped")
 
 
-def test_the_map_works_by_keyboard_from_cell_to_cell(page: Page, serving: Serving) -> None:
-    layers = open_layers(page, serving)
-    spoken = page.get_by_role("status", name="At the cursor")
+def test_the_map_works_by_keyboard_from_cell_to_cell(looked: Page, serving: Serving) -> None:
+    layers = open_layers(looked, serving)
+    spoken = looked.get_by_role("status", name="At the cursor")
     layers.cells.focus()
-    page.keyboard.press("ArrowDown")
+    looked.keyboard.press("ArrowDown")
     expect(spoken).to_contain_text(f"conv.Act · step {NUM_STEPS - 1} · norm")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Home")
-    page.keyboard.press("Shift+ArrowRight")
-    page.keyboard.press("ArrowLeft")
+    looked.keyboard.press("ArrowDown")
+    looked.keyboard.press("Home")
+    looked.keyboard.press("Shift+ArrowRight")
+    looked.keyboard.press("ArrowLeft")
     expect(spoken).to_contain_text("relu.Act · step 9 · norm")
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile(r"row=relu\.Act&step=9"))
+    looked.keyboard.press("Enter")
+    looked.wait_for_url(re.compile(r"row=relu\.Act&step=9"))
     expect(layers.selected).to_contain_text("relu.Act")
-    page.keyboard.press("Escape")
-    page.keyboard.press("Escape")
+    looked.keyboard.press("Escape")
+    looked.keyboard.press("Escape")
     expect(layers.selected).to_have_count(0)
 
 
 def test_a_part_of_the_steps_is_drawn_with_the_pointer_and_left_with_a_button(
-    page: Page, serving: Serving
+    looked: Page, serving: Serving
 ) -> None:
-    layers = open_layers(page, serving)
+    layers = open_layers(looked, serving)
     start, end = layers.place("conv.Act", 10), layers.place("conv.Act", 20)
-    page.mouse.move(*start)
-    page.mouse.down()
-    page.mouse.move(*end, steps=4)
-    page.mouse.up()
-    page.wait_for_url(re.compile("from=10&to=20"))
+    looked.mouse.move(*start)
+    looked.mouse.down()
+    looked.mouse.move(*end, steps=4)
+    looked.mouse.up()
+    looked.wait_for_url(re.compile("from=10&to=20"))
     expect(layers.cells).to_have_accessible_name(re.compile("over steps 10 to 20;"))
-    page.reload()
+    looked.reload()
     expect(layers.cells).to_have_accessible_name(re.compile("over steps 10 to 20;"))
-    page.get_by_role("button", name="Show all steps").click()
+    looked.get_by_role("button", name="Show all steps").click()
     expect(layers.cells).to_have_accessible_name(re.compile(f"over steps 0 to {NUM_STEPS - 1};"))
 
 
-def test_groups_fold_rows_are_filtered_and_the_address_keeps_it(page: Page, serving: Serving) -> None:
-    layers = open_layers(page, serving)
+def test_groups_fold_rows_are_filtered_and_the_address_keeps_it(looked: Page, serving: Serving) -> None:
+    layers = open_layers(looked, serving)
     layers.map.get_by_role("button", name="Weights 2").click()
     expect(layers.name("conv.weight")).to_have_count(0)
-    page.get_by_role("textbox", name="Filter rows").fill("conv2d")
+    looked.get_by_role("textbox", name="Filter rows").fill("conv2d")
     expect(layers.name("relu.Act")).to_have_count(0)
-    page.wait_for_url(re.compile("find=conv2d"))
-    page.reload()
+    looked.wait_for_url(re.compile("find=conv2d"))
+    looked.reload()
     expect(layers.map.get_by_role("button", name="Weights 1")).to_have_attribute("aria-expanded", "false")
     expect(layers.name("conv.Act")).to_be_visible()
     expect(layers.name("fc.Act")).to_have_count(0)
-    page.get_by_role("textbox", name="Filter rows").fill("nowhere")
+    looked.get_by_role("textbox", name="Filter rows").fill("nowhere")
     expect(layers.map).to_contain_text("No row has “nowhere”")
 
 
-def test_a_figure_that_few_rows_have_leaves_the_others_out(page: Page, serving: Serving) -> None:
-    page.goto(f"{serving.url}#layers?fig=dead")
-    layers = Layers(page)
+def test_a_figure_that_few_rows_have_leaves_the_others_out(looked: Page, serving: Serving) -> None:
+    layers = open_layers(looked, serving, "fig=dead")
     expect(layers.name("relu.Act")).to_be_visible()
     expect(layers.name("conv.Act")).to_have_count(0)
     assert "dead units 30.0" in layers.point("relu.Act", 30)
 
 
-def test_each_rank_has_its_own_figures_and_events(page: Page, serving: Serving) -> None:
-    layers = open_layers(page, serving)
-    page.get_by_role("combobox", name="Rank").select_option("1")
+def test_each_rank_has_its_own_figures_and_events(looked: Page, serving: Serving) -> None:
+    layers = open_layers(looked, serving)
+    looked.get_by_role("combobox", name="Rank").select_option("1")
     expect(layers.lines.get_by_role("button", name=re.compile("2 records were lost"))).to_be_visible()
     expect(layers.alarms.get_by_role("link")).to_have_count(0)
     wanted = figures(ALL_STEPS, rank=1)[COLUMN["norm"], PLACE["fc.weight"], 33]
@@ -258,7 +276,7 @@ def test_each_rank_has_its_own_figures_and_events(page: Page, serving: Serving) 
     end = time.monotonic() + 20
     while norm_in(layers.point("fc.weight", 33)) != pytest.approx(wanted, rel=2e-4):
         assert time.monotonic() < end, layers.point("fc.weight", 33)
-        page.wait_for_timeout(50)
+        looked.wait_for_timeout(50)
 
 
 def norm_in(words: str) -> float | None:
@@ -266,26 +284,26 @@ def norm_in(words: str) -> float | None:
     return None if found is None else number(found[1])
 
 
-def test_limits_of_the_colours_can_be_fixed(page: Page, serving: Serving) -> None:
-    layers = open_layers(page, serving, "fig=mean&scale=all")
+def test_limits_of_the_colours_can_be_fixed(looked: Page, serving: Serving) -> None:
+    layers = open_layers(looked, serving, "fig=mean&scale=all")
     before = layers.colours("conv.Act", 3)
-    page.get_by_role("button", name=re.compile("Limits")).click()
-    page.get_by_role("textbox", name="Low limit").fill("-1e9")
-    page.get_by_role("textbox", name="Low limit").press("Enter")
-    page.get_by_role("textbox", name="High limit").fill("1e9")
-    page.get_by_role("textbox", name="High limit").press("Enter")
-    page.wait_for_url(re.compile("limits=-1000000000,1000000000"))
+    looked.get_by_role("button", name=re.compile("Limits")).click()
+    looked.get_by_role("textbox", name="Low limit").fill("-1e9")
+    looked.get_by_role("textbox", name="Low limit").press("Enter")
+    looked.get_by_role("textbox", name="High limit").fill("1e9")
+    looked.get_by_role("textbox", name="High limit").press("Enter")
+    looked.wait_for_url(re.compile("limits=-1000000000,1000000000"))
     # Now all that there is lies in the middle: one quiet grey.
-    (after,) = layers.colours("conv.Act", 3)
-    assert after == pytest.approx((0xEE, 0xF0, 0xF2), abs=2)
-    assert {after} != before
-    page.get_by_role("textbox", name="High limit").fill("-2e9")
-    page.get_by_role("textbox", name="High limit").press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("The low limit must be below")
+    grey = pytest.approx((0xEE, 0xF0, 0xF2), abs=2)
+    wait_until(lambda: [*layers.colours("conv.Act", 3)] == [grey], "that grey")
+    assert layers.colours("conv.Act", 3) != before
+    looked.get_by_role("textbox", name="High limit").fill("-2e9")
+    looked.get_by_role("textbox", name="High limit").press("Enter")
+    expect(looked.get_by_role("alert")).to_contain_text("The low limit must be below")
 
 
-def test_a_row_in_full_has_its_figures_its_histograms_and_its_tensor(page: Page, serving: Serving) -> None:
-    layers = open_layers(page, serving, "row=conv.weight&step=20")
+def test_a_row_in_full_has_its_figures_its_histograms_and_its_tensor(looked: Page, serving: Serving) -> None:
+    layers = open_layers(looked, serving, "row=conv.weight&step=20")
     for name in ("Quantiles", "Mean ± std", "Norm"):
         expect(layers.selected.get_by_role("figure", name=name)).to_be_visible()
     expect(layers.selected.get_by_role("img", name=re.compile("^Ridges of 3 histograms"))).to_be_attached()
@@ -297,8 +315,8 @@ def test_a_row_in_full_has_its_figures_its_histograms_and_its_tensor(page: Page,
     for column in ("mean", "std", "norm"):
         assert number(cells[heads.index(column)]) == pytest.approx(wanted[COLUMN[column]], rel=1e-3)
     layers.selected.get_by_role("link", name="Open in Tensors").click()
-    expect(page.get_by_role("toolbar", name="Steps")).to_contain_text("Step 20")
-    shown = number(page.locator("[data-figure=max]").inner_text())
+    expect(looked.get_by_role("toolbar", name="Steps")).to_contain_text("Step 20")
+    shown = number(looked.locator("[data-figure=max]").inner_text())
     assert shown == pytest.approx(weight(20).max(), rel=1e-3)
 
 
@@ -331,20 +349,20 @@ def test_a_lost_connection_leaves_the_map_as_it_was(context: BrowserContext, fol
     assert "norm" in layers.point("conv.Act", 3)
 
 
-def test_alarms_of_layers_stand_beside_those_of_scalars_and_lead_here(page: Page, serving: Serving) -> None:
-    page.goto(f"{serving.url}#training")
-    strip = page.get_by_role("region", name="Alarms", exact=True)
+def test_alarms_of_layers_stand_beside_those_of_scalars_and_lead_here(looked: Page, serving: Serving) -> None:
+    go_to(looked, serving, "training")
+    strip = looked.get_by_role("region", name="Alarms", exact=True)
     expect(strip).to_contain_text("exploding gradient 1")
     strip.get_by_role("button", name=re.compile("25 % of the values are NaN")).click()
-    page.wait_for_url(re.compile(r"#layers\?.*row=conv\.weight\.Grad"))
-    assert "step=40" in page.url
-    expect(Layers(page).selected).to_contain_text("conv.weight.Grad")
+    looked.wait_for_url(re.compile(r"#layers\?.*row=conv\.weight\.Grad"))
+    assert "step=40" in looked.url
+    expect(Layers(looked).selected).to_contain_text("conv.weight.Grad")
 
 
-def test_the_list_of_runs_counts_alarms_and_leads_to_them(page: Page, serving: Serving) -> None:
-    page.goto(f"{serving.url}#runs")
-    page.get_by_role("link", name="3 alarms of first").click()
-    expect(Layers(page).alarms.get_by_role("link")).to_have_count(3)
+def test_the_list_of_runs_counts_alarms_and_leads_to_them(looked: Page, serving: Serving) -> None:
+    go_to(looked, serving, "runs", "layers")
+    looked.get_by_role("link", name="3 alarms of first").click()
+    expect(Layers(looked).alarms.get_by_role("link")).to_have_count(3)
 
 
 def test_a_run_without_watched_layers_says_the_line_that_watches(page: Page, tmp_path: Path) -> None:
@@ -425,6 +443,7 @@ def test_rows_that_were_never_seen_are_folded_into_one_line(page: Page, tmp_path
         line.click()
         expect(layers.name("odd.weight")).to_have_count(0)
         # Of a part of the steps, only those without a shape are known not to be seen in the others either.
+        page.goto("about:blank")
         open_layers(page, served, "from=10&to=20")
         expect(layers.map.get_by_role("button", name=re.compile("3 rows were never seen"))).to_be_visible()
         page.get_by_role("button", name="Show all steps").click()

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from torcheer.errors import InputError
+from torcheer.graph.drawing import formats
 
 
 class Small(nn.Module):
@@ -185,11 +186,15 @@ def test_a_format_that_is_not_written_is_refused(name: str) -> None:
         tl.show_model_graph(Small(), X, vis_outpath=name)
 
 
-def test_a_png_that_is_smaller_than_it_should_be_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_png_that_is_smaller_than_it_should_be_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Wide(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
-            return torch.stack([x + i for i in range(200)])
+            return torch.stack([x + i for i in range(20)])
 
+    # A tenth of what is borne, and of what is drawn: one of the largest takes seconds.
+    monkeypatch.setattr(formats, "PNG_MAX_SIDE", formats.PNG_MAX_SIDE // 10)
     tl.show_model_graph(Wide(), X, vis_outpath="wide.png")
 
     assert "SVG or PDF keep every detail" in capsys.readouterr().err

@@ -1,11 +1,7 @@
 """Passes on meta tensors and under FakeTensorMode: structure, work and memory, with no values."""
 
-import resource
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,9 +9,8 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import torcheer as tl
+from tests.copying import ROOT, run_copy
 from torcheer.errors import InputError
-
-ROOT = Path(__file__).parents[2]
 
 
 class Net(nn.Module):
@@ -147,6 +142,8 @@ def test_only_chosen_layers_and_an_early_end(dataless: tuple[Net, torch.Tensor])
 
 LLAMA_70B = """
 import resource
+import sys
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]), int(sys.argv[1])))
 import tests.vision
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
@@ -169,14 +166,7 @@ print(*figures, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 def test_a_llama_of_70_billion_parameters_fits_in_2_gigabytes() -> None:
     limit = 12 * 2**30  # of address space: torch alone maps several gigabytes; 140 of weights would not fit
 
-    result = subprocess.run(
-        [sys.executable, "-c", LLAMA_70B],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-    )
+    result = run_copy(["-c", LLAMA_70B, str(limit)], cwd=ROOT)
 
     assert result.returncode == 0, result.stderr[-2000:]
     num_params, num_ops, flops, saved_bytes, resident_kb = map(int, result.stdout.split()[-5:])

@@ -75,7 +75,11 @@ def test_a_model_that_raises_gives_its_own_error_and_nothing_is_lost(batch: int,
     assert open_features(tmp_path / "f").num_done == 4 * (batch - 1)
     handle.remove()
     ran: list[int] = []
-    model.register_forward_pre_hook(lambda _, inputs: ran.append(len(inputs[0])))
+
+    def count(_: nn.Module, inputs: tuple[Tensor]) -> None:
+        ran.append(len(inputs[0]))
+
+    model.register_forward_pre_hook(count)
     features = run(tmp_path / "f", model)
     assert len(ran) == NUM_PLANNED + 1 + 6 - batch  # the first batch is planned with, and there already
     for name, values in hooked(net(), batches_of(X, 4), features.layers).items():

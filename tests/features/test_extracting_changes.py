@@ -75,6 +75,21 @@ def changed(change: Callable[[Net], Any]) -> Net:
     return model
 
 
+def lesioned(unit: int) -> Net:
+    """Without what one unit says, by a hook."""
+
+    def without(_: nn.Module, __: Any, output: Tensor) -> Tensor:
+        return output.index_fill(1, torch.tensor([unit]), 0.0)
+
+    model = Net()
+    model.norm.register_forward_hook(without)
+    return model
+
+
+def look_on(_: nn.Module, __: Any, output: Tensor) -> None:
+    assert output.shape[1] == 4
+
+
 def one_pixel() -> Tensor:
     x = X.clone()
     x[13, 2] += 1e-6
@@ -92,6 +107,7 @@ def one_pixel() -> Tensor:
         (given(OtherCode()), "that of 'Net' changed"),
         (given(changed(lambda net: net.add_module("more", nn.ReLU()))), "its modules are other ones"),
         (given(changed(lambda net: net.add_module("more", nn.Linear(2, 2)))), "'more.weight' is not in both"),
+        (given(lesioned(1)), r"'\(hooks\)' was none, and is norm: function .*without #"),
         (given(data=TensorDataset(one_pixel(), Y)), r"content \(tensors\) changed"),
         (given(data=TensorDataset(X, Y + 1)), r"content \(tensors\) changed"),
         (given(data=TensorDataset(X[:19], Y[:19])), "number of samples was 20, and is 19"),
@@ -122,6 +138,7 @@ def test_a_change_is_refused_and_named(second: Given, message: str, tmp_path: Pa
             given(transform=lambda values: values * 2),
             given(transform=lambda values: values * 3),
         ),
+        (given(lesioned(1)), given(lesioned(2))),
         (given(ids=list(range(NUM))), given(ids=list(range(1, NUM + 1)))),
         (
             given(data=ConcatDataset([Subset(TensorDataset(X, Y), range(NUM))])),
@@ -129,7 +146,7 @@ def test_a_change_is_refused_and_named(second: Given, message: str, tmp_path: Pa
         ),
         (given(data={"x": X, "texts": ["a"] * NUM}), given(data={"x": one_pixel(), "texts": ["a"] * NUM})),
     ],
-    ids=["function", "ids", "deep inside", "dict"],
+    ids=["function", "lesion", "ids", "deep inside", "dict"],
 )
 def test_other_changes_are_refused_too(first: Given, second: Given, tmp_path: Path) -> None:
     begin(tmp_path / "f", first)
@@ -243,6 +260,7 @@ class NamedLabels(Net):
         lambda: given(data=Chance()),
         lambda: given(data=StreamOfChance()),
         lambda: given(Counting()),
+        lambda: given(lesioned(1)),
         lambda: given(NamedLabels(), layers=["labels", "norm"]),
         lambda: given(transform=lambda values: values * 2),
         lambda: given(layers=(name for name in ["norm"])),
@@ -255,6 +273,7 @@ class NamedLabels(Net):
         "chance",
         "stream of chance",
         "counting model",
+        "lesion",
         "a layer called labels",
         "function",
         "generator",
@@ -289,8 +308,17 @@ def test_results_after_going_on_are_those_of_one_go(tmp_path: Path) -> None:
         given(changed(lambda net: net.requires_grad_(False))),
         given(changed(lambda net: setattr(net, "name_or_path", "elsewhere"))),
         given(changed(lambda net: setattr(net, "local_rank", 1))),
+        given(changed(lambda net: net.norm.register_forward_hook(look_on))),
     ],
-    ids=["order of layers", "training", "evaluation", "frozen", "loaded from elsewhere", "another rank"],
+    ids=[
+        "order of layers",
+        "training",
+        "evaluation",
+        "frozen",
+        "from elsewhere",
+        "another rank",
+        "looked on",
+    ],
 )
 def test_what_does_not_matter_does_not_count(second: Given, tmp_path: Path) -> None:
     begin(tmp_path / "f", given())

@@ -199,6 +199,16 @@ def test_one_pass_of_a_module_can_be_asked_for(tmp_path: Path) -> None:
     assert numpy.array_equal(features["act:2"][:], hooked(model, batches_of(x, 3), ["act"])["act:2"])
 
 
+def test_what_hooks_of_the_model_change_is_what_is_kept(tmp_path: Path) -> None:
+    model = Looped()
+    model.rnn.register_forward_hook(lambda _, __, output: output.index_fill(1, torch.tensor([2]), 0.0))
+    model.act.register_forward_pre_hook(lambda _, args: (args[0] + 1,))
+
+    features = check_all_leaves(model, torch.randn(7, 4), tmp_path / "f")
+
+    assert not features["rnn:2"][:, 2].any()
+
+
 class TwoInputs(nn.Module):
     def __init__(self) -> None:
         super().__init__()

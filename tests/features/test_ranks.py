@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 import torcheer.features.writing
+from tests.copying import run_copy
 from tests.features.torture_target import DIES_AT, FEW_SAMPLES, few
 from tests.features.torturing import ROOT, changes, environment, state_of
 from torcheer.features.extracting import extract
@@ -291,19 +290,13 @@ def test_a_journal_says_nothing_that_is_not_synced(
 def test_under_torchrun_a_group_outlives_a_kill_and_every_rank_finds_all_of_it(tmp_path: Path) -> None:
     model, data = few()
     whole = extract(model, data, layers=["inner.0", "inner.5"], to=tmp_path / "whole", progress=False)
-    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    script = ["--max-restarts", "1", "-m", "tests.features.torturing_gloo", str(tmp_path)]
+    run = ["-c", "from torch.distributed.run import main; main()", "--standalone", "--nproc-per-node", "2"]
+    run += ["--monitor-interval", "0.05", "--max-restarts", "1"]
+    script = ["-m", "tests.features.torturing_gloo", str(tmp_path)]
 
     # Else a group of gloo finds the addresses of the ranks that died, and no restart succeeds.
     own_store = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
-    done = subprocess.run(
-        [*run, *script],
-        env=environment(**own_store, **{DIES_AT: "0:3"}),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_copy([*run, *script], env=environment(**own_store, **{DIES_AT: "0:3"}), cwd=ROOT)
 
     assert done.returncode == 0, done.stderr
     for rank in range(2):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.copying import Copy
 from tests.inspector.feeding import PATIENCE, is_running, num_lost, seen_steps, wait_until
 from torcheer.run.reading.face import open_run
 
@@ -34,21 +35,29 @@ run, plan = sys.argv[1], plan_with("a.Act", "a.weight")
 
 
 class Script:
-    """A training in a process of its own, and in a group of its own, as at a terminal."""
+    """A training in a process of its own, and in a group of its own, as at a terminal.
 
-    def __init__(self, folder: Path, text: str, *arguments: str) -> None:
+    `fresh`: in a new interpreter, and not in a copy of one that has imported torch.
+    """
+
+    def __init__(self, folder: Path, text: str, *arguments: str, fresh: bool = False) -> None:
         path = folder / "training.py"
         path.write_text(TRAINING + textwrap.dedent(text))
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        self.process = subprocess.Popen(
-            [sys.executable, str(path), str(folder / "run"), *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-            cwd=folder,
-            start_new_session=True,
-        )
+        command = [str(path), str(folder / "run"), *arguments]
+        self.process: subprocess.Popen[str] | Copy
+        if fresh:
+            self.process = subprocess.Popen(
+                [sys.executable, *command],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment,
+                cwd=folder,
+                start_new_session=True,
+            )
+        else:
+            self.process = Copy(command, env=environment, cwd=folder)
         self.pids: list[int] = []
 
     def hear(self, word: str) -> list[str]:
@@ -72,7 +81,7 @@ class Script:
 
     def end(self) -> tuple[int, str, str]:
         out, err = self.process.communicate(timeout=PATIENCE)
-        return self.process.returncode, out, err
+        return self.process.wait(), out, err
 
 
 @pytest.fixture
@@ -396,6 +405,7 @@ def test_without_a_guard_there_is_a_clear_error_and_no_process_is_left(
         say("never")
         """,
         method,
+        fresh=True,
     )
     scripts.append(script)
 
@@ -421,6 +431,7 @@ def test_no_guard_is_needed_where_no_start_method_is_given(tmp_path: Path, scrip
         feed(child, plan, range(3))
         say("closed", child.close(60), "torch" in sys.modules)
         """,
+        fresh=True,
     )
     scripts.append(script)
 

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -17,6 +15,7 @@ from torch import nn
 from torch.optim import SGD, Adam
 
 import torcheer as tl
+from tests.copying import Copy
 from tests.inspector.oracle import SAMPLE, Oracle, hooks_of, train_step
 
 
@@ -249,9 +248,10 @@ def test_ranks_of_a_parallel_training_are_one_run_with_a_tag_each(tmp_path: Path
             """
         )
     )
-    command = [sys.executable, str(script), str(tmp_path / "run"), str(tmp_path / "meeting")]
-    ranks = [subprocess.Popen([*command, str(rank)]) for rank in range(2)]
-    assert [process.wait(120) for process in ranks] == [0, 0]
+    command = [str(script), str(tmp_path / "run"), str(tmp_path / "meeting")]
+    ranks = [Copy([*command, str(rank)], cwd=tmp_path) for rank in range(2)]
+    said = [process.communicate(120)[1] for process in ranks]
+    assert [process.wait() for process in ranks] == [0, 0], said
 
     run = tl.open_run(tmp_path / "run")
     assert run.watched.ranks == [0, 1]

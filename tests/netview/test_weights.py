@@ -24,7 +24,7 @@ def connection(form: str, **geometry: Any) -> Connection:
 
 def jacobian(function: Callable[[Tensor], Tensor], source: Tensor) -> numpy.ndarray:
     """Target units down, source units across."""
-    matrix = torch.autograd.functional.jacobian(function, source)
+    matrix = torch.autograd.functional.jacobian(function, source, vectorize=True)
     return matrix.reshape(-1, source.numel()).numpy()
 
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.copying import ROOT, Copy
 from tests.run.rawtables import RawPart, parts_in, quick_folder
 from torcheer.run.locking import is_locked, take_lock
 from torcheer.run.run import Run
 
-BEGINNING = (
-    "import os, sys, signal, time, threading\nfrom torcheer.run.run import Run\nfrom pathlib import Path\n"
-)
+BEGINNING = """
+import os, sys, signal, time, threading, warnings
+warnings.simplefilter("error", ResourceWarning)
+from torcheer.run.run import Run
+from pathlib import Path
+"""
 
 
 @pytest.fixture
@@ -26,21 +28,14 @@ def tmp_path() -> Iterator[Path]:
         yield Path(folder)
 
 
-def start(script: str, folder: Path) -> subprocess.Popen[str]:
+def start(script: str, folder: Path) -> Copy:
     path = folder / "script.py"
     path.write_text(BEGINNING + script)
     environment = os.environ | {"PYTHONPATH": f"src{os.pathsep}.", "PYTHONWARNINGS": "error::ResourceWarning"}
-    return subprocess.Popen(
-        [sys.executable, str(path), str(folder / "run")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
+    return Copy([str(path), str(folder / "run")], cwd=ROOT, env=environment)
 
 
-def end(process: subprocess.Popen[str], *, code: int = 0) -> tuple[str, str]:
+def end(process: Copy, *, code: int = 0) -> tuple[str, str]:
     out, error = process.communicate(timeout=60)
     assert process.returncode == code, error
     return out, error
@@ -152,7 +147,6 @@ def test_a_session_that_ended_well_is_not_spoilt_by_one_that_is_killed(tmp_path:
 
 def test_the_lock_is_held_while_a_process_writes_and_free_when_it_is_killed(tmp_path: Path) -> None:
     process = start("run = Run(sys.argv[1]); print('open', flush=True); sys.stdin.read()", tmp_path)
-    assert process.stdout is not None
     process.stdout.readline()
     lock = tmp_path / "run" / "rank-0.lock"
     held = is_locked(lock)
@@ -189,7 +183,6 @@ while not Path(sys.argv[1], "stop").exists():
     Run(tmp_path / "run").close()
     processes = [start(script, tmp_path) for _ in range(2)]
     for process in processes:
-        assert process.stdout is not None
         process.stdout.readline()
     for _ in range(30):
         Run(tmp_path / "run").close()
@@ -209,7 +202,6 @@ for step in range(2000): run.log(step, loss=float(os.getpid()))
 """
     processes = [start(script, tmp_path) for _ in range(3)]
     for process in processes:
-        assert process.stdout is not None
         process.stdout.readline()
     for process in processes:
         end(process)
@@ -314,7 +306,6 @@ if child == 0:
 time.sleep(60)
 """
     process = start(script, tmp_path)
-    assert process.stdout is not None
     process.stdout.readline()
     process.kill()
     process.wait()
@@ -370,7 +361,6 @@ while True:
     if step == 500: print("logging", flush=True)
 """
     process = start(script, tmp_path)
-    assert process.stdout is not None
     process.stdout.readline()
     process.terminate()
     end(process)

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
 
 import torcheer as tl
+from tests.copying import run_copy
 from tests.training.severalranks import BATCH, EPOCHS, TEST, TRAINING, Points, network
 from torcheer.training import distributed
 
@@ -32,16 +31,10 @@ class Ended:
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     folder = tmp_path_factory.mktemp("torchrun")
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+    command = ["-c", "from torch.distributed.run import main; main()", "--standalone", "--nproc_per_node=2"]
     command += ["--monitor-interval=0.05", "-m", "tests.training.severalranks", str(folder)]
-    process = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([f"{Path.cwd()}/src", str(Path.cwd())])},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([f"{Path.cwd()}/src", str(Path.cwd())])}
+    process = run_copy(command, cwd=folder, env=environment, timeout=120)
     files = [folder / f"rank-{number}.json" for number in range(2)]
     assert all(file.exists() for file in files), process.stderr
     ranks = [json.loads(file.read_text()) for file in files]

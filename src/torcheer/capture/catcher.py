@@ -397,8 +397,8 @@ def _site(frame: Any) -> Site:
     return tuple(pairs)
 
 
-def site_of_module_call(depth: int = 2) -> Site:
-    """Where the module that a hook was told of is being called."""
+def site_of_module_call(depth: int = 3) -> Site:
+    """Where the module is being called that a hook was told of: under that hook, and the one it lies in."""
     frame: Any = _getframe(depth)
     while frame is not None and id(frame.f_code) in _STOPS:
         frame = frame.f_back

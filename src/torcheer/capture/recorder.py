@@ -132,10 +132,11 @@ class Recorder:
 
     # --- modules ------------------------------------------------------------------
 
-    def _enter(self, module: nn.Module, _args: Any) -> None:
+    def _enter(self, module: nn.Module, _args: Any) -> bool:
+        """Called when a module begins; whether it is recorded."""
         catcher = self._catchers.get(get_ident())
         if catcher is None or id(module) in self._wrappers or catcher.is_away() or is_muted():
-            return
+            return False
         outer = catcher.scope
         if module is self._root and outer is self.base and not outer.started:
             scope = self.base
@@ -152,6 +153,7 @@ class Recorder:
         if id(module) in self._scripted and catcher.drill is None:
             scope.drill = ExitStack()
             self._watch_dispatcher(catcher, scope.drill)
+        return True
 
     def _name_stranger(self, module: nn.Module) -> str:
         address = self.names.address(module)

@@ -10,7 +10,9 @@ from typing import Any
 
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.utils.hooks import RemovableHandle
 
+from torcheer.capture.drill import is_scripted
 from torcheer.graph.places import Site
 
 
@@ -124,15 +126,29 @@ class ModuleNames:
 
 
 @contextmanager
-def module_hooks(enter: Callable[..., None], leave: Callable[..., None]) -> Iterator[None]:
-    """Call `enter` before and `leave` after every module that runs."""
+def module_hooks(enter: Callable[..., bool], leave: Callable[..., Any]) -> Iterator[None]:
+    """Call `enter` before and `leave` after every module that runs.
+
+    Where `enter` says that it took the module up, `leave` comes after the module's own hooks: what they put
+    in the place of its output is what the rest of the model is given.
+    """
+    hooked: dict[int, tuple[nn.Module, RemovableHandle]] = {}  # kept, so that an id stays its module's own
+
+    def enter_first(module: nn.Module, args: Any) -> None:
+        took_up = enter(module, args)
+        if took_up and module._forward_hooks and id(module) not in hooked and not is_scripted(module):
+            hooked[id(module)] = module, module.register_forward_hook(leave, always_call=True)
+
+    def leave_unless_hooked(module: nn.Module, args: Any, output: Any) -> Any:
+        return None if id(module) in hooked else leave(module, args, output)
+
     # always_call: a forward that raises must still leave its module.
     handles = [
-        register_module_forward_pre_hook(enter),
-        register_module_forward_hook(leave, always_call=True),
+        register_module_forward_pre_hook(enter_first),
+        register_module_forward_hook(leave_unless_hooked, always_call=True),
     ]
     try:
         yield
     finally:
-        for handle in handles:
+        for handle in (*handles, *(own for _, own in hooked.values())):
             handle.remove()

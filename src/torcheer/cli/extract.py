@@ -47,14 +47,22 @@ def spread(words: Sequence[str]) -> list[str]:
 def extract(
     target: Annotated[str, typer.Argument(help="package.module:function, which returns (model, data).")],
     layers: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--layers",
             "-l",
             help="Labels, module addresses, patterns; 'modules'; 'all'. Several: one after the other.",
         ),
-    ],
-    to: Annotated[str, typer.Option("--to", help="A folder, a path that ends in .zarr, or a URL.")],
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", help="A folder, a path that ends in .zarr, or a URL.")
+    ] = None,
+    list_layers: Annotated[
+        bool,
+        typer.Option(
+            "--list-layers", help="Show which layers there are, their shapes and sizes, and write nothing."
+        ),
+    ] = False,
     transform: Annotated[
         list[str] | None,
         typer.Option(
@@ -85,26 +93,47 @@ def extract(
     Killed at any moment, the same command goes on where it was. Many processes share the work under torchrun:
     torchrun --nproc-per-node 4 --max-restarts 10 -m torcheer extract ...
     """
+    options: dict[str, Any] = {
+        "transform": transform,
+        "shapes": shapes,
+        "ids": ids,
+        "batch_size": batch_size,
+        "device": device,
+        "seed": seed,
+    }
+    if list_layers:
+        typer.echo(_listed(target, layers, options))
+        return
+    if not layers or to is None:
+        raise typer.BadParameter(
+            "it is missing, unless --list-layers is given.", param_hint="--layers" if not layers else "--to"
+        )
     from torcheer.features.extracting import extract as extract_features
 
     model, data = model_and_data(target)
-    wanted: Any = split_names(layers)
     features = extract_features(
         model,
         data,
-        layers=wanted[0] if wanted in (["all"], ["modules"]) else wanted,
+        layers=_wanted(layers),
         to=to,
-        transform=transform,
-        shapes=shapes,
-        ids=ids,
-        batch_size=batch_size,
-        device=device,
-        seed=seed,
         num_threads=num_threads,
         progress=progress,
+        **options,
     )
     if features.is_complete and rank_of_process() == 0:
         typer.echo(str(features))
+
+
+def _listed(target: str, layers: Sequence[str] | None, options: dict[str, Any]) -> str:
+    from torcheer.features.listing import layers_text
+
+    model, data = model_and_data(target)
+    return layers_text(model, data, **options, **({"layers": _wanted(layers)} if layers else {}))
+
+
+def _wanted(layers: Sequence[str]) -> Any:
+    names = split_names(layers)
+    return names[0] if names in (["all"], ["modules"]) else names
 
 
 def model_and_data(target: str) -> tuple[Any, Any]:

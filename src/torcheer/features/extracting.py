@@ -11,16 +11,10 @@ import msgspec
 import torch
 from torch import nn
 
-from torcheer.capture.choosing import unwrapped
-from torcheer.capture.devices import AUTOMATIC, chosen_device, place
-from torcheer.capture.inputs import check_model
-from torcheer.capture.modes import same_modes_after
-from torcheer.capture.state import same_random_state_after, seed_everything
 from torcheer.errors import InputError
 from torcheer.features.comparing import refuse_other_marks, refuse_other_plan
 from torcheer.features.finishing import finish_up
 from torcheer.features.fitting import fit_transforms
-from torcheer.features.givenids import given_ids
 from torcheer.features.journal import Ended, Progress, read_journals
 from torcheer.features.manifest import NAME, Fingerprints, Manifest, read_manifest
 from torcheer.features.modelmarks import (
@@ -31,19 +25,17 @@ from torcheer.features.modelmarks import (
     structure_mark,
     weight_marks,
 )
-from torcheer.features.planning import Plan, plan_extraction
+from torcheer.features.planning import Plan
 from torcheer.features.progressing import ExtractionProgress, say
 from torcheer.features.ranks import Rank, this_rank, wait_for_others
 from torcheer.features.reading import Features
 from torcheer.features.recording import batch_seed, wanted_values
 from torcheer.features.room import check_room
-from torcheer.features.samples import Caller
-from torcheer.features.shapes import read_shapes
-from torcheer.features.sources import Piece, Source, StreamSource, source_of
+from torcheer.features.sources import Piece, StreamSource
 from torcheer.features.stores.opening import store_at
 from torcheer.features.stores.protocol import Store
+from torcheer.features.tasks import Task, set_up
 from torcheer.features.threads import Threads
-from torcheer.features.wishes import Wishes, read_wishes
 from torcheer.features.writing import WriterThread
 from torcheer.features.written import Work
 
@@ -88,21 +80,22 @@ def extract(
     - `num_threads`: of torch on the CPU. Unless told, as many as give the same bits as one does, so that
       results do not depend on the machine, nor on how many processes there are.
     """
-    check_model(model)
-    model = unwrapped(model)
     store, rank = store_at(to), this_rank()
-    with same_random_state_after():
-        seed_everything(batch_seed(_checked_seed(seed), 0))  # a sampler may draw from it
-        source = source_of(data, batch_size)
-        named, key = given_ids(ids, source)
-        wishes = read_wishes(layers, transform, read_shapes(shapes), seed, named, ids)
-        caller = Caller(model, key)
-        where = _device(device, model)
-        with _ready(model, where):
-            extraction = _Extraction(model, source, store, rank, wishes, caller, where, is_shown=progress)
-            threads = Threads(num_threads, where, extraction.say)
-            with threads.set():
-                features = extraction.run(threads)
+    with set_up(
+        model,
+        data,
+        layers=layers,
+        transform=transform,
+        shapes=shapes,
+        ids=ids,
+        batch_size=batch_size,
+        device=device,
+        seed=seed,
+    ) as task:
+        extraction = _Extraction(task, store, rank, is_shown=progress)
+        threads = Threads(num_threads, task.device, extraction.say)
+        with threads.set():
+            features = extraction.run(threads)
     wait_for_others(features)
     finish_up(store, features.manifest)
     return Features(store, features.manifest)
@@ -111,28 +104,11 @@ def extract(
 class _Extraction:
     """The share of one process."""
 
-    def __init__(
-        self,
-        model: nn.Module,
-        source: Source,
-        store: Store,
-        rank: Rank,
-        wishes: Wishes,
-        caller: Caller,
-        device: torch.device,
-        *,
-        is_shown: bool,
-    ) -> None:
-        self._model = model
-        self._source = source
+    def __init__(self, task: Task, store: Store, rank: Rank, *, is_shown: bool) -> None:
+        self._task = task
         self._store = store
         self._rank = rank
-        self._wishes = wishes
-        self._caller = caller
-        self._device = device
         self._is_shown = is_shown and rank.number == 0
-        if isinstance(source, StreamSource):
-            source.count_with(lambda batch: caller.samples_of(batch).num_samples)
 
     def run(self, threads: Threads) -> Features:
         there = self._there()
@@ -157,21 +133,18 @@ class _Extraction:
         return None if content is None else read_manifest(content, self._store.where)
 
     def _marks(self, threads: Threads) -> Fingerprints:
-        size = "different" if self._source.batch_size is None else str(self._source.batch_size)
+        size = "different" if self._task.source.batch_size is None else str(self._task.source.batch_size)
         return Fingerprints(
-            weights=weight_marks(self._model),
-            structure=structure_mark(self._model),
-            settings=setting_marks(self._model),
-            code=code_marks(self._model),
-            data=self._source.marks(),
-            call={**self._wishes.words(), "batch size": size, "threads": threads.words},
+            weights=weight_marks(self._task.model),
+            structure=structure_mark(self._task.model),
+            settings=setting_marks(self._task.model),
+            code=code_marks(self._task.model),
+            data=self._task.source.marks(),
+            call={**self._task.wishes.words(), "batch size": size, "threads": threads.words},
         )
 
     def _plan(self, threads: Threads) -> Plan:
-        samples = self._caller.samples_of(self._source.first()).moved_to(self._device)
-        if not samples.num_samples:
-            raise InputError("the first batch has no samples: there is nothing to extract.")
-        plan, values = plan_extraction(self._model, samples, self._wishes)
+        plan, values = self._task.plan()
         threads.remember(values)
         return plan
 
@@ -179,21 +152,21 @@ class _Extraction:
         # The model ran twice by now: what that changed is no setting.
         marks = msgspec.structs.replace(
             marks,
-            weights=steady_weights(self._model, marks.weights),
-            settings=steady_settings(marks.settings, setting_marks(self._model)),
+            weights=steady_weights(self._task.model, marks.weights),
+            settings=steady_settings(marks.settings, setting_marks(self._task.model)),
         )
         return Manifest(
             storage=self._store.kind,
-            model=type(self._model).__name__,
-            data=self._source.words,
-            num_samples=self._source.num_samples,
-            batch_size=self._source.batch_size,
-            num_batches=self._source.num_batches,
+            model=type(self._task.model).__name__,
+            data=self._task.source.words,
+            num_samples=self._task.source.num_samples,
+            batch_size=self._task.source.batch_size,
+            num_batches=self._task.source.num_batches,
             arrays=plan.arrays,
             origins=tuple(layer.origin for layer in plan.layers),
             fingerprints=marks,
-            notes=(*self._source.notes, *plan.notes),
-            classes=self._source.classes(),
+            notes=(*self._task.source.notes, *plan.notes),
+            classes=self._task.source.classes(),
         )
 
     def _settled(self, there: Manifest | None, asked: Manifest, plan: Plan) -> Manifest:
@@ -208,8 +181,8 @@ class _Extraction:
         if self._is_shown:
             self._announce(there, is_new)
         column = plan.column("ids")
-        if column is not None and column.is_text and self._wishes.ids is not None:
-            self._store.write_texts(column, self._wishes.ids)
+        if column is not None and column.is_text and self._task.wishes.ids is not None:
+            self._store.write_texts(column, self._task.wishes.ids)
         return there
 
     def _refuse_other_things(self) -> None:
@@ -233,16 +206,16 @@ class _Extraction:
     def _extract(self, plan: Plan, manifest: Manifest, threads: Threads) -> None:
         progress = read_journals(self._store.journals())
         self._refuse_other_batches(progress, manifest)
-        is_stream = isinstance(self._source, StreamSource)
+        is_stream = isinstance(self._task.source, StreamSource)
         left = self._num_left(progress, manifest)
         row_bytes = sum(array.row_bytes for array in manifest.arrays)
         title = "extracting" if self._rank.num_ranks == 1 else f"rank 0 of {self._rank.num_ranks}"
         writer = self._store.writer(self._rank.writer_name())
         bar = ExtractionProgress(left, row_bytes, title, is_shown=self._is_shown)
-        work = Work(self._model, plan, self._caller, self._device, self._wishes, threads)
+        work = Work(self._task.model, plan, self._task.caller, self._task.device, self._task.wishes, threads)
         try:
             with bar, self._told_if_interrupted(), WriterThread(writer) as thread:
-                for piece in self._source.pieces(
+                for piece in self._task.source.pieces(
                     lambda number: self._rank.owns(number) and (is_stream or number not in progress.done)
                 ):
                     if piece.number in progress.done:  # of a stream, whose batches go by in any case
@@ -251,8 +224,8 @@ class _Extraction:
                     finished = work.finished(piece)
                     thread.put(finished)
                     bar.add(finished.num_rows)
-                if isinstance(self._source, StreamSource) and self._source.end is not None:
-                    thread.ended(Ended(batches=self._source.end[0], total_rows=self._source.end[1]))
+                if isinstance(self._task.source, StreamSource) and self._task.source.end is not None:
+                    thread.ended(Ended(batches=self._task.source.end[0], total_rows=self._task.source.end[1]))
         finally:
             writer.close()
 
@@ -268,16 +241,16 @@ class _Extraction:
 
     def _refuse_other_batches(self, progress: Progress, manifest: Manifest) -> None:
         """Of what is done, two batches are read again: they must be what went through the model then."""
-        is_stream = isinstance(self._source, StreamSource)  # its batches are compared as they go by
+        is_stream = isinstance(self._task.source, StreamSource)  # its batches are compared as they go by
         if is_stream or not progress.done or not manifest.fingerprints.has_steady_data:
             return
         numbers = sorted(progress.done)
         looked_at = {numbers[0], numbers[len(numbers) // 2]}
-        for piece in self._source.pieces(looked_at.__contains__):
+        for piece in self._task.source.pieces(looked_at.__contains__):
             self._refuse_other_batch(piece, progress)
 
     def _refuse_other_batch(self, piece: Piece, progress: Progress) -> None:
-        if self._caller.samples_of(piece.batch).checksum != progress.done[piece.number].inputs:
+        if self._task.caller.samples_of(piece.batch).checksum != progress.done[piece.number].inputs:
             raise InputError(
                 f"{self._store.where} holds features of other data: samples from {piece.first:,} on are "
                 "no longer what they were. Extract to another place, or remove these features first."
@@ -286,12 +259,12 @@ class _Extraction:
     def _first_batches(self, plan: Plan, num_samples: int) -> Iterator[tuple[Any, list[torch.Tensor], int]]:
         """The values of the first batches, until there are so many samples."""
         seen = 0
-        size = self._source.batch_size
+        size = self._task.source.batch_size
         most = -(-num_samples // size) if size else None
-        for piece in self._source.pieces(lambda number: most is None or number < most):
-            samples = self._caller.samples_of(piece.batch).moved_to(self._device)
-            seed = batch_seed(self._wishes.seed, piece.number)
-            yield samples, wanted_values(self._model, samples, plan.choices, seed), piece.number
+        for piece in self._task.source.pieces(lambda number: most is None or number < most):
+            samples = self._task.caller.samples_of(piece.batch).moved_to(self._task.device)
+            seed = batch_seed(self._task.wishes.seed, piece.number)
+            yield samples, wanted_values(self._task.model, samples, plan.choices, seed), piece.number
             seen += samples.num_samples
             if seen >= num_samples:
                 return
@@ -311,26 +284,3 @@ class _Extraction:
     def say(self, line: str) -> None:
         if self._is_shown:
             say(line)
-
-
-@contextmanager
-def _ready(model: nn.Module, device: torch.device) -> Iterator[None]:
-    """On its device and in evaluation mode; each module has its own mode again afterwards."""
-    with same_modes_after(model):
-        place(model, device)
-        model.eval()
-        yield
-
-
-def _device(device: str | torch.device | None, model: nn.Module) -> torch.device:
-    if device == AUTOMATIC and torch.cuda.is_available():
-        local = os.environ.get("LOCAL_RANK", "")
-        number = int(local) if local.isascii() and local.isdigit() else torch.cuda.current_device()
-        return torch.device("cuda", number % torch.cuda.device_count())
-    return chosen_device(device, model)
-
-
-def _checked_seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed={seed!r}: give a whole number from 0 on.")
-    return seed

@@ -16,6 +16,7 @@ from torch.nn.parameter import is_lazy
 
 from torcheer.capture.inputs import named_root
 from torcheer.errors import InputError
+from torcheer.features.hookmarks import hook_words
 from torcheer.features.samples import checksum_of
 
 _LONGEST: Final = 80  # of a setting in words; what is longer is summed up
@@ -25,6 +26,7 @@ _SAY_WHERE: Final = frozenset(
     "path paths name names file files filename dir folder root url cfg config training device devices rank "
     "world timestamp uuid".split()
 )
+_HOOKS: Final = "(hooks)"  # of all modules; no attribute can be called so
 _OF_EVERY_MODULE: Final = frozenset(vars(nn.Module()))
 
 Settings = dict[str, dict[str, str]]
@@ -61,15 +63,16 @@ def structure_mark(model: nn.Module) -> str:
 
 
 def setting_marks(model: nn.Module) -> Settings:
-    """By module and name: whatever is set in numbers, words or functions."""
-    found: Settings = {}
-    for address, module in named_root(model).named_modules():
+    """By module and name: whatever is set in numbers, words or functions; and hooks that change values."""
+    root = named_root(model)
+    found: Settings = {"": {_HOOKS: hook_words(root)}}
+    for address, module in root.named_modules():
         if isinstance(module, torch.jit.ScriptModule):
             continue
         words = {name: _words_of(value) for name, value in vars(module).items() if _is_setting(name)}
         said = {name: text for name, text in sorted(words.items()) if text is not None}
         if said:
-            found[address] = said
+            found.setdefault(address, {}).update(said)
     return found
 
 

@@ -33,10 +33,10 @@ const WORDS: readonly (readonly [store.Comparison, string, string])[] = [
   ["cka", "CKA", "Linear centred kernel alignment: 1 where two layers are alike up to rotation and size"],
 ];
 
-const USUAL: Record<store.Comparison, Scale> = {
-  rsa: { map: "div", low: -1, high: 1 },
-  cka: { map: "seq", low: 0, high: 1 },
-};
+/** Of both sides of nought only where there are both. */
+export function scaleOfLayers(values: Float32Array): Scale {
+  return values.some((value) => value < 0) ? { map: "div", low: -1, high: 1 } : { map: "seq", low: 0, high: 1 };
+}
 
 export function evenly(count: number, most: number): number[] {
   if (count <= most) return Array.from({ length: count }, (_, at) => at);
@@ -95,7 +95,7 @@ function Aside({ of }: { of: Followed<Compared> }) {
 }
 
 function Cells({ of, method, isOld }: { of: Compared; method: store.Comparison; isOld: boolean }) {
-  const { scale, isAuto, set } = chosenScale(`features ${method}`, null, USUAL[method]);
+  const { scale, isAuto, set } = chosenScale(`features ${method}`, null, scaleOfLayers(of.values));
   const count = of.layers.length;
   const hasNumbers = count <= MOST_NUMBERS;
   const nameOf = (at: number): string => store.layers.value[at]?.name ?? "";

@@ -8,7 +8,7 @@ interface Props {
   /** From 0 to 1: how long its bar is. */
   share?: number;
   /** Of another column than that of its label. */
-  found?: string;
+  found?: string | undefined;
   onChoose: (point: number) => void;
 }
 

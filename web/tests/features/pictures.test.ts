@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { evenly, hundredths } from "../../src/features/LayerMatrix";
+import { evenly, hundredths, scaleOfLayers } from "../../src/features/LayerMatrix";
 import { filtered } from "../../src/features/LayerList";
 import { spanOf } from "../../src/features/ProbeChart";
 import { openingScale } from "../../src/features/SimilarityView";
@@ -33,6 +33,13 @@ describe("the scale of similarity", () => {
     expect(openingScale("correlation", { min: -0.1, max: 0.9 })).toEqual({ map: "div", low: -1, high: 1 });
     expect(openingScale("correlation", null)).toEqual({ map: "div", low: -1, high: 1 });
     expect(openingScale("euclidean", { min: 1, max: 5 })).toEqual({ map: "seq", low: 0, high: 5 });
+  });
+});
+
+describe("the scale of layers compared", () => {
+  it("has two sides where there are two", () => {
+    expect(scaleOfLayers(new Float32Array([1, 0.3, Number.NaN, 1]))).toEqual({ map: "seq", low: 0, high: 1 });
+    expect(scaleOfLayers(new Float32Array([1, -0.3, -0.3, 1]))).toEqual({ map: "div", low: -1, high: 1 });
   });
 });
 

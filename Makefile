@@ -1,7 +1,8 @@
 # Everything runs in .venv, made on first use; `make clean` takes it all away.
 
 PYTHON  ?= python3
-WORKERS ?= 2
+# For two processors: tests of pages and processes wait at times, and somebody else can go on.
+WORKERS ?= 3
 
 VENV := .venv
 BIN  := $(VENV)/bin

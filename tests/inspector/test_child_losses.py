@@ -240,7 +240,7 @@ def test_the_end_of_a_training_whose_child_was_given_up_is_in_the_run(run: Path)
 # --- no memory ---------------------------------------------------------------------------------------------
 
 
-def test_a_dozen_watches_in_a_row_leave_no_descriptor_though_nothing_is_collected(run: Path) -> None:
+def test_forty_watches_in_a_row_leave_no_descriptor_though_nothing_is_collected(run: Path) -> None:
     plan = plan_with("a.Act")
 
     def watch() -> Child:
@@ -254,7 +254,7 @@ def test_a_dozen_watches_in_a_row_leave_no_descriptor_though_nothing_is_collecte
     gc.disable()
     try:
         before = len(os.listdir("/proc/self/fd"))
-        closed += [watch() for _ in range(12)]
+        closed += [watch() for _ in range(40)]
         assert len(os.listdir("/proc/self/fd")) == before
     finally:
         gc.enable()

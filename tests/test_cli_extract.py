@@ -27,6 +27,10 @@ def named():
     model, x = made()
     return model, [{"input": x, "name": [f"n{number}" for number in range(7)], "labels": torch.arange(7)}]
 
+def uneven():
+    model, _ = made()
+    return model, [torch.randn(3, 5, 4), torch.randn(2, 6, 4)]
+
 def broken():
     return nn.Sequential(nn.Linear(3, 4), nn.Linear(5, 6)), torch.rand(2, 3)
 
@@ -178,6 +182,14 @@ def test_layers_are_listed_and_nothing_is_written(
     assert "unit 3" in listed
     assert [line.split()[0] for line in listed.splitlines()[1:]] == ["0", "1", "2"]
     assert sorted(set(tmp_path.glob("*")) - {tmp_path / "__pycache__"}) == before
+
+
+def test_the_size_of_what_varies_is_not_made_up(shell: Callable[..., tuple[int, str, str]]) -> None:
+    code, said, _ = shell("uneven", "--list-layers", "--layers", "0", "--shapes", "ragged")
+
+    assert code == 0
+    assert "size not known before" in said
+    assert " B" not in said
 
 
 def test_as_a_module_in_a_process_of_its_own(tmp_path: Path) -> None:

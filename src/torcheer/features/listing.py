@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import nn
 
+from torcheer.features.manifest import ArraySpec
 from torcheer.features.planning import PlannedLayer
 from torcheer.features.tasks import set_up
 from torcheer.features.telling import shape_text
@@ -30,9 +31,15 @@ def layers_text(model: nn.Module, data: Any, *, layers: Any = "all", **options: 
 
 
 def _row(layer: PlannedLayer, num_samples: int | None) -> tuple[str, str, str, str]:
-    spec = layer.spec
-    each = spec.row_bytes
-    size = f"{readable_bytes(each)} a sample" if num_samples is None else readable_bytes(each * num_samples)
     names = dict.fromkeys((layer.choice.name, layer.choice.label, *layer.choice.modules))
     name, *others = names
-    return name, f"also {', '.join(others)}" if others else "", shape_text(spec), size
+    also = f"also {', '.join(others)}" if others else ""
+    return name, also, shape_text(layer.spec), _size(layer.spec, num_samples)
+
+
+def _size(spec: ArraySpec, num_samples: int | None) -> str:
+    if spec.layout == "ragged":
+        return "size not known before"
+    if num_samples is None:
+        return f"{readable_bytes(spec.row_bytes)} a sample"
+    return readable_bytes(spec.row_bytes * num_samples)

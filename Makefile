@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install -qq --no-compile --disable-pip-version-c
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint web web-check browser torture zoo bench gallery docs format clean
+.PHONY: help demo test lint web web-check browser torture zoo bench gallery docs docs-outputs format clean
 
 help:
 	@echo "make demo    capture AlexNet, train on digits, offer a training to step and a lesson, all in the browser"
@@ -24,11 +24,13 @@ help:
 	@echo "make format  put the code into the form that lint asks for"
 	@echo "make web     build the front end into src/torcheer/app/static"
 	@echo "make torture kill writers and ranks at random instants, watch a training for ten minutes, and look at"
-	@echo "             what is left"
+	@echo "             what is left; read a hundred thousand damaged files, and measure what that takes"
 	@echo "make zoo     capture, validate and draw every real architecture"
 	@echo "make bench   measure against the bare forward pass and against others"
 	@echo "make gallery draw the pictures of docs/gallery again, and photograph the pages"
 	@echo "make docs    the API reference, in build/docs/"
+	@echo "make docs-outputs"
+	@echo "             run the code in README.md and docs/, and write what it prints below it"
 	@echo "make clean   remove .venv and whatever was built"
 
 $(VENV)/runtime.stamp: pyproject.toml constraints.txt
@@ -86,10 +88,12 @@ test:
 # Writers killed at random instants: the run must open and miss no more than the last half second. Then a training
 # that is watched for ten minutes while its children are killed: memory stays flat, and what is lost is counted.
 # Then extractions whose ranks are killed under torchrun: in the end the features are equal to the last bit.
+# Then damaged event folders, layouts, manifests and run parts: memory and time stay in proportion to their bytes.
 torture: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.run.torture --kills 200
 	$(BIN)/python -m tests.inspector.torture --seconds 600
 	$(BIN)/python -m tests.features.torture --kills 50
+	$(BIN)/python -m tests.run.torture_files --inputs 100000
 
 zoo: $(VENV)/dev.stamp
 	$(BIN)/pytest -n $(WORKERS) -m '' tests/zoo
@@ -112,6 +116,9 @@ docs: $(VENV)/dev.stamp
 	  torcheer.capture.examining.statistics torcheer.capture.examining.comparison \
 	  torcheer.capture.fields.fields torcheer.graph.modules torcheer.graph.places torcheer.graph.decisions
 	@echo "Open build/docs/index.html"
+
+docs-outputs: $(VENV)/dev.stamp
+	$(BIN)/python -m docs.outputs
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .

@@ -20,8 +20,10 @@ import torcheer as tl
 from bench.effort import Effort
 from bench.measure import Times, interleave
 from bench.report import ROOT, Section, Table, Verdict
+from torcheer.inspector.framewriting import FrameWriter
 
 PLAIN, RATE, EVERY, THEIRS = "a step", "watched, 20/s", "figures of every step", "TensorBoard histograms"
+SAMPLED = "the same from samples alone"
 BLOCK_SECONDS: Final = 4.0  # several looks, also where the budget allows one a second
 _MOST = {RATE: 1.05, EVERY: 1.10}
 
@@ -29,8 +31,10 @@ TEXT: Final = f"""\
 Training steps, by the clock, in blocks of {BLOCK_SECONDS} seconds, all layers watched: activations, their
 gradients, weights, weight gradients, updates, optimizer state. *{RATE}*: `tl.watch(model, optimizer, run)` as
 it is by default, figures, histograms and samples of tensors, with the budget of 3 %. *{EVERY}*:
-`every=1, tensors=False, budget=None`. *{THEIRS}*: `add_histogram` of all parameters at each step. With one
-thread the child has a processor for itself; with two, it shares them with the training. Records a second are
+`every=1, tensors=False, budget=None`: norms, NaN and Inf of whole tensors at each step, means and extremes
+once a second. *{SAMPLED}*: 512 values of each tensor and nothing else, which misses what they do not hold.
+*{THEIRS}*: `add_histogram` of all parameters at each step. With one thread the child has a processor for
+itself; with two, it shares them with the training. Records a second are
 what was really looked at; records lost are those that did not fit into the ring."""
 
 
@@ -81,9 +85,13 @@ def _measured(build: Callable[[], Trained], effort: Effort) -> tuple[Times, dict
     with tempfile.TemporaryDirectory(dir=ROOT) as folder, ExitStack() as stack:
         clocks: dict[str, Callable[[], float]] = {PLAIN: _clock(build(), lambda: None)}
         seen: dict[str, float] = {}
-        for name, options in ((RATE, {}), (EVERY, {"every": 1, "tensors": False, "budget": None})):
+        each: dict[str, Any] = {"every": 1, "tensors": False, "budget": None}
+        for name, options in ((RATE, {}), (EVERY, each), (SAMPLED, each)):
             trained = build()
             watcher = stack.enter_context(_watched(trained, Path(folder) / name, options))
+            if name == SAMPLED:
+                for part in watcher._parts:
+                    part.writer_type, part.is_changed = _SampledWriter, True
             clocks[name] = _clock(trained, watcher.flush, _noting(seen, name, watcher))
         trained = build()
         writer = SummaryWriter(str(Path(folder) / "theirs"))  # type: ignore[no-untyped-call]
@@ -91,6 +99,20 @@ def _measured(build: Callable[[], Trained], effort: Effort) -> tuple[Times, dict
         clocks[THEIRS] = _clock(trained, writer.flush, lambda: _write_histograms(trained, writer))
         times = interleave(clocks, seconds=3 * effort.seconds_a_model, min_rounds=4)
     return times, seen
+
+
+class _SampledWriter(FrameWriter):
+    """Takes samples, and reads no tensor whole."""
+
+    def _figures(self, entry: Any) -> None:
+        return None
+
+    def _put_heads(self, entries: Any, report: Any) -> None:
+        for entry in entries:
+            self._staged.put_head(entry.row, entry.pieces, None)
+
+    def _room_before(self, ready: Any) -> None:
+        self._copied_bytes = 0  # so there is no room for a copy
 
 
 @contextmanager
@@ -134,7 +156,7 @@ def _write_histograms(trained: Trained, writer: SummaryWriter) -> None:
 def _table(found: dict[tuple[str, int], tuple[Times, dict[str, float]]]) -> Table:
     rows = []
     for (model, num_threads), (times, seen) in found.items():
-        for name in (PLAIN, RATE, EVERY, THEIRS):
+        for name in (PLAIN, RATE, EVERY, SAMPLED, THEIRS):
             rows.append(
                 (
                     f"{model}, {num_threads} thread{'s' if num_threads > 1 else ''}: {name}",

@@ -15,12 +15,16 @@ export default defineConfig(
             "max-lines": ["error", 400],
             "no-eval": "error",
             "no-implied-eval": "error",
-            // Strings from data go in as text, never as HTML.
+            // Strings from data go in as text, never as HTML, and are no regular expressions.
             "no-restricted-syntax": [
                 "error",
                 {
                     selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']",
                     message: "Text goes in as text.",
+                },
+                {
+                    selector: ":matches(NewExpression, CallExpression)[callee.name='RegExp']",
+                    message: "A pattern is never made of data: see src/globs.ts.",
                 },
                 {
                     selector: "MemberExpression[property.name=/^(innerHTML|outerHTML|insertAdjacentHTML)$/]",

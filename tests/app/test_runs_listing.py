@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import nn
 
 import torcheer as tl
 from tests.app.following import RunsPage, make_impatient, page_on
+from tests.app.serving import SECRET
+from tests.run import handmade_events as made
 from tests.run.handmade import HandmadePart
 from torcheer.app.runs.places import RunFolders
+from torcheer.app.server import serve_runs_in_background
 from torcheer.run.lossnames import looked_at_first, loss_of
 from torcheer.run.reading.finding import find_runs
 
@@ -190,3 +195,25 @@ def test_runs_come_and_go_with_their_folders(tmp_path: Path, monkeypatch: pytest
 def hear_until(page: RunsPage, number: int, wanted: Callable[[Any], bool]) -> None:
     while not wanted(page.hear(number).answer):
         pass
+
+
+def test_links_that_lead_out_are_not_followed_unless_asked_for(tmp_path: Path) -> None:
+    made.write_events(tmp_path / "elsewhere", made.event(made.scalar("secret", 1.0)))
+    made.write_events(tmp_path / "runs" / "own", made.event(made.scalar("loss", 1.0)))
+    (tmp_path / "runs" / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "runs" / "own" / f"{made.FILE}.more").symlink_to(tmp_path / "elsewhere" / made.FILE)
+    tl.log_forward_pass(nn.ReLU(), torch.ones(2)).save(tmp_path / "elsewhere" / "pass.safetensors")
+    (tmp_path / "runs" / "pass.safetensors").symlink_to(tmp_path / "elsewhere" / "pass.safetensors")
+    for follows in (False, True):
+        with (
+            serve_runs_in_background(tmp_path / "runs", secret=SECRET, follow_links=follows) as serving,
+            RunsPage(serving) as page,
+        ):
+            runs = page.all_runs(1 + follows)
+            assert set(runs) == ({"own", "link"} if follows else {"own"})
+            number = page.begin("runs")
+            note = page.hear(number).answer["note"]
+            assert ("2 links lead out of the folder" in note) is not follows
+            (index,) = page.once("index", run_ids=[runs["own"]["id"]]).answer["runs"]
+            assert {one["name"] for one in index["series"]} == ({"loss", "secret"} if follows else {"loss"})
+            assert len(page.hello["passes"]) == follows

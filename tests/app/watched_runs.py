@@ -81,7 +81,10 @@ def ask_row(page: RunsPage, run_id: str, row: str, **changes: Any) -> int:
 def hear_row(page: RunsPage, number: int) -> tuple[Any, np.ndarray]:
     answer, data = page.hear(number)
     assert answer["type"] == "watched_row", answer
-    values = np.frombuffer(data, "<f4").reshape(len(answer["columns"]), len(answer["first_steps"]))
+    shape = len(answer["columns"]), len(answer["first_steps"])
+    values = np.frombuffer(data, "<f4", shape[0] * shape[1]).reshape(shape)
+    marks = np.frombuffer(data, bool, offset=values.nbytes).reshape(shape)
+    answer["estimates"] = dict(zip(answer["columns"], marks.tolist(), strict=True))
     return answer, values
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 import pickle
 from collections import OrderedDict
@@ -15,7 +16,7 @@ from torch import Tensor
 from torcheer.autograd import nn, tracer
 from torcheer.autograd.modes import modes
 from torcheer.autograd.nn import functional as F
-from torcheer.errors import InputError
+from torcheer.errors import AutogradError, InputError
 
 
 def nested(nn: Any) -> Any:
@@ -322,21 +323,96 @@ INITS: dict[str, dict[str, Any]] = {
     "kaiming_uniform_": {"a": 0.3},
     "kaiming_normal_": {"mode": "fan_out", "nonlinearity": "relu"},
     "orthogonal_": {"gain": 0.5},
+    "trunc_normal_": {"mean": 0.5, "std": 1.5, "a": -1.0, "b": 1.0},
+    "sparse_": {"sparsity": 0.4},
+    "dirac_": {"groups": 2},
 }
+OF_MATRICES = ("eye", "sparse")
+SHAPES = [(4, 6), (6, 4), (4, 3, 3), (4, 2, 3, 5), (2, 2, 1, 3, 3)]
+
+
+def fitting(name: str) -> list[tuple[int, ...]]:
+    if name.startswith("dirac"):
+        return [shape for shape in SHAPES if len(shape) > 2]
+    return [shape for shape in SHAPES if len(shape) == 2 or not name.startswith(OF_MATRICES)]
+
+
+def check_first_values(initialise: Any, name: str, options: dict[str, Any]) -> None:
+    for shape in fitting(name):
+        ours, theirs = nn.Parameter(torch.empty(shape)), torch.nn.Parameter(torch.empty(shape))
+        torch.manual_seed(0)
+        getattr(torch.nn.init, name)(theirs, **options)
+        state = torch.get_rng_state()
+        torch.manual_seed(0)
+
+        returned = initialise(ours, **options)
+
+        assert returned is ours
+        assert torch.equal(ours.data, theirs.data)
+        assert torch.equal(torch.get_rng_state(), state)
+        assert ours.is_leaf
+        assert ours.requires_grad
+        (ours * 2).sum().backward()
+        assert torch.equal(ours.grad, torch.full(shape, 2.0))
 
 
 @pytest.mark.parametrize("name", INITS)
 def test_first_values_are_drawn_as_torch_draws_them(name: str) -> None:
-    ours, theirs = nn.Parameter(torch.empty(4, 6)), torch.nn.Parameter(torch.empty(4, 6))
-    torch.manual_seed(0)
-    getattr(torch.nn.init, name)(theirs, **INITS[name])
-    torch.manual_seed(0)
+    check_first_values(getattr(nn.init, name), name, INITS[name])
 
-    returned = getattr(nn.init, name)(ours, **INITS[name])
 
-    assert returned is ours
-    assert torch.equal(ours.data, theirs.data)
-    assert ours.is_leaf
+@pytest.mark.filterwarnings("ignore:`nn.init:FutureWarning", "ignore:nn.init:UserWarning")
+@pytest.mark.parametrize(
+    "name", [name for one in INITS for name in (one, one[:-1]) if hasattr(torch.nn.init, name)]
+)
+def test_torchs_own_first_values_go_into_our_parameters(name: str) -> None:
+    options = INITS.get(name, INITS.get(f"{name}_", {}))
+    check_first_values(getattr(torch.nn.init, name), name, options)
+
+
+def test_every_function_of_torchs_first_values_is_tried() -> None:
+    public = {name for name in vars(torch.nn.init) if name.endswith("_") and not name.startswith("_")}
+
+    assert public <= set(INITS)
+    assert all(hasattr(nn.init, name) for name in public)
+
+
+@pytest.mark.parametrize("module", [nn.init, torch.nn.init], ids=["ours", "torch's"])
+def test_first_values_may_have_a_generator_of_their_own(module: Any) -> None:
+    signatures = {name: inspect.signature(getattr(torch.nn.init, name)) for name in INITS}
+    drawing = [name for name, signature in signatures.items() if "generator" in signature.parameters]
+    assert len(drawing) == 9
+    for name in [*drawing, "trunc_normal_"]:
+        options = INITS[name] if name != "trunc_normal_" else {"a": 1.5, "b": 2.5}  # where little is left
+        ours, theirs = nn.Parameter(torch.empty(4, 6)), torch.empty(4, 6)
+        torch.manual_seed(1)
+        getattr(torch.nn.init, name)(theirs, **options, generator=torch.Generator().manual_seed(2))
+        torch.manual_seed(1)  # the zeros of sparse_ are torch's own
+
+        getattr(module, name)(ours, **options, generator=torch.Generator().manual_seed(2))
+
+        assert torch.equal(ours.data, theirs), name
+
+
+def test_first_values_written_after_a_forward_are_noticed() -> None:
+    weight = nn.Parameter(torch.ones(2, 2))
+    loss = (weight * weight).sum()
+    torch.nn.init.kaiming_uniform_(weight)
+
+    with pytest.raises(AutogradError, match="changed in place"):
+        loss.backward()
+
+
+def test_a_part_of_a_parameter_may_be_written_where_torch_takes_no_gradient() -> None:
+    weight = nn.Parameter(torch.ones(2, 3))
+    with torch.no_grad():
+        weight.view(3, 2)[0].zero_()
+        with pytest.raises(AutogradError, match="writes into a tensor"):
+            (weight * 2).zero_()
+    with pytest.raises(AutogradError, match="writes into a tensor"):
+        weight.view(3, 2).zero_()
+
+    assert weight.data.tolist() == [[0, 0, 1], [1, 1, 1]]
 
 
 def test_other_first_values() -> None:

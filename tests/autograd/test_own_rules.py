@@ -79,3 +79,55 @@ def test_a_rule_that_is_there_is_replaced_on_demand_only() -> None:
 def test_a_slip_is_told(message: str, arguments: dict[str, Callable[..., Any]]) -> None:
     with pytest.raises(InputError, match=message):
         T.rule("mine", **arguments)
+
+
+# --- one name, one function -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["gelu", "add", "__matmul__", "cross_entropy", "Tensor.unfold"])
+def test_a_call_of_torchs_leads_to_one_function(name: str) -> None:
+    before = CALLS[name]
+
+    with pytest.raises(InputError, match=r"already, and would lead to .*other.*replace=True"):
+
+        @call("of_nobody", name)
+        def other(a: Any) -> Any:
+            return a
+
+    assert CALLS[name] is before
+    assert "of_nobody" not in CALLS  # all of it, or nothing
+
+    @call("of_nobody", name, replace=True)
+    def another(a: Any) -> Any:
+        return a
+
+    assert CALLS[name] is CALLS["of_nobody"] is another
+
+
+def test_a_row_of_the_table_is_entered_once() -> None:
+    from torcheer.autograd.rules import rule as row
+
+    before = T.RULES["exp"]
+    way = (lambda g, c, a: g * c, r"\bar c\,c")
+    with pytest.raises(InputError, match="two rows for exp"):
+        row("exp", torch.exp, a=way)
+    with pytest.raises(
+        InputError, match="tanh leads to <rule tanh> already, and would lead to <rule own_exp>"
+    ):
+        row("own_exp", torch.exp, also="tanh", a=way)
+
+    assert T.RULES["exp"] is before
+    assert "own_exp" not in T.RULES
+    row("exp", torch.exp, replace=True, a=way)
+    assert T.RULES["exp"] is not before
+
+
+def test_the_same_rule_of_ones_own_twice_is_told() -> None:
+    ways: dict[str, Any] = {"a": lambda g, c, a: g}
+    T.rule("twice", forward=lambda a: a + 0, **ways)
+
+    with pytest.raises(InputError, match="there is a rule for twice already"):
+        T.rule("twice", forward=lambda a: a + 1, **ways)
+
+    newer = T.rule("twice", forward=lambda a: a + 1, replace=True, **ways)
+    assert newer(T.tensor([1.0])).tolist() == [2.0]

@@ -1207,6 +1207,37 @@ def test_a_copy_in_the_place_of_every_value_changes_nothing(small: SmallModel, i
     assert edited.history.layer_labels == unedited.history.layer_labels
 
 
+def test_a_new_tensor_at_the_address_of_a_dead_one_is_taken_as_it_is() -> None:
+    class ManySteps(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            self.views = 0
+            for _ in range(100):
+                x = x + 1
+                self.views += x._is_view()
+            return x
+
+    model = ManySteps()
+    tl.log_forward_pass(
+        model, torch.zeros(3), layers_to_save="none", edit={lambda op: op.layer_type == "add": ablated}
+    )
+
+    assert model.views == 0
+
+
+def test_an_edit_may_return_the_sparse_output_of_another_op() -> None:
+    class Sparse(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            first = x.to_sparse()
+            self.first = first
+            second = first * 2
+            return first.to_dense() + second.to_dense()
+
+    model, x = Sparse(), torch.eye(3)
+    history = tl.log_forward_pass(model, x, edit={"mul_1": lambda _: model.first})
+
+    assert torch.equal(history["output_1"].tensor_contents, 2 * x)
+
+
 # --- any chain ----------------------------------------------------------------------------------------
 
 LAYERS: tuple[Callable[[], nn.Module], ...] = (

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import torcheer as tl
+from tests.zoo.decoder_models import GROUPED
+from tests.zoo.specimen import load
 from torcheer.capture.examining.faults import Fault
 from torcheer.capture.keeping.loading import load_history
 
@@ -372,6 +374,78 @@ def test_an_additive_mask_in_a_buffer_is_no_fault() -> None:
     deliberate = history.first_nonfinite(deliberate=True)
     assert deliberate is not None
     assert deliberate.origin == "buffer"
+
+
+def _alibi(model: Of, x: Tensor) -> Tensor:
+    return F.softmax(x + model.scale, -1)
+
+
+CONSTANTS: dict[str, Callable[[Of, Tensor], Tensor]] = {
+    "two masks near the least number": lambda m, x: F.softmax(
+        x + (_least(x) * torch.tensor([0.0, 1, 1]) + _least(x) * torch.tensor([0.0, 0, 1])), -1
+    ),
+    "a mask in half precision": lambda m, x: F.softmax(
+        (x.half() - 40) + (_least(x.half()) * torch.tensor([0.0, 0, 1]).half()), -1
+    ),
+    "a large number made half": lambda m, x: F.softmax(
+        x.half() + (torch.tensor([0.0, 0, 1]) * torch.finfo(torch.float32).min).half(), -1
+    ),
+    "distances that begin infinite": lambda m, x: torch.minimum(torch.full((3,), INF), x.abs()),
+    "what must not be chosen": lambda m, x: x.masked_fill(x > 1, INF).amin(-1),
+    "a tensor of infinity": lambda m, x: torch.where(x > 9, torch.tensor(INF), x).amin(-1),
+}
+
+
+def _least(like: Tensor) -> Tensor:
+    return torch.tensor(torch.finfo(like.dtype).min)
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_a_constant_that_is_infinite_on_purpose_is_passed_over(name: str) -> None:
+    def with_fault(model: Of, x: Tensor) -> Tensor:
+        return CONSTANTS[name](model, x).float() + (x - x).sum(-1, keepdim=True).log().mul(0)
+
+    x = torch.tensor([[0.5, -0.25, 2.0]] * 3)
+    assert fault_of(CONSTANTS[name], x) is None
+    fault = fault_of(with_fault, x)
+
+    assert fault is not None
+    assert fault.op.layer_type == "log"
+
+
+def test_a_buffer_of_biases_and_minus_infinity_is_passed_over() -> None:
+    model = Of(_alibi)
+    model.scale.copy_(torch.tensor([-0.5, -0.25, -INF]))
+
+    history = tl.log_forward_pass(model, torch.randn(2, 3))
+
+    assert history.first_nonfinite() is None
+
+
+def test_a_running_statistic_that_is_infinite_is_a_fault() -> None:
+    model = nn.BatchNorm1d(3).eval()
+    model.running_mean[1] = -INF
+
+    fault = tl.log_forward_pass(model, torch.randn(4, 3)).first_nonfinite()
+
+    assert fault is not None
+    assert (fault.origin, fault.name) == ("buffer", "running_mean")
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_the_causal_masks_of_transformers_are_passed_over(attention: str) -> None:
+    transformers = load("transformers")
+    sizes = {**GROUPED, "attn_implementation": attention}
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes)).eval()
+    padded = torch.tensor([[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]])
+    inputs = {"input_ids": torch.randint(0, 9, (2, 5)), "attention_mask": padded, "use_cache": False}
+    with torch.no_grad():
+        assert tl.log_forward_pass(model, inputs).first_nonfinite() is None
+        model.model.layers[1].mlp.up_proj.weight[0, 0] = 3e38
+        fault = tl.log_forward_pass(model, inputs).first_nonfinite()
+
+    assert fault is not None
+    assert "layers.1.mlp" in (fault.module or "")
 
 
 def test_data_with_minus_infinity_is_no_mask() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 from torch import Tensor, nn
+from tqdm import tqdm
 
 import torcheer as tl
 
@@ -153,23 +156,58 @@ def test_a_thread_that_works_when_the_pass_ends_is_not_disturbed() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
-def test_a_nested_tensor_from_elsewhere_is_told_while_other_threads_run() -> None:
-    end = threading.Event()
-    other = threading.Thread(target=end.wait, args=(30,))
-    other.start()
-    elsewhere = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])  # which has no shape
+@pytest.mark.parametrize(
+    "make", [lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]), lambda: torch.ones(2)]
+)
+def test_the_work_of_a_thread_that_was_already_running_is_told(make: Callable[[], Tensor]) -> None:
+    wanted: queue.Queue[bool] = queue.Queue()
+    made: queue.Queue[Tensor] = queue.Queue()
 
-    class Returns(nn.Module):
+    def work() -> None:
+        while wanted.get(timeout=30):
+            made.put(make())
+
+    other = threading.Thread(target=work, name="a worker")
+    other.start()
+
+    class Asks(nn.Module):
         def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-            return elsewhere, x.sin()
+            wanted.put(True)
+            return made.get(timeout=30), x.sin()
 
     try:
-        history = tl.log_forward_pass(Returns(), torch.rand(3))
+        history = tl.log_forward_pass(Asks(), torch.rand(3))
     finally:
-        end.set()
+        wanted.put(False)
         other.join()
 
-    assert any("a tensor in the model came from outside" in note for note in history.notes)
+    (note,) = history.notes
+    assert "came from outside" in note
+    assert "a worker" in note
+
+
+def test_a_thread_that_made_nothing_is_not_suspected() -> None:
+    end = threading.Event()
+    idle = threading.Thread(target=end.wait, args=(60,), name="idle")
+    idle.start()
+    with tqdm(total=3, file=io.StringIO()) as bar:  # its monitor runs until the process ends
+        bar.update()
+        assert bar.monitor is not None
+        elsewhere = torch.ones(3)
+
+        class Adds(nn.Module):
+            def forward(self, x: Tensor) -> Tensor:
+                bar.update()
+                return x + elsewhere
+
+        try:
+            history = tl.log_forward_pass(Adds(), torch.rand(3))
+        finally:
+            end.set()
+            idle.join()
+
+    assert history.notes == []
+    assert [op.layer_type for op in history] == ["input", "source", "add", "output"]
 
 
 def test_a_thread_that_waits_for_a_process_is_not_suspected() -> None:

@@ -401,3 +401,50 @@ def test_what_cannot_be_meant_is_told(data: Any, options: Any, message: str, tmp
         extracted(data, tmp_path / "f", **options)
 
     assert not (tmp_path / "f").exists()
+
+
+# --- a list of samples ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        lambda n: {"input": X[n], "labels": int(Y[n])},
+        lambda n: {"input": X[n].numpy(), "labels": Y[n], "text": "for people"},
+        lambda n: {"input": X[n].tolist(), "labels": n},
+        lambda n: (X[n], n),
+    ],
+    ids=["tensors", "arrays", "lists", "pairs"],
+)
+def test_a_list_of_samples_with_a_batch_size_is_a_data_set(sample: Any, tmp_path: Path) -> None:
+    data = [sample(number) for number in range(NUM)]
+
+    features = extracted(data, tmp_path / "f", batch_size=4)
+
+    check(features)
+    assert features.ids is not None
+    assert features.ids.tolist() == list(range(NUM))
+    assert "list of 11 samples" in str(features)
+    assert extracted(data, tmp_path / "f", batch_size=4).is_complete
+    data[3], data[4] = data[4], data[3]
+    with pytest.raises(InputError, match="of other data"):
+        extracted(data, tmp_path / "f", batch_size=4)
+
+
+def test_a_list_of_dicts_without_a_batch_size_is_one_of_batches(tmp_path: Path) -> None:
+    check(extracted([{"input": X[:6], "labels": Y[:6]}, {"input": X[6:], "labels": Y[6:]}], tmp_path / "f"),
+          sizes=(6, 5))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([{"input": X[0]}, {"input": X[1], "labels": 1}], "sample 1 has others"),
+        ([{"input": X[0]}, (X[1], 1)], "some samples are dicts, and some are not"),
+        ([{"input": [1.0, 2.0]}, {"input": [1.0, 2.0, 3.0]}], "different shapes.*collate_fn"),
+        ([], "are empty"),
+    ],
+)
+def test_a_list_of_samples_that_do_not_go_together_is_told(data: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        extracted(data, tmp_path / "f", batch_size=4)

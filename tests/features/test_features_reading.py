@@ -246,7 +246,22 @@ def test_a_manifest_that_cannot_be_is_refused(changes: dict[str, Any], tmp_path:
         open_features(damaged(tmp_path / "f", **changes))
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"{}"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b"{}",
+        b'{"format": "\xc3\x28"}',
+        b'{"format": "\xed\xa0\x80"}',
+        '{"format": "ü"}'.encode("latin-1"),
+        b'{"format": ' + b"[" * 100_000,
+    ],
+    ids=lambda content: repr(content[:20]),
+)
 def test_a_manifest_that_is_none_is_refused(content: bytes, tmp_path: Path) -> None:
     made_features(tmp_path / "f", {"conv": VALUES})
     (tmp_path / "f" / "manifest.json").write_bytes(content)
@@ -260,6 +275,31 @@ def test_a_manifest_that_promises_too_much_is_told_when_it_is_read(tmp_path: Pat
 
     with pytest.raises(FileFormatError, match="too short"):
         features["conv"]
+
+
+def test_samples_beyond_what_the_files_can_hold_are_not_listed(tmp_path: Path) -> None:
+    features = open_features(damaged(tmp_path / "f", num_samples=10**12))
+
+    with pytest.raises(FileFormatError, match="far more than its files can hold"):
+        _ = features.done
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"batch": 9, "first": -5, "rows": 4}',
+        b'{"batch": 9, "first": 0, "rows": 4611686018427387904}',
+        b'{"batch": 9, "first": 0, "rows": 1, "inputs": "\xc3\x28"}',
+        b'{"batch": ' + b"[" * 100_000,
+        b'{"batches": -1, "total_rows": 1}',
+    ],
+    ids=["before the first", "too many", "no UTF-8", "nested without end", "less than none"],
+)
+def test_a_line_of_a_journal_that_cannot_be_is_left_out(tmp_path: Path, line: bytes) -> None:
+    made_features(tmp_path / "f", {"conv": VALUES}, num_done=32)
+    (tmp_path / "f" / "done" / "zzz.jsonl").write_bytes(line + b"\n")
+
+    assert open_features(tmp_path / "f").num_done == 32
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:

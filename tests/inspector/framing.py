@@ -12,8 +12,9 @@ from torcheer.inspector.frames import (
     DTYPE_CODES,
     FRAME,
     HAS_EXCERPTS,
+    HAS_MOMENTS,
+    HAS_NORM,
     HAS_UNITS,
-    IS_EXACT,
     IS_SEEN,
     MOST_DIMS,
     ROW_TYPE,
@@ -54,11 +55,13 @@ def frame_of(
     step: int = 0,
     units: Mapping[str, NDArray[Any]] | None = None,
     inexact: Sequence[str] = (),
+    only_norm: Sequence[str] = (),
     slot: memoryview | None = None,
 ) -> Frame:
     """A frame that has seen these tensors, by the names of rows; None, or no array, for one that was not.
 
-    Larger ones are sampled, with exact figures but for those in `inexact`. `slot` may be one of a ring.
+    Larger ones are sampled, with exact figures but for those in `inexact`, and an exact norm alone for those
+    in `only_norm`. `slot` may be one of a ring.
     """
     layout = Layout(plan)
     slot = memoryview(bytearray(layout.num_bytes)) if slot is None else slot
@@ -75,6 +78,8 @@ def frame_of(
         if array is None:
             continue
         _fill(heads[index : index + 1], samples[index], array, row.name in inexact)
+        if row.name in only_norm:
+            heads["flags"][index] &= ~HAS_MOMENTS & 0xFF
         if row.excerpt_bytes:
             _put_excerpt(heads[index : index + 1], slot, layout.excerpts_at[index], array, row)
         if row.name in units:
@@ -107,12 +112,17 @@ def _fill(head: NDArray[Any], sample: NDArray[numpy.float32], array: NDArray[Any
     if array.size <= len(sample) or is_inexact:
         return
     finite = array[numpy.isfinite(array)]
-    head["flags"] |= IS_EXACT
+    head["flags"] |= HAS_NORM | HAS_MOMENTS
     head["num_nan"] = numpy.isnan(array).sum()
     head["num_inf"] = numpy.isinf(array).sum()
-    with numpy.errstate(over="ignore"):  # as torch sums: in the dtype of the tensor
-        head["total"], head["squares"] = finite.sum(), numpy.square(finite).sum()
-    head["low"], head["high"] = (finite.min(), finite.max()) if finite.size else (numpy.nan, numpy.nan)
+    wide = finite.astype(numpy.longdouble)
+    head["norm"] = numpy.sqrt(numpy.square(wide).sum())
+    for name in ("mean", "std", "low", "high"):
+        head[name] = numpy.nan
+    if finite.size:
+        head["mean"], head["low"], head["high"] = wide.mean(), finite.min(), finite.max()
+    if finite.size > 1:
+        head["std"] = wide.std(ddof=1)
 
 
 def _put_excerpt(head: NDArray[Any], slot: memoryview, place: int, array: NDArray[Any], row: Row) -> None:

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from tests.inspector.pretending import Seen
-from torcheer.inspector.frames import IS_EXACT
+from torcheer.inspector.frames import HAS_MOMENTS, HAS_NORM
 from torcheer.inspector.looking import first_tensor
-from torcheer.inspector.pieces import LARGE, PART_RUN
+from torcheer.inspector.pieces import LARGE
 
 SAMPLE = 512
 
@@ -70,11 +70,6 @@ def as_numbers(tensor: Tensor) -> NDArray[numpy.float64]:
     return tensor.detach().double().numpy()
 
 
-def is_read_whole(name: str, tensor: Tensor) -> bool:
-    """The gradients of weights, and numbers for which float32 is too short."""
-    return name.endswith(("weight.Grad", "bias.Grad")) or tensor.dtype == torch.float64 or tensor.is_complex()
-
-
 def check(seen: Seen, name: str, tensor: Tensor) -> None:
     row, numbers = seen.row(name), as_numbers(tensor)
     assert row["num_elements"] == numbers.size
@@ -86,17 +81,15 @@ def check(seen: Seen, name: str, tensor: Tensor) -> None:
     else:
         assert len(sample) == SAMPLE
         assert numpy.isin(sample, numbers.astype(numpy.float32)).all()
-    if row["flags"] & IS_EXACT and numbers.size > LARGE and not is_read_whole(name, tensor):
-        # A part stands for the whole: right but for chance.
-        chance = 6 * numbers.std() / numpy.sqrt(128 * PART_RUN) + 1e-6 * numpy.abs(numbers).max()
-        if "Act" in name and numbers.ndim < 3:
-            assert abs(row["total"] / numbers.size - numbers.mean()) < 3 * chance
-        assert numbers.min() <= row["low"] <= row["high"] <= numbers.max()
-        assert row["high"] in numbers
-    elif row["flags"] & IS_EXACT:
-        scale = numpy.abs(numbers).sum()
-        assert row["total"] == pytest.approx(numbers.sum(), abs=1e-5 * scale)
-        assert row["squares"] == pytest.approx((numbers**2).sum(), rel=1e-4)
+    if numbers.size > SAMPLE:
+        assert row["flags"] & HAS_NORM, name
+        assert row["norm"] == pytest.approx(numpy.linalg.norm(numbers), rel=1e-5, abs=1e-30)
+    if SAMPLE < numbers.size <= LARGE:
+        assert row["flags"] & HAS_MOMENTS, name
+    if row["flags"] & HAS_MOMENTS:
+        scale = numpy.abs(numbers).mean()
+        assert row["mean"] == pytest.approx(numbers.mean(), abs=1e-5 * scale)
+        assert row["std"] == pytest.approx(numbers.std(ddof=1), rel=1e-4, abs=1e-6 * scale)
         assert (row["low"], row["high"]) == (numbers.min(), numbers.max())
 
 

@@ -194,6 +194,28 @@ def test_a_callback_that_fails_is_told_once_and_called_again(error: BaseExceptio
     assert "4 times" in last.message
 
 
+def test_calls_for_which_no_time_is_left_are_counted_by_name(spoken: Spoken) -> None:
+    plan = plan_with("a.Act", "b.Act")
+    called: list[str] = []
+    told, hearer = spoken
+    caller = Caller(Callbacks(on_run=lambda name, _step, _tensor: called.append(name)), told)
+    for step in range(3):
+        arrays = {name: numpy.ones(2, numpy.float32) for name in ("a.Act", "b.Act")}
+        caller.call(frame_of(plan, arrays, step=step), plan, 0.0 if step else float("inf"))
+    skipped = caller.take_skipped()
+    caller.close()
+    told.send()
+
+    assert called == ["a.Act", "b.Act"]
+    assert skipped is not None
+    assert skipped.counts == {"callback(a.Act)": 2, "callback(b.Act)": 2}
+    assert (skipped.first_step, skipped.last_step) == (1, 2)
+    assert "4 calls of the callback are missing from step 1 to 2" in words_for(skipped)
+    assert caller.take_skipped() is None
+    assert caller.num_skipped == 4
+    assert "not called 4 times" in [message.message for message in hearer.hear()][-1]
+
+
 def test_the_closing_callback_is_called_once_and_may_fail(spoken: Spoken) -> None:
     calls: list[int] = []
     told, hearer = spoken

@@ -12,7 +12,15 @@ from torch.optim import SGD
 
 from tests.inspector.oracle import SAMPLE, Oracle, check, train_step
 from tests.inspector.pretending import Pretended
-from torcheer.inspector.frames import FIGURES, IS_EXACT, ROW_HEAD, ROW_TYPE
+from torcheer.inspector.frames import (
+    FIGURES,
+    HAS_MOMENTS,
+    HAS_NORM,
+    HAS_POSITIVE_INF,
+    ORDER,
+    ROW_HEAD,
+    ROW_TYPE,
+)
 from torcheer.inspector.pieces import Outline, pieces_of
 from torcheer.inspector.planning import Room
 
@@ -90,7 +98,7 @@ def test_the_gradient_of_a_sum_is_seen() -> None:
     watched.close()
 
     row = watched.seen[0].row("Grad")
-    assert (row["total"], row["low"], row["high"]) == (32 * 200, 1, 1)
+    assert (row["mean"], row["low"], row["high"]) == (1, 1, 1)
 
 
 def test_a_tensor_of_nine_dimensions_has_figures_and_no_excerpt() -> None:
@@ -114,7 +122,7 @@ def test_small_tensors_of_wide_numbers_have_exact_figures() -> None:
     watched.close()
 
     row = watched.seen[0].row("Act")
-    assert row["flags"] & IS_EXACT
+    assert row["flags"] & HAS_MOMENTS
     assert (row["high"], row["num_inf"]) == (1e40, 0)
 
 
@@ -170,30 +178,176 @@ def test_not_one_nan_of_a_gradient_is_missed_and_the_figures_are_of_the_others(s
         return
     finite = gradient[gradient.isfinite()].double()
     assert (row["num_nan"], row["num_inf"]) == (1, 2)
-    assert row["total"] == pytest.approx(finite.sum().item(), abs=1e-3)
-    assert row["squares"] == pytest.approx(finite.square().sum().item(), rel=1e-6)
+    assert row["flags"] & HAS_POSITIVE_INF
+    assert row["norm"] == pytest.approx(finite.norm().item(), rel=1e-6)
+    assert row["mean"] == pytest.approx(finite.mean().item(), rel=1e-4)
     assert (row["low"], row["high"]) == (finite.min().item(), finite.max().item())
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_a_large_activation_is_known_by_a_part_from_all_over_it(dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
+@pytest.mark.parametrize("num_nan", [0, 1, 100_000])
+def test_the_norm_of_a_large_activation_is_that_of_the_whole_at_every_look(
+    dtype: torch.dtype, num_nan: int
+) -> None:
     model = nn.Identity()
     x = (3 + 2 * torch.randn(64, 128, 40)).to(dtype)
-    x[20:40] = torch.nan
+    x.view(-1)[200_000] = 1000  # in no sample, or by chance
+    x.view(-1)[1000 : 1000 + num_nan] = torch.nan
+    watched = Pretended(model, layers=lambda name, module: True)
+    for _ in range(5):
+        model(x)
+    watched.close()
+
+    finite = x[x.isfinite()].double()
+    assert len(watched.seen) == 5
+    for seen in watched.seen:
+        row = seen.row("Act")
+        assert row["flags"] & HAS_NORM
+        assert row["num_nan"] == num_nan
+        assert row["norm"] == pytest.approx(finite.norm().item(), rel=1e-5)
+    assert any(seen.row("Act")["flags"] & HAS_MOMENTS for seen in watched.seen)
+    for seen in watched.seen:
+        row = seen.row("Act")
+        if row["flags"] & HAS_MOMENTS:
+            assert row["mean"] == pytest.approx(finite.mean().item(), rel=1e-5)
+            assert row["std"] == pytest.approx(finite.std().item(), rel=1e-4)
+            assert (row["low"], row["high"]) == (finite.min().item(), 1000)
+
+
+def test_of_every_kind_of_large_tensor_the_norm_is_that_of_the_whole() -> None:
+    """Weights with outliers, their gradients, updates, and what Adam keeps: none may rest on a sample."""
+    model = nn.Linear(512, 2048)
+    optimizer = torch.optim.Adam(model.parameters(), 0.01)
+    with torch.no_grad():
+        model.weight.view(-1)[[77_777, 900_001]] = torch.tensor([50.0, -90.0])
+    watched = Pretended(model, optimizer)
+    for _ in range(4):
+        before = model.weight.detach().clone()
+        model(torch.randn(8, 512)).square().mean().backward()
+        gradient = model.weight.grad.clone()  # type: ignore[union-attr]
+        optimizer.step()
+        optimizer.zero_grad()
+    watched.close()
+
+    state = optimizer.state[model.weight]
+    wanted = {
+        "weight": model.weight.detach(),
+        "weight.Grad": gradient,
+        "weight.Delta": model.weight.detach() - before,
+        "weight.exp_avg": state["exp_avg"],
+        "weight.exp_avg_sq": state["exp_avg_sq"],
+    }
+    for name, tensor in wanted.items():
+        row = watched.seen[-1].row(name)
+        assert row["flags"] & HAS_NORM, name
+        assert row["norm"] == pytest.approx(tensor.double().norm().item(), rel=1e-5), name
+
+
+def test_one_nan_in_a_weight_is_seen_at_every_look() -> None:
+    model = nn.Linear(300, 300)
+    optimizer = SGD(model.parameters(), 0.0)
+    watched = Pretended(model, optimizer, observe="weight")
+    with torch.no_grad():
+        model.weight[123, 45] = torch.nan
+    for step in range(30):
+        optimizer.step()
+        assert len(watched.seen) == step + 1
+    watched.close()
+
+    assert [int(seen.row("weight")["num_nan"]) for seen in watched.seen] == [1] * 30
+
+
+@pytest.mark.parametrize("scale", [1e-38, 1e-25, 1e-15, 1.0, 1e15, 1e25, 1e37])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_norm_holds_for_numbers_of_any_size(scale: float, dtype: torch.dtype) -> None:
+    model = nn.Identity()
+    x = (torch.randn(20_000, dtype=torch.float64) * scale).to(dtype)
     watched = Pretended(model, layers=lambda name, module: True)
     for _ in range(3):
         model(x)
     watched.close()
 
-    finite = x[x.isfinite()].double()
+    wanted = x.double() / scale
     for seen in watched.seen:
         row = seen.row("Act")
-        num_finite = row["num_elements"] - row["num_nan"]
-        assert row["num_nan"] == pytest.approx(20 * 128 * 40, rel=0.1)
-        assert row["total"] / num_finite == pytest.approx(finite.mean().item(), abs=0.15)
-        assert (row["squares"] / num_finite) ** 0.5 == pytest.approx(13**0.5, rel=0.05)
-        assert finite.min() <= row["low"] < -2
-        assert 8 < row["high"] <= finite.max()
+        assert row["norm"] / scale == pytest.approx(wanted.norm().item(), rel=1e-4)
+        assert row["num_inf"] == row["num_nan"] == 0
+        if row["flags"] & HAS_MOMENTS:
+            assert row["std"] / scale == pytest.approx(wanted.std().item(), rel=1e-4)
+
+
+def test_mean_and_extremes_of_a_large_tensor_are_read_at_least_once_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("torcheer.inspector.framewriting.time.monotonic", lambda: now)
+    for interval in (0.01, 0.05, 0.3, 0.45, 0.9, 3.0):
+        model = nn.Sequential(nn.Linear(100, 200), nn.Linear(200, 300), nn.Linear(300, 100))
+        optimizer = SGD(model.parameters(), 0.1)
+        watched = Pretended(model, optimizer, observe="weight")
+        last: dict[str, float] = {}
+        shares = []
+        for step in range(200):
+            now += interval
+            optimizer.step()
+            seen = watched.seen[-1]
+            large = [name for name in seen.names if name.endswith("weight")]
+            whole = [name for name in large if seen.row(name)["flags"] & HAS_MOMENTS]
+            shares.append(len(whole) / len(large))
+            for name in large:
+                assert now - last.get(name, now) <= max(1.0, interval) + 1e-6, (interval, step)
+            last |= dict.fromkeys(whole, now)
+        watched.close()
+        # And not much more often than that.
+        assert sum(shares[10:]) / len(shares[10:]) <= min(1.0, 2.1 * interval), interval
+
+
+def test_what_there_is_no_memory_for_is_known_by_a_sample_and_does_not_say_otherwise() -> None:
+    model = nn.Linear(300, 300)
+    optimizer = SGD(model.parameters(), 0.1)
+    watched = Pretended(model, optimizer, observe=["weight", "update"], room=Room(copied_bytes=10_000))
+    for _ in range(2):
+        model(torch.randn(4, 300)).square().mean().backward()
+        optimizer.step()
+    watched.close()
+
+    row = watched.seen[-1].row("weight.Delta")
+    assert row["num_sampled"] == SAMPLE
+    assert not row["flags"] & (HAS_NORM | HAS_MOMENTS)
+    assert watched.seen[-1].row("bias.Delta")["num_sampled"] == 300
+
+
+@pytest.mark.parametrize("values", ["ordinary", "with others", "constant", "saturated"])
+def test_exact_makes_every_figure_that_of_the_whole(values: str) -> None:
+    class Given(nn.Sigmoid):
+        def forward(self, x: Tensor) -> Tensor:
+            return x
+
+    Given.__name__ = "Sigmoid"
+    model = nn.Sequential(Given())
+    x = torch.rand(50, 400)
+    if values == "with others":
+        x.view(-1)[:3] = torch.tensor([torch.nan, torch.inf, -torch.inf])
+    elif values == "constant":
+        x[:] = 0.25
+    elif values == "saturated":
+        x[::2] = 1.0
+    watched = Pretended(model, room=Room(exact=True))
+    for _ in range(3):
+        model(x)
+    watched.close()
+
+    finite = x[x.isfinite()].double().numpy()
+    for seen in watched.seen:
+        row = seen.row("0.Act")
+        assert (row["num_nan"], row["num_inf"]) == (int(x.isnan().sum()), int(x.isinf().sum()))
+        assert row["mean"] == pytest.approx(finite.mean())
+        assert row["std"] == pytest.approx(finite.std(ddof=1), rel=1e-4)
+        assert row["quantiles"] == pytest.approx(
+            numpy.quantile(finite, (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99))
+        )
+        assert row["zeros"] == (x == 0).float().mean().item()
+        assert row["saturated"] == pytest.approx(((finite <= 0.01) | (finite >= 0.99)).mean())
 
 
 def test_squares_too_large_for_a_float_are_no_infinities() -> None:
@@ -203,18 +357,20 @@ def test_squares_too_large_for_a_float_are_no_infinities() -> None:
     watched.close()
 
     row = watched.seen[0].row("Act")
-    assert row["squares"] == pytest.approx(5000 * 1e60, rel=1e-5)
+    assert row["norm"] == pytest.approx(5000**0.5 * 1e30, rel=1e-5)
     assert row["num_inf"] == 0
 
 
 def test_the_head_of_a_row_is_read_as_it_was_written() -> None:
     shapes = range(100, 124)  # the shape, that of the excerpt, and its steps
-    head = ROW_HEAD.pack(1, 2, 3, 4, 5, 6, *shapes) + FIGURES.pack(0.5, 1.5, 2.5, 3.5, 7, 8, 9)
+    head = ROW_HEAD.pack(1, 2, 3, 4, 5, 6, *shapes) + FIGURES.pack(0.5, 1.5, 2.5, 3.5, 4.5, 7, 8, 9)
+    head += ORDER.pack(*range(20, 29))
     (row,) = numpy.frombuffer(head, ROW_TYPE)
 
     assert row.tolist()[:6] == (1, 2, 3, 4, 5, 6)
     assert [*row["shape"], *row["excerpt_shape"], *row["excerpt_steps"]] == list(shapes)
-    assert row.tolist()[9:] == (0.5, 1.5, 2.5, 3.5, 7, 8, 9)
+    assert row.tolist()[9:-1] == (0.5, 1.5, 2.5, 3.5, 4.5, 7, 8, 9, 20, 21)
+    assert row["quantiles"].tolist() == list(range(22, 29))
 
 
 @pytest.mark.parametrize("tensors", ["sample", None])

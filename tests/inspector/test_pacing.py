@@ -1,5 +1,6 @@
 """How often it looks."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -107,6 +108,41 @@ def test_a_child_that_stood_still_for_long_does_not_blind_it_for_long() -> None:
         pace.thin(float(second))
     assert len(looks(pace, step_seconds=0.01, num_steps=6000, first=60_000)) > 500
     assert len(looks(pace, step_seconds=0.01, num_steps=1000, first=66_000)) == pytest.approx(200, abs=3)
+
+
+@pytest.mark.parametrize("every", ["20/s", 1, 7])
+def test_however_dear_a_look_is_there_are_the_first_ten_steps_and_one_in_five_seconds(every: Any) -> None:
+    pace = Pace(every_of(every), budget=0.03)
+    found = looks(pace, step_seconds=0.010, num_steps=10_000, look_seconds=3.0)
+
+    apart = pace.every.num_steps
+    assert found[:10] == list(range(0, 10 * apart, apart))
+    later = [step * 0.010 for step in found[10:]]
+    assert len(later) >= 15
+    assert all(after - before <= 5.1 for before, after in pairwise(later))
+
+
+def test_what_is_asked_for_less_often_than_that_stays_as_it_is() -> None:
+    pace = Pace(every_of("6/min"), budget=0.03)
+    assert looks(pace, step_seconds=0.1, num_steps=300, look_seconds=0.5) == pytest.approx(
+        [0, 95, 190, 285], abs=1
+    )
+
+
+def test_looks_that_are_left_out_for_the_budget_are_known() -> None:
+    pace = Pace(every_of(5), budget=0.03)
+    now, watched, left_out = 0.0, [], []
+    for step in range(1000):
+        if pace.is_due(now, step):
+            watched.append(step)
+            pace.note_look(0.05)
+            now += 0.05
+        elif pace.left_out is not None:
+            left_out.append(step)
+            assert pace.left_out == "budget"
+        now += 0.01
+    assert sorted(watched + left_out) == list(range(0, 1000, 5))
+    assert len(left_out) > 100
 
 
 def test_after_a_pause_it_goes_on_at_the_rate_and_not_above() -> None:

@@ -233,6 +233,45 @@ def test_the_closing_callback_is_called_when_the_training_is_killed(
     assert (tmp_path / "closed").read_text() == "2"
 
 
+def test_calls_that_were_not_made_in_time_are_counted(tmp_path: Path, scripts: list[Script]) -> None:
+    """The records of a frame are kept, and of some of its rows a slow callback could not be called."""
+    script = Script(
+        tmp_path,
+        """
+        names = [f"layer{number}.Act" for number in range(12)]
+        plan, training = plan_with(*names), os.getpid()
+
+        def slow(name, step, tensor):
+            if step == 0 and name == names[0]:
+                say("waiting")
+            while step == 0 and os.getppid() == training:
+                time.sleep(0.01)  # until the training is killed
+            if step:
+                time.sleep(0.25)
+
+        child = started(run, Callbacks(on_run=slow), "fork")
+        ring = child.new_plan(plan)
+        say("child", child.pid)
+        for step in range(2):
+            fill(ring, plan, step)
+        time.sleep(60)
+        """,
+    )
+    scripts.append(script)
+    pid = script.hear_pid()
+    script.hear("waiting")
+
+    wait_for_end(pid, script.kill())
+
+    with open_run(tmp_path / "run") as saved:
+        (gap,) = saved.gaps
+    assert 0 < len(gap.counts) < 12
+    assert {name.partition("(")[0] for name in gap.counts} == {"callback"}
+    assert set(gap.counts.values()) == {1}
+    assert f"{len(gap.counts)} calls of the callback are missing at step 1" in gap.message
+    assert seen_steps(tmp_path / "run", "layer11.Act") == [0, 1]  # the records are there
+
+
 def test_what_cannot_be_read_in_time_is_counted(tmp_path: Path, scripts: list[Script]) -> None:
     script = Script(
         tmp_path,

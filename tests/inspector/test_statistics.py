@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tests.inspector.framing import frame_of, plan_of, row_of
 from torcheer.inspector.columns import COLUMN, COLUMNS, QUANTILES
 from torcheer.inspector.statistics import Figures
+from torcheer.run.estimates import MOMENTS, NORM, ORDER, group_of
 
 SAMPLE = 64
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -43,6 +44,8 @@ def expected(array: NDArray[Any]) -> dict[str, float]:
         "nan": numpy.isnan(values).mean(),
         "inf": numpy.isinf(values).mean(),
         "zeros": (values == 0).mean(),
+        "estimates": 0,
+        "num_values": min(len(values), SAMPLE),
     }
     if len(finite):
         known |= {"mean": finite.mean(), "min": finite.min(), "max": finite.max()}
@@ -98,10 +101,33 @@ def test_of_a_large_tensor_the_exact_figures_hold(values: NDArray[Any], others: 
     assert not any(math.isinf(value) for value in found.values())
 
 
-def test_the_spread_of_a_large_tensor_is_exact_where_it_can_be() -> None:
+def test_the_spread_of_a_large_tensor_is_exact_where_it_is_known() -> None:
     values = numpy.random.default_rng(0).normal(3, 2, 100_000).astype(numpy.float32)
     values[0] = 1000  # in the sample or not, it counts
     assert figures_of(values)["std"] == pytest.approx(values.astype(numpy.float64).std(ddof=1), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("inexact", "wanted"),
+    [("", ORDER), ("moments", MOMENTS | ORDER), ("all", NORM | MOMENTS | ORDER)],
+)
+def test_a_figure_of_a_sample_is_marked_as_an_estimate(inexact: str, wanted: int) -> None:
+    values = numpy.random.default_rng(0).normal(0, 1, 10_000).astype(numpy.float32)
+    values[1234] = 500  # which no sample has
+    options = {"inexact": ["a.Act"]} if inexact == "all" else {}
+    options |= {"only_norm": ["a.Act"]} if inexact == "moments" else {}
+    found = figures_of(values, "a.Act", **options)
+    assert (found["estimates"], found["num_values"]) == (wanted, SAMPLE)
+    exact = {
+        "norm": float(numpy.linalg.norm(values.astype(numpy.float64))),
+        "max": 500.0,
+        "std": float(values.astype(numpy.float64).std(ddof=1)),
+    }
+    for name, value in exact.items():
+        if not int(found["estimates"]) & group_of(name):
+            assert found[name] == pytest.approx(value, rel=1e-5), name
+    if inexact == "moments":  # the norm tells of the outlier
+        assert found["std"] == pytest.approx(exact["std"], rel=0.01)
 
 
 @pytest.mark.parametrize("mean", [1e3, 1e5, 1e7])

@@ -18,6 +18,7 @@ from torcheer.inspector.devices import Transfers
 from torcheer.inspector.framewriting import FrameWriter
 from torcheer.inspector.messages import Lost, Numbers, Raised, Told
 from torcheer.inspector.planning import Room
+from torcheer.inspector.steady import sample_of
 
 
 def trained(ring_bytes: int = 300_000, **manner: Any) -> tuple[Pretended, Callable[[int], None]]:
@@ -326,7 +327,7 @@ def test_what_is_on_its_way_from_a_device_is_published_when_it_has_come(
     def put_from_afar(self: FrameWriter, row: int, tensor: Tensor, unit_dim: int | None = None) -> None:
         tensor = tensor.detach()
         pieces = self._pieces_of(row, tensor)
-        parts = self._sample(pieces, tensor, 0), self._excerpt_source(pieces, tensor), tensor
+        parts = sample_of(pieces, tensor, 0), self._excerpt_source(pieces, tensor), tensor
         self._put_remote(row, pieces, tensor.dtype, parts)
 
     monkeypatch.setattr(FrameWriter, "put", put_from_afar)
@@ -346,6 +347,6 @@ def test_what_is_on_its_way_from_a_device_is_published_when_it_has_come(
 
     seen, row = watched.seen[0], watched.seen[0].row("1.Act")
     assert (row["low"], row["high"]) == (wanted.min().item(), wanted.max().item())
-    assert row["squares"] == pytest.approx(wanted.double().square().sum().item(), rel=1e-5)
+    assert row["norm"] == pytest.approx(wanted.double().norm().item(), rel=1e-5)
     assert numpy.isin(seen.sample("1.Act"), wanted.numpy()).all()
     assert hooks_of(model, optimizer) == 0

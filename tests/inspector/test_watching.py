@@ -5,6 +5,7 @@ import signal
 import textwrap
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from torch.optim import SGD, Adam
 import torcheer as tl
 from tests.copying import Copy
 from tests.inspector.oracle import SAMPLE, Oracle, hooks_of, train_step
+from torcheer.run.reading.reader import RunReader
 
 
 def network() -> tuple[nn.Module, torch.Tensor]:
@@ -67,6 +69,63 @@ def test_one_line_and_the_run_has_all_of_it(tmp_path: Path) -> None:
     kept = {record.step: record for record in run.tensors("5.weight")}[12]
     assert numpy.array_equal(kept.array, oracle.values["5.weight"].numpy())
     assert run.scalars("loss").values.tolist() == [0.5] * 20
+
+
+def test_a_piece_of_a_tensor_says_of_what_its_figures_are(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(400, 300), nn.ReLU())
+    optimizer = SGD(model.parameters(), 0.01)
+    with tl.watch(
+        model, optimizer, run=tmp_path / "a", every=1, budget=None, when_full="block", observe="weight"
+    ):
+        train_step(model, optimizer, torch.randn(2, 400))
+
+    with closing(RunReader(tmp_path / "a")) as reader:
+        said = {key.name: entry.description for key, entry in reader.series().items() if key.kind == "tensor"}
+    assert "A piece of a tensor of 300 × 400" in said["0.weight"]
+    assert "those of a sample of it are marked as estimates" in said["0.weight"]
+    assert said["0.bias"] == ""  # kept whole
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_figures_of_a_large_weight_are_true_and_estimates_say_so(tmp_path: Path, exact: bool) -> None:
+    model = nn.Linear(512, 2048)
+    with torch.no_grad():
+        model.weight.view(-1)[[77_777, 900_001]] = torch.tensor([50.0, 90.0])
+    model.register_parameter("spare", nn.Parameter(torch.ones(300, 300)))  # which nothing uses
+    with torch.no_grad():
+        model.spare[123, 45] = torch.nan
+    optimizer = torch.optim.Adam(model.parameters(), 0.0)
+    options: Any = {"every": 1, "budget": None, "when_full": "block", "exact": exact}
+    with tl.watch(model, optimizer, tmp_path / "a", **options):
+        for _ in range(8):
+            train_step(model, optimizer, torch.randn(2, 512))
+
+    watched = tl.open_run(tmp_path / "a").watched
+    row, true = watched["weight"], model.weight.detach().double()
+    assert row.norm.values == pytest.approx(true.norm().item(), rel=1e-5)
+    assert not row.norm.is_estimate.any()
+    assert set(row.max.exact().values.tolist()) == {90.0}
+    assert row.mean.exact().values == pytest.approx(true.mean().item(), rel=1e-3)
+    assert watched["spare"].nan.values == pytest.approx(1 / 90_000)
+    assert watched["weight.exp_avg_sq"].min.exact().values.tolist()
+    table = watched.table("max")
+    assert table.is_estimate[table.names.index("weight")].tolist() == row.max.is_estimate.tolist()
+    median = row.q50
+    assert median.is_estimate.all() != exact
+    if exact:
+        assert median.values == pytest.approx(true.median().item(), abs=1e-5)
+        assert not any(watched.table(column).is_estimate.any() for column in watched.columns)
+        return
+    assert 0 < row.max.is_estimate.sum() < 8
+    assert (median.num_values, row.norm.num_values) == (512, None)
+    assert "≈ of 512 values" in repr(median)
+    assert "≈" not in repr(row.norm)
+    frame = row.to_pandas()
+    assert all("q50" in names.split() and "norm" not in names.split() for names in frame["estimates"])
+    assert frame["num_values"].tolist() == [512] * 8
+    records = tl.open_run(tmp_path / "a").tensors("weight")
+    assert any({"mean", "zeros"} <= set(record.head.estimates) for record in records)
+    assert all(record.head.num_values == 512 for record in records)
 
 
 def test_layers_are_split_among_children_and_come_together_in_the_run(tmp_path: Path) -> None:
@@ -291,3 +350,20 @@ def test_what_cannot_be_meant_is_told_before_anything_starts(
         tl.watch(model, **{"run": tmp_path / "a", **arguments})
     assert hooks_of(model) == 0
     assert not (tmp_path / "a").exists()
+
+
+def test_what_the_budget_leaves_out_is_counted_and_the_first_ten_steps_are_there(tmp_path: Path) -> None:
+    model, x = network()
+    optimizer = SGD(model.parameters(), 0.01)
+    with tl.watch(model, optimizer, tmp_path / "a", every=1, budget=1e-6, when_full="block") as watcher:
+        for _ in range(60):
+            train_step(model, optimizer, x)
+
+    run = tl.open_run(tmp_path / "a")
+    steps = run.watched.steps.tolist()
+    assert steps[:10] == list(range(10))
+    assert watcher.num_left_out == 60 - len(steps) > 0
+    (gap,) = [gap for gap in run.gaps if gap.reason == "budget"]
+    assert gap.num_missing == watcher.num_left_out * len(run.watched.rows)
+    assert run.watched.every == "step"
+    assert "every step asked" in repr(run.watched) or run.watched.got == "step"

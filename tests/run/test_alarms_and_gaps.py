@@ -185,7 +185,7 @@ def test_the_command_line_says_what_was_watched_and_what_went_wrong(tmp_path: Pa
     shown = CliRunner().invoke(app, ["runs", "show", str(tmp_path)])
     assert shown.exit_code == 0
     lines = [line.rstrip() for line in shown.output.splitlines()]
-    assert "watched: 2 rows of 2 layers at 20 steps, every 20/s" in lines
+    assert "watched: 2 rows of 2 layers at 20 steps, 20/s" in lines
     assert "alarms: 8 (nan 7, exploding_gradient 1)" in lines
     assert "  step 7: the norm of the gradient is 118" in lines
     assert "  step 10: nan of a.Act" in lines

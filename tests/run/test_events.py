@@ -290,7 +290,7 @@ def test_a_tensor_that_declares_more_than_it_has_is_not_believed(tmp_path: Path)
     (tmp_path / "events.out.tfevents.1.host").write_bytes(framed(event))
     part = ours(tmp_path)
     assert part.series() == {}
-    assert "1 events could not be read" in part.status().note
+    assert "1 values are left out: they declare far more" in part.status().note
 
 
 @given(st.binary(max_size=200))
@@ -333,6 +333,15 @@ def test_a_configuration_cannot_lead_out_of_its_folder(tmp_path: Path) -> None:
     ]
     (folder / "projector_config.pbtxt").write_text("\n".join(blocks))
     assert ours(folder).series() == {}
+
+
+def test_a_configuration_is_read_in_the_time_of_its_length(tmp_path: Path) -> None:
+    (tmp_path / "table.tsv").write_text("1\t2\n3\t4\n")
+    long = "a" * 500_000  # a square of that would be days
+    number = "9" * 5000  # more than Python makes a number of
+    words = f'{long} sprite {{ single_image_dim: {number} }} tensor_path: "table.tsv" tensor_name: "t"'
+    (tmp_path / "projector_config.pbtxt").write_text(f"embeddings {{ {words} }}")
+    assert [key.name for key in ours(tmp_path).series()] == ["t"]
 
 
 # --- writing -----------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def test_what_was_watched_comes_back_from_a_run_that_is_written_and_from_one_tha
         assert watched.rows == tuple(rows_of("ab"))
         assert (watched.layers, watched.columns, watched.every) == (["a", "b"], COLUMNS, "20/s")
         assert (watched.ranks, len(watched), "a.weight" in watched) == ([0], 2, True)
-        assert repr(watched) == "<Watched: 2 rows of 2 layers, 3 figures, 100 steps, every 20/s>"
+        assert repr(watched) == "<Watched: 2 rows of 2 layers, 3 figures, 100 steps, 20/s>"
         series = watched["a.weight"]
         assert numpy.array_equal(series.norm.values, series["norm"].values)
         assert series.norm.times.tolist() == pytest.approx([1000 + step / 20 for step in range(100)])
@@ -87,7 +87,8 @@ def test_data_frames_have_a_row_for_each_step(tmp_path: Path) -> None:
         log_table(run, table_at(range(5)))
         of_row, of_column = run.watched["b.weight"].to_pandas(), run.watched.to_pandas("std")
 
-    assert list(of_row.columns) == ["time", *COLUMNS]
+    assert list(of_row.columns) == ["time", *COLUMNS, "estimates", "num_values"]
+    assert list(of_row["estimates"]) == [""] * 5  # a tensor of six elements
     assert of_row["norm"].loc[3] == figure(2, 1, numpy.array([3]))[0]
     assert list(of_column.columns) == ["a.weight", "b.weight"]
     assert of_column["a.weight"].loc[4] == figure(1, 0, numpy.array([4]))[0]

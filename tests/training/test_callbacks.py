@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -9,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import torcheer as tl
 from tests.training.fitted import BATCHES, EPOCHS, STEPS, fitted, loader, net
 from torcheer.errors import InputError
 from torcheer.training.callbacks import Callback, Training
@@ -196,3 +198,143 @@ def test_a_model_may_be_looked_at_while_it_trains() -> None:
 
     assert not torch.equal(weights[0], weights[1])
     assert torch.equal(weights[1], model[0].weight)
+
+
+# --- callbacks that raise -----------------------------------------------------------------------------------
+
+
+class Raising(Callback):
+    """Raises at one event, the n-th time that it comes."""
+
+    def __init__(self, event: str, error: BaseException, after: int = 1) -> None:
+        self.left = after
+
+        def spring(training: Training) -> None:
+            self.left -= 1
+            if self.left == 0:
+                raise error
+
+        setattr(self, event, spring)
+
+
+class CallbackError(Exception):
+    """What callbacks raise here."""
+
+
+def _kept(folder: Path) -> list[int]:
+    return sorted(int(path.stem.removeprefix("step-")) for path in folder.glob("*.safetensors"))
+
+
+@pytest.mark.parametrize("every", [3, 100, "epoch"])
+def test_the_last_checkpoint_is_written_also_where_an_on_end_raises(tmp_path: Path, every: int | str) -> None:
+    boom = CallbackError("at the end")
+    model, noting = net(), Noting()
+    plain = net()
+    fitted(plain)
+
+    with pytest.raises(CallbackError) as raised:
+        fitted(
+            model,
+            callbacks=[Raising("on_end", boom), noting],
+            checkpoints=tl.Checkpoints(tmp_path / "kept", every=every),
+        )
+
+    assert raised.value is boom
+    assert noting.seen[-1] == ("end", None, None)  # told as well
+    assert STEPS in _kept(tmp_path / "kept")
+    again = net()
+    history = fitted(again, checkpoints=tmp_path / "kept")  # it is finished: only the weights are loaded
+    assert history.num_steps == STEPS
+    for name, value in plain.state_dict().items():
+        assert torch.equal(again.state_dict()[name], value), name
+
+
+@pytest.mark.parametrize(("event", "after"), [("on_step", 2), ("on_step", STEPS), ("on_epoch", 1)])
+@pytest.mark.parametrize("error", [CallbackError("on the way"), KeyboardInterrupt(), SystemExit(3)], ids=repr)
+@pytest.mark.parametrize("every", [1, 100])
+def test_a_callback_that_raises_costs_no_step(
+    tmp_path: Path, event: str, after: int, error: BaseException, every: int
+) -> None:
+    """The checkpoint has all that was trained, the others were told, and the same call goes on from there."""
+    plain = net()
+    expected = fitted(plain)
+    kept, noting = tl.Checkpoints(tmp_path / "kept", every=every), Noting()
+    options = {"callbacks": [Raising(event, error, after), noting], "run": tmp_path / "run"}
+    done = after if event == "on_step" else after * BATCHES
+
+    if isinstance(error, KeyboardInterrupt):
+        assert fitted(checkpoints=kept, **options).stopped_by == "interrupted"
+    else:
+        with pytest.raises(type(error)) as raised:
+            fitted(checkpoints=kept, **options)
+        assert raised.value is error
+
+    assert noting.seen[-1][0] == "end"
+    assert noting.seen[-2] == (
+        ("step", (done - 1) // BATCHES, (done - 1) % BATCHES, done - 1)
+        if event == "on_step"
+        else ("epoch", after - 1, BATCHES, done - 1)
+    )
+    assert max(_kept(tmp_path / "kept")) == done
+    with tl.open_run(tmp_path / "run") as run:
+        assert run.state == "died"
+    again = net()
+    options["callbacks"] = [Raising(event, error, -1), Noting()]
+    history = fitted(again, checkpoints=kept, **options)
+    assert history.steps["train/loss"].tobytes() == expected.steps["train/loss"].tobytes()
+    for name, value in plain.state_dict().items():
+        assert torch.equal(again.state_dict()[name], value), name
+
+
+def test_of_several_that_raise_the_first_is_raised_and_the_others_are_noted(tmp_path: Path) -> None:
+    errors = [CallbackError("one"), ValueError("two"), KeyboardInterrupt()]
+
+    with pytest.raises(CallbackError) as raised:
+        fitted(
+            callbacks=[Raising("on_end", error) for error in errors],
+            checkpoints=tl.Checkpoints(tmp_path, every=100),
+        )
+
+    assert raised.value is errors[0]
+    notes = "\n".join(raised.value.__notes__)
+    assert "raised as well: ValueError: two" in notes
+    assert "raised as well: KeyboardInterrupt" in notes
+    assert _kept(tmp_path) == [STEPS]
+
+
+def test_what_ended_the_training_is_raised_before_what_its_end_raises(tmp_path: Path) -> None:
+    callbacks = [Raising("on_step", CallbackError("a step"), 3), Raising("on_end", ValueError("the end"))]
+
+    with pytest.raises(CallbackError) as raised:
+        fitted(callbacks=callbacks)
+
+    assert str(raised.value) == "a step"
+    assert "ValueError: the end" in "\n".join(raised.value.__notes__)
+
+
+def test_an_on_end_that_raises_after_ctrl_c_is_heard_of(tmp_path: Path) -> None:
+    callbacks = [Raising("on_step", KeyboardInterrupt(), 2), Raising("on_end", CallbackError("the end"))]
+
+    with pytest.raises(CallbackError, match="the end"):
+        fitted(callbacks=callbacks, checkpoints=tl.Checkpoints(tmp_path, every=100))
+
+    assert _kept(tmp_path) == [2]
+
+
+def test_the_best_weights_are_put_back_also_where_an_on_end_raises() -> None:
+    expected, model = net(), net()
+    options: dict[str, Any] = {"test_loader": loader(seed=5), "epochs": 4, "optimizer": torch.optim.SGD}
+
+    def stopping() -> Callback:
+        return EarlyStopping("test/loss", patience=9, restore_best=True)
+
+    def worse(training: Training) -> None:  # from the second epoch on
+        with torch.no_grad():
+            training.model[0].weight.add_(float(training.epoch == 1) * 50)
+
+    fitted(expected, callbacks=[stopping(), worse], **options)
+    with pytest.raises(CallbackError):
+        fitted(model, callbacks=[stopping(), worse, Raising("on_end", CallbackError())], **options)
+
+    for name, value in expected.state_dict().items():
+        assert torch.equal(model.state_dict()[name], value), name

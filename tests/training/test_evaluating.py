@@ -167,14 +167,91 @@ def test_scores_may_be_said_to_be_logits() -> None:
         evaluate(Given(), data, scores="chances")  # type: ignore[arg-type]
 
 
-def test_equal_chances_are_equal_in_whatever_order_they_were_computed() -> None:
-    one = torch.tensor([0.3, -0.3, 1.3, 0.2])
-    scores = torch.stack([one, one[[0, 2, 3, 1]], one[[0, 3, 1, 2]]])  # the same chance of the first class
+def _areas(evaluation: Any, number: int) -> tuple[float, float]:
+    row = evaluation.table[str(number)]
+    assert evaluation.roc_curve(number).auc == row.auc
+    return row.auc, evaluation.pr_curve(number).average_precision
 
-    evaluation = evaluate(Given(), batches(scores, [0, 1, 0]))
 
-    assert len(evaluation.pr_curve(0).thresholds) == 1
-    assert evaluation.roc_curve(0).auc == 0.5
+def _areas_of_oracle(truth: Any, values: Any) -> tuple[float, float]:
+    return oracle.roc_auc_score(truth, values), oracle.average_precision_score(truth, values)
+
+
+def _tied(kind: str, shape: tuple[int, ...]) -> Tensor:
+    """Scores of which many are equal, in one way or another."""
+    scores = torch.randn(shape, dtype=torch.float64)
+    return {
+        "whole": scores.round(),
+        "tenths": scores.mul(10).round() / 10,
+        "sure": scores.mul(60),  # chances of 0 and 1
+        "sure and whole": scores.mul(20).round(),
+        "all equal": torch.zeros(shape, dtype=torch.float64),
+        "few": torch.randn(7, *shape[1:], dtype=torch.float64)[torch.randint(0, 7, shape[:1])],
+    }[kind]
+
+
+TIES = ["whole", "tenths", "sure", "sure and whole", "all equal", "few"]
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("kind", TIES)
+@pytest.mark.parametrize("num_classes", [2, 3, 10])
+def test_tied_scores_of_classes_have_the_areas_of_scikit_learn(
+    kind: str, dtype: torch.dtype, num_classes: int
+) -> None:
+    for seed in range(5):
+        torch.manual_seed(seed)
+        scores = _tied(kind, (60, num_classes)).to(dtype)
+        targets = torch.cat([torch.arange(num_classes), torch.randint(0, num_classes, (60 - num_classes,))])
+
+        evaluation = evaluate(Given(), batches(scores, targets), loss=F.cross_entropy)
+
+        chances = torch.softmax(scores.double(), 1).numpy()
+        for number in range(num_classes):
+            expected = _areas_of_oracle((targets == number).numpy(), chances[:, number])
+            assert _areas(evaluation, number) == pytest.approx(expected, abs=1e-12, rel=0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("kind", TIES)
+def test_tied_scores_for_yes_and_no_have_the_areas_of_scikit_learn(kind: str, dtype: torch.dtype) -> None:
+    for seed in range(5):
+        torch.manual_seed(seed)
+        scores = _tied(kind, (60,)).to(dtype)
+        targets = torch.cat([torch.arange(2), torch.randint(0, 2, (58,))])
+
+        evaluation = evaluate(Given(), batches(scores, targets), scores="logits")
+
+        values = scores.double().numpy()
+        for number, ranked in ((0, -values), (1, values)):
+            expected = _areas_of_oracle((targets == number).numpy(), ranked)
+            assert _areas(evaluation, number) == pytest.approx(expected, abs=1e-12, rel=0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:2], ids=str)
+def test_tied_chances_that_are_given_have_the_areas_of_scikit_learn(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    chances = torch.tensor([0.0, 1e-30, 1e-9, 0.25, 0.5, 1 - 2**-24, 1.0], dtype=dtype)
+    scores, targets = chances[torch.randint(0, 7, (80,))], torch.randint(0, 2, (80,))
+
+    evaluation = evaluate(Given(), batches(scores, targets), scores="probabilities")
+
+    for number, ranked in ((0, -scores.numpy()), (1, scores.numpy())):
+        expected = _areas_of_oracle((targets == number).numpy(), ranked)
+        assert _areas(evaluation, number) == pytest.approx(expected, abs=1e-12, rel=0)
+
+
+def test_the_areas_of_many_scores_are_those_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many scores the chances are computed a part at a time."""
+    scores, targets = many()
+    whole = evaluate(Given(), batches(scores, targets))
+    monkeypatch.setattr("torcheer.training.evaluations.chances._MOST_KEPT", 7 * NUM_CLASSES)
+    in_parts = evaluate(Given(), batches(scores, targets))
+
+    for number in range(NUM_CLASSES):
+        assert in_parts.roc_curve(number).auc == whole.roc_curve(number).auc
+        assert numpy.array_equal(in_parts.pr_curve(number).thresholds, whole.pr_curve(number).thresholds)
 
 
 def test_chances_of_classes_are_taken_as_they_are() -> None:

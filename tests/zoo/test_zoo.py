@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
 
 import pytest
@@ -15,8 +16,10 @@ from torch.overrides import _get_current_function_mode_stack
 
 import torcheer as tl
 from tests.graph.picture_checks import check_picture
+from tests.portrait import differences, portrait
 from tests.zoo import (
     decoder_models,
+    diffusers_models,
     encoder_models,
     image_models,
     multimodal_models,
@@ -53,6 +56,7 @@ ZOO = [
     *image_models.SHELF,
     *sound_models.SHELF,
     *multimodal_models.SHELF,
+    *diffusers_models.SHELF,
     *wrapped_models.SHELF,
 ]
 
@@ -132,6 +136,18 @@ def test_real_architecture(specimen: Specimen, record_property: Callable[[str, o
     check_pictures(history)
     if specimen.training:
         check_gradients(history, plain, example.model, plain_twin.model)
+
+
+@pytest.mark.zoo
+@pytest.mark.parametrize("specimen", diffusers_models.SHELF, ids=lambda one: one.name)
+def test_looking_leaves_configurations_and_containers_alone(specimen: Specimen, tmp_path: Path) -> None:
+    (example,) = prepare(specimen, number=1)
+    before = portrait(example.model)
+    tl.summary(example.model, example.args)
+    tl.show_model_graph(example.model, example.args, vis_outpath=str(tmp_path / "p"), vis_save_only=True)
+    tl.NetView(example.model, example.args, run=tmp_path / "net").close()
+    assert tl.validate_saved_activations(example.model, example.args)
+    assert differences(before, portrait(example.model)) == []
 
 
 def check_pictures(history: ModelHistory) -> None:

@@ -114,6 +114,14 @@ export interface RecordsQuestion {
   id: number;
 }
 
+/** The charts that a run asks for, by the name of its layout. */
+export interface LayoutQuestion {
+  type: "layout";
+  run_id: string;
+  name: string;
+  id: number;
+}
+
 /** A record with its bytes. */
 export interface RecordQuestion {
   type: "record";
@@ -943,6 +951,10 @@ export interface TensorHead {
   num_zeros: number;
   num_nan: number;
   num_inf: number;
+  /** which of the figures are those of a sample: mean, std, zeros… */
+  estimates: string[];
+  /** in that sample */
+  num_values: number | null;
 }
 
 /** Bytes: num_bins + 1 edges, rising, then num_bins counts, all float64. The rest is of the values. */
@@ -957,6 +969,8 @@ export interface HistogramHead {
   sum_squares: number | null;
   num_nan: number;
   num_inf: number;
+  /** the values are not all that there were */
+  is_sample: boolean;
 }
 
 /** Bytes: the picture, as PNG where we encoded it. */
@@ -1175,6 +1189,30 @@ export interface RecordsAnswer {
   records: RecordListing[];
 }
 
+/** A chart that a run asks for: lines of these names, or a margin of value, lower and upper. */
+export interface ShownLayoutChart {
+  title: string;
+  form: "lines" | "margin";
+  names: string[];
+  /** more names, with `*` and `?`; a backslash takes the next character as it is */
+  globs: string[];
+  /** expressions that are no globs; they stand among the names, too */
+  not_supported: string[];
+}
+
+/** Charts under one heading, as a run asks for them. */
+export interface ShownLayoutGroup {
+  title: string;
+  charts: ShownLayoutChart[];
+}
+
+/** The layout that holds, with nothing in it where there is none. */
+export interface LayoutAnswer {
+  type: "layout";
+  id: number;
+  groups: ShownLayoutGroup[];
+}
+
 /** The head of a binary frame; the bytes of the record follow it. */
 export interface RecordAnswer {
   type: "record";
@@ -1251,8 +1289,9 @@ export interface WatchedRow {
 
 /** The head of a binary frame: float32, [row][bucket], NaN where nothing is known; then a byte for each.
 
-The byte is 1 where something was NaN in the tensor, 2 where something was infinite, 3 for both. Of
-several steps in a bucket the mean holds; of the shares of NaN and infinities, the highest. */
+The byte has the bits 1 where something was NaN in the tensor, 2 where something was infinite, and 4 where
+the figure is an estimate from a sample at some step. Of several steps in a bucket the mean holds; of the
+shares of NaN and infinities, the highest. */
 export interface WatchedAnswer {
   type: "watched";
   id: number;
@@ -1271,15 +1310,21 @@ export interface WatchedAnswer {
   num_steps: number;
   /** as it was asked for: 20/s */
   every: string;
+  /** how often it was really watched of late, in the same form; empty where that is not known */
+  got: string;
 }
 
-/** The head of a binary frame: float32, [column][bucket], NaN where nothing is known. */
+/** The head of a binary frame: float32, [column][bucket], NaN where nothing is known, and a byte for each.
+
+The byte is 1 where the figure is an estimate from a sample at some step of the bucket. */
 export interface WatchedRowAnswer {
   type: "watched_row";
   id: number;
   /** null: there is none of this name */
   row: WatchedRow | null;
   columns: string[];
+  /** that the latest estimates are of; null where there are none, or nobody knows */
+  num_values: number | null;
   first_steps: number[];
   last_steps: number[];
   /** the series of tensors with this name; empty where there is none */
@@ -2222,6 +2267,6 @@ export interface FeaturePointsAnswer {
   head: EmbeddingHead | null;
 }
 
-export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion | NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion | NetItemsQuestion | NetSimilarityQuestion | NetLikenessQuestion | NetComponentsQuestion | NetTuningQuestion | NetUnitTuningQuestion | NetFieldQuestion | TableQuestion | TableCellsQuestion | TableStatisticsQuestion | TableTextQuestion | ControlsQuestion | ControlQuestion | ControlDoQuestion | LessonsQuestion | LessonQuestion | LessonChecksQuestion | ExerciseQuestion | ProgressResetQuestion | FeatureSetsQuestion | FeatureSetQuestion | FeatureSimilarityQuestion | FeatureLayersQuestion | FeatureProbesQuestion | FeaturePointsQuestion | FeatureReduceQuestion | FeatureMapQuestion | FeatureUnitQuestion | FeatureSampleQuestion;
+export type Question = PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | LayoutQuestion | RecordQuestion | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion | NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion | NetItemsQuestion | NetSimilarityQuestion | NetLikenessQuestion | NetComponentsQuestion | NetTuningQuestion | NetUnitTuningQuestion | NetFieldQuestion | TableQuestion | TableCellsQuestion | TableStatisticsQuestion | TableTextQuestion | ControlsQuestion | ControlQuestion | ControlDoQuestion | LessonsQuestion | LessonQuestion | LessonChecksQuestion | ExerciseQuestion | ProgressResetQuestion | FeatureSetsQuestion | FeatureSetQuestion | FeatureSimilarityQuestion | FeatureLayersQuestion | FeatureProbesQuestion | FeaturePointsQuestion | FeatureReduceQuestion | FeatureMapQuestion | FeatureUnitQuestion | FeatureSampleQuestion;
 
-export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer | NetSceneAnswer | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer | NetRasterAnswer | NetWeightsAnswer | NetItemsAnswer | NetSimilarityAnswer | NetLikenessAnswer | NetComponentsAnswer | NetTuningAnswer | NetUnitTuningAnswer | NetFieldAnswer | TableAnswer | TableCellsAnswer | TableStatisticsAnswer | TableTextAnswer | ControlsAnswer | ControlAnswer | ControlDoneAnswer | LessonsAnswer | LessonAnswer | LessonChecksAnswer | ExerciseAnswer | FeatureSetsAnswer | FeatureSetAnswer | FeatureMapAnswer | FeatureUnitAnswer | FeatureSampleAnswer | FeatureSimilarityAnswer | FeatureLayersAnswer | FeatureProbesAnswer | FeaturePointsAnswer;
+export type Answer = Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer | SeriesAnswer | RecordsAnswer | LayoutAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer | NetSceneAnswer | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer | NetRasterAnswer | NetWeightsAnswer | NetItemsAnswer | NetSimilarityAnswer | NetLikenessAnswer | NetComponentsAnswer | NetTuningAnswer | NetUnitTuningAnswer | NetFieldAnswer | TableAnswer | TableCellsAnswer | TableStatisticsAnswer | TableTextAnswer | ControlsAnswer | ControlAnswer | ControlDoneAnswer | LessonsAnswer | LessonAnswer | LessonChecksAnswer | ExerciseAnswer | FeatureSetsAnswer | FeatureSetAnswer | FeatureMapAnswer | FeatureUnitAnswer | FeatureSampleAnswer | FeatureSimilarityAnswer | FeatureLayersAnswer | FeatureProbesAnswer | FeaturePointsAnswer;

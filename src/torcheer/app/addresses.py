@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from torcheer.app.connections import ListeningSocket
 from torcheer.app.security import HostNames
 from torcheer.errors import InputError
 
@@ -108,7 +109,7 @@ def _bind_given(host: str, address: str, port: int) -> socket.socket:
 
 def _bind(address: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound = ListeningSocket(family, socket.SOCK_STREAM)
     try:
         if sys.platform == "win32":
             # Without it, another program could take the port over.

@@ -8,8 +8,6 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
-from anyio.to_thread import run_sync
-
 from torcheer.app.controlmessages import (
     Abort,
     ControlAnswer,
@@ -22,6 +20,7 @@ from torcheer.app.controlmessages import (
 )
 from torcheer.app.frames import as_json
 from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.threads import in_thread
 from torcheer.errors import InputError
 from torcheer.training.control.control import Control, Status, close_all
 
@@ -48,9 +47,9 @@ class Controls:
         """Pass an action on, or refuse it."""
         control = self._control(question.control_id)
         if isinstance(question.action, Abort):
-            await run_sync(control.abort)
+            await in_thread(control.abort)
         else:
-            await run_sync(control.do, question.action)
+            await in_thread(control.do, question.action)
         return as_json(ControlDoneAnswer(id=question.id)).decode()
 
     def follow(self, question: FollowedControlQuestion) -> AsyncGenerator[str, None]:
@@ -86,7 +85,7 @@ class Controls:
         sent: ControlAnswer | None = None
         sought, patience, look_at = "", _FIND_SECONDS, 0.0
         with _news_of([control]) as news:
-            await run_sync(control.start)
+            await in_thread(control.start)
             while True:
                 news.clear()
                 status = control.status
@@ -137,7 +136,7 @@ class Controls:
     async def _find(self, folders: Sequence[str]) -> None:
         """Let the shelf look for the newest, where it does not know it yet."""
         if self._shelf is not None and folders and self._shelf.id_of(folders[-1]) is None:
-            await run_sync(self._shelf.scan_again)
+            await in_thread(self._shelf.scan_again)
 
 
 def _listing(control: Control, status: Status) -> ControlListing:

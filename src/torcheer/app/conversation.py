@@ -28,7 +28,7 @@ _GOING_AWAY: Final = 1001
 _NOT_UNDERSTOOD: Final = 1003
 _COME_BACK_LATER: Final = 1013
 
-_CLOSING_SECONDS: Final = 1.0
+_CLOSING_SECONDS: Final = 0.5
 # What Starlette raises for a socket that the page has left, and for one that we have closed.
 _GONE: Final = (WebSocketDisconnect, RuntimeError)
 

@@ -75,6 +75,13 @@ class RecordsQuestion(Question, frozen=True, tag="records"):
     most: Annotated[int, Meta(ge=1, le=10_000)]
 
 
+class LayoutQuestion(Question, frozen=True, tag="layout"):
+    """The charts that a run asks for, by the name of its layout."""
+
+    run_id: Name
+    name: SeriesName
+
+
 class RecordQuestion(Question, frozen=True, tag="record"):
     """A record with its bytes."""
 
@@ -159,6 +166,7 @@ AnyRunQuestion = (
     | IndexQuestion
     | SeriesQuestion
     | RecordsQuestion
+    | LayoutQuestion
     | RecordQuestion
     | RunTensorQuestion
     | HistogramsQuestion
@@ -290,6 +298,30 @@ class RecordsAnswer(Answer, frozen=True, tag="records"):
     records: Sequence[RecordListing]
 
 
+class ShownLayoutChart(Struct, frozen=True, kw_only=True):
+    """A chart that a run asks for: lines of these names, or a margin of value, lower and upper."""
+
+    title: str
+    form: Literal["lines", "margin"]
+    names: Sequence[str]
+    globs: Sequence[str]  # more names, with `*` and `?`; a backslash takes the next character as it is
+    not_supported: Sequence[str]  # expressions that are no globs; they stand among the names, too
+
+
+class ShownLayoutGroup(Struct, frozen=True, kw_only=True):
+    """Charts under one heading, as a run asks for them."""
+
+    title: str
+    charts: Sequence[ShownLayoutChart]
+
+
+class LayoutAnswer(Answer, frozen=True, tag="layout"):
+    """The layout that holds, with nothing in it where there is none."""
+
+    id: int
+    groups: Sequence[ShownLayoutGroup]
+
+
 class RecordAnswer(Answer, frozen=True, tag="record"):
     """The head of a binary frame; the bytes of the record follow it."""
 
@@ -348,8 +380,9 @@ class OpSeriesAnswer(Answer, frozen=True, tag="op_series"):
 class WatchedAnswer(Answer, frozen=True, tag="watched"):
     """The head of a binary frame: float32, [row][bucket], NaN where nothing is known; then a byte for each.
 
-    The byte is 1 where something was NaN in the tensor, 2 where something was infinite, 3 for both. Of
-    several steps in a bucket the mean holds; of the shares of NaN and infinities, the highest.
+    The byte has the bits 1 where something was NaN in the tensor, 2 where something was infinite, and 4 where
+    the figure is an estimate from a sample at some step. Of several steps in a bucket the mean holds; of the
+    shares of NaN and infinities, the highest.
     """
 
     id: int
@@ -362,14 +395,19 @@ class WatchedAnswer(Answer, frozen=True, tag="watched"):
     high: float | None
     num_steps: int  # that were watched in all
     every: str  # as it was asked for: 20/s
+    got: str  # how often it was really watched of late, in the same form; empty where that is not known
 
 
 class WatchedRowAnswer(Answer, frozen=True, tag="watched_row"):
-    """The head of a binary frame: float32, [column][bucket], NaN where nothing is known."""
+    """The head of a binary frame: float32, [column][bucket], NaN where nothing is known, and a byte for each.
+
+    The byte is 1 where the figure is an estimate from a sample at some step of the bucket.
+    """
 
     id: int
     row: WatchedRow | None  # None: there is none of this name
     columns: Sequence[str]
+    num_values: int | None  # that the latest estimates are of; None where there are none, or nobody knows
     first_steps: Sequence[int]
     last_steps: Sequence[int]
     tensor_name: str  # the series of tensors with this name; empty where there is none
@@ -422,6 +460,7 @@ AnyRunAnswer = (
     | IndexAnswer
     | SeriesAnswer
     | RecordsAnswer
+    | LayoutAnswer
     | RecordAnswer
     | HistogramsAnswer
     | HparamsAnswer

@@ -14,6 +14,7 @@ from torcheer.app.messages import PassListing
 from torcheer.app.passes import PassSource
 from torcheer.errors import InputError
 from torcheer.graph.sizes import readable_bytes
+from torcheer.run.reading.links import LinkRule, links_within
 
 _ENDING: Final = ".safetensors"
 _MAX_PASSES: Final = 1000
@@ -45,7 +46,9 @@ class _Saved:
 class SavedPasses:
     """Saved passes by the paths of their files, or of folders with such files in them."""
 
-    def __init__(self, paths: Sequence[Path], opener: Callable[[Path], PassSource]) -> None:
+    def __init__(
+        self, paths: Sequence[Path], opener: Callable[[Path], PassSource], links: LinkRule | None = None
+    ) -> None:
         if not paths:
             raise InputError(f"there is no path: {_WANTED}.")
         for path in paths:
@@ -56,6 +59,7 @@ class SavedPasses:
         self._paths = [Path(os.path.abspath(path)) for path in paths]
         self._base = _common_folder(self._paths)
         self._opener = opener
+        self._links = links or links_within(*self._paths)
 
     def listing(self) -> Sequence[PassListing]:
         return [PassListing(id=saved.id, name=saved.name, detail=saved.detail) for saved in self._all()]
@@ -67,7 +71,7 @@ class SavedPasses:
 
     def _all(self) -> Sequence[_Saved]:
         """Each file once, in the order of the paths, those of a folder by their names."""
-        files = dict.fromkeys(file for path in self._paths for file in _files(path))
+        files = dict.fromkeys(file for path in self._paths for file in _files(path, self._links))
         found = (self._look_at(file) for file in files)
         return [saved for saved in found if saved is not None][:_MAX_PASSES]
 
@@ -89,7 +93,7 @@ def _common_folder(paths: Sequence[Path]) -> Path | None:
         return None
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _files(path: Path, links: LinkRule) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
@@ -97,7 +101,9 @@ def _files(path: Path) -> Iterator[Path]:
         children = sorted(path.iterdir())
     except OSError:
         return  # a folder that has gone, or is closed to us, has no passes for now
-    yield from (child for child in children if child.suffix == _ENDING and _is_pass(child))
+    for child in children:
+        if child.suffix == _ENDING and (not child.is_symlink() or links.allows(child)) and _is_pass(child):
+            yield child
 
 
 def _is_pass(path: Path) -> bool:

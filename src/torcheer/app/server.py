@@ -17,6 +17,7 @@ import uvicorn
 from torcheer.app.addresses import Listener, listen, urls
 from torcheer.app.admission import Admission
 from torcheer.app.answering import Answers
+from torcheer.app.connections import Connection
 from torcheer.app.controls import Controls
 from torcheer.app.conversation import Conversations
 from torcheer.app.features.answering import FeatureAnswers
@@ -30,10 +31,11 @@ from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.secret import Secret, user_secret
 from torcheer.app.security import Guard
 from torcheer.app.shelves import shelves, with_folders_of
+from torcheer.run.reading.links import links_within
 from torcheer.training.control.control import Control
 
-_SHUTDOWN_SECONDS: Final = 3
-_MAX_CONNECTIONS: Final = 256
+_SHUTDOWN_SECONDS: Final = 1  # with what pages are told before, less than two in all
+_MAX_CONNECTIONS: Final = 256  # with those that wait before the door, which have a limit of their own
 
 
 class Server(uvicorn.Server):
@@ -117,7 +119,7 @@ def _config(guard: Guard) -> uvicorn.Config:
     return uvicorn.Config(
         guard,
         loop="asyncio",
-        http="h11",
+        http=Connection,
         ws="websockets-sansio",
         ws_max_size=MAX_REQUEST_BYTES,
         # Compression takes more time than a connection within one machine does.
@@ -133,6 +135,7 @@ def _config(guard: Guard) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         limit_concurrency=_MAX_CONNECTIONS,
+        backlog=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
 
@@ -193,14 +196,17 @@ def serve_runs_in_background(
     port: int | None = 0,
     secret: Secret | None = None,
     controls: Sequence[Control] = (),
+    follow_links: bool = False,
 ) -> Serving:
     """Serve runs, saved passes and features of folders to this machine alone, beside the program that runs.
 
-    Pages may control the trainings that are given; the folders of their runs are served, too.
+    Pages may control the trainings that are given; the folders of their runs are served, too. Links that lead
+    out of the folders are followed if `follow_links`.
     """
     paths = with_folders_of([Path(folder) for folder in folders], controls)
-    shelf, runs = shelves(paths)
-    return _serving(shelf, runs, port, secret, controls, shelf_of(paths))
+    links = links_within(*paths, follow_links=follow_links)
+    shelf, runs = shelves(paths, links)
+    return _serving(shelf, runs, port, secret, controls, shelf_of(paths, links))
 
 
 def _serving(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +15,7 @@ from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.savedpasses import SavedPasses
 from torcheer.errors import InputError
 from torcheer.run.reading.finding import find_runs, is_event_file, is_part
+from torcheer.run.reading.links import LinkRule, links_within
 from torcheer.run.reading.reader import RunReader
 from torcheer.training.control.control import Control
 
@@ -21,8 +24,11 @@ _WANTED: Final = (
 )
 
 
-def shelves(paths: Sequence[Path]) -> tuple[Shelf, RunShelf | None]:
-    """The passes and the runs that some paths lead to. Runs are looked for wherever there is a folder."""
+def shelves(paths: Sequence[Path], links: LinkRule | None = None) -> tuple[Shelf, RunShelf | None]:
+    """The passes and the runs that some paths lead to. Runs are looked for wherever there is a folder.
+
+    Links are followed that stay within the paths, or as the rule says.
+    """
     if not paths:
         raise InputError(f"there is no path: {_WANTED}.")
     for path in paths:
@@ -33,8 +39,11 @@ def shelves(paths: Sequence[Path]) -> tuple[Shelf, RunShelf | None]:
     # A file of a run stands for the run.
     paths = [path.absolute().parent if _is_of_run(path) else path for path in paths]
     folders = [path for path in paths if path.is_dir()]
-    runs = RunShelf(folders, find_runs, RunReader) if folders else None
-    return SavedPasses(paths, open_pass_file), runs
+    links = links or links_within(*folders)
+    links = replace(links, roots=(*links.roots, *map(os.path.realpath, folders)))  # of files: their folders
+    finder, opener = partial(find_runs, links=links), partial(RunReader, reads_now=False, links=links)
+    runs = RunShelf(folders, finder, opener) if folders else None
+    return SavedPasses(paths, open_pass_file, links), runs
 
 
 def with_folders_of(paths: Sequence[Path], controls: Sequence[Control]) -> Sequence[Path]:

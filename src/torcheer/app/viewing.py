@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -22,8 +23,10 @@ from torcheer.desktop import open_in_browser
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features.reading import open_features
 from torcheer.learn.document import Example
+from torcheer.run.reading.links import LinkRule, links_within
 from torcheer.training.control.control import Control
 
+_SWITCH_SECONDS: Final = 0.001
 LEARN_PLACE: Final = "#learn"
 _PUBLIC: Final = (
     "This server can be reached from other machines, and what it sends is not encrypted: whoever sees the "
@@ -38,10 +41,11 @@ def view(
     port: int | None = None,
     open_browser: bool = True,
     controls: Sequence[Control] = (),
+    follow_links: bool = False,
 ) -> None:
     """Serve folders of runs, runs, event files, saved passes and features until Ctrl-C or SIGTERM.
 
-    Features may be at a URL, too.
+    Features may be at a URL, too. Links that lead out of the folders are followed if `follow_links`.
 
     Pages may control the trainings that are given; the folders of their runs are served, too. Without paths
     it opens at the page of the first of them, which comes up at once.
@@ -54,8 +58,9 @@ def view(
     place = control_place(controls[0]) if is_for_control else ""
     urls = [str(path) for path in paths if is_place_elsewhere(str(path))]
     here = with_folders_of([Path(path) for path in paths if str(path) not in urls], controls)
-    shelf, runs = _shelves(here, urls)
-    features = shelf_of([*here, *urls])
+    links = links_within(*here, follow_links=follow_links)
+    shelf, runs = _shelves(here, urls, links)
+    features = shelf_of([*here, *urls], links)
     is_empty = not shelf.listing() and (runs is None or runs.is_empty())
     if not controls and is_empty and (features is None or features.is_empty()):
         shown = ", ".join(map(str, paths))
@@ -74,7 +79,7 @@ def view(
     )
 
 
-def _shelves(here: Sequence[Path], urls: Sequence[str]) -> tuple[Shelf, RunShelf | None]:
+def _shelves(here: Sequence[Path], urls: Sequence[str], links: LinkRule) -> tuple[Shelf, RunShelf | None]:
     """What is wrong with what was named is said here, rather than in a page."""
     for url in urls:
         try:
@@ -86,7 +91,7 @@ def _shelves(here: Sequence[Path], urls: Sequence[str]) -> tuple[Shelf, RunShelf
             raise InputError(f"{url} cannot be read: {type(error).__name__}: {why}.") from error
     if urls and not here:
         return SourceShelf([]), None
-    shelf, runs = shelves(here)
+    shelf, runs = shelves(here, links)
     if len(here) == 1 and runs is None:
         open_pass_file(here[0])
     return shelf, runs
@@ -138,9 +143,24 @@ def _serve(
             when_announced()
 
         server.when_started = announce
-        server.serve_until_stopped()
+        with _quick_turns():
+            server.serve_until_stopped()
     finally:
         listener.socket.close()
+
+
+@contextmanager
+def _quick_turns() -> Iterator[None]:
+    """Let threads take turns more often: those that read large runs hold up the pages less.
+
+    Only where the process is our own, since this holds for all of it.
+    """
+    former = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(former)
 
 
 def control_place(control: Control) -> str:

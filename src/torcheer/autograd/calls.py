@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from torcheer.autograd.modes import as_plain, modes
 from torcheer.autograd.recipes import recipe
-from torcheer.errors import AutogradError
+from torcheer.errors import AutogradError, InputError
 
 Handler = Callable[..., Any]
 H = TypeVar("H", bound=Handler)
@@ -48,16 +49,33 @@ PLAIN: Final = frozenset(
 )
 
 
-def call(*names: str) -> Callable[[H], H]:
-    """Say that these calls of torch's lead to a function of ours."""
+def call(*names: str, replace: bool = False) -> Callable[[H], H]:
+    """Say that these calls of torch's lead to a function of ours.
+
+    A name belongs to one function: of two, the order of imports would decide. `replace`: this one is to take
+    the place of what the names lead to so far, as a function that sorts out arguments does of a row of the
+    table.
+    """
 
     def register(handler: H) -> H:
-        for name in names:
-            CALLS[name] = handler
+        taken = [name for name in dict.fromkeys(names) if name in CALLS]
+        if taken and not replace:
+            raise InputError(
+                f"{taken[0]} leads to {_words_for(CALLS[taken[0]])} already, and would lead to "
+                f"{_words_for(handler)}: enter it once, or pass replace=True to take its place."
+            )
+        CALLS.update(dict.fromkeys(names, handler))
         _found.clear()  # a call that was refused before may have its rule now
         return handler
 
     return register
+
+
+def _words_for(handler: Handler) -> str:
+    if isinstance(handler, partial):
+        return repr(handler.args[0]) if handler.args else repr(handler.func)
+    home, name = getattr(handler, "__module__", ""), getattr(handler, "__qualname__", repr(handler))
+    return f"{home}.{name}" if home else name
 
 
 def name_of(func: Any) -> str:
@@ -87,8 +105,11 @@ def settled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, .
 
 def written_out(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call with `out=`, as a DataLoader makes to gather a batch: of what wants no gradient, as torch's."""
-    if modes.recording and wants_gradient((args, kwargs)):
+    out = kwargs["out"]
+    if modes.recording and wants_gradient((args, kwargs)) and not _is_leaf_of_a_script(out):
         raise AutogradError("out= writes into a tensor, which has no gradient: assign the result instead.")
+    if kwargs.get("requires_grad") is not None and isinstance(out, Tensor):
+        kwargs = {**kwargs, "requires_grad": False}  # torch's own; ours is known to the tensor
     with as_plain():
         return func(*args, **kwargs)
 
@@ -101,6 +122,8 @@ def _look_up(func: Any) -> Handler:
         return found
     if name in PLAIN:
         return _plainly(func)
+    if getattr(func, "__module__", "") == "torch.nn.init":
+        return _first_values(func)
     if name.endswith("_") and not name.endswith("__"):
         return _in_place(func, name)
     if name in ("__setitem__", "__delitem__") or (
@@ -122,6 +145,17 @@ def _plainly(func: Any) -> Handler:
     return answer
 
 
+def _first_values(func: Any) -> Handler:
+    """Those of `torch.nn.init` write into a parameter before anything is computed from it, and return it."""
+
+    def write(*args: Any, **kwargs: Any) -> Any:
+        with as_plain():
+            func(*args, **kwargs)
+        return args[0] if args else kwargs["tensor"]
+
+    return write
+
+
 def _in_place(func: Any, name: str) -> Handler:
     def write(*args: Any, **kwargs: Any) -> Any:
         if modes.recording and wants_gradient((args, kwargs)) and not _is_leaf_of_a_script(args[0]):
@@ -138,9 +172,21 @@ def _in_place(func: Any, name: str) -> Handler:
 
 
 def _is_leaf_of_a_script(value: Any) -> bool:
-    """A parameter that is updated by hand inside of torch's own `no_grad()`, as a moved script does."""
+    """A parameter, or a view of one, that is written by hand inside of torch's own `no_grad()`."""
     node = getattr(value, "_node", None)
-    return not torch.is_grad_enabled() and (node is None or node.rule is None)
+    if torch.is_grad_enabled():
+        return False
+    while node is not None and node.rule is not None:
+        parents = [parent for parent in node.parents if parent is not None]
+        if len(parents) != 1 or not _is_same_memory(node.value, parents[0].value):
+            return False
+        node = parents[0]
+    return True
+
+
+def _is_same_memory(one: Tensor, other: Tensor) -> bool:
+    with as_plain():
+        return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
 
 def _without_rule(func: Any, name: str) -> Handler:

@@ -37,7 +37,7 @@ def rule(
         raise InputError(f'{name} needs a gradient for each input: a=(lambda g, c, a: …, r"formula").')
     _check_inputs(name, forward, list(ways))
     checked: dict[str, Any] = {symbol: _checked(name, symbol, way) for symbol, way in ways.items()}
-    return add_row(name, forward, words=words, **checked)
+    return add_row(name, forward, words=words, replace=replace, **checked)
 
 
 def _checked(name: str, symbol: str, way: Any) -> tuple[Any, ...]:

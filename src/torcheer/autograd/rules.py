@@ -50,6 +50,7 @@ from torcheer.autograd.slopes import (
     spread,
 )
 from torcheer.autograd.standardising import standardised, unstandardised
+from torcheer.errors import InputError
 
 RULES: Final[dict[str, Rule]] = {}
 
@@ -61,19 +62,22 @@ def rule(
     also: str = "",
     words: str = "",
     takes_many: bool = False,
+    replace: bool = False,
     **ways: tuple[Vjp, str] | tuple[Vjp, str, str],
 ) -> Callable[..., tracer]:
     r"""Add a row: `rule("square", torch.square, a=(lambda g, c, a: 2 * g * a, r"2\,\bar c\,a"))`.
 
     Each way is named as its input is in the formulas. What is returned is the op itself, for tracers. Calls
-    of torch's by this name lead to it, and those that `also` names.
+    of torch's by this name lead to it, and those that `also` names. `replace`: it takes the place of a row.
     """
+    if name in RULES and not replace:
+        raise InputError(f"there are two rows for {name}: give one another name, or pass replace=True.")
     made = Rule(
         name, forward, {symbol: Way(*way) for symbol, way in ways.items()}, words=words, takes_many=takes_many
     )
-    RULES[name] = made
     op = partial(apply, made)
-    call(name, *also.split())(op)
+    call(name, *also.split(), replace=replace)(op)
+    RULES[name] = made
     return op
 
 

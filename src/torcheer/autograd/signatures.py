@@ -21,12 +21,12 @@ from torcheer.errors import InputError
 # --- arithmetic ------------------------------------------------------------------------------------------
 
 
-@call("add", "__add__", "__radd__")
+@call("add", "__add__", "__radd__", replace=True)
 def add(a: Any, other: Any, *, alpha: Any = 1) -> Any:
     return rules.add(a, other if alpha == 1 else other * alpha)
 
 
-@call("sub", "subtract", "__sub__")
+@call("sub", "subtract", "__sub__", replace=True)
 def sub(a: Any, other: Any, *, alpha: Any = 1) -> Any:
     return rules.sub(a, other if alpha == 1 else other * alpha)
 
@@ -36,7 +36,7 @@ def rsub(a: Any, other: Any, *, alpha: Any = 1) -> Any:
     return sub(other, a, alpha=alpha)
 
 
-@call("mul", "multiply", "__mul__", "__rmul__")
+@call("mul", "multiply", "__mul__", "__rmul__", replace=True)
 def mul(a: Any, other: Any) -> Any:
     return rules.mul(a, other)
 
@@ -51,7 +51,7 @@ def rdiv(a: Any, other: Any) -> Any:
     return rules.div(other, a)
 
 
-@call("pow", "__pow__")
+@call("pow", "__pow__", replace=True)
 def power(a: Any, exponent: Any) -> Any:
     return rules.power(a, exponent)
 
@@ -68,7 +68,7 @@ def rpow(a: Any, other: Any) -> Any:
     return rules.power(other, a)
 
 
-@call("where")
+@call("where", replace=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if input is None:
         return torch.where(plain(condition))  # the places where it holds
@@ -83,39 +83,39 @@ def method_where(a: Tensor, condition: Tensor, other: Any) -> Any:
 # --- reductions ------------------------------------------------------------------------------------------
 
 
-@call("sum")
+@call("sum", replace=True)
 def total(a: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, dtype: Any = None) -> Any:
     a = a if dtype is None else cast(a, dtype)
     return rules.total(a, dim=dim if axis is None else axis, keepdim=keepdim)
 
 
-@call("mean")
+@call("mean", replace=True)
 def mean(a: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, dtype: Any = None) -> Any:
     a = a if dtype is None else cast(a, dtype)
     return rules.mean(a, dim=dim if axis is None else axis, keepdim=keepdim)
 
 
-@call("amax")
+@call("amax", replace=True)
 def amax(a: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
     return rules.amax(a, dim=() if dim is None else dim, keepdim=keepdim)
 
 
-@call("logsumexp", "special_logsumexp")
+@call("logsumexp", "special_logsumexp", replace=True)
 def logsumexp(a: Tensor, dim: Any, keepdim: bool = False, *, axis: Any = None) -> Any:
     return rules.logsumexp(a, dim=dim if axis is None else axis, keepdim=keepdim)
 
 
-@call("cumsum")
+@call("cumsum", replace=True)
 def cumsum(a: Tensor, dim: int, *, dtype: Any = None) -> Any:
     return rules.cumsum(a if dtype is None else cast(a, dtype), dim=dim)
 
 
-@call("softmax", "special_softmax", "_softmax")
+@call("softmax", "special_softmax", "_softmax", replace=True)
 def softmax(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     return rules.softmax(a if dtype is None else cast(a, dtype), dim=_named(dim, "softmax"))
 
 
-@call("log_softmax", "special_log_softmax")
+@call("log_softmax", "special_log_softmax", replace=True)
 def log_softmax(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     return rules.log_softmax(a if dtype is None else cast(a, dtype), dim=_named(dim, "log_softmax"))
 
@@ -123,7 +123,7 @@ def log_softmax(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 # --- shapes ----------------------------------------------------------------------------------------------
 
 
-@call("reshape", "view")
+@call("reshape", "view", replace=True)
 def reshape(a: Tensor, *shape: Any, **named: Any) -> Any:
     if len(shape) == 1 and isinstance(shape[0], torch.dtype):
         raise InputError(
@@ -132,28 +132,28 @@ def reshape(a: Tensor, *shape: Any, **named: Any) -> Any:
     return rules.reshape(a, shape=sizes(shape, named))
 
 
-@call("permute")
+@call("permute", replace=True)
 def permute(a: Tensor, *dims: Any, **named: Any) -> Any:
     return rules.permute(a, dims=sizes(dims, named))
 
 
-@call("expand", "broadcast_to")
+@call("expand", "broadcast_to", replace=True)
 def expand(a: Tensor, *shape: Any, **named: Any) -> Any:
     named.pop("implicit", None)
     return rules.expand(a, shape=sizes(shape, named))
 
 
-@call("flip")
+@call("flip", replace=True)
 def flip(a: Tensor, *dims: Any, **named: Any) -> Any:
     return rules.flip(a, dims=sizes(dims, named))
 
 
-@call("clone")
+@call("clone", replace=True)
 def clone(a: Tensor, *, memory_format: Any = None) -> Any:
     return rules.clone(a) if memory_format is None else rules.clone(a, memory_format=memory_format)
 
 
-@call("cat", "concat", "concatenate")
+@call("cat", "concat", "concatenate", replace=True)
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Any:
     # torch passes over empty vectors, whatever the shape of the others.
     parts = [one for one in tensors if tuple(one.shape) != (0,)] or list(tensors)
@@ -168,7 +168,7 @@ def index(a: Tensor, key: Any) -> Any:
     return rules.index(a, key=plain_key(key))
 
 
-@call("gather")
+@call("gather", replace=True)
 def gather(a: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Any:
     return rules.gather(a, dim=place_of(dim, len(a.shape)), index=plain(index))
 
@@ -176,7 +176,7 @@ def gather(a: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
 # --- products --------------------------------------------------------------------------------------------
 
 
-@call("matmul", "__matmul__", "linalg_matmul")
+@call("matmul", "__matmul__", "linalg_matmul", replace=True)
 def matmul(a: Tensor, other: Tensor) -> Any:
     """Vectors count as matrices of one row or column; a single matrix on the right is there for all items."""
     b = other
@@ -208,7 +208,7 @@ def rmatmul(a: Tensor, other: Tensor) -> Any:
     return matmul(other, a)
 
 
-@call("linear")
+@call("linear", replace=True)
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     if len(weight.shape) == 1:  # one unit, whose dimension is left out
         product = matmul(x, weight)
@@ -216,7 +216,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     return rules.linear(x, weight, bias)
 
 
-@call("conv2d")
+@call("conv2d", replace=True)
 def conv2d(
     x: Tensor,
     weight: Tensor,
@@ -245,7 +245,7 @@ def cast(a: Tensor, dtype: torch.dtype) -> Any:
     return a if a.dtype == dtype else rules.cast(a, dtype=dtype)
 
 
-@call("to")
+@call("to", replace=True)
 def to(a: Tensor, *args: Any, **kwargs: Any) -> Any:
     with as_plain():
         target = a.to(*args, **kwargs) if not args or not isinstance(args[0], Tensor) else args[0]

@@ -13,21 +13,17 @@ from torcheer.capture.drill import is_scripted
 from torcheer.capture.editing.editor import WAY_CHANGED, Editor
 from torcheer.capture.editing.rules import Place, Rule
 from torcheer.capture.history import ModelHistory
-from torcheer.capture.inputs import Call, copy_of_containers, copy_of_tensors
+from torcheer.capture.inputs import Call, copy_of_tensors
+from torcheer.capture.modes import torch_modes
 from torcheer.capture.numbering import Numbering
 from torcheer.capture.op import Op
 from torcheer.capture.raising import what_was_raised
 from torcheer.capture.recorded import PassFacts
 from torcheer.capture.recorder import Recorder
-from torcheer.capture.rerunning import as_before_the_pass, put_parameters_back
+from torcheer.capture.rerunning import PassStart, as_before_the_pass
 from torcheer.capture.saving import Saver, Selection, StopPass, Treatment
-from torcheer.capture.state import (
-    attributes_of,
-    changed_attributes,
-    random_state,
-    same_model_after,
-    same_random_state_after,
-)
+from torcheer.capture.snapshot import is_sharded
+from torcheer.capture.state import note_written, same_model_after, same_random_state_after
 from torcheer.capture.tape import Tape
 from torcheer.capture.walk import ModelWalk, num_elements, num_param_bytes
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError
@@ -52,7 +48,9 @@ def capture(model: nn.Module, walk: ModelWalk, order: Order, call: Call) -> Mode
     writes_unseen = False
     if any(rule.needs_plan for rule in order.edits):
         writes_unseen = plan_edits(model, walk, order, call)
-    first = Capture(model, walk, order, copy_all=writes_unseen)
+    # The memory of gathered parameters is let go before the pass ends.
+    has_shards = any(is_sharded(module) for _, module in walk.modules)
+    first = Capture(model, walk, order, copy_all=writes_unseen or has_shards)
     history = first.run(call)
     if first.surprises:
         # Something that no call shows wrote into kept values: run once more, and copy every value at once.
@@ -91,7 +89,6 @@ def plan_edits(model: nn.Module, walk: ModelWalk, order: Order, call: Call) -> b
         planning = Capture(model, ModelWalk(walk.root), everything, copy_all=copy_all)
         with same_random_state_after(), same_model_after(model):
             history = planning.run(copy_of_tensors(call))
-            put_parameters_back(history)
         num_runs -= 1
         if planning.surprises and not copy_all:
             copy_all, num_runs = True, max(num_runs, 1)
@@ -152,9 +149,8 @@ class Capture:
         self._output: Any = None
 
     def run(self, call: Call) -> ModelHistory:
-        self._start_state = random_state() if self._keeps_all else None
-        self._attributes = attributes_of(self._walk.modules) if self._keeps_all else []
-        self._call = copy_of_containers(call) if self._keeps_all else None
+        self._modes = torch_modes()
+        self._start = PassStart(self._walk, call) if self._keeps_all else None
         self._seed = torch.initial_seed()
         try:
             self._output = self._recorder.run(call)
@@ -192,7 +188,11 @@ class Capture:
             self._saver.settle()
         if self._was_lazy:
             self._walk = ModelWalk(self._walk.root)  # the pass has made its parameters
+        if self._start is not None:
+            self._start.end()
         history = self._make_history(error)
+        for index, value in tape.param_values.items():
+            note_written(tape.params[-index - 1][1], value)
         tape.finish()
         self._let_go()
         # From here on nothing of ours holds the model.
@@ -220,9 +220,8 @@ class Capture:
             stopped_at=None if saver is None else saver.stopped_at,
             error=error,
             notes=tuple(self._walk.fast_path_notes()),
-            start_state=self._start_state,
-            call=self._call,
-            old_attributes=tuple(changed_attributes(self._attributes)),
+            start=self._start,
+            modes=self._modes,
             output=self._output,
             device=self._order.treatment.device,
             edits=() if self._editor is None else tuple(self._editor.done),

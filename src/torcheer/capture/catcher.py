@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from torcheer.capture.aten import AtenCall, AtenWatcher
-from torcheer.capture.memory import batch_dims, version_of
+from torcheer.capture.memory import batch_dims, unwrapped, version_of
 from torcheer.capture.nesting import collect_into, collect_tensors, map_leaves
 from torcheer.capture.opening import OpenCopies
 from torcheer.capture.scopes import Scope
@@ -49,6 +49,7 @@ _new = tuple.__new__
 _known_trait = find_known()
 _autocast_is_on = torch._C._is_any_autocast_enabled
 _transforms_are_on = torch._C._are_functorch_transforms_active
+_layers_of_transforms: Callable[[], list[Any]] = torch._C._functorch.get_interpreter_stack
 _Parameter = nn.Parameter
 
 
@@ -301,7 +302,7 @@ class Catcher(TorchFunctionMode):
         """One record for each tensor of an output."""
         made = collect_tensors(out)
         for tensor in made:
-            if version_of(tensor):
+            if version_of(unwrapped(tensor)):
                 self.tape.memory.note_version(tensor)
         batched = _transforms_are_on()
         for position, tensor in enumerate(made, first):
@@ -425,6 +426,8 @@ def _rng_state(args: Any, kwargs: dict[str, Any], generator: torch.Generator | N
 def _in_transform(context: Context | None, output: Tensor, num_outputs: int) -> Context:
     """What a replay must know of an op that ran inside vmap; why there is none, in harder cases."""
     context = context or Context()
+    if any(layer.key() == torch._C._functorch.TransformType.Vmap for layer in _layers_of_transforms()):
+        context = context._replace(is_below_vmap=True)
     if num_outputs > 1 or context.rng is not None or context.num_targets:
         return context._replace(
             note="it ran inside a torch.func transform and wrote, drew random numbers or gave several outputs"

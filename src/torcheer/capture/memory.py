@@ -144,6 +144,8 @@ def byte_range(tensor: Tensor) -> tuple[int, int]:
 def private_copy(tensor: Tensor) -> Tensor:
     """The same numbers in memory of their own; gradients still flow where they did."""
     real = unwrapped(tensor)
+    if is_freed(real):
+        return torch.zeros(real.shape, dtype=real.dtype, device=real.device)
     try:
         return real.clone()
     except RuntimeError:
@@ -154,6 +156,20 @@ def private_copy(tensor: Tensor) -> Tensor:
 def has_data(tensor: Tensor) -> bool:
     """Whether there are numbers behind a tensor: not so on the meta device, or under FakeTensorMode."""
     return not tensor.is_meta and type(tensor).__name__ != "FakeTensor"
+
+
+def is_strided(tensor: Tensor) -> bool:
+    return tensor.layout == torch.strided and not tensor.is_nested
+
+
+def is_freed(tensor: Tensor) -> bool:
+    """Whether somebody has let its memory go, as FSDP does: it cannot be read."""
+    if not is_strided(tensor) or not has_data(tensor) or not tensor.numel():
+        return False
+    try:
+        return tensor.untyped_storage().nbytes() == 0
+    except (RuntimeError, NotImplementedError):  # a wrapper has none of its own
+        return False
 
 
 def shape_of(tensor: Tensor) -> torch.Size:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import Any
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -27,13 +31,25 @@ _LEAVES = (
 )
 
 
+_ATOMS = frozenset((str, bytes, int, float, complex, bool, type(None), torch.dtype, torch.device))
+# Code, and modules, whose tensors are parameters and buffers.
+_NOT_OPENED = (type, nn.Module, FunctionType, BuiltinFunctionType, MethodType, ModuleType, partial)
+
+
 def tensors_in(value: Any, path: str = "", *, into_objects: bool = False) -> Iterator[tuple[str, Tensor]]:
     """Each tensor with its place, such as `logits` or `0.hidden`, in order, each object once."""
-    yield from _walk(value, path, into_objects, set(), 0)
+    yield from _walk(value, path, into_objects, set(), 0, None)
+
+
+class _Owner(NamedTuple):
+    """An object that keeps things in a private place, and what it is called."""
+
+    thing: Any
+    path: str
 
 
 def _walk(
-    value: Any, path: str, into_objects: bool, seen: set[int], depth: int
+    value: Any, path: str, into_objects: bool, seen: set[int], depth: int, owner: _Owner | None
 ) -> Iterator[tuple[str, Tensor]]:
     if isinstance(value, Tensor):
         yield path, value
@@ -41,21 +57,60 @@ def _walk(
     if isinstance(value, _LEAVES) or depth > _MAX_DEPTH or id(value) in seen:
         return
     seen.add(id(value))
+    is_object = not isinstance(value, Mapping | list | tuple | set | frozenset)
     for name, item in _items(value, into_objects):
-        yield from _walk(item, f"{path}.{name}" if path else str(name), into_objects, seen, depth + 1)
+        if type(item) in _ATOMS:
+            continue
+        # `data.x` rather than `data._store.x`, where the object gives it by that name.
+        base = owner.path if owner is not None and _gives(owner.thing, name, item) else path
+        place = f"{base}.{_text(name)}" if base else _text(name)
+        is_private = is_object and isinstance(name, str) and name.startswith("_")
+        inner = _Owner(value, path) if is_private else None
+        yield from _walk(item, place, into_objects, seen, depth + 1, inner)
+
+
+def _gives(thing: Any, name: Any, item: Any) -> bool:
+    """Whether an object hands something out as an attribute, or by its key."""
+    try:
+        if isinstance(name, str) and getattr(thing, name, None) is item:
+            return True
+        return thing[name] is item
+    except Exception:  # whatever the object does with a name that it does not know
+        return False
+
+
+def _text(name: Any) -> str:
+    """A key of several parts, as of the edges of a graph, reads like a path."""
+    return ".".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
 def _items(value: Any, into_objects: bool) -> list[tuple[Any, Any]]:
     if isinstance(value, Mapping):
         return list(value.items())
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, list | tuple | set | frozenset | deque):
         names = getattr(value, "_fields", None) or range(len(value))
         return list(zip(names, value, strict=False))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [(f.name, getattr(value, f.name, None)) for f in dataclasses.fields(value)]
-    if into_objects and not isinstance(value, type | nn.Module) and not callable(value):
-        return list(getattr(value, "__dict__", {}).items())
+    if into_objects and not isinstance(value, _NOT_OPENED):
+        own = list(getattr(value, "__dict__", {}).items())
+        return own + [(name, getattr(value, name, None)) for name, _ in slots_of(type(value))]
     return []
+
+
+_slots: WeakKeyDictionary[type, tuple[tuple[str, Any], ...]] = WeakKeyDictionary()
+
+
+def slots_of(kind: type) -> tuple[tuple[str, Any], ...]:
+    """The slots of a class and of those it inherits, by name."""
+    found = _slots.get(kind)
+    if found is None:
+        items = [item for base in reversed(kind.__mro__) for item in vars(base).items()]
+        # SimpleNamespace has its `__dict__` there.
+        slots = [(name, slot) for name, slot in items if isinstance(slot, MemberDescriptorType)]
+        found = tuple((name, slot) for name, slot in slots if not name.endswith("__"))
+        _slots[kind] = found
+    return found
 
 
 def collect_tensors(value: Any) -> list[Tensor]:
@@ -136,14 +191,28 @@ def _with_items(value: Any, changed: dict[Any, Any]) -> Any:
         return _like_tuple(value, items) if isinstance(value, tuple) else type(value)(items)
     if isinstance(value, Mapping) and not isinstance(value, MutableMapping):
         return {**value, **changed}  # it cannot be changed, nor perhaps copied
-    again = copy.copy(value)
-    if isinstance(again, MutableMapping | list):
+    try:
+        again = copy.copy(value)
+    except Exception:
+        if not isinstance(value, Mapping):
+            raise
+        return {**value, **changed}  # it does not let itself be copied
+    if isinstance(again, MutableMapping | list | deque):
         for name, item in changed.items():
-            again[name] = item
+            _put(again, name, item)
     else:
         for name, item in changed.items():
             object.__setattr__(again, name, item)
     return again
+
+
+def _put(container: Any, name: Any, item: Any) -> None:
+    try:
+        container[name] = item
+    except Exception:
+        if not isinstance(container, dict):
+            raise
+        dict.__setitem__(container, name, item)  # it guards itself, and is a copy of ours
 
 
 def _like_tuple(original: tuple[Any, ...], items: list[Any]) -> Any:

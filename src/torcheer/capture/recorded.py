@@ -41,10 +41,8 @@ class PassFacts:
     stopped_at: int | None
     error: str  # of a model that raised; "" otherwise
     notes: tuple[str, ...]
-    # What a second, plain forward must be given:
-    start_state: Any
-    call: Any
-    old_attributes: tuple[tuple[nn.Module, str, Any], ...]  # of modules that keep state of their own
+    start: Any = None  # what a second, plain forward must be given
+    modes: Any = None  # how torch computed when the pass began
     output: Any = None  # what the model returned
     device: str = "same"  # where saved values go
     edits: tuple[tuple[int, Any], ...] = ()  # (op, what was done to its output)
@@ -443,7 +441,10 @@ class RecordedPass:
     @cached_property
     def is_shape_only(self) -> bool:
         """Whether the pass ran on meta or fake tensors, which have shapes and no values."""
-        return any(value is not None and not has_data(value) for value in self._tape.values)
+        values = self._tape.values
+        # Inside of some transforms (`torch.func.linearize`) ops run on fake tensors, and the pass is real.
+        ends = [values[op] for op in self._structure.outputs if values[op] is not None]
+        return any(value is not None and not has_data(value) for value in ends or values)
 
     @property
     def notes(self) -> list[str]:

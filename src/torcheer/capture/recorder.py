@@ -22,7 +22,7 @@ from torcheer.capture.nesting import map_tensors, swap_tensors, tensors_in
 from torcheer.capture.scopes import ModuleNames, Scope, is_muted, module_hooks
 from torcheer.capture.stances import without_compiler
 from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, Tape, Use
-from torcheer.capture.threads import names_of_others, recording_new_threads
+from torcheer.capture.threads import OtherThreads, recording_new_threads
 from torcheer.capture.walk import ModelWalk
 from torcheer.errors import CaptureError
 
@@ -59,7 +59,7 @@ class Recorder:
         if self.tape.editor is not None:
             call = Call(*self.tape.editor.swapped((call.args, call.kwargs)))
         self.base.first_op = len(self.tape.records)
-        self.tape.other_threads = names_of_others()
+        self.tape.other_threads = OtherThreads()
         self.names.calls[""] = [self.base]
         try:
             with self._in_place():

@@ -36,6 +36,7 @@ class Selection:
     addresses: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)  # of inputs, outputs and buffers
     parts: set[str] = field(default_factory=set)
+    awaited: set[int | str] = field(default_factory=set)  # ops and module calls: met when all have been there
 
     @property
     def needs_labels(self) -> bool:
@@ -52,6 +53,7 @@ class Selection:
             or self.addresses
             or self.names
             or self.parts
+            or self.awaited
         )
 
     def matches(self, index: int, names: tuple[str, ...], address: str | None = None) -> bool:
@@ -169,6 +171,7 @@ class Saver:
         self._keep_arguments = keep_arguments
         self._view = view
         self._needs_labels = save.needs_labels or stop.needs_labels
+        self._awaited = set(stop.awaited)
         self.treated: dict[int, Any] = {}
         self.saved: set[int] = set()
         self._chosen: set[int] = set()
@@ -203,7 +206,7 @@ class Saver:
             self._by_module.add(index)
             if index not in self.saved:
                 self.save(index, tensor)
-        if ends:
+        if ends or self._was_last_awaited(*names):
             self._end_at_module(outputs)
 
     def save(self, index: int, tensor: Tensor) -> None:
@@ -276,7 +279,16 @@ class Saver:
         self.treated.pop(op, None)
         self._tape.drop(op)
 
+    def _was_last_awaited(self, *there: int | str) -> bool:
+        """Whether nothing is left to wait for, now that these have been there."""
+        if self._awaited.isdisjoint(there):
+            return False
+        self._awaited.difference_update(there)
+        return not self._awaited
+
     def _end_if_there(self, index: int, tensor: Tensor, names: tuple[str, ...]) -> None:
+        if self._was_last_awaited(index):
+            self._end(index, tensor)
         if not self._stop.labels or self._numbering.is_certain:
             if self._is_wanted(self._stop, index, names):
                 self._end(index, tensor)

@@ -18,6 +18,7 @@ from torcheer.capture.memory import (
     Geometry,
     byte_range,
     geometry_of,
+    is_freed,
     overlap,
     private_copy,
     storage_key,
@@ -154,7 +155,7 @@ class SharedMemory:
 
     def note_version(self, tensor: Tensor, ahead: int = 0) -> None:
         """This state of a tensor's memory is one that we know of; `ahead`: torch is yet to count it."""
-        version = version_of(tensor)
+        version = version_of(unwrapped(tensor))
         if version or ahead:
             self._versions.setdefault(storage_key(tensor), set()).update((version, version + ahead))
 
@@ -192,7 +193,7 @@ class SharedMemory:
         return bool(self._exposed) and storage_key(tensor) in self._exposed
 
     def was_changed_outside(self, index: int, tensor: Tensor) -> bool:
-        if index < 0 or not self.is_exposed(tensor):
+        if index < 0 or not self.is_exposed(tensor) or is_freed(unwrapped(tensor)):
             return False
         shadow = self._shadows.get(index, self._tape.values[index])
         return shadow is not None and not shadow.equal(unwrapped(tensor))
@@ -256,10 +257,10 @@ class SharedMemory:
 
     def _protect_itself(self, target: Tensor) -> None:
         """No other tensor lies on this memory: only ops that gave this very object are to be protected."""
-        if not self._tape.keep_all:
-            return  # what is kept of such a pass is a copy already
         copies: dict[int, Tensor] = {}
         index = self._tape.owner.get(id(target))
+        if not self._tape.keep_all and (index is None or index >= 0):
+            return  # what is kept of such a pass is a copy already
         # What came before a protected op on the same object was protected with it.
         while index is not None and index not in self._tape.private and self.live(index) is target:
             self._protect(index, copies)

@@ -19,6 +19,7 @@ from torcheer.capture.memory import (
     BatchDims,
     geometry_of,
     has_data,
+    is_twin,
     num_bytes,
     private_copy,
     shape_of,
@@ -26,6 +27,7 @@ from torcheer.capture.memory import (
 )
 from torcheer.capture.scopes import Scope
 from torcheer.capture.shared import Alias, SharedMemory, Write
+from torcheer.capture.threads import OtherThreads
 from torcheer.capture.traits import Trait, own_trait
 from torcheer.capture.walk import ModelWalk
 from torcheer.graph.places import Site
@@ -56,6 +58,7 @@ class Context(NamedTuple):
     num_targets: int = 0  # tensors that it wrote into
     reads_what_it_writes: bool = False  # another argument lies on the memory of a target
     note: str = ""  # why it cannot be replayed, where that is so
+    is_below_vmap: bool = False  # it ran inside vmap, perhaps on tensors that are not batched
 
 
 class Record(NamedTuple):
@@ -175,7 +178,7 @@ class Tape:
         self.extras: list[int] = []  # nodes that stand in no unedited pass
         self.edited_at: dict[int, int] = {}  # how many ops there were then: earlier ones read it unedited
         self.warnings: list[str] = []
-        self.other_threads: list[str] = []  # that were running when the pass began
+        self.other_threads: OtherThreads | None = None  # that were running when the pass began
         self._walk = walk
 
     def end(self) -> None:
@@ -206,11 +209,16 @@ class Tape:
         return index
 
     def knows(self, tensor: Tensor) -> bool:
-        """Whether this very object is an op's, a parameter or a buffer."""
-        return id(tensor) in self.owner or self.is_registered(tensor)
+        """True if this very object is an op's output, a parameter or a buffer."""
+        if self.is_registered(tensor):
+            return True
+        index = self.owner.get(id(tensor))
+        # An id may be a dead tensor's, used again: only the living one counts.
+        live = None if index is None else self.memory.live(index)
+        return live is not None and (live is tensor or is_twin(live, tensor))
 
     def is_registered(self, tensor: Tensor) -> bool:
-        """Whether this very object is a parameter or a buffer of the model."""
+        """True if this very object is a parameter or a buffer of the model."""
         return id(tensor) in self._walk.params or id(tensor) in self._walk.buffers
 
     def _after_writes(self, index: int, writes: list[Write], tensor: Tensor, use: Use) -> int:
@@ -271,12 +279,13 @@ class Tape:
                 "which no torch call in Python shows: it stands as a node of its own."
             )
             return self._add_node(trait, parents, tensor, use, Context(note=note))
-        if self.other_threads and not _is_held_by(self._walk, tensor):
+        at_work = [] if self.other_threads is None else self.other_threads.at_work()
+        if at_work and not _is_held_by(self._walk, tensor):
             where = use.scope.module().address or "the model"
             self.warnings.append(
                 f"a tensor {_of_shape(tensor)}in {where} came from outside the recorded calls: a "
                 "constant made before the pass, or the work of a thread that was already running "
-                f"({', '.join(self.other_threads[:3])}). What such threads do is not recorded; threads that "
+                f"({', '.join(at_work[:3])}). What such threads do is not recorded; threads that "
                 "forward itself starts are."
             )
         context = Context(note="made before the pass, or outside torch")
@@ -419,7 +428,7 @@ class Tape:
         self.owner.clear()
         self.refs.clear()
         del self.memory  # it points back here: a history must be freed as soon as nobody holds it
-        self.on_commit = self.on_replace = self.editor = None
+        self.on_commit = self.on_replace = self.editor = self.other_threads = None
         del self._walk
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -43,14 +44,39 @@ _others: Any = None  # somebody else's profile function, which goes on
 _local = threading.local()
 
 
-def names_of_others() -> list[str]:
-    """The threads that run beside this one and may compute; asyncio's only wait for a process to end."""
-    own = threading.current_thread()
-    return [
-        thread.name
-        for thread in threading.enumerate()
-        if thread is not own and not thread.name.startswith("asyncio-waitpid-")
-    ]
+class OtherThreads:
+    """The threads that run beside this one and may compute, as they were when a pass began."""
+
+    def __init__(self) -> None:
+        own = threading.current_thread()
+        others = [thread for thread in threading.enumerate() if thread is not own]
+        self._others = [(thread, _seconds_of(thread)) for thread in others if not _only_waits(thread)]
+
+    def at_work(self) -> list[str]:
+        """The names of those that have done anything since."""
+        return [
+            thread.name
+            for thread, before in self._others
+            if before is None or not thread.is_alive() or _seconds_of(thread) != before
+        ]
+
+
+# Their threads redraw a bar, keep a notebook or a debugger alive, or wait for a process to end.
+_KEEPERS = ("tqdm", "rich", "ipykernel", "IPython", "zmq", "debugpy", "pydevd", "_pydevd_bundle", "torcheer")
+
+
+def _only_waits(thread: threading.Thread) -> bool:
+    homes = (type(thread).__module__, getattr(getattr(thread, "_target", None), "__module__", None) or "")
+    is_keeper = any(home.partition(".")[0] in _KEEPERS for home in homes)
+    return is_keeper or thread.name.startswith("asyncio-waitpid-")
+
+
+def _seconds_of(thread: threading.Thread) -> float | None:
+    """How long a thread has computed; None where the system does not say."""
+    try:
+        return time.clock_gettime(time.pthread_getcpuclockid(thread.ident))  # type: ignore[arg-type]
+    except (AttributeError, OSError, TypeError):
+        return None
 
 
 @contextmanager

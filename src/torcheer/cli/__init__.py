@@ -123,11 +123,14 @@ def view(
     port: Annotated[int | None, typer.Option(help="Which port.", show_default="a free one")] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+    follow_links: Annotated[
+        bool, typer.Option("--follow-links", help="Follow links that lead out of the folders.")
+    ] = False,
 ) -> None:
     """Look at runs, saved passes and features in the browser."""
     from torcheer.app.viewing import view as serve
 
-    serve(paths, host=host, port=port, open_browser=browser)
+    serve(paths, host=host, port=port, open_browser=browser, follow_links=follow_links)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from torcheer.run.lossnames import is_loss, looked_at_first, loss_of
 from torcheer.run.parts import SeriesKey
 from torcheer.run.reading.face import SavedRun
 from torcheer.run.reading.finding import find_runs
+from torcheer.run.reading.links import links_note, links_within
 from torcheer.run.reading.scalars import Scalars
 from torcheer.run.reading.sparkline import sparkline
 from torcheer.run.records import Kind
@@ -64,11 +65,14 @@ class SeriesRow:
     description: str
 
 
-def list_rows(folder: Path, sort: str) -> list[RunRow]:
+def list_rows(folder: Path, sort: str, *, follow_links: bool = False) -> tuple[list[RunRow], str]:
+    """All runs of a folder, and what should be known of the search."""
     rows = []
-    for found in find_runs(folder):
+    links = links_within(folder, follow_links=follow_links)
+    all_found = find_runs(folder, links)
+    for found in all_found:
         name = folder.resolve().name if found.name == "." else found.name
-        with SavedRun(found.path) as run:
+        with SavedRun(found.path, links=links) as run:
             rows.append(list_row(name, run))
     orders: dict[str, Callable[[RunRow], Any]] = {
         "updated": lambda row: (row.state != "running", -row.updated),
@@ -76,7 +80,7 @@ def list_rows(folder: Path, sort: str) -> list[RunRow]:
         "step": lambda row: -(row.last_step or 0),
         "name": lambda row: row.name,
     }
-    return sorted(rows, key=orders[sort])
+    return sorted(rows, key=orders[sort]), links_note(all_found.num_links_out)
 
 
 def list_row(name: str, run: SavedRun) -> RunRow:

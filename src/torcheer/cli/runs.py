@@ -25,6 +25,9 @@ RunArgument = Annotated[
 RunsArgument = Annotated[
     list[Path], typer.Argument(metavar="RUN…", help="Folders of runs, or their names in the folder runs.")
 ]
+LinksOption = Annotated[
+    bool, typer.Option("--follow-links", help="Follow links that lead out of the folder.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
 SortKey = Literal["updated", "started", "name", "step"]
 
@@ -34,6 +37,7 @@ def list_runs(
     folder: Annotated[Path, typer.Argument(help="Where to look, at any depth.")] = Path("runs"),
     as_json: JsonOption = False,
     sort: Annotated[SortKey, typer.Option(help="Which come first: the newest, or by name.")] = "updated",
+    follow_links: LinksOption = False,
 ) -> None:
     """List the runs in a folder, with their state."""
     from torcheer.cli.runrows import list_rows
@@ -41,25 +45,26 @@ def list_runs(
 
     if not folder.is_dir():
         raise InputError(f"there is no folder {str(folder)!r}: name the one that holds your runs.")
-    rows = list_rows(folder, sort)
+    rows, note = list_rows(folder, sort, follow_links=follow_links)
     if as_json:
         print_json(rows)
     elif not rows:
-        raise InputError(
-            f"there are no runs in {str(folder)!r}: tl.Run({str(folder / 'first')!r}) would put one there."
-        )
+        why = f"{note} (--follow-links)" if note else f"tl.Run({str(folder / 'first')!r}) would put one there"
+        raise InputError(f"there are no runs in {str(folder)!r}: {why}.")
     else:
         print_list(rows)
+    if note:
+        typer.echo(f"torcheer: {note}: --follow-links follows them.", err=True)
 
 
 @runs_app.command()
-def show(run: RunArgument, as_json: JsonOption = False) -> None:
+def show(run: RunArgument, as_json: JsonOption = False, follow_links: LinksOption = False) -> None:
     """Show what a run holds: its series, how long they are, how they end."""
     from torcheer.cli.runrows import list_row, series_rows
     from torcheer.cli.runtables import print_json, print_run
     from torcheer.cli.watchlines import watch_lines, watch_rows
 
-    saved = _opened(run)
+    saved = _opened(run, follow_links)
     row, series = list_row(saved.path.name, saved), series_rows(saved)
     if as_json:
         print_json({"run": row, "hparams": saved.hparams(), "series": series, **watch_rows(saved)})
@@ -68,13 +73,13 @@ def show(run: RunArgument, as_json: JsonOption = False) -> None:
 
 
 @runs_app.command()
-def compare(runs: RunsArgument) -> None:
+def compare(runs: RunsArgument, follow_links: LinksOption = False) -> None:
     """Compare runs: their metrics side by side, and the hyperparameters in which they differ."""
     from torcheer.cli.runtables import print_comparison
 
     if len(runs) < 2:
         raise InputError("name at least two runs to compare: torcheer runs compare runs/first runs/second")
-    print_comparison(_short_names(runs), [_opened(run) for run in runs])
+    print_comparison(_short_names(runs), [_opened(run, follow_links) for run in runs])
 
 
 @export_app.command("csv")
@@ -88,6 +93,7 @@ def export_csv(
     events: Annotated[
         bool, typer.Option("--events", help="Alarms and gaps of an inspector, instead of scalars.")
     ] = False,
+    follow_links: LinksOption = False,
 ) -> None:
     """Write the scalars of a run as CSV, or its alarms and gaps."""
     from torcheer.run.reading.eventtables import write_events_csv
@@ -95,7 +101,7 @@ def export_csv(
 
     if events and (wide or names):
         raise InputError("--events writes alarms and gaps: --wide and --name are for scalars.")
-    saved = _opened(run)
+    saved = _opened(run, follow_links)
     for name in names or ():
         saved.scalars(name)  # a name that is not there is said before the file is made
 
@@ -121,11 +127,12 @@ def export_csv(
 def export_events(
     run: RunArgument,
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder of the event file.")],
+    follow_links: LinksOption = False,
 ) -> None:
     """Write a run as an event file, which TensorBoard shows."""
     from torcheer.run.events.exporting import NOT_SHOWN
 
-    saved = _opened(run)
+    saved = _opened(run, follow_links)
     written = saved.export_tensorboard(output)
     typer.echo(f"torcheer: wrote {written}", err=True)
     if any(key.kind in NOT_SHOWN for key in saved.reader().series()):
@@ -169,10 +176,10 @@ def _folder_of(run: Path) -> Path:
     return inside if not run.exists() and inside.is_dir() else run
 
 
-def _opened(run: Path) -> SavedRun:
+def _opened(run: Path, follow_links: bool) -> SavedRun:
     from torcheer.run.reading.face import open_run
 
-    return open_run(_folder_of(run))
+    return open_run(_folder_of(run), follow_links=follow_links)
 
 
 def _short_names(runs: Sequence[Path]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from torcheer.cli.runtables import plain
 from torcheer.run.reading.eventlist import Alarm, Gap
 from torcheer.run.reading.face import SavedRun
+from torcheer.run.reading.watchedtables import every_text
 
 _MOST_ALARMS: Final = 5
 _MOST_GAPS: Final = 3
@@ -31,6 +32,7 @@ def watch_rows(run: SavedRun) -> dict[str, Any]:
             {
                 "rank": rank,
                 "every": its.every,
+                "got": its.got,
                 "names": its.names,
                 "columns": its.columns,
                 "num_steps": len(steps),
@@ -50,7 +52,7 @@ def _watched_lines(run: SavedRun) -> Iterator[str]:
     for rank in watched.ranks:
         its = watched.of_rank(rank)
         of_rank = f"rank {rank}: " if len(watched.ranks) > 1 else ""
-        every = f", every {plain(its.every)}" if its.every else ""
+        every = f", {plain(every_text(its.every, its.got))}" if its.every else ""
         rows = f"{len(its):,} rows of {len(its.layers):,} layers"
         yield f"watched: {of_rank}{rows} at {len(its.steps):,} steps{every}"
 

@@ -1,32 +1,47 @@
-"""Which ops of a pass are meant by the layers that somebody asked for."""
+"""Which layers of a pass are meant by what somebody asked for, and where they are in another pass."""
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import nn
 
 from torcheer.capture.choosing import chosen_layers
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.op import Op
+from torcheer.capture.scopes import Scope
+from torcheer.capture.tape import is_call
 from torcheer.errors import InputError, LayerNotFoundError
 
 _MOST_NAMED = 16
 
 
+class Place(NamedTuple):
+    """Where an op is: in which call of a module, and a checksum of all that ran there up to it.
+
+    It does not change when the model takes another way elsewhere: the same place is the same op.
+    """
+
+    scope: str  # features.0:1
+    way: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One op, under the name by which it was asked for."""
+    """One layer, under the name by which it was asked for: what a call of a module gives, or an op."""
 
     name: str
-    index: int
+    index: int  # of the op in the pass on which it was chosen
     label: str
     layer_type: str
     scope: str  # the module pass in which it ran
     modules: tuple[str, ...]  # whose output it is
+    call: str = ""  # of a module, such as rnn:2, whose first tensor it is; "": the op itself is meant
+    place: Place | None = None  # of an op that is meant itself
     key: Any = None  # of those that were asked for
     is_explicit: bool = True  # asked for by itself, and not as one of all
 
@@ -34,6 +49,16 @@ class Choice:
     def address(self) -> str:
         """The innermost module whose output it is."""
         return self.modules[0] if self.modules else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """One of the layers that a key means."""
+
+    name: str
+    index: int
+    is_explicit: bool
+    call: str = ""
 
 
 def choose(keys: Iterable[Any], model: nn.Module, history: ModelHistory) -> list[Choice]:
@@ -44,13 +69,15 @@ def choose(keys: Iterable[Any], model: nn.Module, history: ModelHistory) -> list
         modules = [name for name in history.module_tree.addresses if name]
         ops = [history._op(index).layer_label for index in _computed(history)]
         there = [
-            f"its {what} are {_some(names)}" for what, names in (("modules", modules), ("ops", ops)) if names
+            f"its {what} are {some_names(names)}"
+            for what, names in (("modules", modules), ("ops", ops))
+            if names
         ]
         said = str(error).replace("history.layer_labels and history.module_addresses list them all.", "")
         raise LayerNotFoundError(f"{said.strip()} Of this model {'; '.join(there)}.") from error
 
 
-def _some(names: list[str]) -> str:
+def some_names(names: list[str]) -> str:
     if len(names) <= _MOST_NAMED:
         return ", ".join(names)
     return f"{', '.join(names[: _MOST_NAMED - 1])}, …, {names[-1]}"
@@ -59,12 +86,15 @@ def _some(names: list[str]) -> str:
 def _chosen(keys: Iterable[Any], model: nn.Module, history: ModelHistory) -> list[Choice]:
     """In the order of the pass. What was asked for by itself counts before what a pattern brings along."""
     found: dict[str, Choice] = {}
+    places: list[Place] = []
     for key in keys:
-        for name, index, is_explicit in _ops_of(key, model, history):
-            if name in found and found[name].index != index:
-                raise InputError(f"{name!r} was asked for twice, and means two layers.")
-            if is_explicit or name not in found or not found[name].is_explicit:
-                found[name] = _choice(name, history._op(index), key, is_explicit)
+        for one in _meant_by(key, model, history):
+            if one.name in found and found[one.name].index != one.index:
+                raise InputError(f"{one.name!r} was asked for twice, and means two layers.")
+            if one.is_explicit or one.name not in found or not found[one.name].is_explicit:
+                places = places if one.call or places else places_of_ops(history)
+                place = None if one.call else places[one.index]
+                found[one.name] = _choice(one, history._op(one.index), key, place)
     if not found:
         raise InputError(
             "no layers: of what was asked for nothing ran. 'all' takes every op; the modules of a scripted "
@@ -92,16 +122,18 @@ def keys_of(layers: Any) -> list[Any]:
     return list(dict.fromkeys(keys))
 
 
-def _choice(name: str, op: Op, key: Any, is_explicit: bool) -> Choice:
+def _choice(meant: _Meant, op: Op, key: Any, place: Place | None) -> Choice:
     return Choice(
-        name=name,
+        name=meant.name,
         index=op.index,
         label=op.layer_label,
         layer_type=op.layer_type,
         scope=scope_of(op),
         modules=tuple(one.removesuffix(":1") for one in op.modules_exited if one),
+        call=meant.call,
+        place=place,
         key=key,
-        is_explicit=is_explicit,
+        is_explicit=meant.is_explicit,
     )
 
 
@@ -109,15 +141,68 @@ def scope_of(op: Op) -> str:
     return f"{op.containing_module_origin}:{op.containing_module_pass}"
 
 
-def _ops_of(key: Any, model: nn.Module, history: ModelHistory) -> list[tuple[str, int, bool]]:
-    """Names and indices. A layer that ran more than once gives one for each time: `rnn:1`, `rnn:2`."""
+# --- in another pass --------------------------------------------------------------------------------------
+
+
+def indices_in(history: ModelHistory, choices: Sequence[Choice]) -> list[int | None]:
+    """The ops of a pass that are meant, also where it took another way; None for those that are not there."""
+    by_place: dict[Place, int] = {}
+    if any(choice.place is not None for choice in choices):
+        by_place = {place: index for index, place in reversed(list(enumerate(places_of_ops(history))))}
+    return [
+        _output_of(history, choice.call) if choice.place is None else by_place.get(choice.place)
+        for choice in choices
+    ]
+
+
+def _output_of(history: ModelHistory, call: str) -> int | None:
+    """The op that made the first tensor that a call of a module gave."""
+    address, _, number = call.rpartition(":")
+    passes = history.module_tree.passes_of(address) or ()
+    outputs = passes[int(number) - 1].output_ops if int(number) <= len(passes) else ()
+    return outputs[0] if outputs else None
+
+
+def places_of_ops(history: ModelHistory) -> list[Place]:
+    """Of every op of a pass."""
+    found = []
+    ways: dict[Scope, int] = {}  # of each module call: a checksum of its own ops, and of the calls in it
+    for record in history._tape.records:
+        scope = record.scope.module()
+        _enter(scope, ways)
+        if is_call(record):  # buffers and constants stand where they were first met
+            ways[scope] = zlib.crc32(record.trait.type.encode(), ways[scope])
+        found.append(Place(_label_of(scope), ways[scope]))
+    return found
+
+
+def _enter(scope: Scope, ways: dict[Scope, int]) -> None:
+    """Note a call in the one that it is a part of, when it has its first op."""
+    while scope not in ways:
+        ways[scope] = 0
+        if scope.parent is None:
+            return
+        inner, scope = scope, scope.parent.module()
+        _enter(scope, ways)
+        ways[scope] = zlib.crc32(_label_of(inner).encode(), ways[scope])
+
+
+def _label_of(scope: Scope) -> str:
+    return f"{scope.address or ''}:{scope.pass_num}"
+
+
+# --- what a key means -------------------------------------------------------------------------------------
+
+
+def _meant_by(key: Any, model: nn.Module, history: ModelHistory) -> list[_Meant]:
+    """A layer that ran more than once gives one for each time: `rnn:1`, `rnn:2`."""
     if key == "all":
-        return [(op.layer_label, op.index, False) for op in map(history._op, _computed(history))]
+        return [_Meant(op.layer_label, op.index, False) for op in map(history._op, _computed(history))]
     if key == "modules":
         return [
-            (name, index, False)
+            one
             for module in _leaves(model, history)
-            for name, index, _ in _of_module(module, history, is_explicit=False)
+            for one in _of_module(module, history, is_explicit=False)
         ]
     if isinstance(key, type):
         return [
@@ -125,24 +210,27 @@ def _ops_of(key: Any, model: nn.Module, history: ModelHistory) -> list[tuple[str
         ]
     if isinstance(key, int):
         op = history[key]
-        return [(op.layer_label, op.index, True)]
-    if key in history.module_tree.addresses:
+        return [_Meant(op.layer_label, op.index, True)]
+    passes, number = history.module_tree.passes_named(key)
+    if 0 < number <= len(passes) and passes[number - 1].output_ops:
+        return [_Meant(key, passes[number - 1].output_ops[0], True, passes[number - 1].label)]
+    if (passes and not number) or key in history.module_tree.addresses:
         return _of_module(key, history, is_explicit=True)
     exact = history._lookup.find_exactly(key)
     if exact is not None:
         ops = history._lookup.find_all(key)
         if len(ops) == 1:
-            return [(key, ops[0], True)]
-        return [(f"{key}:{history._op(index).pass_num}", index, True) for index in ops]
-    return _by_pattern(key, model, history)
+            return [_Meant(key, ops[0], True)]
+        return [_Meant(f"{key}:{history._op(index).pass_num}", index, True) for index in ops]
+    return _by_pattern(key, history)
 
 
-def _by_pattern(key: str, model: nn.Module, history: ModelHistory) -> list[tuple[str, int, bool]]:
+def _by_pattern(key: str, history: ModelHistory) -> list[_Meant]:
     if any(letter in key for letter in "*?["):
         modules = [name for name in history.module_tree.addresses if name and fnmatch.fnmatchcase(name, key)]
         found = [one for name in modules for one in _of_module(name, history, is_explicit=False)]
         labels = [
-            (op.layer_label, op.index, False)
+            _Meant(op.layer_label, op.index, False)
             for op in map(history._op, _computed(history))
             if not modules and fnmatch.fnmatchcase(op.layer_label, key)
         ]
@@ -150,10 +238,10 @@ def _by_pattern(key: str, model: nn.Module, history: ModelHistory) -> list[tuple
             raise LayerNotFoundError(f"no layer answers to {key!r}.")
         return found or labels
     ops = history._lookup.find_all(key)
-    return [(history._op(index).layer_label, index, False) for index in ops]
+    return [_Meant(history._op(index).layer_label, index, False) for index in ops]
 
 
-def _of_module(address: str, history: ModelHistory, *, is_explicit: bool) -> list[tuple[str, int, bool]]:
+def _of_module(address: str, history: ModelHistory, *, is_explicit: bool) -> list[_Meant]:
     passes = [one for one in history.module_tree.passes_of(address) or () if one.output_ops]
     if not passes:
         if not is_explicit:
@@ -161,8 +249,8 @@ def _of_module(address: str, history: ModelHistory, *, is_explicit: bool) -> lis
         history._lookup.find(address)  # says why
         raise LayerNotFoundError(f"module {address!r} gave no tensor that could be kept.")
     if len(passes) == 1:
-        return [(address, passes[0].output_ops[0], is_explicit)]
-    return [(f"{address}:{one.pass_num}", one.output_ops[0], is_explicit) for one in passes]
+        return [_Meant(address, passes[0].output_ops[0], is_explicit, passes[0].label)]
+    return [_Meant(f"{address}:{one.pass_num}", one.output_ops[0], is_explicit, one.label) for one in passes]
 
 
 def _leaves(model: nn.Module, history: ModelHistory) -> list[str]:

@@ -29,7 +29,7 @@ from torcheer.features.planning import Plan
 from torcheer.features.progressing import ExtractionProgress, say
 from torcheer.features.ranks import Rank, this_rank, wait_for_others
 from torcheer.features.reading import Features
-from torcheer.features.recording import batch_seed, wanted_values
+from torcheer.features.recording import WantedLayers, batch_seed
 from torcheer.features.room import check_room
 from torcheer.features.sources import Piece, StreamSource
 from torcheer.features.stores.opening import store_at
@@ -63,8 +63,9 @@ def extract(
     it.
 
     - `data`: a DataLoader, a Dataset, tensors `x` or `(x, labels)`, or anything that yields batches: `x`,
-      `(x, labels)`, or dicts by the names that forward takes. A loader's shuffling does not count: samples
-      are stored in the order of the data set.
+      `(x, labels)`, or dicts by the names that forward takes. A list of samples, dicts or `(x, label)`, is a
+      data set where `batch_size` is given. A loader's shuffling does not count: samples are stored in the
+      order of the data set.
     - `layers`: labels of ops, addresses of modules, patterns such as `"features.*"`, types of modules;
       `"modules"` for every module with weights of its own or without modules of its own, `"all"` for every
       op. `{layer: transform}` gives each transforms of its own, before those for all.
@@ -212,7 +213,8 @@ class _Extraction:
         title = "extracting" if self._rank.num_ranks == 1 else f"rank 0 of {self._rank.num_ranks}"
         writer = self._store.writer(self._rank.writer_name())
         bar = ExtractionProgress(left, row_bytes, title, is_shown=self._is_shown)
-        work = Work(self._task.model, plan, self._task.caller, self._task.device, self._task.wishes, threads)
+        wanted = WantedLayers(self._task.model, plan.choices)
+        work = Work(wanted, plan, self._task.caller, self._task.device, self._task.wishes, threads)
         try:
             with bar, self._told_if_interrupted(), WriterThread(writer) as thread:
                 for piece in self._task.source.pieces(
@@ -261,10 +263,11 @@ class _Extraction:
         seen = 0
         size = self._task.source.batch_size
         most = -(-num_samples // size) if size else None
+        wanted = WantedLayers(self._task.model, plan.choices)
         for piece in self._task.source.pieces(lambda number: most is None or number < most):
             samples = self._task.caller.samples_of(piece.batch).moved_to(self._task.device)
             seed = batch_seed(self._task.wishes.seed, piece.number)
-            yield samples, wanted_values(self._task.model, samples, plan.choices, seed), piece.number
+            yield samples, wanted.values(samples, seed, piece.number), piece.number
             seen += samples.num_samples
             if seen >= num_samples:
                 return

@@ -22,7 +22,7 @@ def hook_words(root: nn.Module) -> str:
         for address, module in root.named_modules()
         if not isinstance(module, torch.jit.ScriptModule)
         for hook in (*module._forward_pre_hooks.values(), *module._forward_hooks.values())
-        if _may_give(hook)
+        if _may_give(hook) and not _is_of_torch(hook)
     ]
     return "; ".join(found) or "none"
 
@@ -32,6 +32,13 @@ def _words_of(hook: Callable[..., Any]) -> str:
         return describe(hook)
     except InputError:
         return type(hook).__qualname__  # holds what cannot be read
+
+
+def _is_of_torch(hook: Any) -> bool:
+    """Those of FSDP and of tensor parallel bring weights and inputs to where they are needed."""
+    while isinstance(hook, functools.partial):
+        hook = hook.func
+    return str(getattr(hook, "__module__", "")).startswith("torch.distributed.")
 
 
 def _may_give(hook: Any) -> bool:

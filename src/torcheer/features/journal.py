@@ -79,6 +79,17 @@ def read_journals(contents: Iterable[bytes]) -> Progress:
     return Progress(done=dict(sorted(done.items())), ended=ended)
 
 
+def _can_be(entry: Done | Ended) -> bool:
+    """A journal may come from anywhere."""
+    numbers = (
+        (entry.batch, entry.first, entry.rows)
+        if isinstance(entry, Done)
+        else (entry.batches, entry.total_rows)
+    )
+    return all(0 <= number < _MOST_ROWS for number in numbers)
+
+
+_MOST_ROWS: Final = 1 << 48
 _DONE: Final = msgspec.json.Decoder(Done)
 _ENDED: Final = msgspec.json.Decoder(Ended)
 
@@ -88,7 +99,7 @@ def _entry_of(line: bytes) -> Done | Ended | None:
     for decoder in (_DONE, _ENDED):
         try:
             entry: Done | Ended = decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue
-        return entry
+        return entry if _can_be(entry) else None
     return None

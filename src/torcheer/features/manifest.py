@@ -112,10 +112,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
 
 
+# What decoding a file raises that is no JSON, is no UTF-8, or is nested without end.
+NO_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
 def read_manifest(content: bytes, where: str) -> Manifest:
     try:
         head = msgspec.json.decode(content, type=dict)
-    except msgspec.MsgspecError as error:
+    except NO_JSON as error:
         raise FileFormatError(f"{where}/{NAME} is damaged: {error}.") from error
     if head.get("format") != FORMAT:
         raise FileFormatError(
@@ -132,7 +136,7 @@ def read_manifest(content: bytes, where: str) -> Manifest:
         for array in manifest.arrays:
             _check_array(array)
         _check_whole(manifest)
-    except (msgspec.MsgspecError, TypeError, ValueError) as error:
+    except (*NO_JSON, TypeError, ValueError) as error:
         raise FileFormatError(f"{where}/{NAME} is damaged: {error}.") from error
     return manifest
 

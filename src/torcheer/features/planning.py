@@ -11,8 +11,10 @@ import numpy
 import torch
 from torch import Tensor, nn
 
-from torcheer.errors import CaptureError, InputError
-from torcheer.features.choosing import Choice, choose
+from torcheer.capture.history import ModelHistory
+from torcheer.capture.op import Op
+from torcheer.errors import InputError, LayerNotFoundError
+from torcheer.features.choosing import Choice, choose, indices_in, places_of_ops
 from torcheer.features.dimensions import (
     Channels,
     SampleAxis,
@@ -23,7 +25,7 @@ from torcheer.features.dimensions import (
     with_tokens_at,
 )
 from torcheer.features.manifest import ArraySpec, LayerOrigin, Role, file_names
-from torcheer.features.recording import batch_seed, wanted_values, whole_pass
+from torcheer.features.recording import WantedLayers, batch_seed, pass_without_values, whole_pass
 from torcheer.features.samples import Samples, column_of
 from torcheer.features.shapes import (
     Padded,
@@ -37,6 +39,7 @@ from torcheer.features.shapes import (
     says_what_to_choose,
     varying_dims,
 )
+from torcheer.features.sharded import whole
 from torcheer.features.stores.protocol import Array
 from torcheer.features.transforms.chaining import BegunChain, begin_all
 from torcheer.features.transforms.storable import open_values
@@ -117,25 +120,24 @@ def plan_extraction(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple
     """Runs the model on two samples, with all its ops, and on the first batch, whose values it gives."""
     seed = batch_seed(wishes.seed, 0)
     few, num_few = _few_samples(model, samples, wishes)
-    chosen = choose(wishes.layers, model, few)
-    try:
-        values = wanted_values(model, samples, chosen, seed)
-    except CaptureError:
-        # A model may compute something once and remember it: then its second pass is like all others.
-        few, num_few = _few_samples(model, samples, wishes)
-        chosen = choose(wishes.layers, model, few)
-        values = wanted_values(model, samples, chosen, seed)
+    chosen, values, way = _of_first_batch(model, samples, wishes, few, seed)
+    seen = _seen(few, chosen)
     if num_few == samples.num_samples:
         axes: list[SampleAxis | str] = [_only_axis(value, samples.num_samples) for value in values]
     else:
         axes = [
-            _axis(few._op(choice.index).tensor_contents, value, num_few, samples.num_samples)
-            for choice, value in zip(chosen, values, strict=True)
+            _only_axis(value, samples.num_samples)
+            if one is None
+            else _axis(one.tensor_contents, value, num_few, samples.num_samples)
+            for one, value in zip(seen, values, strict=True)
         ]
-    tokens = _token_places(model, samples, wishes, few, num_few, chosen)
-    notes = _notes_on_neighbours(few, chosen, axes, values, num_few, samples.num_samples)
-    channels = [place_of_channels(few, choice.index) for choice in chosen]
-    del few
+    tokens = _token_places(model, samples, wishes, num_few, chosen, seen)
+    notes = _notes_on_neighbours(seen, chosen, axes, values, num_few, samples.num_samples)
+    channels = [
+        place_of_channels(way, choice.index) if one is None else place_of_channels(few, one.index)
+        for choice, one in zip(chosen, seen, strict=True)
+    ]
+    del few, way, seen
     kept, left_out = _those_with_samples(chosen, axes)
     notes += left_out
     columns, column_notes = _columns(samples, wishes)
@@ -155,7 +157,32 @@ def plan_extraction(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple
     return plan, [values[place] for place in kept]
 
 
-def _few_samples(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple[Any, int]:
+def _of_first_batch(
+    model: nn.Module, samples: Samples, wishes: Wishes, few: ModelHistory, seed: int
+) -> tuple[list[Choice], list[Tensor], ModelHistory]:
+    """The layers that are meant, their values in the first batch, and a pass on which they were found.
+
+    They are chosen on the few samples, of which the values of all ops are there. With more samples the model
+    may take another way (`if (x > 0).all()`, a mask that is left out where nothing is padded, something
+    that is computed once and remembered): then those of that way are meant.
+    """
+    with suppress(LayerNotFoundError):  # of what is not there for few samples, but may be for more
+        chosen = choose(wishes.layers, model, few)
+        values, so_far = WantedLayers(model, chosen).values_and_pass(samples.copied(), seed)
+        places = places_of_ops(so_far)
+        if places == places_of_ops(few)[: len(places)]:
+            return chosen, values, few
+    way = pass_without_values(model, samples.copied(), seed)
+    chosen = choose(wishes.layers, model, way)
+    return chosen, WantedLayers(model, chosen).values(samples, seed, 0), way
+
+
+def _seen(history: ModelHistory, chosen: Sequence[Choice]) -> list[Op | None]:
+    """The layers as they are in a pass; None for those that are not there."""
+    return [None if index is None else history._op(index) for index in indices_in(history, chosen)]
+
+
+def _few_samples(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple[ModelHistory, int]:
     """Another number of samples shows which dimension counts them; unless the model refuses all others."""
     own = samples.num_samples
     for number in dict.fromkeys((2, 1, 3, 2 * own)):
@@ -167,7 +194,12 @@ def _few_samples(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple[An
 
 
 def _token_places(
-    model: nn.Module, samples: Samples, wishes: Wishes, few: Any, num_few: int, chosen: Sequence[Choice]
+    model: nn.Module,
+    samples: Samples,
+    wishes: Wishes,
+    num_few: int,
+    chosen: Sequence[Choice],
+    seen: Sequence[Op | None],
 ) -> list[tuple[int, ...] | None]:
     """Which dimensions of a sample grow with its tokens: seen where one is left out. None: not known."""
     short = samples.resized(num_few).shortened() if wishes.shapes is not None else None
@@ -176,21 +208,25 @@ def _token_places(
         return unknown
     try:
         history = whole_pass(model, short, wishes.seed)
-        pairs = [(few._op(one.index).tensor_shape, history._op(one.index)) for one in chosen]
     except Exception:  # a model may want a certain length
         return unknown
-    return [
-        tuple(place - 1 for place in range(1, len(long)) if long[place] != op.tensor_shape[place])
-        if op.layer_type == choice.layer_type and len(op.tensor_shape) == len(long)
-        else None
-        for choice, (long, op) in zip(chosen, pairs, strict=True)
-    ]
+    return [_places_that_differ(long, cut) for long, cut in zip(seen, _seen(history, chosen), strict=True)]
+
+
+def _places_that_differ(long: Op | None, cut: Op | None) -> tuple[int, ...] | None:
+    """Of a sample."""
+    if long is None or cut is None or long.layer_type != cut.layer_type:
+        return None
+    sizes, others = long.tensor_shape, cut.tensor_shape
+    if len(sizes) != len(others):
+        return None
+    return tuple(place - 1 for place in range(1, len(sizes)) if sizes[place] != others[place])
 
 
 def _axis(few: Any, many: Any, num_few: int, num_many: int) -> SampleAxis | str:
     if not isinstance(few, Tensor) or not isinstance(many, Tensor):
         return "it is no tensor"
-    return sample_axis(few, many, num_few, num_many)
+    return sample_axis(whole(few), many, num_few, num_many)
 
 
 def _only_axis(values: Any, num_samples: int) -> SampleAxis | str:
@@ -200,7 +236,7 @@ def _only_axis(values: Any, num_samples: int) -> SampleAxis | str:
 
 
 def _notes_on_neighbours(
-    few: Any,
+    seen: Sequence[Op | None],
     chosen: Sequence[Choice],
     axes: Sequence[Any],
     values: Sequence[Tensor],
@@ -209,10 +245,12 @@ def _notes_on_neighbours(
 ) -> list[str]:
     mixed = [
         choice.name
-        for choice, axis, value in zip(chosen, axes, values, strict=True)
+        for one, choice, axis, value in zip(seen, chosen, axes, values, strict=True)
         if isinstance(axis, SampleAxis)
         and num_few != num_many
-        and not depends_on_own_sample(axis, few._op(choice.index).tensor_contents, value, num_few, num_many)
+        and one is not None
+        and axis.fits(tuple(one.tensor_shape), num_few)
+        and not depends_on_own_sample(axis, whole(one.tensor_contents), value, num_few, num_many)
     ]
     if not mixed:
         return []

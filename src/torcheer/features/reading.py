@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from torcheer.features.analysis import LayerComparison, Probe, SimilarityMatrix
 
 
+_MOST_UNCHECKED = 1 << 22  # samples: fewer are listed whatever there is
+
+
 class Features(Mapping[str, StoredLayer | StoredRagged]):
     """Activations of a whole data set, layer by layer, on disk.
 
@@ -56,6 +59,16 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
         return max((one.first + one.rows for one in self.progress.done.values()), default=0)
 
     @property
+    def _num_listed(self) -> int:
+        """How many samples there are, where something is made for each of them."""
+        count = self.num_samples
+        if count > _MOST_UNCHECKED and count > self._store.num_disk_bytes():
+            raise FileFormatError(
+                f"{self.path}/{NAME} declares {count:,} samples, which is far more than its files can hold."
+            )
+        return count
+
+    @property
     def is_complete(self) -> bool:
         """Whether every sample is there. Asked of the disk again while it is not."""
         known = self.manifest.num_samples is not None or self.progress.ended is not None
@@ -73,7 +86,7 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
     @property
     def done(self) -> Mask:
         """For each sample whether it is there."""
-        return self.progress.rows_done(self.num_samples)
+        return self.progress.rows_done(self._num_listed)
 
     @cached_property
     def progress(self) -> Progress:
@@ -150,7 +163,7 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
     def ids(self) -> Array:
         """What each sample is called: the place in its data set, unless it was given another name."""
         found = self._column("ids")
-        return numpy.arange(self.num_samples) if found is None else found
+        return numpy.arange(self._num_listed) if found is None else found
 
     @property
     def lengths(self) -> NDArray[numpy.int64] | None:
@@ -169,9 +182,10 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
 
     def texts(self, spec: ArraySpec) -> Array:
         """A column of texts, as the journals have it."""
-        found = [""] * self.num_samples
+        found = [""] * self._num_listed
         for one in self.progress.done.values():
-            found[one.first : one.first + one.rows] = one.texts.get(spec.file, ("",) * one.rows)
+            texts = one.texts.get(spec.file, ())
+            found[one.first : one.first + len(texts)] = texts[: max(0, len(found) - one.first)]
         return numpy.array(found)
 
     # --- what is done with them --------------------------------------------------------------------------

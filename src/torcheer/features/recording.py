@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -10,13 +11,13 @@ from torch import Tensor, nn
 from torcheer.capture.capturing import Order, capture
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import named_root
-from torcheer.capture.op import Op
 from torcheer.capture.saving import Selection, Treatment
 from torcheer.capture.state import seed_everything
 from torcheer.capture.walk import ModelWalk
 from torcheer.errors import CaptureError, LayerNotFoundError
-from torcheer.features.choosing import Choice, scope_of
+from torcheer.features.choosing import Choice, indices_in, some_names
 from torcheer.features.samples import Samples
+from torcheer.features.sharded import running, whole
 
 
 def whole_pass(model: nn.Module, samples: Samples, seed: int) -> ModelHistory:
@@ -24,31 +25,103 @@ def whole_pass(model: nn.Module, samples: Samples, seed: int) -> ModelHistory:
     return _captured(model, samples, Selection(everything=True), Selection(), seed)
 
 
-def wanted_values(model: nn.Module, samples: Samples, choices: Sequence[Choice], seed: int) -> list[Tensor]:
-    """One tensor for each choice. The pass ends with the last of them."""
-    indices = {choice.index for choice in choices}
-    # The interpreter of a script makes an error of its own of what leaves it.
-    is_scripted = any(isinstance(module, torch.jit.ScriptModule) for module in model.modules())
-    stop = Selection() if is_scripted else Selection(indices={max(indices)})
-    try:
-        history = _captured(model, samples, Selection(indices=indices), stop, seed)
-    except LayerNotFoundError:
-        raise _other_way(max(choices, key=lambda choice: choice.index), None) from None
-    found = []
-    for choice in choices:
-        op = history._op(choice.index) if choice.index < history.num_tensors_total else None
-        if op is None or op.layer_type != choice.layer_type or scope_of(op) != choice.scope:
-            raise _other_way(choice, op)
-        found.append(op.tensor_contents)
-    return found
+def pass_without_values(model: nn.Module, samples: Samples, seed: int) -> ModelHistory:
+    """Every op, but only what it is."""
+    return _captured(model, samples, Selection(), Selection(), seed)
 
 
-def _other_way(choice: Choice, op: Op | None) -> CaptureError:
-    met = "no op" if op is None else f"a {op.layer_type} in {scope_of(op)}"
+class WantedLayers:
+    """The layers that are wanted of a model, batch by batch.
+
+    What a module gives is taken at its call, wherever that is among the ops. An op that was asked for itself
+    is taken by its number. Where a model takes another way, other ops have these numbers: then the pass is
+    gone through once to find it.
+    """
+
+    def __init__(self, model: nn.Module, choices: Sequence[Choice]) -> None:
+        self._model = model
+        self._choices = choices
+        self._ops = [choice for choice in choices if choice.place is not None]
+        self._now = list(self._ops)  # with the numbers that they had in the last batch
+        # The interpreter of a script makes an error of its own of what leaves it.
+        self._may_stop = not any(isinstance(module, torch.jit.ScriptModule) for module in model.modules())
+
+    def values(self, samples: Samples, seed: int, batch: int) -> list[Tensor]:
+        """One tensor for each choice. The pass ends when the last of them is there."""
+        again = samples.copied()  # a model may write into what it is given
+        try:
+            return self.values_and_pass(samples, seed)[0]
+        except LayerNotFoundError:
+            history = pass_without_values(self._model, again.copied(), seed)
+        now = {}
+        for choice, index in zip(self._choices, indices_in(history, self._choices), strict=True):
+            if index is None:
+                raise _not_there(choice, history, batch)
+            now[choice.name] = index
+        self._now = [replace(choice, index=now[choice.name]) for choice in self._ops]
+        del history
+        try:
+            return self.values_and_pass(again, seed)[0]
+        except LayerNotFoundError:
+            raise CaptureError(
+                f"the model took another way each time that it was given batch {batch}: what it does must "
+                "depend on its inputs and its random numbers alone."
+            ) from None
+
+    def values_and_pass(self, samples: Samples, seed: int) -> tuple[list[Tensor], ModelHistory]:
+        """Raises LayerNotFoundError where one of them is elsewhere, or not there at all."""
+        selected = _selected([*(one for one in self._choices if one.call), *self._now])
+        stop = Selection(awaited={*selected.indices, *selected.addresses}) if self._may_stop else Selection()
+        history = _captured(self._model, samples, selected, stop, seed)
+        now = {choice.name: choice.index for choice in self._now}
+        found = []
+        for choice, index in zip(self._choices, indices_in(history, self._choices), strict=True):
+            if index is None or now.get(choice.name, index) != index:
+                raise LayerNotFoundError(f"{choice.name} is elsewhere.")
+            found.append(whole(history._op(index).tensor_contents))
+        return found, history
+
+
+def _selected(choices: Sequence[Choice]) -> Selection:
+    return Selection(
+        indices={choice.index for choice in choices if not choice.call},
+        addresses={choice.call for choice in choices if choice.call},
+    )
+
+
+def _not_there(choice: Choice, history: ModelHistory, batch: int) -> CaptureError:
+    if choice.call:
+        address, _, number = choice.call.rpartition(":")
+        passes = history.module_tree.passes_of(address) or ()
+        what = "was not called" if not passes else f"was called {len(passes)} times"
+        if int(number) <= len(passes):
+            what = "gave no tensor"
+        return CaptureError(
+            f"{choice.name} is missing in batch {batch}: the model takes other ways for other data, and the "
+            f"module {address or 'itself'} {what} there. Name layers that run for all data, or leave out the "
+            f"samples of which it does not run. In this batch ran {_some_modules(history)}."
+        )
+    instead = next((name for name in choice.modules if history.module_tree.passes_of(name)), "")
+    address = choice.scope.rpartition(":")[0]
+    if not instead and history.module_tree.passes_of(address):
+        instead = address
+    do = (
+        f"Name the module {instead!r} instead: modules are found by their calls"
+        if instead
+        else "Name a module instead, which is found by its call: there are "
+        + (_some_modules(history) or "none in this model; make one of the step, such as nn.ReLU()")
+    )
     return CaptureError(
-        f"{choice.name} is op {choice.index} of the first batch, a {choice.layer_type} in {choice.scope}; in "
-        f"this batch {met} stands there: the model takes other ways for other data. Layers before the ways "
-        "part can be extracted."
+        f"{choice.name} is missing in batch {batch}: the model takes other ways for other data, and the "
+        f"{choice.layer_type} in {address or 'the model itself'} to which this label belongs in the first "
+        f"batch is not there. {do}."
+    )
+
+
+def _some_modules(history: ModelHistory) -> str:
+    tree = history.module_tree
+    return some_names(
+        [name for name in tree.addresses if any(one.output_ops for one in tree.passes_of(name) or ())]
     )
 
 
@@ -58,7 +131,7 @@ def _captured(
     order = Order(save=save, stop=stop, treatment=Treatment(), keep_arguments=False, keep_unsaved=True)
     # A batch draws the same random numbers whoever works on it, and whenever.
     seed_everything(seed)
-    with torch.no_grad():
+    with torch.no_grad(), running(model):
         return capture(model, ModelWalk(named_root(model)), order, samples.call)
 
 

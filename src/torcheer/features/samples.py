@@ -18,6 +18,7 @@ from torcheer.capture.inputs import Call, named_root
 from torcheer.capture.nesting import map_tensors, tensors_in
 from torcheer.errors import InputError
 from torcheer.features.rawbytes import raw_bytes
+from torcheer.features.sharded import whole
 from torcheer.features.stores.protocol import Array
 
 
@@ -235,6 +236,7 @@ def checksum_of(tensor: Tensor, start: int = 0) -> int:
 
 def bytes_of(tensor: Tensor) -> Any:
     """Its values as they lie in memory, one after the other, whatever their type."""
+    tensor = whole(tensor)
     if tensor.layout is not torch.strided or tensor.is_quantized:
         tensor = tensor.dequantize() if tensor.is_quantized else tensor.to_dense()
     values = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()

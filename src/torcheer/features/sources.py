@@ -77,7 +77,8 @@ class IndexedSource:
         self._dataset = dataset
         self._places = places
         self._options = dict(options)
-        kind = "tensors" if isinstance(dataset, _Columns) else type(dataset).__name__
+        kinds: dict[type, str] = {_Columns: "tensors", _ListedSamples: "list"}
+        kind = kinds.get(type(dataset), type(dataset).__name__)
         self.words = f"{kind} of {places.num_samples:,} samples"
         self.num_samples: int | None = places.num_samples
         self.num_batches: int | None = places.num_batches
@@ -150,11 +151,12 @@ def _told_what_to_do() -> Iterator[None]:
                 "that makes them (for pictures torchvision.transforms.ToTensor(), or `lambda picture: "
                 "torch.tensor(numpy.array(picture)) / 255`), or a DataLoader with a collate_fn."
             ) from error
-        if "stack expects each tensor to be equal size" in str(error):
+        if "stack expects each tensor to be equal size" in str(error) or "of equal size" in str(error):
             raise InputError(
                 "the samples of a batch have different shapes: make them alike in a transform of the data "
                 "set, "
-                "such as a resize; or take batch_size=1, and say by shapes= how they are to be kept."
+                "such as a resize; or take batch_size=1, and say by shapes= how they are to be kept. "
+                "Texts are padded by the collate_fn of a DataLoader, such as one that calls tokenizer.pad."
             ) from error
         raise
 
@@ -249,6 +251,48 @@ class _Columns(Dataset[Any]):
         return _row(self.columns, number)
 
 
+class _ListedSamples(Dataset[Any]):
+    """A list of samples: dicts by the names that forward takes, `(x, label)`, or tensors."""
+
+    def __init__(self, samples: list[Any]) -> None:
+        self.samples = samples
+        entries = [set(sample) for sample in samples if isinstance(sample, Mapping)]
+        other = next((number for number, names in enumerate(entries) if names != entries[0]), None)
+        if other is not None or len(entries) not in (0, len(samples)):
+            where = (
+                "some samples are dicts, and some are not" if other is None else f"sample {other} has others"
+            )
+            raise InputError(f"the samples of a list must have the same entries, and {where}.")
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __getitem__(self, number: int) -> Any:
+        sample = self.samples[number]
+        if isinstance(sample, Mapping):
+            return {name: _as_tensor(value) for name, value in sample.items()}
+        return sample
+
+
+def _is_sample(item: Any) -> bool:
+    """A dict, or something with one number, such as `(x, 3)`: a batch would have several."""
+    parts = item if isinstance(item, tuple | list) else ()
+    return isinstance(item, Mapping) or any(
+        isinstance(part, int | float) or (isinstance(part, Tensor | numpy.ndarray) and not part.ndim)
+        for part in parts
+    )
+
+
+def _as_tensor(value: Any) -> Any:
+    """Numbers in a list, as a tokenizer gives them: torch would make a tensor of each place in it."""
+    if not isinstance(value, list | tuple) or not value or isinstance(value[0], str | Tensor):
+        return value
+    try:
+        return torch.tensor(value)
+    except (TypeError, ValueError, RuntimeError):
+        return value
+
+
 def _row(column: Any, number: int) -> Any:
     """Of an array a copy: it may be a file that nobody may write to."""
     if not isinstance(column, numpy.ndarray):
@@ -277,6 +321,8 @@ def source_of(data: Any, batch_size: int | None) -> Source:
     )
     if isinstance(data, Dataset) or is_sequence:
         return _of_dataset(data, batch_size)
+    if isinstance(data, list) and batch_size is not None and all(map(_is_sample, data)):
+        return _of_dataset(_ListedSamples(data), batch_size)  # without a batch size it is a list of batches
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise InputError(f"a {type(data).__name__} holds no samples: give {_KINDS}.")
     if batch_size is not None:

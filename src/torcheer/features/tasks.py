@@ -22,6 +22,7 @@ from torcheer.features.planning import Plan, plan_extraction
 from torcheer.features.recording import batch_seed
 from torcheer.features.samples import Caller
 from torcheer.features.shapes import read_shapes
+from torcheer.features.sharded import check_whole
 from torcheer.features.sources import Source, StreamSource, source_of
 from torcheer.features.wishes import Wishes, read_wishes
 
@@ -59,6 +60,7 @@ def set_up(
 ) -> Iterator[Task]:
     """With the model on its device and in evaluation mode; afterwards it and all chance are as they were."""
     check_model(model)
+    check_whole(model)
     model = unwrapped(model)
     with same_random_state_after():
         seed_everything(batch_seed(_checked_seed(seed), 0))  # a sampler may draw from it

@@ -12,12 +12,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from torcheer.capture.nesting import tensors_in
 from torcheer.errors import InputError
-from torcheer.features.choosing import Choice
-from torcheer.features.recording import wanted_values
+from torcheer.features.recording import WantedLayers
 from torcheer.features.samples import Samples, checksum_of
 
 
@@ -48,13 +47,11 @@ class Threads:
         """Of the first batch, from planning: it need not go through the model again."""
         self._first = None if self._wanted or not self._is_cpu else (0, values)
 
-    def values(
-        self, model: nn.Module, samples: Samples, choices: Sequence[Choice], seed: int, number: int
-    ) -> list[Tensor]:
+    def values(self, wanted: WantedLayers, samples: Samples, seed: int, number: int) -> list[Tensor]:
         """What the model gives for batch `number`."""
         (known_number, known), self._first = self._first or (None, []), None
         if self._wanted or not self._is_cpu or self._most == 1:
-            return known if known_number == number else wanted_values(model, samples, choices, seed)
+            return known if known_number == number else wanted.values(samples, seed, number)
         shapes = tuple(
             (path, tuple(tensor.shape), tensor.stride(), tensor.dtype)
             for path, tensor in tensors_in((samples.call.args, samples.call.kwargs))
@@ -62,13 +59,13 @@ class Threads:
         if shapes not in self._is_harmless:
             copied = samples.copied()  # a model may write into what it is given
             with num_threads(self._most):
-                many = _checksums(wanted_values(model, copied, choices, seed))
-            one = known if known_number == number else wanted_values(model, samples, choices, seed)
+                many = _checksums(wanted.values(copied, seed, number))
+            one = known if known_number == number else wanted.values(samples, seed, number)
             self._is_harmless[shapes] = many == _checksums(one)
             self._tell(self._is_harmless[shapes])
             return one
         with num_threads(self._most if self._is_harmless[shapes] else 1):
-            return wanted_values(model, samples, choices, seed)
+            return wanted.values(samples, seed, number)
 
     def _tell(self, is_harmless: bool) -> None:
         if not is_harmless and len(self._is_harmless) == 1:  # the last batch alone is not worth a word

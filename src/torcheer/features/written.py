@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from torcheer.errors import InputError
 from torcheer.features.manifest import ArraySpec
 from torcheer.features.planning import Plan
-from torcheer.features.recording import batch_seed
+from torcheer.features.recording import WantedLayers, batch_seed
 from torcheer.features.samples import Caller, Samples, column_of
 from torcheer.features.sources import Piece
 from torcheer.features.stores.protocol import Array
@@ -23,7 +23,7 @@ from torcheer.features.writing import Finished
 class Work(NamedTuple):
     """What is done to each batch."""
 
-    model: nn.Module
+    wanted: WantedLayers
     plan: Plan
     caller: Caller
     device: torch.device
@@ -36,7 +36,7 @@ class Work(NamedTuple):
         checksum = given.checksum  # before the model, which may write into it
         samples = given.moved_to(self.device)
         seed = batch_seed(self.wishes.seed, piece.number)
-        values = self.threads.values(self.model, samples, self.plan.choices, seed, piece.number)
+        values = self.threads.values(self.wanted, samples, seed, piece.number)
         return _finished(values, given, samples, piece, self.plan, self.wishes, checksum)
 
 

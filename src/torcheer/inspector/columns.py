@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from torcheer.run.estimates import ESTIMATES, NUM_VALUES
+
 QUANTILES: Final = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 # Mean to norm, and the quantiles, are of the finite values; shares are from 0 to 1. NaN: it has no meaning.
@@ -20,5 +22,7 @@ COLUMNS: Final = (
     "ratio",  # of an update: its norm by that of the weight
     "dead",  # of an activation: share of units that are 0 throughout
     "saturated",  # of a bounded activation: share of values near a bound
+    ESTIMATES,  # which of the figures above are of a sample
+    NUM_VALUES,  # how many values that sample has
 )
 COLUMN: Final = {name: index for index, name in enumerate(COLUMNS)}

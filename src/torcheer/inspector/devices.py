@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torcheer.inspector.frames import FIGURES, FIGURES_AT
+from torcheer.inspector.exact import Moments, Whole
 
 
 class Transfers:
@@ -33,16 +33,27 @@ class Transfers:
         self._devices.add(source.device)
         self._parts.append((host, put))
 
-    def add_figures(self, flat: Tensor, where: tuple[memoryview, int, bytes]) -> None:
-        """The figures of a whole tensor; `where` is a slot, the place of the row in it, and its head."""
+    def add_figures(self, flat: Tensor, put: Callable[[Whole], Any]) -> None:
+        """The figures of a whole tensor: there, reading all of it takes little time."""
         is_finite = flat.isfinite()
+        num = is_finite.sum()
         finite = flat.where(is_finite, 0.0)
+        mean = finite.sum() / num
+        spread = torch.linalg.vector_norm((flat - mean).where(is_finite, 0.0))
         low, high = flat.where(is_finite, torch.inf).amin(), flat.where(is_finite, -torch.inf).amax()
-        counts = torch.stack([flat.isnan().sum(), flat.isinf().sum()])
-        figures = torch.stack([finite.sum(), torch.dot(finite, finite), low, high])
-        found: list[list[float]] = []
+        figures = torch.stack(
+            [torch.linalg.vector_norm(finite), mean, spread / (num - 1).clamp(min=0).sqrt(), low, high]
+        )
+        counts = torch.stack([flat.isnan().sum(), flat.isinf().sum(), (flat == torch.inf).sum()])
+        found: list[list[int]] = []
         self.add(counts, lambda host: found.append(host.tolist()))
-        self.add(figures, lambda host: _put_figures(where, host.tolist(), found[0]))
+
+        def put_whole(host: Tensor) -> None:
+            norm, *moments = host.tolist()
+            num_nan, num_inf, num_positive = found[0]
+            put(Whole(norm, num_nan, num_inf, num_positive > 0, Moments(*moments)))
+
+        self.add(figures, put_whole)
 
     def mark(self) -> None:
         """All of it is queued."""
@@ -58,9 +69,3 @@ class Transfers:
         """It is there: into the frame with it."""
         for host, put in self._parts:
             put(host)
-
-
-def _put_figures(where: tuple[memoryview, int, bytes], figures: list[float], counts: list[float]) -> None:
-    slot, place, head = where
-    slot[place : place + FIGURES_AT] = head
-    FIGURES.pack_into(slot, place + FIGURES_AT, *figures, *map(int, counts), 0)

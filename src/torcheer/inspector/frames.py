@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from torcheer.inspector.columns import QUANTILES
 from torcheer.inspector.rows import Plan
 
 # The head of a frame: number, step, seconds since 1970, flags.
@@ -26,13 +27,19 @@ HAS_UNITS: Final = 2
 
 # The flags of a row.
 IS_SEEN: Final = 1  # there is a sample
-IS_EXACT: Final = 2  # the figures are of the whole tensor, and not to be taken from the sample
+HAS_NORM: Final = 2  # norm and the numbers of NaN and Inf are those of the whole tensor
 IS_CUT: Final = 4  # the excerpt is not the whole tensor
+HAS_MOMENTS: Final = 8  # so are mean, spread and extremes
+HAS_ORDER: Final = 16  # so are shares and quantiles
+HAS_POSITIVE_INF: Final = 32  # not all of the Inf are negative, as those of a mask are
+HAS_SOME_UNITS: Final = 64  # of the units, only every so many-th was looked at
 
 MOST_DIMS: Final = 8  # of more, the first ones are put together
 NO_EXCERPT: Final = 255  # the number of dimensions of an excerpt that there is none of
-_FIGURES: Final = [("total", "<f8"), ("squares", "<f8"), ("low", "<f8"), ("high", "<f8")]
+NUM_QUANTILES: Final = len(QUANTILES)
+_FIGURES: Final = [("norm", "<f8"), ("mean", "<f8"), ("std", "<f8"), ("low", "<f8"), ("high", "<f8")]
 _COUNTS: Final = [("num_nan", "<i8"), ("num_inf", "<i8"), ("num_units", "<i8")]
+_ORDER: Final = [("zeros", "<f8"), ("saturated", "<f8"), ("quantiles", "<f8", NUM_QUANTILES)]
 ROW_TYPE: Final = numpy.dtype(
     [
         ("flags", "u1"),
@@ -44,16 +51,19 @@ ROW_TYPE: Final = numpy.dtype(
         ("shape", "<i8", MOST_DIMS),
         ("excerpt_shape", "<i8", MOST_DIMS),
         ("excerpt_steps", "<i8", MOST_DIMS),  # every how many-th is in the excerpt, in each dimension
-        *_FIGURES,  # of the finite values, where the row is exact
+        *_FIGURES,  # of the finite values, where the flags say that they are there
         *_COUNTS,
+        *_ORDER,
     ]
 )
-ROW_HEAD: Final = struct.Struct("<BBBBIq8q8q8q")  # all but the figures
-FIGURES: Final = struct.Struct("<ddddqqq")
+ROW_HEAD: Final = struct.Struct("<BBBBIq8q8q8q")  # what stands before the figures
+FIGURES: Final = struct.Struct("<dddddqqq")
 FIGURES_AT: Final = ROW_HEAD.size
 NUM_UNITS: Final = struct.Struct("<q")  # the last of the figures, which may come later
 NUM_UNITS_AT: Final = FIGURES_AT + FIGURES.size - NUM_UNITS.size
-assert ROW_HEAD.size + FIGURES.size == ROW_TYPE.itemsize
+ORDER: Final = struct.Struct(f"<{2 + NUM_QUANTILES}d")
+ORDER_AT: Final = FIGURES_AT + FIGURES.size
+assert ORDER_AT + ORDER.size == ROW_TYPE.itemsize
 
 # Torch's names, by which excerpts are kept, and NumPy's for the same bytes.
 DTYPES: Final = (

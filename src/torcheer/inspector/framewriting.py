@@ -17,22 +17,23 @@ import torch
 from torch import Tensor
 
 from torcheer.inspector.devices import Transfers
-from torcheer.inspector.exact import exact_figures
+from torcheer.inspector.exact import Whole, all_figures, norms, whole_figures
 from torcheer.inspector.frames import (
     FRAME,
     HAS_EXCERPTS,
+    HAS_SOME_UNITS,
     HAS_UNITS,
     NUM_UNITS,
     NUM_UNITS_AT,
     ROW_TYPE,
     Layout,
 )
-from torcheer.inspector.parts import Parts
-from torcheer.inspector.pieces import RUN, Outline, Pieces, pieces_of
+from torcheer.inspector.pieces import Outline, Pieces, pieces_of
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
-from torcheer.inspector.staging import Staged
-from torcheer.inspector.steady import SHORT, Ready, Steady
+from torcheer.inspector.saturation import bounds_of
+from torcheer.inspector.staging import Staged, write_head
+from torcheer.inspector.steady import SHORT, Before, Ready, Steady, room_before, sample_of
 from torcheer.inspector.tensornumbers import fine_dtype, flat_view, plain, real_numbers, units_of
 
 _DTYPE_NAMES = {
@@ -43,6 +44,9 @@ _DTYPE_NAMES = {
 _MOST_SHAPES = 8  # of a row, that are remembered
 _SMALL_ELEMENTS = 1 << 16  # activations up to here are looked at unit by unit each time
 _UNIT_SECONDS = 2.0  # between two looks at the units of larger ones
+_WHOLE_SECONDS = 1.0  # in which mean and extremes of a large tensor are computed once, of all its values
+_GOLDEN = 0.618034  # its multiples are spread evenly between whole numbers
+_COPIED_BYTES = 1 << 30  # of weights as they were before an update, where nothing else is said
 _STEADY = frozenset({"weight", "update", "state", "tensor"})  # roles of tensors that stay where they are
 ReportRow = Callable[[Exception, int], None]
 
@@ -50,18 +54,35 @@ ReportRow = Callable[[Exception, int], None]
 class Taken(NamedTuple):
     """What of a parameter was there before the optimizer changed it."""
 
-    sample: Tensor
-    excerpt: Tensor | None
-    ready: Ready | None = None  # where the sample is in the room that is kept for it
+    values: Tensor
+    is_whole: bool  # else it is the sample alone
+    ready: Ready | None = None  # where there is room that is kept for it
+
+
+class _Entry(NamedTuple):
+    """A row whose sample is in its place, and all its numbers in one line; None where the sample is all."""
+
+    row: int
+    pieces: Pieces
+    flat: Tensor | None
 
 
 class FrameWriter:
     """Writes the frames of one plan into its ring, one at a time."""
 
-    def __init__(self, ring: Ring, plan: Plan, uncut: Collection[int] = ()) -> None:
-        """Rows in `uncut` have a whole excerpt or none."""
+    def __init__(
+        self,
+        ring: Ring,
+        plan: Plan,
+        uncut: Collection[int] = (),
+        *,
+        exact: bool = False,
+        copied_bytes: int = _COPIED_BYTES,
+    ) -> None:
+        """Rows in `uncut` have a whole excerpt or none. `exact`: all figures are of whole tensors."""
         self.ring, self.plan = ring, plan
-        self._uncut = uncut
+        self._uncut, self._is_exact = uncut, exact
+        self._copied_bytes = copied_bytes  # that are left for weights as they were before an update
         self.wanted_bytes: dict[int, int] = {}  # rows whose excerpts would not fit
         self._layout = Layout(plan)
         self._pieces: list[dict[Any, Pieces]] = [{} for _ in plan.rows]  # by shape, layout and dtype
@@ -73,7 +94,9 @@ class FrameWriter:
         self._with_excerpts = self._with_units = False
         self._shift = 0
         self._units_at = 0.0
-        self._parts = Parts(len(plan.rows), plan.sample_elements // RUN)
+        self._now = self._interval = 0.0  # when this frame began, and how long after the last one
+        self._whole_at = [-math.inf] * len(plan.rows)  # when mean and extremes were last computed
+        self._due: set[int] = set()  # rows of this frame of which they are computed
         self._transfers: Transfers | None = None
         self._pending: deque[Transfers] = deque()  # frames that are complete but for what is on its way
         self._staged = Staged(self._layout)
@@ -96,12 +119,13 @@ class FrameWriter:
         self._which = number % self.ring.num_slots
         self._slot = self.ring.slot(number)
         self._staged.begin()
-        self._parts.forget_all()
         self._step, self._with_excerpts = step, with_excerpts
         self._flags = HAS_EXCERPTS if with_excerpts else 0
         self._shift = number * 7919  # over many frames, samples come from everywhere
         now = time.monotonic()
-        self._with_units = now - self._units_at >= _UNIT_SECONDS
+        self._now, self._interval = now, now - self._now
+        self._due.clear()
+        self._with_units = self._is_exact or now - self._units_at >= _UNIT_SECONDS
         if self._with_units:
             self._units_at = now
         self.is_open = True
@@ -109,11 +133,9 @@ class FrameWriter:
 
     def abandon(self) -> None:
         self.is_open, self._transfers = False, None
-        self._parts.forget_all()
 
     def finish(self) -> None:
         """Hand the frame to the child, as soon as all of it has come from wherever it is."""
-        self._put_parts()
         self._staged.copy_into(self._slot)
         FRAME.pack_into(self._slot, 0, self._number, self._step, time.time(), self._flags)
         self.is_open = False
@@ -144,153 +166,183 @@ class FrameWriter:
             if not tensor.is_cpu:
                 self._put_from_afar(row, pieces, tensor, unit_dim)
                 return
-            num_units = 0
+            num_units = flags = 0
             if unit_dim is not None and pieces.num_elements and self._looks_at_units(pieces):
                 num_units = self._put_units(row, real_numbers(tensor), unit_dim)
-            self._put_values(row, pieces, tensor, self._shift, num_units)
+                flags = HAS_SOME_UNITS if num_units < tensor.shape[unit_dim] else 0
+            entry = self._put_sample(row, pieces, tensor, self._shift)
+            self._staged.put_head(row, pieces, self._figures(entry), num_units, flags)
         except BaseException:
             # Of an earlier call in this step there may be something: nothing is better than half of it.
-            self._parts.forget(row)
             self._staged.clear_head(row)
             raise
 
     def _looks_at_units(self, pieces: Pieces) -> bool:
         return self._with_units or pieces.num_elements <= _SMALL_ELEMENTS
 
-    def _put_values(self, row: int, pieces: Pieces, tensor: Tensor, shift: int, num_units: int = 0) -> None:
-        """The sample, the excerpt and the figures of a tensor."""
-        shift %= pieces.room
-        if self._with_excerpts and (excerpt := self._excerpt_source(pieces, tensor)) is not None:
+    def _put_sample(self, row: int, pieces: Pieces, tensor: Tensor, shift: int) -> _Entry:
+        """The sample and the excerpt of a tensor."""
+        if (excerpt := self._excerpt_source(pieces, tensor)) is not None:
             self._excerpt_target(row, pieces, tensor.dtype).copy_(excerpt)
-        if pieces.is_part and tensor.dtype in SHORT:
-            offset = tensor.storage_offset() + shift
-            part = tensor.as_strided(pieces.part_shape, pieces.run_stride, offset)
-            self._parts.place_of(row, (pieces, num_units)).copy_(part)  # the rest is done once, for all rows
-            return
-        self._parts.forget(row)  # of an earlier call in this step, with another shape
-        numbers = real_numbers(tensor)
-        self._staged.sample_target(row, pieces).copy_(self._sample(pieces, numbers, shift))
-        figures = exact_figures(flat_view(numbers)) if pieces.needs_figures else None
-        self._staged.put_head(row, pieces, figures, num_units)
+        numbers = tensor if tensor.dtype in SHORT else real_numbers(tensor)
+        sample = sample_of(pieces, numbers, shift % pieces.room)
+        self._staged.sample_target(row, pieces).copy_(sample)
+        return _Entry(row, pieces, flat_view(numbers) if pieces.needs_figures else None)
 
-    def _put_parts(self) -> None:
-        """The samples and figures of all tensors of which a part was taken."""
-        found = self._parts.found()
-        if found is None:
-            return
-        self._staged.put_samples(found.rows, found.samples)
-        for row, (pieces, num_units), figures in zip(
-            found.rows,
-            found.notes,
-            found.figures([pieces.num_elements for pieces, _ in found.notes]),
-            strict=True,
-        ):
-            self._staged.put_head(row, pieces, figures, num_units)
-
-    def put_many(self, found: Sequence[tuple[int, Tensor]], report: ReportRow, *, exact: bool) -> None:
-        """Several at once, which is faster; `exact` figures of the large ones, or samples alone."""
+    def put_many(self, found: Sequence[tuple[int, Tensor]], report: ReportRow) -> None:
+        """Several at once, which is faster."""
         copies: list[tuple[Tensor, Tensor]] = []
-        heads: list[tuple[int, Pieces]] = []
+        entries: list[_Entry] = []
         for row, tensor in found:
             try:
-                self._prepare(row, tensor, exact, copies, heads)
+                self._prepare(row, tensor, copies, entries)
             except Exception as error:
                 report(error, row)
         _copy_all(copies)
-        for row, pieces in heads:
-            self._staged.put_head(row, pieces, None, 0)
+        self._put_heads(entries, report)
 
     def _prepare(
-        self,
-        row: int,
-        tensor: Tensor,
-        exact: bool,
-        copies: list[tuple[Tensor, Tensor]],
-        heads: list[tuple[int, Pieces]],
+        self, row: int, tensor: Tensor, copies: list[tuple[Tensor, Tensor]], entries: list[_Entry]
     ) -> None:
         is_steady = self.plan.rows[row].role in _STEADY
         ready = self._ready_of(row, tensor) if is_steady else None
-        numbers, pieces = self._dense(row, tensor) if ready is None else (ready.numbers, ready.pieces)
-        if not numbers.is_cpu:
-            self.put(row, numbers)
+        if ready is None:
+            numbers, pieces = self._dense(row, tensor)
+            if not numbers.is_cpu:
+                self.put(row, numbers)
+            else:
+                entries.append(self._put_sample(row, pieces, numbers, 0))
             return
-        of_row = []
-        if self._with_excerpts and (excerpt := self._excerpt_source(pieces, numbers)) is not None:
-            of_row.append((self._excerpt_target(row, pieces, numbers.dtype), excerpt))
-        if exact and ready is not None and ready.part is not None:
-            of_row.append((self._parts.place_of(row, (pieces, 0)), ready.part))
-        elif pieces.needs_figures and (exact or pieces.is_whole):
-            self._put_values(row, pieces, numbers, 0)
-            return
-        else:
-            sample = self._sample(pieces, real_numbers(numbers), 0) if ready is None else ready.sample
-            of_row.append((self._staged.sample_target(row, pieces), sample))
-            heads.append((row, pieces))
-        copies.extend(of_row)
+        pieces = ready.pieces
+        if (excerpt := self._excerpt_source(pieces, ready.numbers)) is not None:
+            copies.append((self._excerpt_target(row, pieces, ready.numbers.dtype), excerpt))
+        copies.append((self._staged.sample_target(row, pieces), ready.sample))
+        entries.append(_Entry(row, pieces, ready.flat if pieces.needs_figures else None))
+
+    # --- figures of whole tensors -------------------------------------------------------------------
+
+    def _figures(self, entry: _Entry) -> Whole | None:
+        if entry.flat is None:
+            return None
+        found = self._more_figures(entry, entry.flat)
+        return norms([entry.flat])[0] if found is None else found
+
+    def _more_figures(self, entry: _Entry, flat: Tensor) -> Whole | None:
+        """None where it is enough to know the norm this time."""
+        if self._is_exact:
+            return all_figures(flat, bounds_of(self.plan.rows[entry.row]))
+        if not entry.pieces.is_large or self._is_due(entry.row):
+            return whole_figures(flat)
+        return None
+
+    def _is_due(self, row: int) -> bool:
+        """Whether it would be too late when the next frame comes."""
+        at = self._whole_at[row]
+        if self._now + self._interval <= at + _WHOLE_SECONDS and row not in self._due:
+            return False
+        self._due.add(row)  # of a layer that is called again in this step, the last call holds
+        # Not all rows in the same frame: the first time, some count as if they had been read before.
+        earlier = (row * _GOLDEN) % 1.0 * _WHOLE_SECONDS if at == -math.inf else 0.0
+        self._whole_at[row] = self._now - earlier
+        return True
+
+    def _put_heads(self, entries: Sequence[_Entry], report: ReportRow) -> None:
+        """Norms of all of them in one call; one that cannot be read must not keep the others from it."""
+        light: list[_Entry] = []
+        for entry in entries:
+            try:
+                if entry.flat is None:
+                    self._staged.put_head(entry.row, entry.pieces, None)
+                elif (found := self._more_figures(entry, entry.flat)) is None:
+                    light.append(entry)
+                else:
+                    self._staged.put_head(entry.row, entry.pieces, found)
+            except Exception as error:
+                report(error, entry.row)
+        found_norms = norms([entry.flat for entry in light if entry.flat is not None])
+        for entry, whole in zip(light, found_norms, strict=True):
+            self._staged.put_head(entry.row, entry.pieces, whole)
+
+    # --- what an update changes ---------------------------------------------------------------------
 
     def take(self, found: Sequence[tuple[int, Tensor]], report: ReportRow) -> dict[int, Taken]:
-        """What `put_changes` needs of tensors that are about to change."""
+        """What `put_changes` needs of tensors that are about to change: a copy, where there is memory."""
         taken: dict[int, Taken] = {}
         copies: list[tuple[Tensor, Tensor]] = []
         for row, tensor in found:
             try:
-                # The change of an excerpt is rarely asked for.
-                ready = None if self._with_excerpts else self._ready_of(row, tensor)
-                if ready is None:
+                ready = self._ready_of(row, tensor)
+                before = None if ready is None else self._room_before(ready)
+                if ready is None or before is None:
                     taken[row] = self._taken(row, tensor)
                 else:
-                    if ready.before is None:
-                        ready.before = torch.empty(ready.sample.shape, dtype=torch.float32)
-                    copies.append((ready.before, ready.sample))
-                    taken[row] = Taken(ready.before, None, ready)
+                    copies.append((before.flat, ready.flat))
+                    taken[row] = Taken(before.numbers, True, ready)
             except Exception as error:
                 report(error, row)
         _copy_all(copies)
         return taken
 
+    def _room_before(self, ready: Ready) -> Before | None:
+        if ready.before is None:
+            num_bytes = 4 * ready.flat.numel()
+            if num_bytes > self._copied_bytes:
+                return None
+            self._copied_bytes -= num_bytes
+            ready.before = room_before(ready)
+        return ready.before
+
     def _taken(self, row: int, tensor: Tensor) -> Taken:
         tensor, pieces = self._dense(row, tensor)
-        sample = self._sample(pieces, tensor, 0).to(fine_dtype(tensor.dtype), copy=True)
-        excerpt = self._excerpt_source(pieces, tensor)
-        return Taken(sample, None if excerpt is None else excerpt.clone())
+        dtype = fine_dtype(tensor.dtype)
+        if tensor.numel() * dtype.itemsize <= self._copied_bytes:
+            return Taken(tensor.to(dtype, copy=True), True)
+        return Taken(sample_of(pieces, tensor, 0).to(dtype, copy=True), False)
 
     def put_changes(self, found: Sequence[tuple[int, Taken, Tensor]], report: ReportRow) -> int:
         """What changed since `take`, of rows with the same shapes. Gives how many there were."""
-        steady: list[tuple[int, Ready]] = []
-        befores: list[Tensor] = []
+        copies: list[tuple[Tensor, Tensor]] = []
+        entries: list[_Entry] = []
         num_failed = 0
         for row, before, tensor in found:
             try:
-                if before.ready is not None and before.ready is self._ready_of(row, tensor):
-                    steady.append((row, before.ready))
-                    befores.append(before.sample)
-                else:
+                ready = before.ready
+                if ready is None or ready.before is None or ready is not self._ready_of(row, tensor):
                     self._put_change(row, before, tensor)
+                    continue
+                room, pieces = ready.before, ready.pieces
+                torch.sub(ready.flat, room.flat, out=room.flat)
+                if (excerpt := self._excerpt_source(pieces, room.numbers)) is not None:
+                    copies.append((self._excerpt_target(row, pieces, ready.numbers.dtype), excerpt))
+                copies.append((self._staged.sample_target(row, pieces), room.sample))
+                entries.append(_Entry(row, pieces, room.flat if pieces.needs_figures else None))
             except Exception as error:
                 num_failed += 1
                 report(error, row)
-        if steady:
-            targets = [self._staged.sample_target(row, ready.pieces) for row, ready in steady]
-            torch._foreach_copy_(targets, [ready.sample for _, ready in steady])
-            torch._foreach_sub_(targets, befores)
-            for row, ready in steady:
-                self._staged.put_head(row, ready.pieces, None, 0)
+        _copy_all(copies)
+        self._put_heads(entries, report)
         return len(found) - num_failed
 
     def _put_change(self, row: int, before: Taken, tensor: Tensor) -> None:
         tensor, pieces = self._dense(row, tensor)
-        change = self._sample(pieces, tensor, 0).to(fine_dtype(tensor.dtype)) - before.sample
+        if before.is_whole:
+            self._put_difference(row, tensor.to(fine_dtype(tensor.dtype)) - before.values)
+            return
+        change = sample_of(pieces, tensor, 0).to(fine_dtype(tensor.dtype)) - before.values
         change = change.abs() if change.is_complex() else change
-        excerpt = self._excerpt_source(pieces, tensor)
-        if excerpt is not None:
-            excerpt = None if before.excerpt is None else excerpt - before.excerpt
         if not tensor.is_cpu:
-            self._put_remote(row, pieces, tensor.dtype, (change, excerpt, None))
+            self._put_remote(row, pieces, tensor.dtype, (change, None, None))
             return
         self._staged.sample_target(row, pieces).copy_(change)
-        if excerpt is not None:
-            self._excerpt_target(row, pieces, tensor.dtype).copy_(excerpt)
-        self._staged.put_head(row, pieces, None, 0)
+        self._staged.put_head(row, pieces, None)
+
+    def _put_difference(self, row: int, change: Tensor) -> None:
+        change, pieces = self._dense(row, change)
+        if change.is_cpu:
+            entry = self._put_sample(row, pieces, change, 0)
+            self._staged.put_head(row, pieces, self._figures(entry))
+        else:
+            self._put_from_afar(row, pieces, change, None)
 
     # --- pieces -------------------------------------------------------------------------------------
 
@@ -342,11 +394,6 @@ class FrameWriter:
         pieces.is_wanting = is_too_large
         return pieces
 
-    def _sample(self, pieces: Pieces, tensor: Tensor, shift: int) -> Tensor:
-        if pieces.is_whole:
-            return tensor
-        return tensor.as_strided(pieces.run_shape, pieces.run_stride, tensor.storage_offset() + shift)
-
     def _excerpt_source(self, pieces: Pieces, tensor: Tensor) -> Tensor | None:
         if not self._with_excerpts or pieces.excerpt_shape is None:
             return None
@@ -384,7 +431,7 @@ class FrameWriter:
 
     def _put_from_afar(self, row: int, pieces: Pieces, tensor: Tensor, unit_dim: int | None) -> None:
         numbers = real_numbers(tensor)
-        sample = self._sample(pieces, numbers, self._shift % pieces.room)
+        sample = sample_of(pieces, numbers, self._shift % pieces.room)
         parts = sample, self._excerpt_source(pieces, tensor), numbers
         self._put_remote(row, pieces, tensor.dtype, parts)
         if unit_dim is not None and pieces.num_elements and self._with_units:
@@ -410,7 +457,9 @@ class FrameWriter:
         self._staged.put_head(row, pieces, None, 0)
         if numbers is not None and pieces.needs_figures:
             place, slot = self._layout.rows_at + row * ROW_TYPE.itemsize, self._slot
-            self._transfers.add_figures(flat_view(numbers), (slot, place, pieces.head_of_all))
+            self._transfers.add_figures(
+                flat_view(numbers), lambda whole: write_head(slot, place, pieces, whole)
+            )
 
 
 def _copy_all(copies: list[tuple[Tensor, Tensor]]) -> None:

@@ -27,7 +27,7 @@ def write_the_rest(job: Job, messages: Iterable[Message], ending: Ending | None 
         run = Run(job.run, rank=job.rank, max_bytes=job.max_bytes)
         for message in left:
             if isinstance(message, Numbers):
-                new = resumed.new_of(message)
+                new = resumed.new_of(job.named(message))
                 run._put_scalars(new.step, new.time, new.values)
             elif isinstance(message, Lost):
                 missing = resumed.missing(message)

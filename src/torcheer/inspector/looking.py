@@ -166,7 +166,7 @@ class Look:
                 for rows in self._rows_of(parameters)
                 if rows.gradient is not None and rows.parameter.grad is not None
             ]
-            self._put_all(found, exact=True)
+            self._put_all(found)
         except Exception as error:
             self._report(error, "")
         self.seconds += time.perf_counter() - started
@@ -178,11 +178,11 @@ class Look:
             weights = [
                 (rows.weight, rows.parameter) for rows in self.planned.parameters if rows.weight is not None
             ]
-            self._put_all(weights, exact=True)
+            self._put_all(weights)
             self._put_changes(self.planned.parameters)
-            self._put_all(list(self._kept(state_of)), exact=False)
+            self._put_all(list(self._kept(state_of)))
             given = [(row, self._share.tensors[name]) for name, row in self.planned.tensors.items()]
-            self._put_all(given, exact=True)
+            self._put_all(given)
         except Exception as error:
             self._report(error, "")
         self.seconds += time.perf_counter() - started
@@ -214,11 +214,11 @@ class Look:
         if found:
             self.num_seen += self.writer.put_changes(found, self._fail)
 
-    def _put_all(self, found: list[tuple[int, Tensor]], *, exact: bool) -> None:
+    def _put_all(self, found: list[tuple[int, Tensor]]) -> None:
         if found:
             self.num_seen += len(found)
             with _outside_of_modes():
-                self.writer.put_many(found, self._fail, exact=exact)
+                self.writer.put_many(found, self._fail)
 
 
 def first_tensor(output: Any) -> Tensor | None:

@@ -11,6 +11,8 @@ from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
 
 _SAYING_SECONDS = 0.5
+ALL_ROWS = "all that is watched"
+_FIRST_SECONDS, _MOST_SECONDS = 10.0, 600.0  # between two words on what the budget left out
 
 
 class Losses:
@@ -40,9 +42,8 @@ class Losses:
         """What was lost since it was last said, if it is time to say it."""
         if not self._frames or self._plan is None or not (now or seconds - self._said_at > _SAYING_SECONDS):
             return None
-        reason: Literal["full"] = "full"
         said = Lost(
-            reason=reason,
+            reason="full",
             counts={row.name: self._frames for row in self._plan.rows},
             first_step=self._steps[0],
             last_step=self._steps[1],
@@ -51,3 +52,30 @@ class Losses:
         )
         self._frames, self._said_at = 0, seconds
         return said
+
+
+class LeftOut:
+    """Looks that were asked for and left out: they would have cost too much, or the rate was thinned."""
+
+    def __init__(self, reason: Literal["budget", "full"]) -> None:
+        self._reason: Literal["budget", "full"] = reason
+        self.num_looks = 0  # of all time
+        self._num_new = self._num_records = 0
+        self._steps = (0, 0)
+        self._said_at, self._pause = time.monotonic(), _FIRST_SECONDS
+
+    def count(self, plan: Plan, step: int) -> None:
+        self._steps = (self._steps[0] if self._num_new else step, step)
+        self._num_new += 1
+        self._num_records += len(plan.rows)
+        self.num_looks += 1
+
+    def due(self, seconds: float, *, now: bool = False) -> Lost | None:
+        """What was left out since it was last said; it is said less and less often."""
+        if not self._num_new or not (now or seconds - self._said_at > self._pause):
+            return None
+        self._said_at, self._pause = seconds, min(_MOST_SECONDS, 2 * self._pause)
+        counts = {ALL_ROWS: self._num_records}  # by name, it would be a list of all rows each time
+        self._num_new = self._num_records = 0
+        first, last = self._steps
+        return Lost(reason=self._reason, counts=counts, first_step=first, last_step=last, time=time.time())

@@ -8,6 +8,7 @@ import msgspec
 
 from torcheer.inspector.rows import Plan
 from torcheer.inspector.thresholds import Thresholds
+from torcheer.run.lossnames import OUR_NUMBERS
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -31,6 +32,20 @@ class Job(Message, frozen=True, tag="job"):
     parent: int  # the process to watch
     is_again: bool  # the child before this one was killed
     follows_losses: bool = False  # looks for losses that the training logs into the run by itself
+    name: str = ""  # of the watch, where several watch the same run
+
+    def named(self, numbers: Numbers) -> Numbers:
+        """With the names that these have in the run: those of rank 0 of a watch without a name as they are.
+
+        So each series has one point a step, and those of other ranks stand beside it: `rank-1/loss`.
+        """
+        own = (f"rank-{self.rank}/" if self.rank else "") + (f"{self.name}/" if self.name else "")
+        ours = OUR_NUMBERS  # stay in front, by which they are known
+        values = {
+            f"{ours}{own}{name.removeprefix(ours)}" if name.startswith(ours) else f"{own}{name}": value
+            for name, value in numbers.values.items()
+        }
+        return msgspec.structs.replace(numbers, values=values) if own else numbers
 
 
 class NewPlan(Message, frozen=True, tag="plan"):

@@ -7,7 +7,7 @@ import re
 from collections import deque
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 from torcheer.errors import InputError
 
@@ -20,6 +20,11 @@ _MEMORY = 0.8  # how much of what was known of a step's length stays with each n
 _MOST_TIMES = 4.0  # of the usual length, above which a step counts as disturbed
 _DOUBLING_SECONDS = 5.0  # in which a thinned rate doubles again
 _LEAST_SHARE = 1 / 64
+_LEAST_RATE = 0.2  # looks a second that there are whatever they cost, where as many are asked for
+_NUM_FIRST = 10  # steps that are looked at whatever it costs
+
+
+LeftOut = Literal["budget", "full"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +64,13 @@ def _number(text: str) -> float:
         return math.nan
 
 
+def _after(due: float, now: float, interval: float) -> float:
+    """When the next is due: keep to the beat, but do not catch up on what was missed."""
+    if not interval:
+        return -math.inf
+    return (now if now - due > interval / 2 else due) + interval
+
+
 class Pace:
     """Decides at each step whether the next one is watched, and keeps the cost below a share of the time."""
 
@@ -72,6 +84,9 @@ class Pace:
         self._costs: deque[float] = deque(maxlen=_NUM_COSTS)
         self._cost: float | None = None  # seconds for a look, both processes together
         self._step_seconds: float | None = None  # from one step to the next
+        self._num_first = _NUM_FIRST if every.per_second >= _LEAST_RATE else 0  # steps that are left of those
+        self._asked_time = -math.inf  # when the next look would be due if it cost nothing
+        self.left_out: LeftOut | None = None  # why the last step is not watched, although that was asked for
 
     @property
     def is_limited(self) -> bool:
@@ -85,30 +100,31 @@ class Pace:
 
     def is_due(self, now: float, step: int) -> bool:
         """Whether to watch this step. Where it is, the next one is due an interval later."""
-        self._now = now
+        self._now, self.left_out = now, None
         if self._next_step is not None and step < self._next_step:
             return False
-        if now < self._next_time:
+        is_first, self._num_first = self._num_first > 0, max(0, self._num_first - 1)
+        is_asked = now >= self._asked_time
+        if is_asked:
+            self._asked_time = _after(self._asked_time, now, 1 / self.every.per_second)
+        if not is_first and now < self._next_time:
+            if is_asked:
+                self.left_out = "full" if self._share_at(now) < 1 else "budget"
+                self._next_step = step + self.every.num_steps
             return False
-        interval = 1 / self.most_per_second()
-        if interval:
-            # Keep to the beat, but do not catch up on what was missed.
-            is_late = now - self._next_time > interval / 2
-            self._next_time = (now if is_late else self._next_time) + interval
-        else:
-            self._next_time = -math.inf
+        self._next_time = _after(self._next_time, now, 1 / self.most_per_second())
         self._next_step = step + self.every.num_steps
         return True
 
     def most_per_second(self) -> float:
-        """The rate that is kept: what was asked for, or what the budget allows."""
+        """The rate that is kept: what was asked for, or what the budget allows, but not next to nothing."""
         rate = self.every.per_second
         if self.budget is not None and self._cost:
             rate = min(rate, self.budget / self._cost)
         share = self._share_at(self._now)
         if share < 1:
             rate = min(rate, 1 / (self._step_seconds or 0.05)) * share
-        return rate
+        return max(rate, min(_LEAST_RATE, self.every.per_second))
 
     def note_look(self, seconds: float) -> None:
         """A look took so long, in the training and in the child."""

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from torcheer.inspector.frames import (
     DTYPE_CODES,
     IS_CUT,
-    IS_EXACT,
     IS_SEEN,
     MOST_DIMS,
     NO_EXCERPT,
@@ -22,8 +21,7 @@ from torcheer.inspector.frames import (
 from torcheer.inspector.rows import Role
 
 RUN = 4  # neighbours in a sample
-LARGE = 8192  # elements: larger tensors are known by a part
-PART_RUN = 32  # neighbours in the part by which the figures of a large tensor are known
+LARGE = 8192  # elements: mean and extremes of larger tensors are computed now and then
 _WITH_BATCH = ("activation", "gradient")
 _WIDE = ("float64", "complex128", "int64", "int32", "uint64", "uint32")
 _LEAST_REACH = 0.9  # of the tensor, that a sample goes through
@@ -40,16 +38,14 @@ class Pieces:
     """
 
     head: bytes  # of the row, but for the figures
-    head_of_all: bytes  # the same where the figures are those of the whole tensor
     num_elements: int
     num_sampled: int
     shape: tuple[int, ...]
     is_whole: bool  # the sample is the tensor
     needs_figures: bool  # of the whole: the sample is not all, or float32 is not enough for them
     is_dense: bool  # its elements lie in memory without gaps, in whatever order
-    is_part: bool  # the figures are known by a part of it
+    is_large: bool  # to read all of it more than once takes its time
     run_shape: tuple[int, int]
-    part_shape: tuple[int, int]
     run_stride: tuple[int, int]
     room: int  # how far the sample can be shifted
     excerpt_shape: tuple[int, ...] | None  # None: no room, or it has too many dimensions
@@ -76,40 +72,34 @@ def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes:
     num_runs = sample_elements // RUN
     spacing = 0 if is_whole else _spacing(outline.shape, outline.stride, num_runs)
     num_sampled = num_elements if is_whole else num_runs * RUN
-    # The gradients of weights are read whole: in an embedding, a part may be all 0 while others are not.
-    is_part = num_elements > max(LARGE, num_runs * PART_RUN) and role != "weight_gradient"
     steps = _excerpt_steps(outline.shape, role, excerpt_bytes // outline.item_bytes)
     has_excerpt = excerpt_bytes > 0 and steps is not None and outline.dtype in DTYPE_CODES
     taken = tuple(-(-size // step) for size, step in zip(outline.shape, steps or (), strict=False))
     is_cut = has_excerpt and taken != outline.shape
 
-    def head(flags: int) -> bytes:
-        return ROW_HEAD.pack(
-            flags | (IS_CUT if is_cut else 0),
-            DTYPE_CODES.get(outline.dtype, 0),
-            min(len(outline.shape), MOST_DIMS),
-            len(taken) if has_excerpt else NO_EXCERPT,
-            num_sampled,
-            num_elements,
-            *_padded(_shortened(outline.shape)),
-            *(_padded(taken) if has_excerpt else _NOTHING),
-            *(_padded(tuple(steps or ())) if has_excerpt else _NOTHING),
-        )
-
+    head = ROW_HEAD.pack(
+        IS_SEEN | (IS_CUT if is_cut else 0),
+        DTYPE_CODES.get(outline.dtype, 0),
+        min(len(outline.shape), MOST_DIMS),
+        len(taken) if has_excerpt else NO_EXCERPT,
+        num_sampled,
+        num_elements,
+        *_padded(_shortened(outline.shape)),
+        *(_padded(taken) if has_excerpt else _NOTHING),
+        *(_padded(tuple(steps or ())) if has_excerpt else _NOTHING),
+    )
     return Pieces(
-        head=head(IS_SEEN),
-        head_of_all=head(IS_SEEN | IS_EXACT),
+        head=head,
         num_elements=num_elements,
         num_sampled=num_sampled,
         shape=outline.shape,
         is_whole=is_whole,
         needs_figures=num_elements > 0 and (not is_whole or outline.dtype in _WIDE),
         is_dense=_is_dense(outline.shape, outline.stride),
-        is_part=is_part,
+        is_large=num_elements > LARGE,
         run_shape=(num_runs, RUN),
-        part_shape=(num_runs, PART_RUN),
         run_stride=(spacing, 1),
-        room=max(1, num_elements - (num_runs - 1) * spacing - (PART_RUN if is_part else RUN) + 1),
+        room=max(1, num_elements - (num_runs - 1) * spacing - RUN + 1),
         excerpt_shape=taken if has_excerpt else None,
         excerpt_stride=tuple(
             stride * step for stride, step in zip(outline.stride, steps or (), strict=False)
@@ -128,7 +118,7 @@ def _spacing(shape: tuple[int, ...], stride: tuple[int, ...], num_runs: int) -> 
     dims = [(step, size) for step, size in zip(stride, shape, strict=True) if size > 1 and step > 0]
     best, best_spread = 1, -1.0
     num_elements = math.prod(shape)
-    spacing = most = (num_elements - min(PART_RUN, num_elements // num_runs)) // (num_runs - 1)
+    spacing = most = (num_elements - min(RUN, num_elements // num_runs)) // (num_runs - 1)
     for _ in range(_MOST_TRIES):
         if spacing < _LEAST_REACH * most:
             break

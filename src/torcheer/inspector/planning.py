@@ -38,6 +38,8 @@ class Room:
     excerpt_elements: int = 1000  # two such records fit into a page of the database
     ring_bytes: int = 64 << 20  # that are enough for what is usual
     most_bytes: int = 64 << 20  # that it takes where two frames would not fit into less
+    copied_bytes: int = 1 << 30  # of weights as they were before an update, to tell what it changed
+    exact: bool = False  # all figures are of whole tensors
 
 
 @dataclass(slots=True, kw_only=True)

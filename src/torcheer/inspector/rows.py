@@ -17,6 +17,8 @@ from typing import Literal
 
 import msgspec
 
+from torcheer.inspector.columns import COLUMNS
+
 Role = Literal["activation", "gradient", "weight", "weight_gradient", "update", "state", "tensor"]
 
 
@@ -41,6 +43,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     num_slots: int
 
     def digest(self) -> str:
-        """The same for plans with the same rows: what statistics name their rows by."""
+        """The same for plans with the same rows and figures: what statistics name these by."""
         names = [(row.name, row.layer, row.variable, row.role, row.module) for row in self.rows]
-        return hashlib.sha256(msgspec.json.encode(names)).hexdigest()[:16]
+        return hashlib.sha256(msgspec.json.encode((names, COLUMNS))).hexdigest()[:16]

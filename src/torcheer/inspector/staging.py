@@ -10,11 +10,22 @@ import numpy
 import torch
 from torch import Tensor
 
-from torcheer.inspector.exact import Exact
-from torcheer.inspector.frames import FIGURES, FIGURES_AT, ROW_TYPE, Layout
+from torcheer.inspector.exact import Moments, Whole
+from torcheer.inspector.frames import (
+    FIGURES,
+    FIGURES_AT,
+    HAS_MOMENTS,
+    HAS_NORM,
+    HAS_ORDER,
+    HAS_POSITIVE_INF,
+    ORDER,
+    ORDER_AT,
+    ROW_TYPE,
+    Layout,
+)
 from torcheer.inspector.pieces import Pieces
 
-_NO_FIGURES = Exact(0.0, 0.0, 0.0, 0.0, 0, 0)
+_NO_MOMENTS = Moments(0.0, 0.0, 0.0, 0.0)
 
 
 class Staged:
@@ -41,18 +52,46 @@ class Staged:
                 target = pieces.sample_target = self._samples[row, : pieces.num_sampled].view(shape)
         return target
 
-    def put_samples(self, rows: list[int], samples: Tensor) -> None:
-        self._array[rows] = samples.numpy()
-
     def clear_head(self, row: int) -> None:
         self._heads[row * ROW_TYPE.itemsize] = 0  # the flags
 
-    def put_head(self, row: int, pieces: Pieces, figures: Exact | None, num_units: int) -> None:
-        place = row * ROW_TYPE.itemsize
-        self._heads[place : place + FIGURES_AT] = pieces.head if figures is None else pieces.head_of_all
-        FIGURES.pack_into(self._heads, place + FIGURES_AT, *(figures or _NO_FIGURES), num_units)
+    def put_head(
+        self, row: int, pieces: Pieces, whole: Whole | None, num_units: int = 0, flags: int = 0
+    ) -> None:
+        write_head(self._heads, row * ROW_TYPE.itemsize, pieces, whole, num_units, flags)
 
     def copy_into(self, slot: memoryview) -> None:
         layout = self._layout
         slot[layout.rows_at : layout.rows_at + len(self._heads)] = self._heads
         numpy.frombuffer(slot, "<f4", self._array.size, layout.samples_at)[:] = self._array.reshape(-1)
+
+
+def write_head(
+    memory: bytearray | memoryview,
+    place: int,
+    pieces: Pieces,
+    whole: Whole | None,
+    num_units: int = 0,
+    flags: int = 0,
+) -> None:
+    """The head of a row. `whole` is what is known of the whole tensor; the child samples the rest."""
+    memory[place : place + FIGURES_AT] = pieces.head
+    if whole is None:
+        memory[place] |= flags
+        FIGURES.pack_into(memory, place + FIGURES_AT, 0.0, *_NO_MOMENTS, 0, 0, num_units)
+        return
+    memory[place] |= flags | _flags_of(whole)
+    moments, others = whole.moments or _NO_MOMENTS, (whole.num_nan, whole.num_inf)
+    FIGURES.pack_into(memory, place + FIGURES_AT, whole.norm, *moments, *others, num_units)
+    if whole.order is not None:
+        zeros, saturated, quantiles = whole.order
+        ORDER.pack_into(memory, place + ORDER_AT, zeros, saturated, *quantiles)
+
+
+def _flags_of(whole: Whole) -> int:
+    return (
+        HAS_NORM
+        | (HAS_POSITIVE_INF if whole.has_positive_inf else 0)
+        | (0 if whole.moments is None else HAS_MOMENTS)
+        | (0 if whole.order is None else HAS_ORDER)
+    )

@@ -1,7 +1,7 @@
 """The figures of all rows of some frames, in one go: mean, spread, norm, quantiles, and what is not finite.
 
-Figures of a whole tensor come with its row where it is larger than its sample, and hold where they can be
-trusted. All else comes from the sample.
+Figures of a whole tensor come with its row where it is larger than its sample. All else comes from the
+sample, and is marked as an estimate where the sample is not all.
 """
 
 from __future__ import annotations
@@ -13,23 +13,22 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.columns import COLUMN, COLUMNS, QUANTILES
-from torcheer.inspector.frames import HAS_UNITS, IS_EXACT, IS_SEEN, Frame
-from torcheer.inspector.rows import Plan, Row
+from torcheer.inspector.frames import (
+    HAS_MOMENTS,
+    HAS_NORM,
+    HAS_ORDER,
+    HAS_SOME_UNITS,
+    HAS_UNITS,
+    IS_SEEN,
+    Frame,
+)
+from torcheer.inspector.rows import Plan
+from torcheer.inspector.saturation import bounds_of
+from torcheer.run.estimates import ESTIMATES, MOMENTS, NORM, NUM_VALUES, ORDER, UNITS
 
 _Floats = NDArray[numpy.float64]
 _Counts = NDArray[numpy.int64]
 _Block = NDArray[numpy.float32]  # [row][sample]
-
-# What a bounded activation gives, from and to; None: that end is not where it stops learning.
-_RANGES: Final[dict[str, tuple[float | None, float | None]]] = {
-    "Sigmoid": (0.0, 1.0),
-    "Hardsigmoid": (0.0, 1.0),
-    "Tanh": (-1.0, 1.0),
-    "Hardtanh": (-1.0, 1.0),
-    "Softsign": (-1.0, 1.0),
-    "ReLU6": (None, 6.0),
-}
-_NEAR: Final = 0.01  # of the range: so close to a bound is saturated
 
 _LARGEST: Final = float(numpy.finfo(numpy.float32).max)
 _QUANTILES_AT: Final = slice(COLUMN["q01"], COLUMN["q01"] + len(QUANTILES))
@@ -38,10 +37,7 @@ _PIECE_ELEMENTS: Final = 1 << 17  # that stay in the processor's cache from one 
 # Samples are padded to one of these: few groups of rows, whatever their sizes, are few calls.
 _WIDTHS: Final = (16, 128, 1024, 1 << 14, 1 << 20, 1 << 32)
 
-# The squares of a whole tensor are summed in float32. Where the mean is large, the spread is a small
-# difference of two such sums; and the squares of tiny values are 0 there.
-_TRUSTED_SPREAD: Final = 0.01  # of the mean square
-_TRUSTED_SQUARE: Final = 1e-34
+_SPREAD: Final = 0.5  # of the mean square: a spread that is smaller is that of the sample
 _ROUNDED: Final = 1e-6  # of the mean square: below, a difference of two sums of float64 is rounded, too
 
 
@@ -65,7 +61,7 @@ class Figures:
 
     def __init__(self, plan: Plan) -> None:
         self._num_rows = len(plan.rows)
-        self._bounds = numpy.array([_bounds(row) for row in plan.rows]).reshape(-1, 4)
+        self._bounds = numpy.array([bounds_of(row) for row in plan.rows]).reshape(-1, 4)
         self._is_bounded = ~numpy.isnan(self._bounds[:, 1])
         self._block = numpy.empty(_most_elements(plan), dtype=numpy.float32)
         self._wide = numpy.empty(len(self._block))
@@ -93,9 +89,9 @@ class Figures:
                 seen = self._look(block, heads["num_sampled"][chosen].astype(numpy.int64))
                 mean_squares[chosen] = seen.mean_square
                 table[chosen] = _figures(heads[chosen], seen)
-                self._put_saturated(table, block, chosen, seen.num_finite)
+                self._put_saturated(table, heads, block, chosen, seen.num_finite)
             table = table.reshape(shape)
-            self._put_ratios(table, heads.reshape(shape[:2]), mean_squares.reshape(shape[:2]))
+            self._put_ratios(table, mean_squares.reshape(shape[:2]))
             for number, frame in enumerate(frames):
                 self._put_dead(table[number], frame)
             # What is too large for float32 was finite all the same: infinity is spoken of in its own column.
@@ -155,9 +151,12 @@ class Figures:
             quantiles=_quantiles(block, count),
         )
 
-    def _put_saturated(self, table: _Floats, block: _Block, chosen: _Counts, count: _Counts) -> None:
-        """`block` is sorted, with NaN for what does not count."""
-        bounded = numpy.flatnonzero(self._is_bounded[chosen % self._num_rows])
+    def _put_saturated(
+        self, table: _Floats, heads: NDArray[Any], block: _Block, chosen: _Counts, count: _Counts
+    ) -> None:
+        """Of rows that do not say it. `block` is sorted, with NaN for what does not count."""
+        is_asked = self._is_bounded[chosen % self._num_rows] & ((heads["flags"][chosen] & HAS_ORDER) == 0)
+        bounded = numpy.flatnonzero(is_asked)
         if not len(bounded):
             return
         start, low, high, end = self._bounds[chosen[bounded] % self._num_rows].T[:, :, None]
@@ -167,17 +166,17 @@ class Figures:
         is_other = ((values < start) | (values > end)).any(axis=1)
         table[chosen[bounded], COLUMN["saturated"]] = numpy.where(is_other, numpy.nan, saturated)
 
-    def _put_ratios(self, table: _Floats, heads: NDArray[Any], mean_squares: _Floats) -> None:
+    def _put_ratios(self, table: _Floats, mean_squares: _Floats) -> None:
         updates, weights = self._updates, self._updated
         if not len(updates):
             return
-        norm = table[:, :, COLUMN["norm"]]
-        is_whole = _is_whole(heads)
+        norm, estimates = table[:, :, COLUMN["norm"]], table[:, :, COLUMN[ESTIMATES]]
+        is_sampled = _has(estimates[:, updates], NORM) | _has(estimates[:, weights], NORM)
         # Samples of both are taken at the same places, so they compare where one of them is not whole.
         ratio = numpy.where(
-            is_whole[:, updates] & is_whole[:, weights],
-            norm[:, updates] / norm[:, weights],
+            is_sampled,
             numpy.sqrt(mean_squares[:, updates] / mean_squares[:, weights]),
+            norm[:, updates] / norm[:, weights],
         )
         table[:, updates, COLUMN["ratio"]] = numpy.where(numpy.isfinite(ratio), ratio, numpy.nan)
 
@@ -188,6 +187,8 @@ class Figures:
             units = frame.units(row)
             if len(units) and frame.rows[row]["flags"] & IS_SEEN:
                 table[row, COLUMN["dead"]] = 1 - numpy.count_nonzero(units) / len(units)
+                if frame.rows[row]["flags"] & HAS_SOME_UNITS:
+                    table[row, COLUMN[ESTIMATES]] += UNITS
 
 
 def _num_zeros(block: _Block) -> _Counts:
@@ -211,39 +212,45 @@ def _quantiles(block: _Block, count: _Counts) -> _Floats:
 
 def _figures(heads: NDArray[Any], seen: _Seen) -> _Floats:
     """The columns of some rows, all but those that need to know the layer."""
-    is_exact = (heads["flags"] & IS_EXACT) != 0
-    num_elements = heads["num_elements"]
-    num_finite = num_elements - heads["num_nan"] - heads["num_inf"]
-    low = _chosen(is_exact, heads["low"], seen.low)
-    high = _chosen(is_exact, heads["high"], seen.high)
-    mean = _chosen(is_exact, heads["total"] / num_finite, seen.mean)
-    mean = numpy.where(is_exact, numpy.clip(mean, low, high), mean)  # a sum has been rounded
-    mean_square = heads["squares"] / num_finite
-    largest = numpy.maximum(numpy.abs(low), numpy.abs(high))
-    is_small = mean_square < _TRUSTED_SQUARE
-    is_trusted = is_exact & numpy.isfinite(mean_square) & ((largest == 0) | ~is_small)
+    flags, num_elements = heads["flags"], heads["num_elements"]
+    # A norm that another device could not compute in its own numbers is taken from the sample.
+    has_norm = ((flags & HAS_NORM) != 0) & numpy.isfinite(heads["norm"])
+    has_moments, has_order = (flags & HAS_MOMENTS) != 0, (flags & HAS_ORDER) != 0
+    is_cut = heads["num_sampled"] < num_elements
     # A sample that is not the whole stands for all finite values.
-    num_meant = numpy.where(is_exact, num_finite, num_elements * (1 - seen.nan - seen.inf))
-    norm = numpy.sqrt(numpy.where(is_trusted, mean_square, seen.mean_square) * num_meant)
-    # It is never below the largest value, even where the sample missed that one.
-    norm = numpy.where(is_exact, numpy.clip(norm, largest, largest * numpy.sqrt(num_finite)), norm)
-    variance = mean_square - mean * mean
-    is_spread_trusted = is_trusted & (variance > _TRUSTED_SPREAD * mean_square)
-    std = numpy.where(is_spread_trusted, numpy.sqrt(variance * num_finite / (num_finite - 1)), seen.std)
-    std = numpy.where(is_exact & (low == high) & (num_finite > 1), 0.0, std)
+    num_meant = num_elements * (1 - seen.nan - seen.inf)
+    norm = numpy.where(has_norm, heads["norm"], numpy.sqrt(seen.mean_square * num_meant))
     figures = numpy.full((len(heads), len(COLUMNS)), numpy.nan)
-    for name, column in (("mean", mean), ("std", std), ("min", low), ("max", high), ("norm", norm)):
-        figures[:, COLUMN[name]] = column
-    figures[:, COLUMN["zeros"]] = seen.zeros
-    figures[:, COLUMN["nan"]] = numpy.where(is_exact, heads["num_nan"] / num_elements, seen.nan)
-    figures[:, COLUMN["inf"]] = numpy.where(is_exact, heads["num_inf"] / num_elements, seen.inf)
-    figures[:, _QUANTILES_AT] = seen.quantiles
+    for name, of_whole, of_sample in (
+        ("mean", heads["mean"], seen.mean),
+        ("std", heads["std"], _spread(heads, seen, has_norm & is_cut)),
+        ("min", heads["low"], seen.low),
+        ("max", heads["high"], seen.high),
+    ):
+        figures[:, COLUMN[name]] = numpy.where(has_moments, of_whole, of_sample)
+    figures[:, COLUMN["norm"]] = norm
+    figures[:, COLUMN["zeros"]] = numpy.where(has_order, heads["zeros"], seen.zeros)
+    figures[:, COLUMN["nan"]] = numpy.where(has_norm, heads["num_nan"] / num_elements, seen.nan)
+    figures[:, COLUMN["inf"]] = numpy.where(has_norm, heads["num_inf"] / num_elements, seen.inf)
+    figures[:, COLUMN["saturated"]] = numpy.where(has_order, heads["saturated"], numpy.nan)
+    figures[:, _QUANTILES_AT] = numpy.where(has_order[:, None], heads["quantiles"], seen.quantiles)
+    estimates = NORM * ~has_norm + MOMENTS * ~has_moments + ORDER * ~has_order
+    figures[:, COLUMN[ESTIMATES]] = numpy.where(is_cut, estimates, 0)
+    figures[:, COLUMN[NUM_VALUES]] = heads["num_sampled"]
     return figures
 
 
-def _chosen(is_exact: NDArray[numpy.bool_], exact: _Floats, sampled: _Floats) -> _Floats:
-    """A sum of values that are finite may have become too large for its type."""
-    return numpy.where(is_exact & numpy.isfinite(exact), exact, sampled)
+def _spread(heads: NDArray[Any], seen: _Seen, has_norm: NDArray[numpy.bool_]) -> _Floats:
+    """Of a sample; where the norm of the whole is known and the mean is small, by that."""
+    mean_square = heads["norm"] ** 2 / (heads["num_elements"] - heads["num_nan"] - heads["num_inf"])
+    variance = mean_square - seen.mean**2
+    is_better = has_norm & (variance > _SPREAD * mean_square) & numpy.isfinite(variance)
+    return numpy.where(is_better, numpy.sqrt(variance), seen.std)
+
+
+def _has(estimates: _Floats, group: int) -> NDArray[numpy.bool_]:
+    found: NDArray[numpy.bool_] = (numpy.nan_to_num(estimates).astype(numpy.int64) & group) != 0
+    return found
 
 
 def _groups(heads: NDArray[Any], num_columns: int) -> Iterator[tuple[int, _Counts]]:
@@ -258,25 +265,5 @@ def _groups(heads: NDArray[Any], num_columns: int) -> Iterator[tuple[int, _Count
             yield width, chosen[start : start + most]
 
 
-def _is_whole(heads: NDArray[Any]) -> NDArray[numpy.bool_]:
-    """Whether the figures of a row are those of the whole tensor."""
-    whole: NDArray[numpy.bool_] = ((heads["flags"] & IS_EXACT) != 0) | (
-        heads["num_sampled"] >= heads["num_elements"]
-    )
-    return whole
-
-
 def _most_elements(plan: Plan) -> int:
     return max(_PIECE_ELEMENTS, plan.sample_elements)
-
-
-def _bounds(row: Row) -> tuple[float, float, float, float]:
-    """Where its range starts, below and above what it is saturated, and where the range ends."""
-    if row.role != "activation" or row.module not in _RANGES:
-        return (numpy.nan,) * 4
-    start, end = _RANGES[row.module]
-    if start is None or end is None:
-        assert end is not None
-        return numpy.nan, -numpy.inf, end - _NEAR * end, end
-    near = _NEAR * (end - start)
-    return start, start + near, end - near, end

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from torcheer.inspector.pieces import Pieces
+from torcheer.inspector.tensornumbers import flat_view
 
 SHORT = frozenset({torch.float32, torch.float16, torch.bfloat16})  # whose numbers are as good as float32
 _ORDINARY = (Tensor, torch.nn.Parameter)
@@ -25,10 +26,19 @@ class Ready:
     shape: torch.Size
     stride: tuple[int, ...]
     numbers: Tensor
+    flat: Tensor  # the same in one line
     pieces: Pieces
     sample: Tensor
-    part: Tensor | None
-    before: Tensor | None = None  # room for the sample as it was before an update
+    before: Before | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """Room for a tensor as it was before an update, in float32, and then for what the update changed."""
+
+    flat: Tensor
+    numbers: Tensor  # the same in the shape of the tensor
+    sample: Tensor  # the same places as in the sample of the tensor
 
 
 class Steady:
@@ -58,19 +68,29 @@ class Steady:
         if numbers.data_ptr() != tensor.data_ptr():  # they were copied
             return None
         numbers = numbers.detach()  # it may be asked for a gradient later
-        place = numbers.storage_offset()
-        sample = numbers
-        if not pieces.is_whole:
-            sample = numbers.as_strided(pieces.run_shape, pieces.run_stride, place)
-        part = numbers.as_strided(pieces.part_shape, pieces.run_stride, place) if pieces.is_part else None
         ready = self._known[row] = Ready(
             tensor=tensor,
             data_ptr=tensor.data_ptr(),
             shape=tensor.shape,
             stride=tensor.stride(),
             numbers=numbers,
+            flat=flat_view(numbers),
             pieces=pieces,
-            sample=sample,
-            part=part,
+            sample=sample_of(pieces, numbers, 0),
         )
         return ready
+
+
+def room_before(ready: Ready) -> Before:
+    # In inference mode it would become a tensor that nobody can write into afterwards.
+    with torch.inference_mode(False):
+        flat = torch.empty(ready.flat.shape, dtype=torch.float32)
+        numbers = flat.as_strided(ready.numbers.shape, ready.numbers.stride())
+        return Before(flat=flat, numbers=numbers, sample=sample_of(ready.pieces, numbers, 0))
+
+
+def sample_of(pieces: Pieces, numbers: Tensor, shift: int) -> Tensor:
+    """All of a tensor that lies without gaps, or values from everywhere in it."""
+    if pieces.is_whole:
+        return numbers
+    return numbers.as_strided(pieces.run_shape, pieces.run_stride, numbers.storage_offset() + shift)

@@ -15,7 +15,7 @@ from torch import Tensor
 from torcheer.inspector.framewriting import FrameWriter
 from torcheer.inspector.launching import Child
 from torcheer.inspector.looking import Look, Report, StateOf
-from torcheer.inspector.losses import Losses
+from torcheer.inspector.losses import LeftOut, Losses
 from torcheer.inspector.messages import Wake
 from torcheer.inspector.planning import Room, Share, parameters_of, planned
 from torcheer.inspector.rows import Plan, Role
@@ -27,9 +27,12 @@ _MANY_LOOKS = 20  # between two questions for tensors of the optimizer that came
 class Watched:
     """A share of the layers, the child that gets them, and how to look at them now."""
 
+    writer_type = FrameWriter
+
     def __init__(self, child: Child, share: Share, roles: Collection[Role], room: Room) -> None:
         self.child, self.share = child, share
         self.losses = Losses()
+        self.left_out = {"budget": LeftOut("budget"), "full": LeftOut("full")}
         self.look: Look | None = None
         self.is_changed = True  # there is a new plan to be made
         self.child_seconds = 0.0  # of a processor, for one frame
@@ -123,7 +126,9 @@ class Watched:
         ring = self.child.new_plan(plan)
         # Of what is to be whole, a piece would be taken for it: until its size is known, there is none.
         unknown = made.unlimited if self._room.tensors == "whole" else frozenset()
-        self.look = Look(self.share, replace(made, plan=plan), FrameWriter(ring, plan, unknown), report)
+        how: dict[str, Any] = {"exact": self._room.exact, "copied_bytes": self._room.copied_bytes}
+        writer = self.writer_type(ring, plan, unknown, **how)
+        self.look = Look(self.share, replace(made, plan=plan), writer, report)
         if self._room.tensors == "whole":
             self.cut = [row.name for place, row in enumerate(plan.rows) if place not in made.unlimited]
 

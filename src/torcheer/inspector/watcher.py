@@ -22,6 +22,7 @@ from torcheer.inspector.lifetimes import remember
 from torcheer.inspector.messages import Numbers, Raised
 from torcheer.inspector.pacing import Every, Pace
 from torcheer.inspector.stepping import Ids, OptimizerSteps, Steps
+from torcheer.inspector.watch_names import WatchName
 from torcheer.inspector.watched import Watched, is_crowded, wait_for
 from torcheer.run.endings import ending_of
 
@@ -50,8 +51,18 @@ class Manner:
 class Watcher:
     """A training that is watched. `close()` ends it, and so does the end of a `with`."""
 
-    def __init__(self, parts: Sequence[Watched], steps: Steps, manner: Manner, first_step: int = 0) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Watched],
+        steps: Steps,
+        manner: Manner,
+        first_step: int = 0,
+        taken: WatchName | None = None,
+    ) -> None:
         self.step = self._first_step = first_step
+        self._taken = taken
+        if taken is not None:
+            taken.belongs_to(self)
         self._parts, self._steps, self._manner = list(parts), steps, manner
         self._pace = Pace(manner.every, manner.budget)
         self._hearing = Hearing(manner.on_alarm)
@@ -69,7 +80,7 @@ class Watcher:
         self._excerpts_at = -_EXCERPT_SECONDS
         remember(self)
         children = [part.child for part in self._parts]
-        weakref.finalize(self, _close_children, children).atexit = False
+        weakref.finalize(self, _close_children, children, taken).atexit = False
 
     def start(self) -> None:
         """Begin with the step that comes next."""
@@ -77,6 +88,11 @@ class Watcher:
         self.renew()
 
     # --- what users see -----------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """What stands before the names of its layers in the run; empty where nothing does."""
+        return "" if self._taken is None else self._taken.name
 
     @property
     def enabled(self) -> bool:
@@ -117,6 +133,11 @@ class Watcher:
     @property
     def num_dropped(self) -> int:
         return sum(self.dropped.values())
+
+    @property
+    def num_left_out(self) -> int:
+        """Looks that were asked for and left out for the budget, or where the rate was thinned."""
+        return max((sum(out.num_looks for out in part.left_out.values()) for part in self._parts), default=0)
 
     @property
     def num_restarts(self) -> int:
@@ -173,6 +194,7 @@ class Watcher:
 
     def untrack(self, *names: str) -> list[str]:
         """Look no more at these layers or tensors, by name or pattern. Returns what it no longer looks at."""
+        names = (*names, *(f"{self.name}.{name}" for name in names if self.name))
         gone = []
         for part in self._parts:
             for known in (part.share.layers, part.share.tensors):
@@ -211,6 +233,8 @@ class Watcher:
         is_done = [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
         for part in self._parts:
             self._hearing.hear(part)
+        if self._taken is not None:
+            self._taken.release()
         if not all(is_done):
             self._hearing.announcer.warn(
                 "the children that watch are still writing: they go on by themselves, and then end."
@@ -259,6 +283,8 @@ class Watcher:
             self._finish()
         if self._missed:
             self._count_missed()
+        if self._is_enabled and self._pace.left_out is not None:
+            self._count_left_out(self._pace.left_out)
         now = time.monotonic()
         seconds, self._step_at = now - self._step_at, now
         self._pace.note_step(seconds)
@@ -346,6 +372,11 @@ class Watcher:
                 if earlier is not None:
                     part.child.tell(earlier)
 
+    def _count_left_out(self, why: Literal["budget", "full"]) -> None:
+        for part in self._parts:
+            if part.plan is not None:
+                part.left_out[why].count(part.plan, self.step)
+
     def _finish_or_forget(self) -> None:
         """A step that is under way when it all ends: complete where nothing else says when it is."""
         if self._armed and not self._steps.knows_update:
@@ -358,6 +389,8 @@ class Watcher:
     def become_inert(self) -> None:
         """In a fork of the training: the children are not ours, and nothing is watched."""
         self._is_closed = True
+        if self._taken is not None:
+            self._taken.forget_after_fork()
         self._steps.stop()
         for part in self._armed:
             if part.look is not None:
@@ -380,8 +413,9 @@ class Watcher:
             part.settle()
             self._hearing.hear(part)
             part.note_child()
-            lost = part.losses.due(now, now=say_all)
-            if lost is not None:
+            said = [part.losses.due(now, now=say_all)]
+            said += [left_out.due(now, now=say_all) for left_out in part.left_out.values()]
+            for lost in filter(None, said):
                 part.child.tell(lost)
         seconds = now - self._said_at
         if seconds > _SAYING_SECONDS:
@@ -404,6 +438,8 @@ def _number(value: Any) -> float:
     return float(value.detach() if isinstance(value, Tensor) else value)
 
 
-def _close_children(children: Sequence[Child]) -> None:
+def _close_children(children: Sequence[Child], taken: WatchName | None) -> None:
     for child in children:
         child.close(0.0)
+    if taken is not None:
+        taken.release()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
@@ -14,19 +15,20 @@ from torch import nn
 from torch.optim import Optimizer
 
 from torcheer.capture.choosing import chosen_layers
-from torcheer.errors import InputError, TorcheerError
+from torcheer.errors import InputError
 from torcheer.inspector.callbacks import Callbacks
+from torcheer.inspector.launchguard import refuse_in_a_child
 from torcheer.inspector.launching import Child
 from torcheer.inspector.messages import Job, Raised
 from torcheer.inspector.pacing import every_of
 from torcheer.inspector.planning import Room, Share, Tensors, observed
 from torcheer.inspector.stepping import ForwardSteps, OptimizerSteps
 from torcheer.inspector.thresholds import Thresholds
+from torcheer.inspector.watch_names import checked_name, next_step, take_name
 from torcheer.inspector.watched import Watched
 from torcheer.inspector.watcher import Manner, Watcher, WhenFull
 from torcheer.run.folders import folder_of
 from torcheer.run.placing import rank_of_process
-from torcheer.run.reading.face import open_run
 
 HISTOGRAM_SECONDS: Final = 5.0
 MAX_BYTES: Final = 1 << 30
@@ -42,6 +44,7 @@ def watch(
     layers: Any = "all",
     observe: Any = "all",
     tensors: Tensors | bool = True,
+    exact: bool = False,
     budget: float | None = 0.03,
     when_full: WhenFull = "drop",
     alarms: Thresholds | bool = True,
@@ -51,6 +54,7 @@ def watch(
     children: int = 1,
     rank: int | None = None,
     first_step: int | None = None,
+    name: str | None = None,
     max_bytes: int = MAX_BYTES,
     start_method: str | None = None,
 ) -> Watcher:
@@ -68,6 +72,8 @@ def watch(
     - `observe`: some of activation, gradient, weight, weight_gradient, update, state.
     - `tensors`: `'sample'` keeps a piece of each tensor besides the figures, `'whole'` all of it, False none.
       True is `'whole'` where there is a callback, else `'sample'`.
+    - `exact`: norms, and whether there is NaN or Inf, are always those of whole tensors; mean, std, min and
+      max of large ones at least once a second. True: all figures are, at every look, which takes its time.
     - `budget`: the share of the time that it may take: it looks less often where it would take more. None for
       no limit.
     - `when_full`: where the child cannot keep up, `'drop'` and count, `'block'` the training, or `'thin'` the
@@ -77,6 +83,8 @@ def watch(
     - `children`: processes among which the layers are split.
     - `rank`: of this process where several train together; found out where it is left out.
     - `first_step`: the number of the first step; left out, the run goes on where it ended, or begins with 0.
+    - `name`: stands before the names of layers, tensors and numbers in the run. A second watch of a run that
+      is given none gets the type of its model, so that two networks in one run are not mixed up.
     - `max_bytes`: what is kept of tensors in the run; above it old ones are thinned.
     - `start_method`: of multiprocessing: spawn, fork, forkserver. Left out, a process is started that needs
       nothing of your program, unless a callback does.
@@ -87,44 +95,44 @@ def watch(
     manner = _manner(every, budget, when_full, on_alarm)
     if callback is not None:
         manner = replace(manner, has_callback=True)
-    room = room_of(tensors_of(tensors, callback))
+    room = room_of(tensors_of(tensors, callback), exact=exact)
     if start_method not in _START_METHODS:
         raise InputError(f"start_method is {start_method!r}: give spawn, fork or forkserver.")
-    folder = run_folder(run)
-    begun = _next_step(folder, rank_of(rank)) if first_step is None else 0
-    callbacks = callbacks_of(callback, on_closing)
-    job = Job(
-        run=folder,
-        rank=rank_of(rank),
-        max_bytes=max_bytes // max(1, children),
-        every=manner.every.text,
-        thresholds=thresholds_of(alarms),
-        histogram_seconds=HISTOGRAM_SECONDS,
-        keeps_tensors=room.tensors is not None,
-        idle_seconds=0.0,
-        parent=os.getpid(),
-        is_again=False,
-        follows_losses=folder is not None,
-    )
-    steps = OptimizerSteps(given) if given else ForwardSteps([model], Share(layers=chosen))
-    shares = _split(chosen, children)
-    parts: list[Watched] = []
-    try:
-        for share in shares:
+    thresholds, callbacks = thresholds_of(alarms), callbacks_of(callback, on_closing)
+    _split(chosen, children)
+    refuse_in_a_child(start_method)
+    folder, own_rank = run_folder(run), rank_of(rank)
+    taken = take_name(folder, own_rank, checked_name(name), model)
+    with ExitStack() as undone:  # where anything of this fails
+        undone.callback(taken.release)
+        chosen = taken.named(chosen)
+        begun = next_step(taken, chosen)
+        job = Job(
+            run=folder,
+            rank=own_rank,
+            max_bytes=max_bytes // max(1, children),
+            every=manner.every.text,
+            thresholds=thresholds,
+            histogram_seconds=HISTOGRAM_SECONDS,
+            keeps_tensors=room.tensors is not None,
+            idle_seconds=0.0,
+            parent=os.getpid(),
+            is_again=False,
+            follows_losses=folder is not None and taken.is_first,
+            name=taken.name,
+        )
+        steps = OptimizerSteps(given) if given else ForwardSteps([model], Share(layers=chosen))
+        parts: list[Watched] = []
+        for share in _split(chosen, children):
             child = Child(job, callbacks, start_method)
             child.start()
+            undone.callback(child.close, 0.0)
             parts.append(Watched(child, share, roles, room))
             job = _replaced(job, follows_losses=False)
-    except BaseException:
-        for part in parts:
-            part.child.close(0.0)
-        raise
-    watcher = Watcher(parts, steps, manner, begun if first_step is None else first_step)
-    try:
+        watcher = Watcher(parts, steps, manner, begun if first_step is None else first_step, taken)
+        undone.callback(watcher.close)
         watcher.start()
-    except BaseException:
-        watcher.close()
-        raise
+        undone.pop_all()
     scripted = [name for name, module in chosen.items() if isinstance(module, torch.jit.ScriptModule)]
     if scripted:
         watcher.tell_unseen(scripted, "a scripted module runs outside of Python")
@@ -174,11 +182,15 @@ def tensors_of(tensors: Any, callback: Any) -> Tensors:
     raise InputError(f"tensors is {tensors!r}: give 'sample', 'whole' or False.")
 
 
-def room_of(tensors: Tensors) -> Room:
-    """Whole tensors may take a quarter of the memory that is free, and not more than 4 GB."""
+def room_of(tensors: Tensors, *, exact: bool = False) -> Room:
+    """Whole tensors may take a quarter of the memory that is free, and not more than 4 GB.
+
+    So may copies of weights as they were before an update; what is beyond that is known by a sample.
+    """
+    most = min(4 << 30, _free_bytes() // 4)
     if tensors != "whole":
-        return Room(tensors=tensors)
-    return Room(tensors="whole", ring_bytes=256 << 20, most_bytes=min(4 << 30, _free_bytes() // 4))
+        return Room(tensors=tensors, copied_bytes=most, exact=exact)
+    return Room(tensors="whole", ring_bytes=256 << 20, most_bytes=most, copied_bytes=most, exact=exact)
 
 
 def _free_bytes() -> int:
@@ -213,20 +225,6 @@ def run_folder(run: Any) -> str | None:
     if path is not None and not isinstance(path, str | os.PathLike):
         raise InputError(f"run is {run!r}: give the folder of a run, a tl.Run, or False.")
     return str(folder_of(path).absolute())
-
-
-def _next_step(folder: str | None, rank: int) -> int:
-    """The one after the last that is in the run, where it was watched before."""
-    if folder is None or not os.path.isdir(folder):
-        return 0
-    try:
-        watched = open_run(folder).watched
-        if rank not in watched.ranks:
-            return 0
-        steps = watched.of_rank(rank).steps
-        return int(steps[-1]) + 1 if len(steps) else 0
-    except TorcheerError:
-        return 0  # there is a folder, and nothing in it yet
 
 
 def rank_of(rank: Any) -> int:

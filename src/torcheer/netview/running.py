@@ -13,7 +13,6 @@ from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import Call, bind, copy_of_containers, copy_of_tensors, named_root
 from torcheer.capture.log import log_forward_pass
 from torcheer.capture.nesting import collect_tensors, map_tensors
-from torcheer.capture.rerunning import put_parameters_back
 from torcheer.capture.state import same_model_after, same_random_state_after
 from torcheer.capture.walk import is_lazy
 from torcheer.errors import InputError
@@ -61,9 +60,7 @@ def _check_loss(loss: Loss) -> None:
 
 
 def _passed(model: nn.Module, call: Call, **options: Any) -> ModelHistory:
-    history = log_forward_pass(model, list(call.args), call.kwargs, **options)
-    put_parameters_back(history)
-    return history
+    return log_forward_pass(model, list(call.args), call.kwargs, **options)
 
 
 def _with_gradients(model: nn.Module, x: Any, loss: Loss) -> Look:

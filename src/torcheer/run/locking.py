@@ -50,8 +50,11 @@ class PartLock:
             self._descriptor = None
 
 
-def take_lock(path: Path) -> PartLock | None:
-    """The lock, or None where somebody else writes. Raises OSError where the file cannot be made."""
+def take_lock(path: Path, *, by_name: bool = True) -> PartLock | None:
+    """The lock, or None where somebody else writes. Raises OSError where the file cannot be made.
+
+    Where there are no locks, whoever makes the file of the part has it; without `by_name`, everybody.
+    """
     key = _key_of(path)
     with _guard:
         if key in _held:
@@ -59,7 +62,7 @@ def take_lock(path: Path) -> PartLock | None:
         _held.add(key)
     lock = None
     try:
-        lock = _take(path, key)
+        lock = _take(path, key, by_name)
     finally:
         if lock is None:
             with _guard:
@@ -98,9 +101,9 @@ def _key_of(path: Path) -> str:
     return os.path.join(os.path.realpath(path.parent), path.name)
 
 
-def _take(path: Path, key: str) -> PartLock | None:
+def _take(path: Path, key: str, by_name: bool) -> PartLock | None:
     if not _HAS_LOCKS:
-        return _take_by_name(path, key)
+        return _take_by_name(path, key) if by_name else PartLock(None, key)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         answer = _try_for_a_while(descriptor)
@@ -110,7 +113,9 @@ def _take(path: Path, key: str) -> PartLock | None:
     if answer == "got":
         return PartLock(descriptor, key)
     os.close(descriptor)
-    return _take_by_name(path, key) if answer == "no locks" else None
+    if answer == "taken":
+        return None
+    return _take_by_name(path, key) if by_name else PartLock(None, key)
 
 
 def _take_by_name(path: Path, key: str) -> PartLock | None:

@@ -49,7 +49,7 @@ def _series_of_layers(connection: sqlite3.Connection) -> frozenset[int]:
         return frozenset()
     try:
         scene = _SCENES.decode(found[0])
-    except (msgspec.MsgspecError, TypeError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError):
         return frozenset()
     wanted = {f"{layer.name}.{variable}" for layer in scene.layers for variable in layer.variables}
     names = connection.execute("SELECT id, name FROM names WHERE kind = 'tensor'")

@@ -1,4 +1,4 @@
-"""What is handed to the writer's thread: copied already, and encoded there, or encoded already as well."""
+"""What is handed to the writer: copied, to be encoded in the encoder's thread, or encoded already."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One record to be. `encode` runs in the writer's thread: what the training owns, it must not touch."""
+    """One record to be. `encode` runs in the encoder's thread: what the training owns, it must not touch."""
 
     kind: Kind
     name: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy
 from numpy.typing import NDArray
@@ -16,6 +16,14 @@ from numpy.typing import NDArray
 from torcheer.run.records import AnyHead, Kind
 
 State = Literal["running", "finished", "died", "unknown"]  # unknown: event files do not say
+
+
+_MOST_SECONDS: Final = 2e11
+
+
+def is_moment(value: object) -> bool:
+    """Seconds since 1970, of any century that there is a calendar for."""
+    return isinstance(value, int | float) and -_MOST_SECONDS < value < _MOST_SECONDS
 
 
 class SeriesKey(NamedTuple):

@@ -55,6 +55,8 @@ class TensorHead(Head, frozen=True, tag="tensor"):
     num_zeros: int
     num_nan: int
     num_inf: int
+    estimates: tuple[str, ...] = ()  # which of the figures are those of a sample: mean, std, zeros…
+    num_values: int | None = None  # in that sample
 
 
 class HistogramHead(Head, frozen=True, tag="histogram"):
@@ -68,6 +70,7 @@ class HistogramHead(Head, frozen=True, tag="histogram"):
     sum_squares: float | None
     num_nan: int
     num_inf: int
+    is_sample: bool = False  # the values are not all that there were
 
 
 class ImageHead(Head, frozen=True, tag="image"):

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from torcheer.errors import InputError
-from torcheer.run.events import protobuf as pb
-from torcheer.run.events.decoding import Event, read_event
+from torcheer.run.events.decoding import (
+    Event,
+    PlacedValue,
+    read_event,
+    values_of_event,
+    values_of_summary,
+)
+from torcheer.run.events.limits import RoomForOne
 from torcheer.run.events.values import FoundPoint, Plugins, read_value
 from torcheer.run.observations import Encoded, Observation
 from torcheer.run.observing.guarding import never_raising
@@ -32,17 +38,17 @@ class FileWriter:
         self, summary: Any, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Keep what a summary holds: the message itself, or its bytes."""
-        values = [pb.inner(one) for number, _, one in pb.fields(_bytes_of(summary)) if number == 1]
         step = 0 if global_step is None else step_of(global_step)
-        self._keep(Event(time=time_of(walltime), step=step, values=values))
+        self._keep(Event(time=time_of(walltime), step=step), values_of_summary(_bytes_of(summary)))
 
     @never_raising
     def add_event(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
         """Keep what an event holds: the message itself, or its bytes."""
-        read = read_event(_bytes_of(event))
+        data = _bytes_of(event)
+        read = read_event(data)
         read.time = time_of(walltime if walltime is not None or not read.time else read.time)
         read.step = read.step if step is None else step_of(step)
-        self._keep(read)
+        self._keep(read, values_of_event(data))
 
     def flush(self) -> None:
         self._open_run().flush()
@@ -53,21 +59,21 @@ class FileWriter:
     def reopen(self) -> None:
         """It opens by itself."""
 
-    def _keep(self, event: Event) -> None:
+    def _keep(self, event: Event, values: Iterable[PlacedValue]) -> None:
         run = self._open_run()
-        for message in event.values:
-            for found in read_value(message, self._plugins):
+        for message, _ in values:
+            for found in read_value(message, self._plugins, RoomForOne(len(message))):
                 if isinstance(found, FoundPoint):
                     run._put_scalars(event.step, event.time, {found.name: found.value})
                     continue
-                encoded = Encoded(found.head, found.data)
+                encoded = Encoded(found.head, found.data())
                 run._put(
                     Observation(
                         kind=found.kind,
                         name=found.name,
                         step=event.step,
                         time=event.time,
-                        num_bytes=len(found.data),
+                        num_bytes=found.num_bytes,
                         encode=lambda encoded=encoded: encoded,  # type: ignore[misc]
                     )
                 )

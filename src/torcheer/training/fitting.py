@@ -17,7 +17,7 @@ from torcheer.training.callbacks import Training, callbacks_of
 from torcheer.training.fetching import fetched
 from torcheer.training.history import History
 from torcheer.training.interrupting import Interruption, returning_when_interrupted
-from torcheer.training.listening import Listeners, listening
+from torcheer.training.listening import Listeners, listening, tell_all
 from torcheer.training.losses import LossFunction, name_of
 from torcheer.training.madewith import made_with
 from torcheer.training.measuring import Measurer
@@ -35,7 +35,6 @@ from torcheer.training.resuming import checkpoints_of, resumed, say_going_on
 from torcheer.training.runsettings import opened_run, settings_of
 from torcheer.training.scheduling import Scheduling
 from torcheer.training.stepping import Stepper
-from torcheer.training.stopping import put_best_back
 
 if TYPE_CHECKING:
     from torcheer.training.checkpointing.keepingcheckpoints import Checkpoints
@@ -144,7 +143,6 @@ def fit(
     ):
         say_going_on(went_on_from, training)
         _train(training, recorder, scheduling, measurer, listeners, interruption)
-    put_best_back(training)
     return training.history
 
 
@@ -168,8 +166,7 @@ def _train(
             if scheduling.is_by_step:
                 scheduling.after_step(stepped.stepped)
             training.is_between_steps = True
-            for on_step in listeners.on_step:
-                on_step(training)
+            tell_all(listeners.on_step, training)
             if training.stopped_by is not None and listeners.may_stop_alone:
                 return
 
@@ -183,6 +180,5 @@ def _train(
             scheduling.after_epoch(figures)
             recorder.end_epoch(figures)
             training.epochs_done += 1
-        for on_epoch in listeners.on_epoch:
-            on_epoch(training)
+        tell_all(listeners.on_epoch, training)
         listeners.agree_on_stop()

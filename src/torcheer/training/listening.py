@@ -1,8 +1,12 @@
-"""Who is told what happens: the progress that is shown, then the callbacks in their order."""
+"""Who is told what happens: the progress that is shown, then the callbacks in their order.
+
+Everybody is told, whatever the others do with it: a callback that raises costs no checkpoint and no figure.
+What the first one raised goes on its way when all were told; what others raised is noted on it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +15,30 @@ from torcheer.training import distributed
 from torcheer.training.callbacks import Callback, Training, heard_by
 from torcheer.training.interrupting import INTERRUPTED
 from torcheer.training.progress import Bars
+from torcheer.training.stopping import put_best_back
+
+Heard = Callable[[Training], object]  # a method of a callback
+
+
+def tell_all(heard: Sequence[Heard], training: Training) -> None:
+    """Call each of them; then raise what the first raised, if one did."""
+    first: BaseException | None = None
+    for method in heard:
+        try:
+            method(training)
+        except BaseException as error:  # also Ctrl-C: the others are told first
+            if first is None:
+                first = error
+            elif error is not first:
+                note(first, error, getattr(method, "__qualname__", repr(method)))
+    if first is not None:
+        raise first
+
+
+def note(first: BaseException, other: BaseException, where: str) -> None:
+    first.add_note(f"{where} raised as well: {type(other).__name__}: {other}".rstrip(": "))
+    for line in getattr(other, "__notes__", ()):
+        first.add_note(line)
 
 
 class Listeners:
@@ -45,16 +73,30 @@ def listening(training: Training, progress: Callback | None) -> Iterator[Listene
     """Everybody is told of the beginning, and of the end, in whatever way it comes."""
     listeners = Listeners(training, progress)
     try:
-        for on_begin in listeners.on_begin:
-            on_begin(training)
+        tell_all(listeners.on_begin, training)
         yield listeners
-    except KeyboardInterrupt as error:
-        training.error = error
-        training.stop(INTERRUPTED)
-        raise
     except BaseException as error:
         training.error = error
+        if isinstance(error, KeyboardInterrupt):
+            training.stop(INTERRUPTED)
+        _tell_end(listeners, training, error)
         raise
-    finally:
-        for on_end in listeners.on_end:
-            on_end(training)
+    else:
+        _tell_end(listeners, training, None)
+
+
+def _tell_end(listeners: Listeners, training: Training, ended_by: BaseException | None) -> None:
+    """Whatever the callbacks do, the last checkpoint is written, and then the best weights are put back."""
+    is_whole = ended_by is None or isinstance(ended_by, KeyboardInterrupt)
+    try:
+        try:
+            tell_all(listeners.on_end, training)
+        finally:
+            if is_whole:
+                put_best_back(training)
+    except BaseException as error:
+        # Ctrl-C ends a training as it should end, and is not heard of again: what went wrong then is.
+        if is_whole:
+            raise
+        assert ended_by is not None
+        note(ended_by, error, "on_end")

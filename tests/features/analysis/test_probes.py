@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
-from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier, RidgeCV
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier, RidgeCV
 from sklearn.metrics import confusion_matrix, r2_score
 
 from tests.features.analysis.counting import CountingRows
+from torcheer.errors import InputError
 from torcheer.features.analysis import Probe, probe, probe_layers
 
 SMALL = 600_000
@@ -267,3 +268,59 @@ def test_standardised_folds_do_not_see_what_they_are_tested_on() -> None:
     model = Ridge().fit(standardised(points[:30], points)[0], targets[:30])
     assert numpy.allclose(one.predictions, model.predict(standardised(points[:30], points[30:])[1]))
     assert numpy.allclose(other.predictions, model.predict(standardised(points[:30], spoilt[30:])[1]))
+
+
+# --- no single solution -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(40, 5), (24, 60)], ids=["by units", "by samples"])
+@pytest.mark.parametrize("alpha", [1e-20, 1e-300, 5e-324])
+def test_units_that_say_the_same_are_read_without_a_penalty(shape: tuple[int, int], alpha: float) -> None:
+    """An alpha that is nothing: of all that fit as well, it is the shortest, as of scikit-learn."""
+    random = numpy.random.default_rng(0)
+    points = random.normal(size=shape)
+    points = numpy.concatenate([points, points, numpy.ones((len(points), 1))], axis=1)
+    targets = points[:, :2] @ random.normal(size=2) + random.normal(size=len(points))
+    halves = numpy.array_split(random.permutation(len(points)), 2)
+    folds = [(halves[0], halves[1]), (halves[1], halves[0])]
+
+    found = probe(points, targets, alpha=alpha, folds=folds)
+
+    for train, test in folds:
+        expected = LinearRegression().fit(points[train], targets[train]).predict(points[test])
+        numpy.testing.assert_allclose(numpy.ravel(found.predictions)[test], expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["ridge", "logistic"])
+@pytest.mark.parametrize("alpha", [1e-300, 5e-324, [1e-300, 1e-12, 1.0]], ids=str)
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.filterwarnings("error")
+def test_a_singular_layer_can_be_probed(kind: Any, alpha: Any, standardize: bool) -> None:
+    points, names = classes_of(40, 3, 2)
+    for layer in (numpy.concatenate([points, points], axis=1), numpy.ones((40, 4)), numpy.tile(points, 30)):
+        found = probe(layer, names, kind=kind, alpha=alpha, standardize=standardize)
+        assert 0.0 <= found.mean <= 1.0
+
+
+@pytest.mark.parametrize("kind", ["ridge", "logistic"])
+@pytest.mark.parametrize("num_units", [3, 90])
+def test_values_whose_squares_are_no_numbers_are_told(kind: Any, num_units: int) -> None:
+    points, names = classes_of(40, num_units, 2)
+
+    with pytest.raises(InputError, match=r"cannot be computed .*Divide the layer"):
+        probe(points * 1e200, names, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("targets", "num", "words"),
+    [
+        (numpy.zeros(0, int), 0, "there are no samples"),
+        ([], 0, "there are no samples"),
+        (["a"] * 12, 12, "two classes at least"),
+        ([[1], [2, 3]] * 6, 12, "different lengths"),
+    ],
+    ids=["no classes", "nothing", "one class", "lists"],
+)
+def test_targets_without_classes_are_told(targets: Any, num: int, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        probe(numpy.ones((num, 3)), targets)

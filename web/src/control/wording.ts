@@ -51,8 +51,16 @@ export function faultTitle(state: ControlState, fault: Fault | null): string {
 export function startOfPlace(output: string, place: string): number {
   const [, file, line] = /^(.+), line (\d+)/.exec(place) ?? [];
   if (file === undefined || line === undefined) return -1;
-  const named = file.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  return output.search(new RegExp(`^.*\\b${named}", line ${line}\\b`, "m"));
+  const named = `${file}", line ${line}`;
+  for (let at = output.indexOf(named); at >= 0; at = output.indexOf(named, at + 1)) {
+    const isWhole = !isWordy(output[at - 1]) && !isWordy(output[at + named.length]);
+    if (isWhole) return output.lastIndexOf("\n", at) + 1;
+  }
+  return -1;
+}
+
+function isWordy(character: string | undefined): boolean {
+  return character !== undefined && /\w/.test(character);
 }
 
 /** What is said aloud when the state changes. */

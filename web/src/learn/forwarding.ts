@@ -45,7 +45,8 @@ const FUNCTIONS: Readonly<Record<string, (value: number) => number>> = {
   tanh: Math.tanh,
 };
 
-const NUMBER = String.raw`\d+\.?\d*(?:e[+-]?\d+)?`;
+const NUMBER_FIRST = /^-?\d+\.?\d*(?:e[+-]?\d+)?/;
+const NUMBER_ALONE = /^-?\d+\.?\d*(?:e[+-]?\d+)?$/;
 
 export function forwardOf(node: LearnNode, inputs: readonly Cells[], nth: number): Forward {
   const total = numbersOf(node.value)[nth] ?? NaN;
@@ -87,13 +88,32 @@ function withSign({ rule, text }: LearnNode, numbers: readonly number[], total: 
 
 /** `3 * x` and `v ** 2`: the number at the beginning or at the end, beside the sign. */
 function pairsWith(value: number, typed: string, text: string): (readonly [left: number, right: number])[] {
-  const sign = typed.replaceAll(/[*+]/g, String.raw`\$&`);
-  const first = new RegExp(`^(-?${NUMBER}) ?${sign}(?!\\*)`).exec(text)?.[1];
-  const last = new RegExp(`(?<!\\*)${sign} ?(-?${NUMBER})$`).exec(text)?.[1];
+  const first = numberBefore(typed, text);
+  const last = numberAfter(typed, text);
   return [
-    ...(first === undefined ? [] : [[Number(first), value] as const]),
-    ...(last === undefined ? [] : [[value, Number(last)] as const]),
+    ...(first === null ? [] : [[first, value] as const]),
+    ...(last === null ? [] : [[value, last] as const]),
   ];
+}
+
+function numberBefore(sign: string, text: string): number | null {
+  const number = NUMBER_FIRST.exec(text)?.[0];
+  if (number === undefined) return null;
+  const rest = withoutSpace(text.slice(number.length));
+  // `*` is not the beginning of `**`.
+  return rest.startsWith(sign) && rest[sign.length] !== "*" ? Number(number) : null;
+}
+
+function numberAfter(sign: string, text: string): number | null {
+  for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) {
+    const rest = withoutSpace(text.slice(at + sign.length));
+    if (text[at - 1] !== "*" && NUMBER_ALONE.test(rest)) return Number(rest);
+  }
+  return null;
+}
+
+function withoutSpace(text: string): string {
+  return text.startsWith(" ") ? text.slice(1) : text;
 }
 
 function withFunction({ rule }: LearnNode, [one, ...others]: readonly number[], total: number): Worked | null {

@@ -18,7 +18,7 @@ export function SearchSection() {
   const column = columnIn(columns, store.queryColumn.value);
   const found = useMemo(() => findPoints(columns, column, query), [columns, column, query]);
   if (columns.length === 0) return null;
-  const points = "points" in found ? found.points : [];
+  const { points } = found;
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && points.length > 0) select(points);
     else if (event.key === "Escape") setParams({ find: null });
@@ -34,7 +34,8 @@ export function SearchSection() {
           <input
             class="input"
             type="text"
-            placeholder="Find, or /regex/"
+            placeholder="Find"
+            title="A part of a label; * is any text, ? one character, ^ the beginning, $ the end, | or"
             aria-label="Find points"
             autocomplete="off"
             spellcheck={false}
@@ -59,12 +60,7 @@ export function SearchSection() {
           </select>
         )}
       </div>
-      {"fault" in found && (
-        <p class="hint" role="alert">
-          {found.fault}
-        </p>
-      )}
-      {query.trim() !== "" && "points" in found && <PointsFound found={found} />}
+      {query.trim() !== "" && <PointsFound found={found} />}
     </section>
   );
 }

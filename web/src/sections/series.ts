@@ -25,7 +25,5 @@ export function versionOf({ series }: Holder): string {
 
 /** The names of one kind that the filter of the page lets through. */
 export function shownNames(kind: RecordKind): readonly string[] {
-  const chosenBy = filter.value;
-  const names = namesOf(kind);
-  return "error" in chosenBy ? names : names.filter((name) => chosenBy.test(name));
+  return namesOf(kind).filter(filter.value);
 }

@@ -10,7 +10,7 @@ import * as page from "../store";
 import { autoScale, stepClass } from "../tensor/colour";
 import type { RecordListing } from "../wire";
 import { barsOf, drawnIn, filledSpan, readBins, shareAt, type Bar, type Bins, type Span } from "./bins";
-import { figureOf, type Figure } from "./overtime";
+import { figureOf, withSign, type Figure } from "./overtime";
 import * as store from "./store";
 
 interface Props {
@@ -114,18 +114,21 @@ function Step({ name, record, bins: { logged, drawn }, span }: StepProps) {
 }
 
 function Figures({ figure }: { figure: Figure }) {
-  const value = (one: number | null): string => (one === null ? "none" : formatValue(one));
+  const value = (name: "mean" | "std" | "min" | "max"): string => {
+    const one = figure[name];
+    return one === null ? "none" : withSign(figure, name, formatValue(one));
+  };
   return (
     <div class="section figures">
       <dl class="readout cols" aria-label="Figures">
         <dt>mean</dt>
-        <dd data-figure="mean">{value(figure.mean)}</dd>
+        <dd data-figure="mean">{value("mean")}</dd>
         <dt>std</dt>
-        <dd data-figure="std">{value(figure.std)}</dd>
+        <dd data-figure="std">{value("std")}</dd>
         <dt>min</dt>
-        <dd data-figure="min">{value(figure.min)}</dd>
+        <dd data-figure="min">{value("min")}</dd>
         <dt>max</dt>
-        <dd data-figure="max">{value(figure.max)}</dd>
+        <dd data-figure="max">{value("max")}</dd>
         <dt>NaN / Inf</dt>
         <dd data-figure="nonfinite" class={figure.numNan + figure.numInf > 0 ? "bad" : ""}>
           {formatCount(figure.numNan)} / {formatCount(figure.numInf)}

@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatShare, formatValue } from "../format";
 import { Section } from "../inspector/Section";
 import type { RecordListing } from "../wire";
-import { figureOf, type Figure } from "./overtime";
+import { figureOf, withSign, type Figure } from "./overtime";
 import { OverTimeChart } from "./OverTimeChart";
 
 interface Props {
@@ -37,8 +37,9 @@ export function OverTime({ records, at, other, onGo }: Props) {
   );
 }
 
-function describe({ step, mean, std }: Figure): string {
-  const value = mean === null ? "no finite values" : `mean ${formatValue(mean, 3)}`;
+function describe(figure: Figure): string {
+  const { step, mean, std } = figure;
+  const value = mean === null ? "no finite values" : `mean ${withSign(figure, "mean", formatValue(mean, 3))}`;
   return `step ${formatCount(step)}: ${value}${std === null ? "" : ` ± ${formatValue(std, 3)}`} ·`;
 }
 
@@ -51,7 +52,10 @@ function FigureTable({
   at: number;
   onGo: (at: number) => void;
 }) {
-  const value = (one: number | null): string => (one === null ? "none" : formatValue(one));
+  const value = (figure: Figure, name: "mean" | "std" | "min" | "max"): string => {
+    const one = figure[name];
+    return one === null ? "none" : withSign(figure, name, formatValue(one));
+  };
   return (
     <div class="bins">
       <table class="table figure-table" aria-label="Figures over time">
@@ -70,10 +74,10 @@ function FigureTable({
                   {formatCount(figure.step)}
                 </button>
               </td>
-              <td>{value(figure.mean)}</td>
-              <td>{value(figure.std)}</td>
-              <td>{value(figure.min)}</td>
-              <td>{value(figure.max)}</td>
+              <td>{value(figure, "mean")}</td>
+              <td>{value(figure, "std")}</td>
+              <td>{value(figure, "min")}</td>
+              <td>{value(figure, "max")}</td>
               <td>{figure.zeros === null ? "unknown" : formatShare(figure.zeros, 1)}</td>
               <td class={figure.numNan + figure.numInf > 0 ? "bad" : ""}>
                 {formatCount(figure.numNan)} / {formatCount(figure.numInf)}

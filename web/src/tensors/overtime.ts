@@ -11,6 +11,16 @@ export interface Figure {
   readonly zeros: number | null;
   readonly numNan: number;
   readonly numInf: number;
+  /** The figures that are those of a sample, by name. */
+  readonly estimates: ReadonlySet<string>;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+const ALL: ReadonlySet<string> = new Set(["mean", "std", "min", "max", "zeros", "nan", "inf"]);
+
+/** A figure of a sample has ≈ before it. */
+export function withSign({ estimates }: Figure, name: string, text: string): string {
+  return estimates.has(name) ? `\u2248 ${text}` : text;
 }
 
 export function figureOf({ step, head }: RecordListing): Figure | null {
@@ -25,6 +35,7 @@ export function figureOf({ step, head }: RecordListing): Figure | null {
       zeros: count === 0 ? null : head.num_zeros / count,
       numNan: head.num_nan,
       numInf: head.num_inf,
+      estimates: new Set(head.estimates),
     };
   }
   if (head.kind !== "histogram") return null;
@@ -42,6 +53,7 @@ export function figureOf({ step, head }: RecordListing): Figure | null {
     zeros: null,
     numNan: head.num_nan,
     numInf: head.num_inf,
+    estimates: head.is_sample ? ALL : NONE,
   };
 }
 

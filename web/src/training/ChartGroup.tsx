@@ -2,8 +2,10 @@
 import { formatCount } from "../format";
 import { Icon } from "../shell/Icon";
 import { ChartFigure } from "./ChartFigure";
-import type { Group } from "./grouping";
+import type { Group, NotSupported } from "./grouping";
 import { isOpen, setGroupOpen } from "./state";
+
+const MOST_LISTED = 5;
 
 export function ChartGroup({ group }: { group: Group }) {
   const isShown = isOpen(group.key);
@@ -16,6 +18,7 @@ export function ChartGroup({ group }: { group: Group }) {
           <span class="muted fs-1">{formatCount(group.charts.length)}</span>
         </button>
       </div>
+      {isShown && <NotSupportedList all={group.notSupported} />}
       {isShown && (
         <div class="scalars">
           {group.charts.map((chart) => (
@@ -24,5 +27,21 @@ export function ChartGroup({ group }: { group: Group }) {
         </div>
       )}
     </section>
+  );
+}
+
+/** What the run asks for and the page does not look for. */
+function NotSupportedList({ all }: { all: readonly NotSupported[] }) {
+  if (all.length === 0) return null;
+  return (
+    <ul class="not-supported muted fs-1" aria-label="Patterns that are not supported">
+      {all.slice(0, MOST_LISTED).map(({ chart, pattern }) => (
+        <li key={`${chart} ${pattern}`}>
+          {chart}: the pattern <code>{pattern}</code> is not supported, so its lines are missing. Names,{" "}
+          <code>.*</code> and alternatives such as <code>(train|test)</code> are.
+        </li>
+      ))}
+      {all.length > MOST_LISTED && <li>and {formatCount(all.length - MOST_LISTED)} more</li>}
+    </ul>
   );
 }

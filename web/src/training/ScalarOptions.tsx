@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { Segments } from "../shell/Segments";
 import { FEW_POINTS } from "./model";
-import { filter, groups, shownGroups } from "./state";
+import { groups, shownGroups } from "./state";
 import { clampSmoothing, options, setOptions, setSoon, settleOptions, type Axis } from "./options";
 import { resetZoom } from "./zooming";
 import { describePlace } from "./readings";
@@ -138,10 +138,8 @@ function written(smoothing: number): string {
 
 function ChartFilter() {
   const { filter: text } = options.value;
-  const chosen = filter.value;
   const count = (all: readonly { charts: readonly unknown[] }[]): number =>
     all.reduce((sum, { charts }) => sum + charts.length, 0);
-  const problem = "error" in chosen ? chosen.error : "";
   return (
     <div class="chart-filter">
       <input
@@ -149,7 +147,7 @@ function ChartFilter() {
         type="text"
         placeholder="Filter charts"
         aria-label="Filter charts"
-        aria-invalid={problem !== ""}
+        title="A part of a name; * is any text, ? one character, ^ the beginning, $ the end, | or"
         autocomplete="off"
         spellcheck={false}
         value={text}
@@ -161,12 +159,7 @@ function ChartFilter() {
           setOptions({ filter: "" });
         }}
       />
-      {problem !== "" && (
-        <p class="hint" role="alert">
-          {problem}
-        </p>
-      )}
-      {problem === "" && text !== "" && (
+      {text !== "" && (
         <p class="muted fs-1" role="status">
           {count(shownGroups.value)} of {count(groups.value)} charts
         </p>

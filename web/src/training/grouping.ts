@@ -1,6 +1,7 @@
 /** Which charts there are: one for each name, those that were logged together in one, in groups by their prefix. */
+import { globTest, type Test } from "../globs";
 import { WATCHER_GROUP } from "../runs/watchernames";
-import type { LayoutGroup } from "../wire";
+import type { ShownLayoutGroup } from "../wire";
 
 /** A scalar as the index lists it. */
 export interface Scalar {
@@ -31,10 +32,18 @@ export interface Chart {
   readonly isAsked: boolean;
 }
 
+/** An expression that a run asks for, and that is no glob. */
+export interface NotSupported {
+  /** The title of the chart that asks for it. */
+  readonly chart: string;
+  readonly pattern: string;
+}
+
 export interface Group {
   readonly key: string;
   readonly title: string;
   readonly charts: readonly Chart[];
+  readonly notSupported: readonly NotSupported[];
 }
 
 /** The group of names without a prefix. */
@@ -42,12 +51,9 @@ const NO_PREFIX = "scalars";
 /** A chart without a key could not stand in the address. */
 const NO_NAME = "(no name)";
 const TOGETHER = /^of (.+)$/s;
-/** A repeated group around something repeated can take for ever on a name that was made for it. */
-const ENDLESS = /[+*}][^()]*\)\s*[+*{]/;
-const MAX_PATTERN = 500;
 
 /** Scalars of several runs, each name once, in the order in which they were first seen; those of a watcher last. */
-export function groupsOf(scalars: Iterable<Scalar>, layouts: readonly LayoutGroup[] = []): Group[] {
+export function groupsOf(scalars: Iterable<Scalar>, layouts: readonly ShownLayoutGroup[] = []): Group[] {
   const charts = new Map<string, { title: string; group: string; members: Map<string, Member> }>();
   const names = new Set<string>();
   for (const { name, description } of scalars) {
@@ -65,7 +71,7 @@ export function groupsOf(scalars: Iterable<Scalar>, layouts: readonly LayoutGrou
     const chart: Chart = { key, title, fullTitle: key, form: "lines", members: [...members.values()], isAsked: false };
     groups.set(group, [...(groups.get(group) ?? []), chart]);
   }
-  const made = [...groups].map(([title, found]) => ({ key: title, title, charts: found }));
+  const made = [...groups].map(([title, found]) => ({ key: title, title, charts: found, notSupported: [] }));
   return [
     ...layoutGroups(layouts, [...names]),
     ...made.filter((group) => !isWatcherGroup(group)),
@@ -90,57 +96,34 @@ function split(name: string): [group: string, title: string] {
   return at <= 0 || at === name.length - 1 ? [NO_PREFIX, name] : [name.slice(0, at), name.slice(at + 1)];
 }
 
-function layoutGroups(layouts: readonly LayoutGroup[], names: readonly string[]): Group[] {
+function layoutGroups(layouts: readonly ShownLayoutGroup[], names: readonly string[]): Group[] {
   const groups = new Map<string, Group>();
+  const known = new Set(names);
   for (const { title, charts } of layouts) {
     const key = `layout ${title}`;
     if (groups.has(key)) continue;
-    const made = charts.map(({ title: name, form, names: patterns }): Chart => {
-      const found = form === "margin" ? patterns.slice(0, 3) : matching(patterns, names);
+    const made = charts.map(({ title: name, form, names: wanted, globs }): Chart => {
+      const found = form === "margin" ? wanted.slice(0, 3) : named(wanted, globs, names);
       const members = found.map((one) => ({ name: one, label: one }));
       return { key: `${key}/${name}`, title: name, fullTitle: `${title}/${name}`, form, members, isAsked: true };
     });
     const shown = made.filter(({ form, members }) => members.length > 0 && (form === "lines" || members.length === 3));
-    if (shown.length > 0) groups.set(key, { key, title, charts: shown });
+    // What is the name of something is no expression.
+    const notSupported = charts.flatMap((chart) =>
+      chart.not_supported.filter((one) => !known.has(one)).map((pattern) => ({ chart: chart.title, pattern })),
+    );
+    if (shown.length > 0 || notSupported.length > 0) groups.set(key, { key, title, charts: shown, notSupported });
   }
   return [...groups.values()];
 }
 
-/** The names that one of the patterns matches from its beginning, as those who wrote them expect. */
-function matching(patterns: readonly string[], names: readonly string[]): string[] {
-  const found = new Set<string>();
-  for (const pattern of patterns) {
-    const expression = compiled(`^(?:${pattern})`, pattern);
-    for (const name of names) if (name === pattern || expression?.test(name)) found.add(name);
-  }
-  return [...found];
-}
-
-/** These patterns come with the data: one that is wrong, or made to take for ever, is only a name. */
-function compiled(source: string, pattern: string): RegExp | null {
-  if (pattern.length > MAX_PATTERN || ENDLESS.test(pattern)) return null;
-  try {
-    return new RegExp(source, "u");
-  } catch {
-    return null;
-  }
-}
-
-export type Filter = { readonly test: (name: string) => boolean } | { readonly error: string };
-
-/** What somebody typed to find charts: a regular expression, large and small letters alike. */
-export function filterOf(text: string): Filter {
-  try {
-    const expression = new RegExp(text, "iu");
-    return { test: (name) => expression.test(name) };
-  } catch (reason) {
-    const detail = reason instanceof Error ? reason.message.replace(/^.*: /s, "") : String(reason);
-    return { error: `This is no regular expression (${detail}).` };
-  }
+function named(wanted: readonly string[], globs: readonly string[], names: readonly string[]): string[] {
+  const known = new Set(names);
+  return [...new Set([...wanted.filter((name) => known.has(name)), ...names.filter(globTest(globs))])];
 }
 
 /** The charts whose names pass, in groups that have some left. */
-export function filtered(groups: readonly Group[], test: (name: string) => boolean): Group[] {
+export function filtered(groups: readonly Group[], test: Test): Group[] {
   const kept = groups.map((group) => {
     const charts = group.charts.filter(
       ({ fullTitle, members }) => test(fullTitle) || members.some(({ name }) => test(name)),

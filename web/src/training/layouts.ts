@@ -2,10 +2,10 @@
 import { computed, effect, signal } from "@preact/signals";
 import * as runs from "../runs/store";
 import * as store from "../store";
-import type { LayoutGroup } from "../wire";
+import type { ShownLayoutGroup } from "../wire";
 
 /** By run and name of the layout. */
-const known = signal<ReadonlyMap<string, readonly LayoutGroup[]>>(new Map());
+const known = signal<ReadonlyMap<string, readonly ShownLayoutGroup[]>>(new Map());
 
 interface Wanted {
   readonly runId: string;
@@ -24,7 +24,7 @@ const wanted = computed(() => {
   return JSON.stringify(found);
 });
 
-export const layouts = computed<readonly LayoutGroup[]>(() =>
+export const layouts = computed<readonly ShownLayoutGroup[]>(() =>
   (JSON.parse(wanted.value) as Wanted[]).flatMap((one) => known.value.get(keyOf(one)) ?? []),
 );
 
@@ -42,11 +42,9 @@ export function followLayouts(): () => void {
       const key = keyOf(one);
       if (asked.has(key)) continue;
       asked.add(key);
-      source.ask({ type: "records", run_id: one.runId, kind: "layout", name: one.name, most: 2 }).then(
+      source.ask({ type: "layout", run_id: one.runId, name: one.name }).then(
         ({ answer }) => {
-          // The last one holds.
-          const head = answer.type === "records" ? answer.records.at(-1)?.head : undefined;
-          if (head?.kind === "layout") known.value = new Map(known.peek()).set(key, head.groups);
+          if (answer.type === "layout") known.value = new Map(known.peek()).set(key, answer.groups);
         },
         () => asked.delete(key), // the charts by prefix are there all the same
       );

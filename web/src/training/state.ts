@@ -1,10 +1,11 @@
 /** What the charts of the page share: which there are, the cursor, which groups are open. */
 import { computed, signal } from "@preact/signals";
+import { searchTest } from "../globs";
 import { recall, remember } from "../remembered";
 import * as runs from "../runs/store";
 import * as store from "../store";
 import type { RunListing } from "../wire";
-import { filtered, filterOf, groupsOf, isWatcherGroup, type Chart, type Group, type Scalar } from "./grouping";
+import { filtered, groupsOf, isWatcherGroup, type Chart, type Group, type Scalar } from "./grouping";
 import { layouts } from "./layouts";
 import type { ChartRun, End } from "./model";
 import { options } from "./options";
@@ -53,12 +54,12 @@ export const groups = computed<readonly Group[]>(() => {
 });
 
 const filterText = computed(() => options.value.filter);
-export const filter = computed(() => filterOf(filterText.value));
+/** Which names the filter of the page lets through. */
+export const filter = computed(() => searchTest(filterText.value));
 
-export const shownGroups = computed<readonly Group[]>(() => {
-  const chosen = filter.value;
-  return "error" in chosen || filterText.value === "" ? groups.value : filtered(groups.value, chosen.test);
-});
+export const shownGroups = computed<readonly Group[]>(() =>
+  filterText.value === "" ? groups.value : filtered(groups.value, filter.value),
+);
 
 /** The charts by their keys. */
 export const charts = computed<ReadonlyMap<string, Chart>>(

@@ -18,6 +18,8 @@ export interface ChartBand {
 export interface ChartLine {
   readonly name: string;
   readonly values: Float32Array;
+  /** Where they are not those of the chart. */
+  readonly steps?: readonly number[];
   /** The number of its colour; 0 for a quiet one. */
   readonly slot: number;
 }
@@ -97,12 +99,12 @@ export function FigureChart({ title, steps, bands, lines, isShare = false, mayBe
               d={bandPath({ name: "", colour: "", x: steps, y: [], end: "none", low: band.low, high: band.high }, toX, toY)}
             />
           ))}
-          {lines.map(({ name, values, slot }) => (
+          {lines.map(({ name, values, slot, steps: own = steps }) => (
             <path
               key={name}
               class={slot === 0 ? "limit" : "ln"}
               style={slot === 0 ? {} : { color: `var(--cat-${slot})` }}
-              d={linePath({ x: steps, y: values }, toX, toY)}
+              d={linePath({ x: own, y: values }, toX, toY)}
             />
           ))}
         </g>

@@ -33,9 +33,9 @@ export function Ramp({ scale }: { scale: HeatScale }) {
   const figure = state.shownFigure.value;
   return (
     <span class="heat-ramp">
-      {formatFigure(figure, scale.low, 3)}
+      {formatFigure(figure, scale.low, { digits: 3 })}
       <span class={`ramp smooth ${scale.map}`} />
-      <span class="ramp-end">{formatFigure(figure, scale.high, 3)}</span>
+      <span class="ramp-end">{formatFigure(figure, scale.high, { digits: 3 })}</span>
       <span class="muted is-log">{scale.isLog ? "log" : ""}</span>
     </span>
   );

@@ -1,6 +1,6 @@
 /** One line above the map: what is under the pointer or, where it is elsewhere, what the map shows. */
 import { formatCount, formatNumberOf } from "../format";
-import { wantedText } from "./everywords";
+import { gotText, wantedText } from "./everywords";
 import { readingOf } from "./readings";
 import { UNSEEN } from "./rows";
 import * as state from "./state";
@@ -53,15 +53,17 @@ function UnseenButton() {
 function about(): string {
   const grid = state.grid.value;
   if (grid === null) return "";
-  const { rows, numSteps, every } = grid;
+  const { rows, numSteps, every, got } = grid;
   const shown = state.lines.value.rows.length;
-  const wanted = wantedText(every);
+  const wanted = [wantedText(every), got === every ? "" : gotText(got)].filter((text) => text !== "").join(", ");
   const parts = [
     shown === rows.length ? formatNumberOf(shown, "row") : `${formatCount(shown)} of ${formatNumberOf(rows.length, "row")}`,
     `${formatNumberOf(numSteps, "step")} watched${wanted === "" ? "" : ` (${wanted})`}`,
   ];
   if (state.numLeftOut.value > 0)
     parts.push(`${formatCount(state.numLeftOut.value)} without this figure`);
+  if (state.numUnaffordable.value > 0)
+    parts.push(`${formatNumberOf(state.numUnaffordable.value, "record")} left out to keep the budget`);
   if (state.failure.value !== "") parts.push(state.failure.value);
   const { size } = state.unseenRows.value;
   if (size > 0) parts.push(`${formatCount(size)} never seen`);

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { FigureChart, type ChartBand, type ChartLine } from "./FigureChart";
 import { figureOf, formatFigure } from "./figures";
-import { columnOf, hasColumn, middleSteps, type RowFigures } from "./rowfigures";
+import { columnOf, exactLine, hasColumn, isEstimate, middleSteps, sampleText, type RowFigures } from "./rowfigures";
 import * as state from "./state";
 import { bucketSpans, nearestBucket } from "./steps";
 
@@ -51,13 +51,15 @@ function stepNear({ lastSteps }: RowFigures, spans: Parameters<typeof nearestBuc
 /** A figure at a place, as it stands above a chart. */
 function valueText(figures: RowFigures, name: string, at: number, digits = 4): string {
   const value = columnOf(figures, name)[at] ?? NaN;
-  return Number.isNaN(value) ? "unknown" : formatFigure(figureOf(name), value, digits);
+  if (Number.isNaN(value)) return "unknown";
+  return formatFigure(figureOf(name), value, { digits, isEstimate: isEstimate(figures, name, at) });
 }
 
-function plain(text: string): ComponentChildren {
+function plain(text: string, sample: string): ComponentChildren {
+  const whole = sample === "" ? text : `${text} (${sample})`;
   return (
-    <span class="dim fs-1" title={text}>
-      {text}
+    <span class="dim fs-1" title={whole}>
+      {whole}
     </span>
   );
 }
@@ -79,7 +81,7 @@ function fanOf(figures: RowFigures): ChartPlan | null {
     title: "Quantiles",
     bands: FAN.map(([low, high, opacity]) => ({ low: column(low), high: column(high), opacity })),
     lines: [{ name: "median", values: column("q50"), slot: 1 }],
-    read: (at) => plain(`median ${valueText(figures, "q50", at)}`),
+    read: (at) => plain(`median ${valueText(figures, "q50", at)}`, sampleText(figures, "q50", at)),
   };
 }
 
@@ -92,11 +94,15 @@ function spreadOf(figures: RowFigures): ChartPlan | null {
       { low: mean.map((value, at) => value - std[at]!), high: mean.map((value, at) => value + std[at]!), opacity: 0.18 },
     ],
     lines: [
-      { name: "min", values: columnOf(figures, "min"), slot: 0 },
-      { name: "max", values: columnOf(figures, "max"), slot: 0 },
+      { name: "min", ...exactLine(figures, "min"), slot: 0 },
+      { name: "max", ...exactLine(figures, "max"), slot: 0 },
       { name: "mean", values: mean, slot: 1 },
     ],
-    read: (at) => plain(`${valueText(figures, "mean", at, 3)} ± ${valueText(figures, "std", at, 3)}`),
+    read: (at) =>
+      plain(
+        `${valueText(figures, "mean", at, 3)} ± ${valueText(figures, "std", at, 3)}`,
+        sampleText(figures, "mean", at),
+      ),
   };
 }
 
@@ -108,7 +114,7 @@ function sizesOf(figures: RowFigures): readonly ChartPlan[] {
       bands: [],
       lines: [{ name, values: columnOf(figures, name), slot: 1 }],
       mayBeLog: true,
-      read: (at: number) => plain(valueText(figures, name, at)),
+      read: (at: number) => plain(valueText(figures, name, at), sampleText(figures, name, at)),
     }));
 }
 
@@ -132,7 +138,7 @@ function sharesOf(figures: RowFigures): ChartPlan | null {
     read: (at) => (
       <span class="chart-values">
         {shown.map(([name, slot]) => (
-          <span key={name} title={figureOf(name).hint}>
+          <span key={name} title={[figureOf(name).hint, sampleText(figures, name, at)].join(" ").trim()}>
             <i class="sw" style={{ background: `var(--cat-${slot})` }} />
             {figureOf(name).title} {valueText(figures, name, at)}
           </span>

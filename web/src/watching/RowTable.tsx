@@ -1,7 +1,7 @@
 /** The figures of a row as numbers, one line for each stretch of steps. */
 import { formatCount } from "../format";
 import { figureOf, formatFigure } from "./figures";
-import { columnOf, hasColumn, type RowFigures } from "./rowfigures";
+import { columnOf, hasColumn, isEstimate, sampleText, type RowFigures } from "./rowfigures";
 import * as state from "./state";
 
 export function RowTable({ figures }: { figures: RowFigures }) {
@@ -32,8 +32,14 @@ export function RowTable({ figures }: { figures: RowFigures }) {
               {names.map((name) => {
                 const value = columnOf(figures, name)[at]!;
                 return (
-                  <td key={name} class={(name === "nan" || name === "inf") && value > 0 ? "bad" : ""}>
-                    {Number.isNaN(value) ? "\u2013" : formatFigure(figureOf(name), value, 4)}
+                  <td
+                    key={name}
+                    class={(name === "nan" || name === "inf") && value > 0 ? "bad" : ""}
+                    title={sampleText(figures, name, at)}
+                  >
+                    {Number.isNaN(value)
+                      ? "\u2013"
+                      : formatFigure(figureOf(name), value, { digits: 4, isEstimate: isEstimate(figures, name, at) })}
                   </td>
                 );
               })}

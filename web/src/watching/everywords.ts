@@ -1,4 +1,4 @@
-/** How often somebody wanted to watch, in words. What was really watched may be less: looking costs time. */
+/** How often somebody wanted to watch, and how often it was watched, in words: looking costs time. */
 import { formatNumberOf } from "../format";
 
 const UNITS: Readonly<Record<string, string>> = {
@@ -8,13 +8,22 @@ const UNITS: Readonly<Record<string, string>> = {
 
 /** `20/s` → `20 a second wanted`, `10 steps` → `every 10 steps wanted`; empty where nothing was said. */
 export function wantedText(every: string): string {
+  return textOf(every, "wanted");
+}
+
+/** `1.2/s` → `1.2 a second got`. */
+export function gotText(got: string): string {
+  return textOf(got, "got");
+}
+
+function textOf(every: string, word: string): string {
   const text = every.trim();
   if (text === "") return "";
   const [, rate, unit = ""] = /^([\d.eE+-]+)\s*\/\s*([a-z]+)$/.exec(text) ?? [];
-  const word = UNITS[unit];
-  if (rate !== undefined && word !== undefined) return `${rate} ${word === "hour" ? "an" : "a"} ${word} wanted`;
-  const count = /^(?:every\s+)?(\d{1,15})?\s*(?:steps?)?$/.exec(text);
-  if (count === null) return `“${text}” wanted`;
+  const span = UNITS[unit];
+  if (rate !== undefined && span !== undefined) return `${rate} ${span === "hour" ? "an" : "a"} ${span} ${word}`;
+  const count = /^(?:every\s+)?([\d.]{1,15})?\s*(?:steps?)?$/.exec(text);
+  if (count === null) return `\u201c${text}\u201d ${word}`;
   const steps = Number(count[1] ?? 1);
-  return `every ${steps === 1 ? "step" : formatNumberOf(steps, "step")} wanted`;
+  return `every ${steps === 1 ? "step" : formatNumberOf(steps, "step")} ${word}`;
 }

@@ -43,7 +43,9 @@ export function figureOf(id: string): Figure {
   return { id, title: `${share} % quantile`, kind: "signed", hint: `${share} % of the finite values are below` };
 }
 
-export function formatFigure({ kind }: Figure, value: number, digits = 5): string {
-  if (kind !== "share" || !Number.isFinite(value)) return formatValue(value, digits);
-  return formatShare(value, 1);
+/** A figure of a sample is written with ≈ before it. */
+export function formatFigure({ kind }: Figure, value: number, { digits = 5, isEstimate = false } = {}): string {
+  const about = isEstimate ? "\u2248 " : "";
+  if (kind !== "share" || !Number.isFinite(value)) return about + formatValue(value, digits);
+  return about + formatShare(value, 1);
 }

@@ -5,6 +5,8 @@ import type { WatchedRow } from "../wire";
 /** What was in a cell beside its figure, which is of the finite values. */
 export const HAS_NAN = 1;
 export const HAS_INF = 2;
+/** The figure is that of a sample at some of its steps. */
+export const IS_ESTIMATE = 4;
 
 export interface WatchedGrid {
   readonly runId: string;
@@ -17,10 +19,12 @@ export interface WatchedGrid {
   readonly lastSteps: readonly number[];
   /** [row][bucket]; NaN where nothing is known. */
   readonly values: Float32Array;
-  /** [row][bucket]: HAS_NAN, HAS_INF. */
+  /** [row][bucket]: HAS_NAN, HAS_INF, IS_ESTIMATE. */
   readonly marks: Uint8Array;
   readonly numSteps: number;
   readonly every: string;
+  /** How often it was really watched of late. */
+  readonly got: string;
 }
 
 interface Asked {
@@ -44,6 +48,7 @@ export function gridOf({ answer, buffer, offset }: Reply, { runId, rank, column 
     marks: new Uint8Array(buffer, offset + 4 * count, count),
     numSteps: answer.num_steps,
     every: answer.every,
+    got: answer.got,
   };
 }
 

@@ -91,7 +91,7 @@ function worst(grid: WatchedGrid, base: number, pixels: Int32Array, x: number): 
   const here = pixels[x] ?? -1;
   const before = pixels[x - 1] ?? -1;
   for (let bucket = before + 1; before >= 0 && bucket < here; bucket++) {
-    if (grid.marks[base + bucket]! !== 0) return bucket;
+    if ((grid.marks[base + bucket]! & (HAS_NAN | HAS_INF)) !== 0) return bucket;
   }
   return here;
 }

@@ -1,7 +1,7 @@
 /** What is under the pointer, in words: row, steps, value. */
 import { stepsText } from "./events";
 import { figureOf, formatFigure } from "./figures";
-import { cellAt, type WatchedGrid } from "./grid";
+import { cellAt, IS_ESTIMATE, type WatchedGrid } from "./grid";
 import { kindOf } from "./painting";
 
 /** The name of a row with its steps and its figure. */
@@ -23,19 +23,21 @@ export function readingOf(grid: WatchedGrid, row: number, bucket: number): Readi
   return {
     name: watched.name,
     steps: stepsText(first, last),
-    value: valueText(grid.column, value, kind),
+    value: valueText(grid.column, value, kind, (marks & IS_ESTIMATE) !== 0),
     isBad: kind === "nan" || kind === "inf",
   };
 }
 
-function valueText(column: string, value: number, kind: ReturnType<typeof kindOf>): string {
+function valueText(column: string, value: number, kind: ReturnType<typeof kindOf>, isEstimate: boolean): string {
   const figure = figureOf(column);
   if (kind === "missing") return "not recorded";
   const has = kind === "nan" ? "NaN" : kind === "inf" ? "Inf" : "";
-  if (has === "") return `${figure.title} ${formatFigure(figure, value)}`;
-  if (!Number.isFinite(value)) return `${figure.title} ${Number.isNaN(value) ? "unknown" : formatFigure(figure, value)}: has ${has}`;
+  const text = formatFigure(figure, value, { isEstimate });
+  const sample = isEstimate ? " (from a sample)" : "";
+  if (has === "") return `${figure.title} ${text}${sample}`;
+  if (!Number.isFinite(value)) return `${figure.title} ${Number.isNaN(value) ? "unknown" : text}: has ${has}`;
   const rest = figure.kind === "share" ? "" : " of the finite values";
-  return `${figure.title} ${formatFigure(figure, value)}${rest}, has ${has}`;
+  return `${figure.title} ${text}${rest}${sample}, has ${has}`;
 }
 
 export function sentenceOf({ name, steps, value }: Reading): string {

@@ -65,9 +65,14 @@ export const THIN: Sizes = { group: 22, row: 6 };
 /** What is written beside a row: what the title of its group does not say. The model itself has no address. */
 export function labelOf({ layer, variable, role, name }: WatchedRow): string {
   const ending = ENDINGS[role];
-  const rest = variable === ending ? "" : ending === undefined ? variable : variable.replace(new RegExp(`\\.${ending}$`), "");
+  const rest = ending === undefined ? variable : withoutEnding(variable, ending);
   const label = [layer, rest].filter((part) => part !== "").join(".");
   return label === "" ? (role === "tensor" ? name : "(model)") : label;
+}
+
+function withoutEnding(variable: string, ending: string): string {
+  if (variable === ending) return "";
+  return variable.endsWith(`.${ending}`) ? variable.slice(0, -ending.length - 1) : variable;
 }
 
 export function roleTitle(role: string): string {

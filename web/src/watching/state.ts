@@ -100,11 +100,19 @@ export const figures = computed<RowFigures | null>(() => {
   return isIts && known.name === rowName.value ? known : null;
 });
 
+/** Records that were asked for and left out to keep the budget, of the rank that is shown. */
+export const numUnaffordable = computed(() =>
+  eventsOf(runId.value)
+    .gaps.filter((gap) => gap.rank === rank.value && gap.reason === "budget")
+    .reduce((sum, { num_missing }) => sum + num_missing, 0),
+);
+
 /** Alarms and gaps of the run, of the rank that is shown. */
 export const events = computed<RunEvents>(() => {
   const { alarms, gaps } = eventsOf(runId.value);
   const isOurs = (one: { rank: number }): boolean => one.rank === rank.value;
-  return { alarms: alarms.filter(isOurs), gaps: gaps.filter(isOurs) };
+  // What the budget leaves out is the rule and no event: one number says it.
+  return { alarms: alarms.filter(isOurs), gaps: gaps.filter((gap) => isOurs(gap) && gap.reason !== "budget") };
 });
 
 /** The bucket whose figures stand above the charts: under the pointer, at the chosen step, or the last; -1 for none. */

@@ -71,6 +71,9 @@ describe("blocks", () => {
     ]);
   });
 
+  test("a row of spaces that was made to last ends", () =>
+    expect(kinds(`a | b\n--${" ".repeat(1_000_000)}x`)).toEqual(["paragraph"]));
+
   test("a bar alone makes no table", () => expect(kinds("a | b\nc")).toEqual(["paragraph"]));
 
   test("quotes hold blocks, rules are rules", () => {

@@ -3,7 +3,7 @@ import type { TensorValues } from "../../src/source/source";
 import { differenceOf } from "../../src/tensors/difference";
 import { nameRows } from "../../src/tensors/nametree";
 import { npyOf } from "../../src/tensors/npy";
-import { areaOf, extentOf, figureOf, nearestX, pathOf } from "../../src/tensors/overtime";
+import { areaOf, extentOf, figureOf, nearestX, pathOf, withSign } from "../../src/tensors/overtime";
 import { keyStep, moved, nearestAt } from "../../src/tensors/timing";
 import { fitting } from "../../src/tensors/useItem";
 import { largestWindow, windowCsv, windowShape } from "../../src/tensors/windows";
@@ -130,6 +130,7 @@ describe("figures over time", () => {
     sum_squares: 12,
     num_nan: 1,
     num_inf: 0,
+    is_sample: false,
   };
   const listing = (head: RecordListing["head"]): RecordListing => ({
     record: "a:1",
@@ -142,6 +143,11 @@ describe("figures over time", () => {
   it("come from a histogram's sums", () => {
     expect(figureOf(listing(histogram))).toMatchObject({ step: 7, mean: 1, std: Math.SQRT2, zeros: null, numNan: 1 });
     expect(figureOf(listing({ ...histogram, num: 0, sum: null }))).toMatchObject({ mean: null, std: null });
+  });
+
+  it("of a sample have a sign", () => {
+    const [whole, sampled] = [figureOf(listing(histogram))!, figureOf(listing({ ...histogram, is_sample: true }))!];
+    expect([withSign(whole, "mean", "1"), withSign(sampled, "mean", "1")]).toEqual(["1", "\u2248 1"]);
   });
 
   it("reach as far as the extremes, and never nowhere", () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { searchTest } from "../../src/globs";
 import { columnsFor } from "../../src/training/cursorcolumns";
-import { filtered, filterOf, groupsOf, type Group } from "../../src/training/grouping";
-import type { LayoutGroup } from "../../src/wire";
+import { filtered, groupsOf, type Group } from "../../src/training/grouping";
+import type { ShownLayoutChart } from "../../src/wire";
 
 function named(...names: string[]): Group[] {
   return groupsOf(names.map((name) => ({ name, description: "" })));
@@ -59,34 +60,39 @@ describe("groups of charts", () => {
 
 describe("charts that a run asks for", () => {
   const scalars = ["train/loss", "val/loss", "low", "mid", "high"].map((name) => ({ name, description: "" }));
-  const layout = (charts: LayoutGroup["charts"]): Group[] => groupsOf(scalars, [{ title: "Mine", charts }]);
+  const chart = (given: Partial<ShownLayoutChart>): ShownLayoutChart => ({
+    title: "x",
+    form: "lines",
+    names: [],
+    globs: [],
+    not_supported: [],
+    ...given,
+  });
+  const layout = (given: Partial<ShownLayoutChart>): Group[] =>
+    groupsOf(scalars, [{ title: "Mine", charts: [chart(given)] }]);
   const members = (groups: Group[]): string[] => groups[0]!.charts[0]!.members.map(({ name }) => name);
 
-  it("come first, with the lines that their patterns name", () => {
-    const groups = layout([{ title: "losses", form: "lines", names: [".*/loss"] }]);
+  it("come first, with the lines that their globs and names say", () => {
+    const groups = layout({ title: "losses", names: ["low"], globs: ["*/loss"] });
     expect(groups[0]).toMatchObject({ title: "Mine", charts: [{ title: "losses", isAsked: true }] });
-    expect(members(groups)).toEqual(["train/loss", "val/loss"]);
+    expect(members(groups)).toEqual(["low", "train/loss", "val/loss"]);
     expect(groups.slice(1).map(({ title }) => title)).toEqual(["train", "val", "scalars"]);
   });
 
-  it("match from the beginning of a name", () => {
-    expect(layout([{ title: "x", form: "lines", names: ["loss"] }]).map(({ title }) => title)).not.toContain("Mine");
+  it("match whole names", () => {
+    expect(layout({ globs: ["loss"] }).map(({ title }) => title)).not.toContain("Mine");
   });
 
   it("are margins of three", () => {
-    expect(members(layout([{ title: "m", form: "margin", names: ["mid", "low", "high"] }]))).toEqual([
-      "mid",
-      "low",
-      "high",
-    ]);
-    expect(layout([{ title: "m", form: "margin", names: ["mid", "low"] }])[0]?.title).toBe("train");
+    expect(members(layout({ form: "margin", names: ["mid", "low", "high"] }))).toEqual(["mid", "low", "high"]);
+    expect(layout({ form: "margin", names: ["mid", "low"] })[0]?.title).toBe("train");
   });
 
-  it("take a pattern that is wrong or would never end for a name", () => {
-    expect(layout([{ title: "x", form: "lines", names: ["(", "low"] }])[0]?.title).toBe("Mine");
-    const hostile = [{ name: `${"a".repeat(40)}!`, description: "" }];
-    const groups = groupsOf(hostile, [{ title: "Mine", charts: [{ title: "x", form: "lines", names: ["(a+)+$"] }] }]);
-    expect(groups.map(({ title }) => title)).toEqual(["scalars"]);
+  it("name the patterns that are not supported, unless they are names", () => {
+    const [group] = layout({ title: "odd", names: ["(a|a)*b", "mid"], not_supported: ["(a|a)*b", "mid"] });
+    expect(group).toMatchObject({ title: "Mine", notSupported: [{ chart: "odd", pattern: "(a|a)*b" }] });
+    expect(members([group!])).toEqual(["mid"]);
+    expect(layout({ names: ["\\w+"], not_supported: ["\\w+"] })[0]).toMatchObject({ title: "Mine", charts: [] });
   });
 });
 
@@ -99,21 +105,12 @@ describe("a scalar without a name", () => {
 });
 
 describe("the filter of charts", () => {
-  const groups = named("train/loss", "train/acc", "val/loss");
-  const found = (text: string): Record<string, string[]> => {
-    const filter = filterOf(text);
-    if ("error" in filter) throw new Error(filter.error);
-    return outline(filtered(groups, filter.test));
-  };
-
-  it("is a regular expression over the whole name", () => {
+  it("leaves the charts whose names pass, in groups that have some left", () => {
+    const groups = named("train/loss", "train/acc", "val/loss");
+    const found = (text: string): Record<string, string[]> => outline(filtered(groups, searchTest(text)));
     expect(found("^train/l|val")).toEqual({ train: ["loss"], val: ["loss"] });
     expect(found("ACC$")).toEqual({ train: ["acc"] });
     expect(found("nothing")).toEqual({});
-  });
-
-  it("says what is wrong with it", () => {
-    expect(filterOf("(loss")).toMatchObject({ error: expect.stringContaining("no regular expression") as string });
   });
 });
 

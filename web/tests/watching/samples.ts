@@ -22,6 +22,7 @@ export function gridWith(values: readonly (readonly number[])[], parts: Partial<
     marks: Uint8Array.from(values.flat(), () => 0),
     numSteps: width,
     every: "1",
+    got: "",
     ...parts,
   };
 }

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import msgspec
 import numpy
-from anyio.to_thread import run_sync
 
 from torcheer.app.featuremessages import (
     FeatureLayersAnswer,
@@ -27,6 +26,7 @@ from torcheer.app.features.keeping import Keeper, key_of
 from torcheer.app.features.openset import Array, OpenSet
 from torcheer.app.frames import as_json, binary_frame
 from torcheer.app.ownprocess import WAITING, ProcessTurns, command_of, end_of, own_process
+from torcheer.app.threads import in_thread
 from torcheer.errors import InputError
 
 _LOG: Final = logging.getLogger("torcheer.app")
@@ -71,7 +71,7 @@ class FeatureAnalyses:
                     if finding.is_done:
                         side = len(finding.samples)
                         found = finding, numpy.frombuffer(data, "<f4").reshape(side, side)
-                        await run_sync(self.keeper.put, opened, key, *found)
+                        await in_thread(self.keeper.put, opened, key, *found)
                     else:
                         yield binary_frame(_similarity_answer(question, finding), b"")
         assert found is not None
@@ -106,7 +106,7 @@ class FeatureAnalyses:
                     if finding.is_done:
                         side = len(finding.layers)
                         found = finding, numpy.frombuffer(data, "<f4").reshape(side, side)
-                        await run_sync(self.keeper.put, opened, key, *found)
+                        await in_thread(self.keeper.put, opened, key, *found)
                     else:
                         yield binary_frame(_layers_answer(question, finding), b"")
         assert found is not None
@@ -149,7 +149,7 @@ class FeatureAnalyses:
         async with aclosing(self.findings(order, page)) as findings:
             async for finding, _ in findings:
                 if finding.probe is not None and not finding.probe.why:
-                    await run_sync(self.keeper.put, opened, keys[finding.probe.layer], finding.probe)
+                    await in_thread(self.keeper.put, opened, keys[finding.probe.layer], finding.probe)
                 progress = share + (1 - share) * finding.progress
                 new = [] if finding.probe is None else [finding.probe]
                 yield _probes_answer(question, msgspec.structs.replace(finding, progress=progress), new)

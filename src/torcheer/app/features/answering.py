@@ -8,8 +8,6 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Final
 
-from anyio.to_thread import run_sync
-
 from torcheer.app.featuremessages import (
     FeatureLayersQuestion,
     FeatureMapQuestion,
@@ -34,6 +32,7 @@ from torcheer.app.features.points import FeaturePoints
 from torcheer.app.features.shelf import FeatureShelf
 from torcheer.app.features.values import answer_map, answer_sample, answer_unit
 from torcheer.app.frames import as_json
+from torcheer.app.threads import in_thread
 from torcheer.app.turns import Turns
 
 Frame = str | bytes
@@ -67,14 +66,14 @@ class FeatureAnswers:
         }
 
     async def answer(self, question: SingleFeatureQuestion) -> bytes:
-        opened = await run_sync(self._shelf.known, question.set_id)
+        opened = await in_thread(self._shelf.known, question.set_id)
         return await opened.turns.take(self._single[type(question)], opened, question)
 
     async def follow(self, question: FollowedFeatureQuestion, page: object) -> AsyncGenerator[Frame, None]:
         if isinstance(question, FeatureSetsQuestion):
             feed: AsyncGenerator[Frame, None] = self._follow_sets(question)
         else:
-            opened = await run_sync(self._shelf.known, question.set_id)
+            opened = await in_thread(self._shelf.known, question.set_id)
             feed = self._followed[type(question)](opened, question, page)
         async with aclosing(feed):
             async for frame in feed:

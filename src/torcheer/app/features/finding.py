@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from torcheer.features.manifest import FORMAT, NAME
-from torcheer.run.reading.finding import FoundRun
+from torcheer.run.reading.finding import FoundRun, FoundRuns
+from torcheer.run.reading.links import LinkRule, links_within
 
 _MAX_DEPTH: Final = 8
 _MAX_FOLDERS: Final = 10_000
@@ -29,9 +30,13 @@ def is_place_elsewhere(place: str) -> bool:
     return "://" in place
 
 
-def find_features(root: Path) -> list[FoundRun]:
-    """All sets in a folder, by name. Hidden folders are left out, and what is inside a set."""
-    found = []
+def find_features(root: Path, links: LinkRule | None = None) -> FoundRuns:
+    """All sets in a folder, by name. Hidden folders are left out, and what is inside a set.
+
+    Links are followed that stay within the folder, or as the rule says; a set with others in it is left out.
+    """
+    found = FoundRuns()
+    links = links or links_within(root)
     waiting = deque([(Path(root), ".", 0)])
     known: set[tuple[int, int]] = set()  # folders, so that links cannot lead round in circles
     while waiting and len(known) < _MAX_FOLDERS:
@@ -41,17 +46,31 @@ def find_features(root: Path) -> list[FoundRun]:
             if (status.st_dev, status.st_ino) in known:
                 continue
             known.add((status.st_dev, status.st_ino))
-            if is_feature_folder(path):
+            is_set = is_feature_folder(path)
+            folders, num_links_out = _folders(path, links, counts_files=is_set)
+            found.num_links_out += num_links_out
+            if is_set and not num_links_out:
                 found.append(FoundRun(name=name, path=path))
-            elif depth < _MAX_DEPTH:
+            elif not is_set and depth < _MAX_DEPTH:
                 waiting.extend(
-                    (path / one, one if name == "." else f"{name}/{one}", depth + 1) for one in _folders(path)
+                    (path / one, one if name == "." else f"{name}/{one}", depth + 1) for one in folders
                 )
         except OSError:  # it has gone, or may not be read
             continue
-    return sorted(found, key=lambda one: one.name)
+    found.sort(key=lambda one: one.name)
+    return found
 
 
-def _folders(path: Path) -> list[str]:
+def _folders(path: Path, links: LinkRule, *, counts_files: bool) -> tuple[list[str], int]:
+    """The folders in a folder, and how many links lead out."""
+    folders, num_links_out = [], 0
     with os.scandir(path) as entries:
-        return sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+        for entry in entries:
+            is_folder = not entry.name.startswith(".") and entry.is_dir()
+            if not (is_folder or counts_files):
+                continue
+            if not links.allows_entry(entry):
+                num_links_out += 1
+            elif is_folder:
+                folders.append(entry.name)
+    return sorted(folders), num_links_out

@@ -55,7 +55,7 @@ class Keeper:
             return None
         try:
             found = _read(opened.folder / FOLDER / key, head_type, shape)
-        except (OSError, ValueError, msgspec.MsgspecError):
+        except (OSError, ValueError, msgspec.MsgspecError, RecursionError, EOFError):
             return None  # not there, or not ours: it is computed
         self._remember(opened, key, *found)
         return found

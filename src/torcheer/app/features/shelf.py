@@ -6,6 +6,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ from torcheer.app.features.finding import find_features, is_place_elsewhere
 from torcheer.app.features.openset import FeaturePlace, OpenSet
 from torcheer.app.runs.places import RunFolders
 from torcheer.errors import InputError
+from torcheer.run.reading.links import LinkRule
 
 MAX_SETS: Final = 1000
 _SCAN_SECONDS: Final = 1.0  # a search that was made so lately is good enough
@@ -22,8 +24,10 @@ _GONE: Final = "this set of features is no longer here. Choose one from the list
 class FeatureShelf:
     """The sets below some folders, and those at some URLs."""
 
-    def __init__(self, folders: Sequence[Path], urls: Sequence[str] = ()) -> None:
-        self._folders = RunFolders(folders, find_features)
+    def __init__(
+        self, folders: Sequence[Path], urls: Sequence[str] = (), links: LinkRule | None = None
+    ) -> None:
+        self._folders = RunFolders(folders, partial(find_features, links=links))
         self._urls = [_place_of(url) for url in dict.fromkeys(urls)]
         self._lock = threading.Lock()
         self._scanned_at = float("-inf")
@@ -56,11 +60,11 @@ class FeatureShelf:
         return [FeaturePlace(id=run.id, name=run.name, place=str(run.path)) for run in runs]
 
 
-def shelf_of(paths: Sequence[str | Path]) -> FeatureShelf | None:
+def shelf_of(paths: Sequence[str | Path], links: LinkRule | None = None) -> FeatureShelf | None:
     """None where no path leads to a place that could hold some."""
     urls = [str(path) for path in paths if is_place_elsewhere(str(path))]
     folders = [Path(path) for path in paths if not is_place_elsewhere(str(path)) and Path(path).is_dir()]
-    return FeatureShelf(folders, urls) if folders or urls else None
+    return FeatureShelf(folders, urls, links) if folders or urls else None
 
 
 def _place_of(url: str) -> FeaturePlace:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Final
 
 import anyio
-from anyio.to_thread import run_sync
 
 from torcheer.app.frames import as_json
 from torcheer.app.messages import PassListing
@@ -28,6 +27,7 @@ from torcheer.app.runmessages import (
     HparamsAnswer,
     HparamsQuestion,
     IndexQuestion,
+    LayoutQuestion,
     OpSeriesQuestion,
     RecordQuestion,
     RecordsQuestion,
@@ -41,6 +41,7 @@ from torcheer.app.runmessages import (
 from torcheer.app.runs.distributions import Distributions
 from torcheer.app.runs.events import follow_events
 from torcheer.app.runs.feeds import follow_index, follow_runs
+from torcheer.app.runs.layouts import answer_layout
 from torcheer.app.runs.netanalysis import Analyses
 from torcheer.app.runs.netfeed import follow_moments, follow_net
 from torcheer.app.runs.nets import Nets
@@ -72,6 +73,7 @@ from torcheer.app.tablemessages import (
     TableStatisticsQuestion,
     TableTextQuestion,
 )
+from torcheer.app.threads import in_thread
 from torcheer.app.turns import Turns
 from torcheer.errors import InputError
 
@@ -93,6 +95,7 @@ NetQuestion = (
 )
 OneRunQuestion = (
     RecordsQuestion
+    | LayoutQuestion
     | RecordQuestion
     | RunTensorQuestion
     | HistogramsQuestion
@@ -122,6 +125,7 @@ class RunAnswers:
         self._analysis_turns = Turns()  # one at a time for all runs: each takes much memory
         self._of_one_run: dict[type, Callable[[OpenRun, Any], Frame]] = {
             RecordsQuestion: answer_records,
+            LayoutQuestion: answer_layout,
             RecordQuestion: answer_record,
             RunTensorQuestion: RunTensors().answer,
             HistogramsQuestion: Distributions().answer,
@@ -162,7 +166,7 @@ class RunAnswers:
     async def _run(self, run_id: str) -> OpenRun:
         run = self.shelf.known(run_id)
         if run is None:
-            run = await run_sync(self.shelf.run, run_id)
+            run = await in_thread(self.shelf.run, run_id)
         if run is None:
             raise InputError(_GONE)
         return run
@@ -181,9 +185,9 @@ class RunAnswers:
     async def _whole_table(self, question: WholeTableQuestion) -> str:
         if isinstance(question, TableStatisticsQuestion):
             records = await self._table_records(question, MOST_FOR_STATISTICS, only_last=False)
-            return await run_sync(statistics_answer, question, records)
+            return await in_thread(statistics_answer, question, records)
         records = await self._table_records(question, MOST_FOR_TEXT, only_last=question.only_last)
-        return await run_sync(text_answer, question, records)
+        return await in_thread(text_answer, question, records)
 
     async def _table_records(
         self, question: WholeTableQuestion, most: Most, *, only_last: bool
@@ -206,7 +210,7 @@ class RunAnswers:
     async def pass_source(self, pass_id: str) -> RunPass | None:
         """The pass of a run; None where there is none."""
         run_id = pass_id.partition("-")[0]
-        run = self.shelf.known(run_id) or await run_sync(self.shelf.run, run_id)
+        run = self.shelf.known(run_id) or await in_thread(self.shelf.run, run_id)
         return None if run is None else await run.slow_turns.take(find_pass, run, pass_id)
 
     def follow(self, question: FollowedQuestion, page: object) -> AsyncGenerator[Frame, None]:

@@ -48,7 +48,8 @@ async def follow_events(watch: Watch, question: EventsQuestion) -> AsyncGenerato
             found = await _new_of(watch, run_ids, known)
             is_all = is_first or any(one.is_fresh and one.run.place.id in known for one in found)
             if is_all and not is_first:
-                found = await _new_of(watch, run_ids, {})
+                known.clear()
+                found = await _new_of(watch, run_ids, known)
             known |= {one.run.place.id: one._replace(alarms=(), gaps=()) for one in found}
             alarms = _in_order([alarm for one in found for alarm in one.alarms])
             gaps = _in_order([gap for one in found for gap in one.gaps])
@@ -57,7 +58,7 @@ async def follow_events(watch: Watch, question: EventsQuestion) -> AsyncGenerato
                     yield frame
             is_first = False
             await pacing.rest_after(began)
-            await news.wait()
+            await pacing.next_news(news, watch.lacks(run_ids, known))
 
 
 async def _new_of(watch: Watch, run_ids: Sequence[str], known: dict[str, _Looked]) -> list[_Looked]:
@@ -66,7 +67,8 @@ async def _new_of(watch: Watch, run_ids: Sequence[str], known: dict[str, _Looked
         run, former = watch.shelf.known(run_id), known.get(run_id)
         if run is None or (former is not None and (former.run, former.version) == (run, run.version)):
             continue
-        looked = await run.turns.take(_look, run, former)
+        look = run.turns.take if len(run_ids) == 1 else run.turns.glance
+        looked = await look(_look, run, former)
         if looked is not None:
             found.append(looked)
     return found

@@ -114,10 +114,12 @@ async def follow_index(watch: Watch, question: IndexQuestion) -> AsyncGenerator[
         await watch.find(run_ids)
         while True:
             news, began = watch.news, time.monotonic()
-            gathered = _Gathered(question.id)
+            gathered, was_late = _Gathered(question.id), False
             for run in _changed(watch, run_ids, known):
-                looked = await run.turns.take(_look, run, known.get(run.place.id))
+                look = run.turns.take if len(run_ids) == 1 else run.turns.glance
+                looked = await look(_look, run, known.get(run.place.id))
                 if looked is None:
+                    was_late = True
                     continue
                 known[run.place.id] = looked
                 for frame in gathered.add(looked):
@@ -128,7 +130,7 @@ async def follow_index(watch: Watch, question: IndexQuestion) -> AsyncGenerator[
                 yield gathered.take()
             is_first = False
             await pacing.rest_after(began)
-            await news.wait()
+            await pacing.next_news(news, was_late)
 
 
 def _changed(watch: Watch, run_ids: Sequence[str], known: Mapping[str, _Looked]) -> Iterator[OpenRun]:

@@ -9,11 +9,12 @@ from typing import Final
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.app.runs.stepbuckets import Figures, Steps, bucket_steps, highest_figures, mean_figures
-from torcheer.run.reading.watchedreader import WatchedReader
+from torcheer.app.runs.stepbuckets import Figures, bucket_steps, highest_figures, mean_figures
+from torcheer.run.reading.watchedreader import WatchedReader, at_steps
 
 HIGHEST: Final = frozenset(("nan", "inf"))  # one step with such a value is what one looks for
 MARKS: Final = {"nan": numpy.uint8(1), "inf": numpy.uint8(2)}
+ESTIMATE: Final = numpy.uint8(4)  # some of the values in it are of samples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,18 +46,8 @@ def whole_heat_map(watched: WatchedReader, wish: Wish, most: int) -> HeatMap:
     marks = numpy.zeros(values.shape, dtype=numpy.uint8)
     for name in MARKS.keys() & set(watched.plan(wish.rank).columns):
         other = watched.table(wish.rank, name)
-        shares = highest_figures(_at_steps(other.values, other.steps, table.steps), buckets)
+        shares = highest_figures(at_steps(other.values, other.steps, table.steps), buckets)
         marks |= (shares > 0.0) * MARKS[name]  # NaN is not
+    estimates = highest_figures(table.is_estimate.astype(numpy.float32), buckets)
+    marks |= (estimates > 0.0) * ESTIMATE
     return HeatMap(first_steps=buckets.first_steps, last_steps=buckets.last_steps, values=values, marks=marks)
-
-
-def _at_steps(figures: Figures, steps: Steps, wanted: Steps) -> Figures:
-    """The same figures at other steps: not every plan has every column."""
-    if numpy.array_equal(steps, wanted):
-        return figures
-    found = numpy.full((len(figures), len(wanted)), numpy.nan, dtype=numpy.float32)
-    if len(steps):
-        places = numpy.minimum(numpy.searchsorted(steps, wanted), len(steps) - 1)
-        is_there = steps[places] == wanted
-        found[:, is_there] = figures[:, places[is_there]]
-    return found

@@ -12,11 +12,13 @@ from torcheer.app.runs.arrays import ArrayStore, SeriesArrays
 from torcheer.app.runs.places import RunPlace
 from torcheer.app.runs.strips import Strips
 from torcheer.app.turns import Turns
+from torcheer.run.interruption import InterruptedReading, interruptible
 from torcheer.run.reading.reader import RunReader
 
 Opener = Callable[[Path], RunReader]
 
 _FRESH_SECONDS: Final = 0.05  # what was looked at so lately need not be looked at again
+SLICE_SECONDS: Final = 0.1  # of a look at a run
 _LIVELY_SECONDS: Final = 30.0  # after a change, whatever the run says of itself
 _QUICK_SECONDS: Final = 0.02
 
@@ -38,6 +40,7 @@ class OpenRun:
         self._opener = opener
         self._arrays = arrays
         self._reader: RunReader | None = None
+        self._is_read = False  # once, from beginning to end
 
     @property
     def is_open(self) -> bool:
@@ -53,24 +56,34 @@ class OpenRun:
         return self.is_open and (self.is_running or now - self.changed_at < _LIVELY_SECONDS)
 
     def look(self) -> RunReader:
-        """The reader, with what was written by now. The lock is held by whoever asks."""
+        """The reader, with what was written by now. The lock is held by whoever asks.
+
+        Where that takes long it is interrupted, so that others have their turn: look again.
+        """
         began, began_work = time.monotonic(), time.thread_time()
-        if self._reader is not None and began - self.looked_at < _FRESH_SECONDS:
+        if self._reader is not None and self._is_read and began - self.looked_at < _FRESH_SECONDS:
             return self._reader
         try:
-            if self._reader is None:
-                self._reader = self._opener(self.place.path)
-                self.version += 1
-            elif self._reader.refresh():
-                self.version += 1
-                self.changed_at = began
-            self.is_running = self._reader.status().state in ("running", "unknown")
+            with interruptible(seconds=SLICE_SECONDS):
+                return self._look(began)
+        except InterruptedReading:
+            raise  # the next look goes on with it
         except BaseException:
             self.close()
             raise
         finally:
             self.looked_at = time.monotonic()
             self.looks_seconds = time.thread_time() - began_work
+
+    def _look(self, now: float) -> RunReader:
+        is_first = self._reader is None or not self._is_read
+        if self._reader is None:
+            self._reader = self._opener(self.place.path)
+        if self._reader.refresh() or is_first:
+            self.version += 1
+            self.changed_at = self.changed_at if is_first else now
+        self._is_read = True
+        self.is_running = self._reader.status().state in ("running", "unknown")
         return self._reader
 
     def arrays(self, name: str) -> SeriesArrays:
@@ -88,6 +101,7 @@ class OpenRun:
         """Close the reader until it is needed again."""
         with self.lock:
             reader, self._reader = self._reader, None
+            self._is_read = False
             self._arrays.drop(self)  # their cursors are those of the reader
             self.strips = Strips()
             if reader is not None:

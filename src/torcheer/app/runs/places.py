@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from torcheer.run.reading.finding import FoundRun
+from torcheer.run.reading.finding import FoundRun, FoundRuns
+from torcheer.run.reading.links import links_note
 
 Finder = Callable[[Path], Sequence[FoundRun]]
 
@@ -55,7 +56,10 @@ class RunFolders:
             if not folder.is_dir():
                 notes.append(f"{_with_home(folder)} is not there any more, or is no folder.")
                 continue
-            for found in self._finder(folder):
+            all_found = self._finder(folder)
+            if isinstance(all_found, FoundRuns) and all_found.num_links_out:
+                notes.append(f"{links_note(all_found.num_links_out)}: start with --follow-links to see them.")
+            for found in all_found:
                 inside = "" if found.name == _ROOT else found.name
                 place = "/".join(filter(None, (start, inside))) or _ROOT
                 run = RunPlace(

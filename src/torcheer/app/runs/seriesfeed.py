@@ -59,9 +59,14 @@ class SeriesFeed:
             while True:
                 news, began = self._watch.news, time.monotonic()
                 blocks: list[Block] = []
-                comes_again = False
+                comes_again = was_late = False
                 for run, names in self._changed():
-                    found = await run.turns.take(self._look, run, names)
+                    look = run.turns.take if len(self._names) == 1 else run.turns.glance
+                    found = await look(self._look, run, names)
+                    if found is None:
+                        self._versions.pop(run.place.id, None)
+                        was_late = True
+                        continue
                     blocks += found
                     comes_again |= not is_first and any(block.is_fresh for block, _ in found)
                     is_late = time.monotonic() - began > pacing.AHEAD_SECONDS
@@ -73,7 +78,7 @@ class SeriesFeed:
                     yield self._frame(blocks)
                 if comes_again:  # which takes its time; new points do not
                     await pacing.rest_after(began)
-                await news.wait()
+                await pacing.next_news(news, was_late)
 
     def _changed(self) -> Iterator[tuple[OpenRun, Sequence[str]]]:
         """Runs with news and a few of their series at a time: others may want to know of a run, too."""

@@ -60,7 +60,8 @@ class RunShelf:
             try:
                 places = self._folders.look()
             except OSError as error:
-                places = Places(runs={}, note=f"the folder cannot be read: {error}.")
+                # What was there is likely to be there still.
+                places = Places(runs=self._places.runs, note=f"the folder cannot be read: {error}.")
             self._take(places)
             self._scanned_at = time.monotonic()
 
@@ -125,7 +126,8 @@ class RunShelf:
                 summary = summaries.popleft()
             except IndexError:  # another thread took the last one
                 break
-            summary.update()
+            if not summary.update():
+                summaries.append(summary)  # behind the others
             self._close_some()
 
     def summaries(self) -> Sequence[Summary]:

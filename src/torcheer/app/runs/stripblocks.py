@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.app.runs.heatmaps import HIGHEST, MARKS, Wish
+from torcheer.app.runs.heatmaps import ESTIMATE, HIGHEST, MARKS, Wish
 from torcheer.app.runs.stepbuckets import Places, Steps, between, sums_of
+from torcheer.run.estimates import ESTIMATES, estimated
 from torcheer.run.parts import RecordEntry
 from torcheer.run.reading.figureblocks import BlockFigures, Stretches, column_of
 from torcheer.run.reading.watchedplans import PartPlan, RankPlan
@@ -81,6 +82,7 @@ class BlockReading:
         self._wish = wish
         self._plan = plan
         self._part = part
+        self._shapes = {row.name: row.shape for row in plan.whole.rows}
         self._blocks = blocks  # kept, so that no other head comes to have the id of one of these
         self._first_steps: Mapping[int, int] = {id(block.head): block.step for block in blocks}
         self._num_bytes = 0
@@ -126,23 +128,31 @@ class BlockReading:
             last_step=int(steps[-1]) if len(steps) else 0,
             is_rising=is_rising,
             cells=cells[starts],
-            planes=_planes(of_column, self._wish.column, starts) if len(starts) else (),
+            planes=self._planes(of_column, plan, starts) if plan is not None and len(starts) else (),
         )
+
+    def _planes(self, of_column: Mapping[str, Any], plan: PartPlan, starts: Places) -> Sequence[NDArray[Any]]:
+        column = self._wish.column
+        figures = of_column[column]
+        marks = numpy.zeros((len(figures), len(starts)), dtype=numpy.uint8)
+        for name, mark in MARKS.items():
+            if name in of_column:
+                shares = numpy.fmax.reduceat(of_column[name], starts, axis=1)
+                marks |= (shares > 0.0) * mark  # NaN is not
+        for place, row in enumerate(plan.rows):
+            groups = of_column[ESTIMATES][place] if ESTIMATES in of_column else _unknown(figures[place])
+            found = estimated(column, figures[place], groups, self._shapes.get(row.name))
+            marks[place] |= numpy.logical_or.reduceat(found, starts) * ESTIMATE
+        if column in HIGHEST:
+            return numpy.fmax.reduceat(figures, starts, axis=1), marks
+        return *sums_of(figures, starts), marks
+
+
+def _unknown(figures: NDArray[Any]) -> NDArray[Any]:
+    return numpy.full_like(figures, numpy.nan)
 
 
 def _columns_of(wish: Wish, plan: PartPlan) -> dict[str, int]:
     """The places of the columns that are read of a plan, that of the figure first."""
-    names = dict.fromkeys((wish.column, *MARKS))
+    names = dict.fromkeys((wish.column, *MARKS, ESTIMATES))
     return {name: plan.columns.index(name) for name in names if name in plan.columns}
-
-
-def _planes(of_column: Mapping[str, Any], column: str, starts: Places) -> Sequence[NDArray[Any]]:
-    figures = of_column[column]
-    marks = numpy.zeros((len(figures), len(starts)), dtype=numpy.uint8)
-    for name, mark in MARKS.items():
-        if name in of_column:
-            shares = numpy.fmax.reduceat(of_column[name], starts, axis=1)
-            marks |= (shares > 0.0) * mark  # NaN is not
-    if column in HIGHEST:
-        return numpy.fmax.reduceat(figures, starts, axis=1), marks
-    return *sums_of(figures, starts), marks

@@ -12,6 +12,7 @@ from torcheer.app.runs.listing import Spark, clipped, listing_of, unread_listing
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.places import Traces, traces_of
 from torcheer.errors import TorcheerError
+from torcheer.run.interruption import InterruptedReading
 from torcheer.run.parts import RecordEntry, SeriesEntry, SeriesKey
 from torcheer.run.reading.reader import RunReader
 from torcheer.run.records import HparamsHead, PassHead, Plain
@@ -20,6 +21,7 @@ _LOG: Final = logging.getLogger("torcheer.app")
 _MAX_PASSES: Final = 200  # of a run; the newest
 _MAX_HPARAMS: Final = 1000  # of a run
 _PATIENCE_SECONDS: Final = 0.2
+_BEING_READ: Final = "this run is large, and is being read."
 _UNREADABLE: Final = "this run cannot be read: the server's log says why."
 
 
@@ -33,6 +35,7 @@ class Summary:
         self.passes: Sequence[tuple[str, RecordEntry]] = ()  # with the names of their series
         self.hparams: HparamsRow | None = None
         self.is_waiting = False  # for its update
+        self.is_long = False  # to read: it was begun, and is not at its end
         self._spark = Spark()
         self._updated_at = float("-inf")
         self._seen: Traces | None = None  # the files as they were summed up last
@@ -45,18 +48,25 @@ class Summary:
         self.traces = traces_of(self.run.place.path)
         return self._seen != self.traces or self.listing.state == "running"
 
-    def update(self) -> None:
-        """Look at the run, and make its row anew."""
+    def update(self) -> bool:
+        """Look at the run, and make its row anew. False where that takes long: call again, others first."""
         seen = self.traces
         # A run that is busy is passed over for now: others are waiting for their turn.
         if self.run.lock.acquire(timeout=_PATIENCE_SECONDS):
             try:
                 self.listing = self._look()
                 self._seen = seen
+            except InterruptedReading as stop:
+                if not self.is_long:
+                    self.listing = unread_listing(self.run.place, self.traces, _BEING_READ)
+                self.is_long = stop.can_go_on
+                self.is_waiting = stop.can_go_on
+                return not stop.can_go_on
             finally:
                 self.run.lock.release()
         self._updated_at = time.monotonic()
-        self.is_waiting = False
+        self.is_waiting = self.is_long = False
+        return True
 
     def _look(self) -> RunListing:
         """The row of the run. A run that cannot be read has one too: the note says why."""

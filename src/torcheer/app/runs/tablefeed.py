@@ -84,7 +84,7 @@ class TableFeed:
                     yield frame
                 is_first = False
                 await pacing.rest_after(began)
-                await news.wait()
+                await pacing.next_news(news, self._watch.lacks(self._run_ids, self._known))
 
     async def _new_records(self) -> list[_Found]:
         found = []
@@ -92,7 +92,8 @@ class TableFeed:
             run, known = self._watch.shelf.known(run_id), self._known.get(run_id)
             if run is None or (known is not None and (known.run, known.version) == (run, run.version)):
                 continue
-            looked = await run.turns.take(_look, run, self._question, known)
+            look = run.turns.take if len(self._run_ids) == 1 else run.turns.glance
+            looked = await look(_look, run, self._question, known)
             if looked is not None:
                 found.append(looked)
         return found

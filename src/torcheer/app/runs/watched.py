@@ -21,8 +21,10 @@ from torcheer.app.runs.heatmaps import HIGHEST, Wish, whole_heat_map
 from torcheer.app.runs.listing import clipped, countable
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.stepbuckets import Figures, bucket_steps, highest_figures, mean_figures
+from torcheer.run.estimates import ESTIMATES, NUM_VALUES, figures_of
 from torcheer.run.parts import SeriesKey
 from torcheer.run.reading.reader import RunReader
+from torcheer.run.reading.watchedtables import WatchedFigures
 from torcheer.run.records import WatchedRow
 
 MAX_ROWS: Final = 20_000
@@ -57,6 +59,7 @@ def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> 
         plan = watched.plan(wish.rank)
         shown = _shown(plan.rows)
         most = min(question.num_buckets, max(_FEWEST_BUCKETS, MAX_CELLS // max(1, len(shown))))
+        got = watched.got(wish.rank)
         strip = run.strips.look(reader, wish)
         if strip is None:
             heat_map = whole_heat_map(watched, wish, most)
@@ -67,7 +70,7 @@ def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> 
     answer = WatchedAnswer(
         id=question.id,
         ranks=ranks,
-        columns=_columns(plan.columns),
+        columns=_columns(figures_of(plan.columns)),
         rows=[_plain(plan.rows[index]) for index in shown],
         first_steps=_countable(heat_map.first_steps),
         last_steps=_countable(heat_map.last_steps),
@@ -75,6 +78,7 @@ def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> 
         high=high,
         num_steps=plan.num_steps,
         every=clipped(plan.every),
+        got=got,
     )
     return Looked(binary_frame(answer, values.astype("<f4").tobytes() + marks.tobytes()), now)
 
@@ -111,28 +115,43 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> L
             id=question.id,
             row=None,
             columns=(),
+            num_values=None,
             first_steps=(),
             last_steps=(),
             tensor_name=names[0],
             histogram_name=names[1],
         )
         return Looked(binary_frame(answer, b""), now)
-    columns = _columns(found.columns)
+    shown = figures_of(found.columns)[:MAX_COLUMNS]
     buckets = bucket_steps(found.steps, question.low, question.high, question.num_buckets)
-    values = mean_figures(found.values[: len(columns)], buckets)
-    for index, column in enumerate(columns):
-        if column in HIGHEST:
-            values[index : index + 1] = highest_figures(found.values[index : index + 1], buckets)
+    figures = numpy.stack([found.column(name) for name in shown]) if shown else found.values[:0]
+    is_estimate = numpy.zeros(figures.shape, dtype=bool)
+    for index, name in enumerate(shown):
+        is_estimate[index] = found.is_estimate(name)
+    # Where a bucket holds figures of whole tensors, those of samples are left out of it.
+    exact = mean_figures(numpy.where(is_estimate, numpy.nan, figures), buckets)
+    values = numpy.where(numpy.isnan(exact), mean_figures(figures, buckets), exact)
+    estimates = numpy.isnan(exact) & ~numpy.isnan(values)
+    for index, name in enumerate(shown):
+        if name in HIGHEST:
+            values[index : index + 1] = highest_figures(figures[index : index + 1], buckets)
     answer = WatchedRowAnswer(
         id=question.id,
         row=_plain(found.row),
-        columns=columns,
+        columns=_columns(shown),
+        num_values=_num_values(found),
         first_steps=_countable(buckets.first_steps),
         last_steps=_countable(buckets.last_steps),
         tensor_name=names[0],
         histogram_name=names[1],
     )
-    return Looked(binary_frame(answer, values.astype("<f4").tobytes()), now)
+    return Looked(binary_frame(answer, values.astype("<f4").tobytes() + estimates.tobytes()), now)
+
+
+def _num_values(found: WatchedFigures) -> int | None:
+    """How many values the estimates of a row are of; None where that is not known, or there are none."""
+    known = found.column(NUM_VALUES)[numpy.nan_to_num(found.column(ESTIMATES)) > 0]
+    return countable(int(known[-1])) if len(known) and numpy.isfinite(known[-1]) else None
 
 
 def _names_of(reader: RunReader, question: WatchedRowQuestion) -> tuple[str, str]:

@@ -6,16 +6,19 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Container, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
+import anyio
 from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.runs.summary import Summary
+from torcheer.app.threads import in_thread
+from torcheer.run.interruption import InterruptedReading
 
 _LOG: Final = logging.getLogger("torcheer.app")
 _TICK_SECONDS: Final = 0.08
@@ -26,6 +29,17 @@ _RESTING_SECONDS: Final = 0.5  # between looks at a run that nobody writes
 _KEPT_SECONDS: Final = 120.0  # a page that is loaded anew finds all as it was
 _LANES: Final = 3  # threads that sum up runs: one that takes long holds up only one of them
 _LANE_SECONDS: Final = 0.05
+_STUCK_SECONDS: Final = 0.5  # a lane that has been at one run for so long is not waited for
+_MOST_LANES: Final = 6
+_QUICK_SECONDS: Final = 0.5
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Lane:
+    """A thread that sums up runs, one after the other. A plain record."""
+
+    began: float  # with what it is at, by time.monotonic()
+    is_long: bool = False  # all that there is to do are runs that take long to read
 
 
 class Watch:
@@ -43,12 +57,11 @@ class Watch:
         self._versions: dict[OpenRun, int] = {}
         self._under_way: set[OpenRun] = set()
         self._queue: deque[Summary] = deque()
-        self._num_lanes = 0
+        self._lanes: list[_Lane] = []
         self._revision = 0  # of the shelf, when news of it was announced last
-        self._quick_threads = CapacityLimiter(1)
+        self._quick_threads = CapacityLimiter(2)
         self._slow_threads = CapacityLimiter(4)
         self._list_threads = CapacityLimiter(1)
-        self._lane_threads = CapacityLimiter(_LANES)
 
     @contextmanager
     def following(self, run_ids: Iterable[str] = ()) -> Iterator[None]:
@@ -85,7 +98,7 @@ class Watch:
     async def _tidy_up(self) -> None:
         """Once nobody has wanted anything for a while, nothing is kept in memory for anybody."""
         await asyncio.sleep(_KEPT_SECONDS)
-        await run_sync(self.shelf.close)
+        await in_thread(self.shelf.close)
 
     @property
     def is_looking(self) -> bool:
@@ -106,7 +119,11 @@ class Watch:
         """Search for runs that are not known yet."""
         for run_id in run_ids:
             if self.shelf.known(run_id) is None:
-                await run_sync(self.shelf.run, run_id, limiter=self._list_threads, abandon_on_cancel=True)
+                await in_thread(self.shelf.run, run_id, limiter=self._list_threads)
+
+    def lacks(self, run_ids: Iterable[str], known: Container[str]) -> bool:
+        """Is one of these runs there and not known: it could not be looked at yet?"""
+        return any(run_id not in known and self.shelf.known(run_id) is not None for run_id in run_ids)
 
     def announce(self) -> None:
         """Wake all who wait."""
@@ -133,7 +150,9 @@ class Watch:
                 self._start(self._look_at_slow(run))
         quick = [run for run in due if run.is_quick]
         if quick:
-            await run_sync(_look_at, quick, limiter=self._quick_threads)
+            # What was quick may take long this time: the others do not wait for it.
+            with anyio.move_on_after(_QUICK_SECONDS):
+                await in_thread(_look_at, quick, limiter=self._quick_threads)
         # Whoever answers a question may have seen the news before.
         versions = {run: run.version for run in runs}
         if versions != self._versions:
@@ -142,7 +161,8 @@ class Watch:
 
     async def _look_at_slow(self, run: OpenRun) -> None:
         try:
-            await run_sync(_look_at, [run], limiter=self._slow_threads)
+            while not await in_thread(_look_at, [run], limiter=self._slow_threads):
+                await asyncio.sleep(0)
         finally:
             self._under_way.discard(run)
 
@@ -159,25 +179,25 @@ class Watch:
             await asyncio.sleep(max(_LIST_SECONDS, _PATIENT * took))
 
     async def listed(self, seconds: float) -> None:
-        """Wait until all runs are listed as they are now, or for so long."""
-        end = time.monotonic() + seconds
-        await self._list()
-        while (self._queue or self._num_lanes) and (rest := end - time.monotonic()) > 0:
-            news = self.news
-            try:
-                await asyncio.wait_for(news.wait(), rest)
-            except TimeoutError:
-                return
+        """Wait until all runs are listed as they are now, but for those that take long; or for so long."""
+        with anyio.move_on_after(seconds):
+            await self._list()
+            while self._num_under_way():
+                await self.news.wait()
+
+    def _num_under_way(self) -> int:
+        """Summaries that are made or will be soon; those that were begun and take long are not counted."""
+        now = time.monotonic()
+        num_busy = sum(now - lane.began < _STUCK_SECONDS for lane in self._lanes if not lane.is_long)
+        return num_busy + sum(not summary.is_long for summary in self._queue)
 
     async def _list(self) -> None:
-        due = await run_sync(self._scan, limiter=self._list_threads, abandon_on_cancel=True)
+        due = await in_thread(self._scan, limiter=self._list_threads)
         for summary in due:
             if not summary.is_waiting:
                 summary.is_waiting = True
                 self._queue.append(summary)
-        while self._num_lanes < min(_LANES, len(self._queue)):
-            self._num_lanes += 1
-            self._start(self._lane())
+        self._open_lanes()
         if self._revision != self.shelf.revision:
             self._revision = self.shelf.revision
             self.announce()
@@ -186,13 +206,25 @@ class Watch:
         self.shelf.scan()
         return self.shelf.due()
 
-    async def _lane(self) -> None:
+    def _open_lanes(self) -> None:
+        """As many as there is work for. One that is stuck in a run is not counted, up to a limit."""
+        now = time.monotonic()
+        num_stuck = sum(now - lane.began >= _STUCK_SECONDS for lane in self._lanes)
+        most = min(_LANES + num_stuck, _MOST_LANES, len(self._lanes) + len(self._queue))
+        while len(self._lanes) < most:
+            lane = _Lane(began=now)
+            self._lanes.append(lane)
+            self._start(self._drive(lane))
+
+    async def _drive(self, lane: _Lane) -> None:
         try:
             while self._queue:
-                await run_sync(self.shelf.update, self._queue, _LANE_SECONDS, limiter=self._lane_threads)
+                lane.began = time.monotonic()
+                lane.is_long = all(summary.is_long for summary in self._queue)
+                await in_thread(self.shelf.update, self._queue, _LANE_SECONDS)
                 self.announce()
         finally:
-            self._num_lanes -= 1
+            self._lanes.remove(lane)
             self.announce()
 
 
@@ -202,15 +234,19 @@ def _is_due(run: OpenRun, now: float) -> bool:
     return now - run.looked_at >= _RESTING_SECONDS
 
 
-def _look_at(runs: Sequence[OpenRun]) -> None:
-    """Look at runs, one after the other."""
+def _look_at(runs: Sequence[OpenRun]) -> bool:
+    """Look at runs, one after the other. False where one takes long, and has to be looked at again."""
+    is_all = True
     for run in runs:
         # Who has the run in hand this moment looks at it, too.
         if not run.lock.acquire(blocking=len(runs) == 1):
             continue
         try:
             run.look()
+        except InterruptedReading as stop:
+            is_all &= not stop.can_go_on
         except Exception:
             _LOG.debug("a run could not be looked at", exc_info=True)  # the list of runs says so
         finally:
             run.lock.release()
+    return is_all

@@ -26,7 +26,7 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 # --- with a kink -----------------------------------------------------------------------------------------
 
 
-@call("relu")
+@call("relu", replace=True)
 def relu(a: Tensor, inplace: bool = False) -> Any:
     not_in_place(inplace, "relu")
     return rules.relu(a)

@@ -38,12 +38,12 @@ def clamp_max(a: Tensor, max: Any) -> Any:
     return clamp(a, max=max)
 
 
-@call("maximum")
+@call("maximum", replace=True)
 def maximum(a: Tensor, other: Tensor) -> Any:
     return rules.maximum(a, other)
 
 
-@call("minimum")
+@call("minimum", replace=True)
 def minimum(a: Tensor, other: Tensor) -> Any:
     return rules.minimum(a, other)
 
@@ -62,7 +62,7 @@ def fmin(a: Tensor, other: Tensor) -> Any:
 # --- rounding --------------------------------------------------------------------------------------------
 
 
-@call("round", "special_round")
+@call("round", "special_round", replace=True)
 def rounded(a: Tensor, *, decimals: int = 0) -> Any:
     return rules.rounded(a, decimals=decimals)
 
@@ -82,7 +82,7 @@ def frac(a: Tensor) -> Any:
     return a - torch.trunc(a)
 
 
-@call("div", "divide", "__div__")
+@call("div", "divide", "__div__", replace=True)
 def div(a: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     if rounding_mode is None:
         return rules.div(a, other)

@@ -37,7 +37,7 @@ def conv1d(
     return picture.squeeze(-2)
 
 
-@call("conv_transpose2d")
+@call("conv_transpose2d", replace=True)
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,

@@ -30,7 +30,7 @@ def index_add(a: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any 
 # --- in its stead ----------------------------------------------------------------------------------------
 
 
-@call("scatter")
+@call("scatter", replace=True)
 def scatter(
     a: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Any:

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.checking.replay import SlotValues, Values, replay
-from torcheer.capture.tape import UPDATED, Record
+from torcheer.capture.nesting import map_leaves
+from torcheer.capture.tape import TENSOR, UPDATED, Record
 
 _SHAPE_ONLY = frozenset(
     (
@@ -87,6 +88,23 @@ def _has_one_key(still: _Still) -> bool:
     return is_attention and key is not None and key.dim() > 1 and key.shape[-2] == 1
 
 
+def _is_part_of_a_block_mask(still: _Still) -> bool:
+    """Whether flex_attention was given it in its block mask: without the compiler only mask_mod counts."""
+    record = still.record
+    if record.trait.name != "flex_attention" or len(record.args) < 5:
+        return False
+    counts = [_num_tensors(arg) for arg in record.args[:5]]
+    first = sum(counts[:4])
+    slots = [slot for slot, one in enumerate(record.parents) if one == still.parent]
+    return all(first <= slot < first + counts[4] for slot in slots)
+
+
+def _num_tensors(value: object) -> int:
+    found: list[object] = []
+    map_leaves(value, lambda leaf: found.append(leaf) if leaf is TENSOR else None)
+    return len(found)
+
+
 # The first that holds is the reason; the costly one comes late.
 _REASONS: tuple[tuple[Callable[[_Still], bool], str], ...] = (
     (_is_empty, "there is nothing in it"),
@@ -94,6 +112,7 @@ _REASONS: tuple[tuple[Callable[[_Still], bool], str], ...] = (
     (_is_written_over, "its old value is written over"),
     (_writes_nothing, "nothing is written"),
     (_has_one_key, "attention over a single key is that key's value"),
+    (_is_part_of_a_block_mask, "the blocks of a mask only say what a compiled kernel may leave out"),
     (lambda s: _hidden_by_others(s), "the values of its other arguments hide it"),
     (
         lambda s: bool(s.record.trait.side_writes),

@@ -43,11 +43,25 @@ def why_not_replayable(tape: Tape, record: Record) -> str:
         return _CANNOT["empty"]
     if record.trait.name in _CANNOT:
         return _CANNOT[record.trait.name]
+    if _namespace(record) in _COLLECTIVE:
+        return "it exchanges tensors with other ranks"
+    context = record.context or Context()
+    if record.trait.name == "requires_grad_" and (context.is_below_vmap or any(context.batch_dims)):
+        return "it belongs to a torch.func transform"
     unkept: list[Unkept] = []
     map_leaves(
         (record.args, record.kwargs or {}), lambda a: unkept.append(a) if isinstance(a, Unkept) else None
     )
     return f"an argument was too large to keep: {unkept[0].what}" if unkept else ""
+
+
+_COLLECTIVE = ("c10d", "_c10d_functional", "_c10d_functional_autograd", "c10d_functional", "symm_mem")
+
+
+def _namespace(record: Record) -> str:
+    """Where an operator was registered, such as "aten"; "" for a function of Python."""
+    name = getattr(record.trait.func, "_qualified_op_name", None) or getattr(record.trait.func, "_name", "")
+    return name.partition("::")[0] if isinstance(name, str) and "::" in name else ""
 
 
 def replay(record: Record, values: Values, instead: SlotValues | None = None) -> list[Tensor]:
@@ -63,8 +77,13 @@ def replay(record: Record, values: Values, instead: SlotValues | None = None) ->
         return [_under_vmap(record, tensors, record.context.batch_dims)]
     args, kwargs = _arguments(record, tensors)
     targets = write_targets(record.trait, args, kwargs)
-    with torch.no_grad(), _as_recorded(record.context or Context(), kwargs):
-        out = record.trait.func(*args, **kwargs)
+    context = record.context or Context()
+    with torch.no_grad(), _as_recorded(context, kwargs):
+        if context.is_below_vmap and context.autocast:
+            # torch casts less below a vmap, also what is not batched.
+            out = torch.vmap(lambda _: record.trait.func(*args, **kwargs), out_dims=None)(torch.zeros(1))
+        else:
+            out = record.trait.func(*args, **kwargs)
     made = collect_tensors(out)
     return made + [target for target in targets if not any(target is tensor for tensor in made)]
 
@@ -77,13 +96,16 @@ def _value(values: Values, parent: int) -> Tensor:
 
 def _requiring_grad_as(value: Tensor, other: Tensor) -> Tensor:
     """torch chooses some kernels by this flag, also where no gradient is wanted."""
-    return value.requires_grad_(other.requires_grad) if value.is_leaf and other.requires_grad else value
+    wanted = other.requires_grad and value.is_leaf and not value.is_inference()
+    return value.requires_grad_() if wanted else value
 
 
 def _arguments(record: Record, tensors: list[Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     copies: dict[int, Tensor] = {}
     by_slot = iter(tensors)
     writes = bool(record.context and record.context.num_targets) or bool(record.trait.side_writes)
+    # The schema of somebody's own operator need not say what it writes into.
+    writes = writes or _namespace(record) not in ("", "aten", "prims")
 
     def fill(leaf: Any) -> Any:
         if leaf is not TENSOR:

@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 from torcheer.capture.checking.disturbing import alike, unmoved_parents
 from torcheer.capture.checking.replay import replay, why_not_replayable
 from torcheer.capture.inputs import Call
+from torcheer.capture.modes import computing_alike, default_dtype
 from torcheer.capture.nesting import tensors_in
 from torcheer.capture.rerunning import as_before_the_pass
 from torcheer.capture.state import same_model_after, same_random_state_after
@@ -88,7 +89,7 @@ def validate_history(history: ModelHistory) -> ValidationReport:
         )
     _check_parameters(history, report)
     _check_forward(history, report)
-    with same_random_state_after():
+    with same_random_state_after(), computing_alike(history._facts.modes):
         _check_ops(history, report)
     return report
 
@@ -117,7 +118,7 @@ def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
         why = "the pass was edited: the model itself gives something else"
     elif facts.stopped_at is not None or facts.error:
         why = "the pass did not run to its end"
-    elif facts.call is None:
+    elif facts.start is None:
         why = "the input was not kept, since not every layer was saved"
     if why or model is None:
         report.exemptions.append(Finding(layer="plain forward", why=f"not run: {why}"))
@@ -184,6 +185,26 @@ def _check_call(history: ModelHistory, report: ValidationReport, op: int, end: i
             Finding(layer=label, why=f"replaying it raised {type(error).__name__}: {error}")
         )
         return
+    dtype = _type_of_the_moment(history, op, now)
+    if dtype is None:
+        _check_made(history, report, op, end, now)
+        return
+    with default_dtype(dtype):
+        _check_made(history, report, op, end, replay(record, partial(history._value_of, reader=op)))
+
+
+def _type_of_the_moment(history: ModelHistory, op: int, now: list[Tensor]) -> torch.dtype | None:
+    """The default type that forward had set for a while, where an op takes another one now."""
+    record, saved = history._tape.records[op], history._tape.unedited.get(op, history._tape.values[op])
+    position = 0 if record.trait in OWN_TRAITS else record.position
+    if saved is None or position >= len(now) or not saved.is_floating_point():
+        return None
+    return saved.dtype if now[position].dtype == torch.get_default_dtype() != saved.dtype else None
+
+
+def _check_made(
+    history: ModelHistory, report: ValidationReport, op: int, end: int, now: list[Tensor]
+) -> None:
     report.num_replayed += end - op
     matches = True
     for one in range(op, end):
@@ -197,6 +218,8 @@ def _missing_values(history: ModelHistory, op: int, end: int) -> str:
     record = tape.records[op]
     if any(tape.values[one] is None for one in range(op, end)):
         return "its output was not saved"
+    if not all(tape.has_value(one) for one in range(op, end)):
+        return "it ran on fake tensors, which have no values"
     if any(op in tape.edited_at and op not in tape.unedited for op in range(op, end)):
         return "its output was edited, and what it gave itself was not kept"
     if any(history._value_of(parent, op) is None for parent in record.parents):

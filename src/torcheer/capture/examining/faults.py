@@ -27,10 +27,10 @@ def first_nonfinite(history: ModelHistory, *, deliberate: bool = False) -> Fault
     gradient of a parameter or of an input. Where neither does, the first of the forward is returned, or else
     of the backward; `later` lists the others.
 
-    An op made NaN when none of its inputs and parameters had any, and Inf when they were all finite. Minus
-    infinity that was put in on purpose, as an argument of an op or as an additive mask of zeros and
-    minus infinity, is no fault unless `deliberate` is set, or it is what makes an output infinite; a NaN that
-    comes of it is.
+    An op made NaN when none of its inputs and parameters had any, and Inf when they were all finite. Infinity
+    that was put in on purpose is no fault unless `deliberate` is set, or it is what makes an output infinite:
+    an argument of an op, minus infinity in a buffer, an additive mask of zeros and minus infinity or numbers
+    close to it. A NaN that comes of it is a fault.
     """
     search = ForwardSearch(history, deliberate)
     forward = search.run()

@@ -35,6 +35,11 @@ _PASS_ON = frozenset(
     "unsqueeze squeeze expand expandas chunk split splitwithsizes tensorsplit unbind detach data contiguous "
     "to clone movedim swapaxes swapdims diagonal asstrided ravel float double half bfloat16 type".split()
 )
+# They make or fill a tensor with a number that they are given: infinity is what was wanted.
+_FILL = frozenset(
+    "full full_like new_full fill fill_ masked_fill masked_fill_ index_fill index_fill_ tensor as_tensor "
+    "scalar_tensor new_tensor where nan_to_num nan_to_num_ __setitem__".split()
+)
 _KEEP_THE_SIGN = frozenset(
     "add sum cumsum exp expm1 exp2 softplus relu gelu silu logsumexp cat stack".split()
 )
@@ -47,6 +52,7 @@ class Seen(NamedTuple):
     has_inf: bool = False
     has_positive_inf: bool = False
     is_unwritten: bool = False  # memory that nobody may have written yet
+    is_mask: bool = False  # nothing but zeros and numbers near the least that there is
 
     @property
     def is_sound(self) -> bool:
@@ -113,10 +119,10 @@ class ForwardSearch:
         unwritten = _may_be_unwritten(record, inputs)
         if is_finite(value):
             self._note_parameters(index, record)
-            return FINITE._replace(is_unwritten=unwritten), None
+            return FINITE._replace(is_unwritten=unwritten, is_mask=_is_mask(value)), None
         counts = count_nonfinite(value)
-        state = counts.as_seen()
-        if self._is_deliberate(record, counts, inputs, value):
+        state = counts.as_seen()._replace(is_mask=counts.has_only_minus_inf and _is_mask(value))
+        if self._is_deliberate(index, record, counts, inputs):
             return state, None
         if unwritten:
             # Minus infinity that was written there on purpose is as good as written.
@@ -132,12 +138,18 @@ class ForwardSearch:
             has_inf=fills or any(i.has_inf for i in inputs), is_unwritten=_may_be_unwritten(record, inputs)
         )
 
-    def _is_deliberate(self, record: Record, counts: Counts, inputs: list[Seen], value: Tensor) -> bool:
-        if self._deliberate or not counts.has_only_minus_inf:
+    def _is_deliberate(self, index: int, record: Record, counts: Counts, inputs: list[Seen]) -> bool:
+        if self._deliberate or counts.num_nan:
             return False
-        if _was_given_infinity(record):
-            return True
-        return not inputs and _is_zero_or_infinite(value)
+        if counts.num_positive_inf:
+            return record.trait.name in _FILL and _was_given_infinity(record)
+        if _was_given_infinity(record) or any(i.is_mask for i in inputs):
+            return True  # a mask on a mask overflows, and so does a score below it in half precision
+        if record.trait is BUFFER:
+            name = self._history._tape.addresses.get(index, "").rpartition(".")[2]
+            return not name.startswith("running_")  # a statistic has run away
+        value = as_plain(kept_value(self._history, index))
+        return value is not None and not inputs and _is_mask(value)
 
     def _origin(self, record: Record, state: Seen, inputs: list[Seen]) -> Origin | None:
         """Where a value that is not finite came from; None where it came in with a known input."""
@@ -171,7 +183,7 @@ class ForwardSearch:
         if value is None or is_finite(value):
             return FINITE
         counts = count_nonfinite(value)
-        is_mask = counts.has_only_minus_inf and _is_zero_or_infinite(value)
+        is_mask = counts.has_only_minus_inf and _is_mask(value)
         if is_mask and not self._deliberate:
             return FINITE
         return counts.as_seen()
@@ -244,9 +256,14 @@ def count_nonfinite(value: Tensor) -> Counts:
     return Counts(num_nan, num_inf, num_positive)
 
 
-def _is_zero_or_infinite(value: Tensor) -> bool:
-    """A mask that is added to scores holds nothing but zeros and minus infinity."""
-    return not any(bool(((part != 0) & torch.isfinite(part)).any()) for part, _ in chunks(value))
+def _is_mask(value: Tensor) -> bool:
+    """A mask that is added to scores holds nothing but zeros and minus infinity, or numbers close to it."""
+    if not value.is_floating_point() or not value.numel() or value[(0,) * value.dim()].item() > 0:
+        return False
+    far = torch.finfo(value.dtype).min / 2
+    parts = [part for part, _ in chunks(value)]
+    is_plain = all(bool(((part == 0) | (part <= far)).all()) for part in parts)
+    return is_plain and any(bool((part <= far).any()) for part in parts)
 
 
 def _param_names(op: Op) -> set[str]:

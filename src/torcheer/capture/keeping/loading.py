@@ -230,9 +230,6 @@ class _Builder:
             stopped_at=row.stopped_at,
             error=row.error,
             notes=tuple(row.notes),
-            start_state=None,
-            call=None,
-            old_attributes=(),
             device=row.device,
             edits=tuple((op, DoneEdit(key, name)) for op, key, name in self._rows.edits),
         )

@@ -133,7 +133,7 @@ class StoredTape(Tape):
         self.edited_at = edited_at
         self.edges_before_writes = {}
         self.extras = []
-        self.other_threads = []
+        self.other_threads = None
         self.keep_all = self.copy_all = False
         self._rows = values
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,7 +90,8 @@ def probe(
             seed=seed,
         )
         work = _LogisticWork(task=task)
-    fitted = _fitted(source, work, memory_bytes, told)
+    with _told_what_to_do():
+        fitted = _fitted(source, work, memory_bytes, told)
     told(1.0)
     return judged(fitted, wanted, parts, kind=chosen_kind, num_units=source.num_units)
 
@@ -180,4 +182,17 @@ def _alphas(given: float | ArrayLike) -> Matrix:
         raise InputError(f"alpha is {given!r}: give a positive number, or several.") from None
     if alphas.ndim != 1 or not len(alphas) or not (numpy.isfinite(alphas) & (alphas > 0)).all():
         raise InputError(f"alpha is {given!r}: give a positive number, or several.")
-    return alphas
+    return numpy.maximum(alphas, numpy.finfo(numpy.float64).tiny)  # of less there is no inverse
+
+
+@contextmanager
+def _told_what_to_do() -> Iterator[None]:
+    """Where values are so large that NumPy cannot compute with their squares, or finds no solution."""
+    try:
+        with numpy.errstate(over="raise"):
+            yield
+    except (FloatingPointError, numpy.linalg.LinAlgError) as error:
+        raise InputError(
+            f"the probe cannot be computed ({error}): values of the layer are too large, or too different in "
+            "size. Divide the layer by its largest value before, or take a larger alpha."
+        ) from error

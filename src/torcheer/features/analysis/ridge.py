@@ -20,6 +20,7 @@ from torcheer.features.analysis.rows import Source
 from torcheer.features.analysis.targets import Targets
 from torcheer.netview.analysis.points import Array, Matrix
 
+_EPSILON: Final = float(numpy.finfo(numpy.float64).eps)
 _ONE: Final = 4  # square matrices at once: the sums, those of one fold, what is solved
 _SEVERAL: Final = 7  # and the eigenvectors, and the room that it takes to find them
 
@@ -112,17 +113,18 @@ def _leave_out(source: Source, task: RidgeTask, lines: list[_Line]) -> None:
             along = line.turned.T @ line.known.cross
             left = targets[train] - line.known.target_mean
             for number, alpha in enumerate(task.alphas):
-                shrunk = 1.0 / (line.squares + alpha)
+                shrunk = _shrunk(line.squares, alpha)
                 leverage = 1.0 / line.known.num + numpy.square(turned) @ shrunk
-                apart = (left - turned @ (along * shrunk[:, None])) / (1.0 - leverage)[:, None]
-                line.errors[number] += float(numpy.vdot(apart, apart))
+                line.errors[number] += _left_out(
+                    left - turned @ (along * shrunk[:, None]), 1.0 - leverage, line.known.num
+                )
 
 
 def _choose(line: _Line, alphas: Matrix) -> None:
     assert line.turned is not None
     line.alpha = float(alphas[int(line.errors.argmin())])
     along = line.turned.T @ line.known.cross
-    line.weights = line.turned @ (along / (line.squares + line.alpha)[:, None])
+    line.weights = line.turned @ (along * _shrunk(line.squares, line.alpha)[:, None])
 
 
 def _predict(source: Source, targets: Targets, lines: list[_Line], answers: Array, told: Told) -> None:
@@ -181,12 +183,38 @@ def _chosen_weights(kernel: Matrix, targets: Matrix, alphas: Matrix) -> tuple[Ma
         kept = alpha / (squares + alpha)
         # 1 - leverage: what is centred has no part in the constant direction, where nothing is left over.
         left = leverages @ kept - 1.0 / len(kernel)
-        apart = (turned @ (along * kept[:, None])) / left[:, None]
-        errors.append(float(numpy.vdot(apart, apart)))
+        errors.append(_left_out(turned @ (along * kept[:, None]), left, len(kernel)))
     alpha = float(alphas[int(numpy.argmin(errors))])
-    return turned @ (along / (squares + alpha)[:, None]), alpha
+    return turned @ (along * _shrunk(squares, alpha)[:, None]), alpha
+
+
+def _left_out(apart: Matrix, left: Matrix, num: int) -> float:
+    """The error of samples that are left out, each in its turn. `apart`: what it is when they are not.
+
+    Where a fit goes through a sample (nothing is left of 1 - leverage), nobody knows: that counts as worst.
+    """
+    is_known = left > num * _EPSILON
+    if not is_known.all():
+        return float("inf")
+    errors = apart / left[:, None]
+    return float(numpy.vdot(errors, errors))
 
 
 def _solved(square: Matrix, alpha: float, right: Matrix) -> Matrix:
-    square[numpy.diag_indices_from(square)] += alpha
-    return numpy.asarray(numpy.linalg.solve(square, right))
+    """Of units that say the same, an alpha too small to count has many solutions: the shortest is taken."""
+    if alpha >= _least(square):
+        square[numpy.diag_indices_from(square)] += alpha
+        return numpy.asarray(numpy.linalg.solve(square, right))
+    squares, turned = numpy.linalg.eigh(square)
+    return numpy.asarray(turned @ ((turned.T @ right) * _shrunk(squares, alpha)[:, None]))
+
+
+def _shrunk(squares: Matrix, alpha: float) -> Matrix:
+    """1 / (squares + alpha), and 0 for directions that are nothing but rounding."""
+    is_there = squares + alpha > len(squares) * _EPSILON * float(squares.max(initial=0.0))
+    return numpy.divide(1.0, squares + alpha, out=numpy.zeros_like(squares), where=is_there)
+
+
+def _least(square: Matrix) -> float:
+    """What is less is lost among the digits of such a matrix."""
+    return len(square) * _EPSILON * float(numpy.trace(square))

@@ -48,12 +48,18 @@ class Targets:
 def targets_of(given: ArrayLike | None, num_rows: int, samples: Samples) -> Targets:
     if given is None:
         raise InputError("there are no targets: give a class or a number for each sample.")
-    array = numpy.asarray(given)
+    try:
+        array = numpy.asarray(given)
+    except ValueError:  # rows of different lengths
+        array = numpy.empty(len(given), object)  # type: ignore[arg-type]
+        array[:] = given
     if array.ndim not in (1, 2) or len(array) != num_rows:
         raise InputError(
             f"targets of shape {array.shape} do not go with {num_rows:,} samples: give one for each "
             "of the layer, also where only some are chosen."
         )
+    if not num_rows:
+        raise InputError("there are no samples, so there is no class and no number to predict.")
     if samples is not None and numpy.ndim(samples) == 0:
         cleaned = _cleaned(array, numpy.arange(num_rows))
         chosen = chosen_samples(num_rows, samples, cleaned if _is_of_classes(cleaned) else None)
@@ -72,7 +78,12 @@ def _cleaned(array: Array, samples: Indices) -> Array:
     if array.dtype.kind == "O":
         is_missing = numpy.array([None in numpy.ravel(row).tolist() for row in array], numpy.bool_)
         _check_none(is_missing, samples, "is missing (None)")
-        array = numpy.array(array.tolist())
+        try:
+            array = numpy.array(array.tolist())
+        except ValueError:
+            raise InputError(
+                "the targets are of different lengths: give one class for each sample, or as many numbers."
+            ) from None
     if array.dtype.kind == "f":
         is_finite = numpy.isfinite(array.reshape(len(array), -1))
         _check_none(~numpy.all(is_finite, axis=1, keepdims=True), samples, "is NaN or infinite")
@@ -100,6 +111,8 @@ def _check_none(is_wrong: Array, samples: Indices, what: str) -> None:
 
 def _classes(array: Array, samples: Indices) -> Targets:
     classes, codes = numpy.unique(array, return_inverse=True)
+    if not len(classes):
+        raise InputError("no samples are chosen, so there is no class to predict: choose some (samples=…).")
     if len(classes) < 2:
         raise InputError(f"all targets are {str(classes[0])!r}: a probe needs two classes at least.")
     return Targets(

@@ -10,7 +10,7 @@ import io
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -88,7 +88,15 @@ class FolderStore:
 
     def texts(self, array: ArraySpec) -> Array | None:
         content = self.read(_file_of(array))
-        return None if content is None else numpy.load(io.BytesIO(content), allow_pickle=False)
+        if content is None:
+            return None
+        try:
+            return numpy.load(io.BytesIO(content), allow_pickle=False)  # type: ignore[no-any-return]
+        except (ValueError, EOFError, SyntaxError, MemoryError) as error:
+            raise FileFormatError(f"{self.folder / _file_of(array)} is damaged: {error}.") from error
+
+    def num_disk_bytes(self) -> int:
+        return disk_bytes_of(self.folder)
 
     def journals(self) -> list[bytes]:
         folder = self.folder / FOLDER
@@ -252,6 +260,17 @@ class FolderWriter:
             self._files[file] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
             _sync_folder(self._folder)
         return self._files[file]
+
+
+def disk_bytes_of(folder: Path) -> int:
+    """What the files of a folder take up: holes do not count."""
+    found = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                status = os.stat(os.path.join(place, name), follow_symlinks=False)
+                found += min(status.st_size, getattr(status, "st_blocks", status.st_size) * 512)
+    return found
 
 
 def _file_of(array: ArraySpec) -> str:

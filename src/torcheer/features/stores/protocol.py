@@ -67,6 +67,9 @@ class Store(Protocol):
     def texts(self, array: ArraySpec) -> Array | None:
         """What write_texts wrote; None where nobody has yet."""
 
+    def num_disk_bytes(self) -> int:
+        """What its files take up, where that can be told; else more than any."""
+
     def journals(self) -> list[bytes]:
         """The contents of all journals, in the order of their names."""
 

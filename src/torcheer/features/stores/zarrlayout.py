@@ -15,7 +15,7 @@ import msgspec
 from torcheer.errors import FileFormatError, InputError
 from torcheer.features.journal import FOLDER
 from torcheer.features.labelled import dimension_names
-from torcheer.features.manifest import NAME, ArraySpec
+from torcheer.features.manifest import NAME, NO_JSON, ArraySpec
 
 METADATA: Final = "zarr.json"
 ABOUT: Final = "torcheer"  # a group without arrays, for small files that are none
@@ -112,6 +112,6 @@ def chunk_rows_of(content: bytes, array: ArraySpec, where: str) -> int | None:
                 raise ValueError(f"its {about} is {found[about]}, and the manifest says {same[about]}")
         if not isinstance(rows, int) or rows < 1 or math.prod(others) < 1:
             raise ValueError(f"a chunk cannot have {rows} rows")
-    except (msgspec.MsgspecError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (*NO_JSON, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise FileFormatError(f"{where}/{metadata_key(folder_of(array))} is damaged: {error}.") from error
     return rows

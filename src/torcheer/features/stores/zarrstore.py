@@ -8,8 +8,10 @@ and nothing is ever read in order to be changed: they need not know of each othe
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,8 +19,9 @@ import numpy
 
 from torcheer.errors import FileFormatError
 from torcheer.features.journal import FOLDER, Progress, RaggedPlace, read_journals
-from torcheer.features.manifest import ArraySpec, safe_name
+from torcheer.features.manifest import NO_JSON, ArraySpec, safe_name
 from torcheer.features.rawbytes import npy_bytes
+from torcheer.features.stores.folder import disk_bytes_of
 from torcheer.features.stores.protocol import Array, Rows
 from torcheer.features.stores.zarrlayout import (
     ABOUT,
@@ -90,10 +93,13 @@ class ZarrStore:
             return None
         try:
             return numpy.array(msgspec.json.decode(content, type=list[str]), dtype=numpy.str_)
-        except msgspec.MsgspecError as error:
+        except NO_JSON as error:
             raise FileFormatError(
                 f"{self.where}/{file_key(_texts_key(array))} is damaged: {error}."
             ) from error
+
+    def num_disk_bytes(self) -> int:
+        return disk_bytes_of(Path(self.where)) if self.place.is_local else sys.maxsize
 
     def journals(self) -> list[bytes]:
         keys = [f"{FOLDER}/{name}" for name in journals_to_read(self.place.names(FOLDER))]

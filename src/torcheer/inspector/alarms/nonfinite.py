@@ -9,6 +9,7 @@ import numpy
 from torcheer.inspector.alarms.sight import Finding, Indices, Sight
 from torcheer.inspector.alarms.words import counted, percent
 from torcheer.inspector.columns import COLUMN
+from torcheer.inspector.frames import HAS_NORM, HAS_POSITIVE_INF
 from torcheer.inspector.messages import Numbers
 from torcheer.inspector.rows import Plan, Row
 from torcheer.inspector.thresholds import Thresholds
@@ -108,8 +109,10 @@ class Nonfinite:
         if (sight.figures[bad, COLUMN["nan"]] > 0).any():
             return False
         for index in bad.tolist():
-            sample = sight.frame.samples[index, : sight.frame.rows[index]["num_sampled"]]
-            if not (sample == -numpy.inf).any() or (sample == numpy.inf).any():
+            head = sight.frame.rows[index]
+            sample = sight.frame.samples[index, : head["num_sampled"]]
+            is_seen_whole = head["flags"] & HAS_NORM  # else the sample is all that is known
+            if head["flags"] & HAS_POSITIVE_INF or (not is_seen_whole and (sample == numpy.inf).any()):
                 return False
         return len(bad) < sum(row.role == "activation" for row in self._rows)
 

@@ -10,7 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.columns import COLUMN
-from torcheer.inspector.frames import IS_EXACT, IS_SEEN, Frame
+from torcheer.inspector.frames import HAS_NORM, IS_SEEN, Frame
 from torcheer.inspector.messages import Numbers
 from torcheer.inspector.rows import Plan, Row
 
@@ -32,11 +32,11 @@ class Sight(NamedTuple):
         seen: Marks = (self.frame.rows["flags"][rows] & IS_SEEN) != 0
         return seen
 
-    def is_whole(self, rows: Indices) -> Marks:
-        """Whether figures are those of the whole tensor."""
+    def has_exact_norm(self, rows: Indices) -> Marks:
+        """Whether norm, NaN and Inf are those of the whole tensor."""
         heads = self.frame.rows[rows]
-        whole: Marks = ((heads["flags"] & IS_EXACT) != 0) | (heads["num_sampled"] >= heads["num_elements"])
-        return whole
+        exact: Marks = ((heads["flags"] & HAS_NORM) != 0) | (heads["num_sampled"] >= heads["num_elements"])
+        return exact
 
     def is_finite(self, rows: Indices) -> Marks:
         """Nothing in it is NaN or infinite, as far as it was seen."""

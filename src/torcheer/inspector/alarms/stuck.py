@@ -70,7 +70,7 @@ class StuckWeight:
         norms = numpy.where(is_there & sight.is_finite(indices), sight.column("norm", indices), numpy.nan)
         is_moved, is_same = self._moving.look(sight)
         self._count_unmoved(sight, norms, is_moved, is_same)
-        is_whole = is_there & sight.is_whole(indices)
+        is_whole = is_there & sight.has_exact_norm(indices)
         # A layer that is not called, such as one of many experts, is not to blame.
         is_called = (self._acts < 0) | sight.is_seen(self._acts)
         is_left_out = ~is_there & is_called & (self._largest == 0) & is_same & is_moved.any()

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from torcheer.inspector.callbacks import Callbacks
+from torcheer.inspector.child.losing import lost_calls, together
 from torcheer.inspector.child.telling import Voice, words_of
 from torcheer.inspector.frames import DTYPES, Frame
+from torcheer.inspector.messages import Lost
 from torcheer.inspector.rows import Plan
 
 if TYPE_CHECKING:
@@ -20,35 +22,45 @@ _AS_WHOLE_NUMBERS = {"<u2": "<i2", "u1": "u1"}
 
 
 class Caller:
-    """The user's callbacks, and how often they failed."""
+    """The user's callbacks, how often they failed, and the calls for which no time was left."""
 
     def __init__(self, callbacks: Callbacks | None, voice: Voice) -> None:
         self._callbacks = Callbacks() if callbacks is None else callbacks
         self._voice = voice
         self._is_closed = False
         self.num_failures = 0
+        self.num_skipped = 0
+        self._skipped: Lost | None = None  # since it was last asked for
 
     @property
     def is_wanted(self) -> bool:
         return self._callbacks.on_run is not None
 
-    def call(self, frame: Frame, plan: Plan, deadline: float) -> dict[str, int]:
-        """For all rows of a frame that have an excerpt. Those that are left when time is up, by name."""
-        skipped: dict[str, int] = {}
+    def call(self, frame: Frame, plan: Plan, deadline: float) -> None:
+        """For all rows of a frame that have an excerpt. Those that are left when time is up are counted."""
         on_run = self._callbacks.on_run
         if on_run is None:
-            return skipped
+            return
+        skipped: list[str] = []
         for index, row in enumerate(plan.rows):
             excerpt = frame.excerpt(index)
             if excerpt is None:
                 continue
             if time.monotonic() > deadline:
-                skipped[row.name] = 1
+                skipped.append(row.name)
                 continue
             try:
                 on_run(row.name, frame.step, tensor_of(excerpt, int(frame.rows["dtype"][index])))
             except BaseException as error:  # also sys.exit() of theirs: this process is not theirs to end
                 self._note(error, f"at {row.name}, step {frame.step}")
+        if skipped:
+            self.num_skipped += len(skipped)
+            self._skipped = together(self._skipped, lost_calls(skipped, frame.step))
+            self._voice.tell("the training ended before the callback had seen all that was kept for it.")
+
+    def take_skipped(self) -> Lost | None:
+        """The calls that were not made since this was last asked, for the run."""
+        skipped, self._skipped = self._skipped, None
         return skipped
 
     def close(self) -> None:
@@ -63,6 +75,8 @@ class Caller:
                 self._note(error, "at the end")
         if self.num_failures > 1:
             self._voice.tell(f"the callback failed {self.num_failures:,} times in all.")
+        if self.num_skipped:
+            self._voice.tell(f"the callback was not called {self.num_skipped:,} times, for want of time.")
 
     def _note(self, error: BaseException, where: str) -> None:
         self.num_failures += 1

@@ -81,6 +81,7 @@ class Histograms:
         count = len(self._names)
         self._bits: list[NDArray[numpy.uint16]] = []  # [row][sample] of each frame
         self._num_sampled: list[NDArray[numpy.int64]] = []  # [row]
+        self._is_sample = numpy.zeros(count, dtype=bool)  # not all values of these rows were counted
         zeros = [numpy.zeros(count) for _ in range(4)]
         self._known = _Known(numpy.full(count, numpy.inf), numpy.full(count, -numpy.inf), *zeros)
         self._last: tuple[int, float] | None = None  # step and time
@@ -100,6 +101,7 @@ class Histograms:
         samples = frame.samples + numpy.float32(0.0)  # which makes 0 of -0
         self._bits.append((samples.view(numpy.uint32) >> _SHIFT).astype(numpy.uint16))
         self._num_sampled.append(num_sampled.astype(numpy.int64))
+        self._is_sample |= num_sampled < frame.rows["num_elements"]
         with numpy.errstate(all="ignore"):
             self._note(figures.astype(numpy.float64), self._num_sampled[-1])
         self._last = frame.step, frame.time
@@ -163,6 +165,7 @@ class Histograms:
             sum_squares=_finite(float(known.squares[row])) if num else None,
             num_nan=int(known.num_nan[row]),
             num_inf=int(known.num_inf[row]),
+            is_sample=bool(self._is_sample[row]),
         )
         data = edges.astype("<f8", copy=False).tobytes() + counts.astype("<f8", copy=False).tobytes()
         return EncodedRecord("histogram", self._names[row], step, time, head, data)

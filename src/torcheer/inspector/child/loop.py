@@ -131,6 +131,7 @@ class Loop:
     def _note_numbers(self, numbers: Numbers) -> None:
         self._unheard.hear_numbers(numbers)
         self._noticing.look_at(numbers)
+        numbers = self._job.named(numbers)
         self._keeper.numbers(numbers if self._resumed is None else self._resumed.new_of(numbers))
 
     def _note_lost(self, lost: Lost) -> None:
@@ -205,9 +206,7 @@ class Loop:
     def _call(self, source: Source, frames: list[Frame]) -> None:
         started = time.process_time()
         for frame in frames:
-            skipped = self._caller.call(frame, source.plan, self._deadline)
-            if skipped:
-                self._voice.tell("the training ended before the callback had seen all that was kept for it.")
+            self._caller.call(frame, source.plan, self._deadline)
         source.leave_out(time.process_time() - started)
 
     # --- the end ---------------------------------------------------------------------------------------
@@ -253,6 +252,9 @@ class Loop:
             lost = self._source.give_up("killed")
             for missing in [*([] if lost is None else [lost]), *self._unheard.rest(self._source.plan)]:
                 self._keeper.lost(missing)
+        skipped = self._caller.take_skipped()
+        if skipped is not None:
+            self._keeper.lost(skipped)
         self._keeper.end(ring, ending, _LAST_PATIENCE if is_killed else _PATIENCE)
 
     def _take_over(self) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Reason = Literal["full", "killed", "budget", "error"]
 
+_CALL = "callback("  # before the name of a row, of which a callback was not called
 _WORDS: Mapping[str, str] = {
     "full": "the training was faster than the process that watches it",
     "killed": "the process that watches was killed",
@@ -78,6 +79,12 @@ def lost_now(frames: Iterable[Frame], plan: Plan, reason: Reason) -> Lost:
     return Lost(reason=reason, counts=counts, first_step=first, last_step=last, time=time.time())
 
 
+def lost_calls(names: Iterable[str], step: int) -> Lost:
+    """Rows of which the user's callback was not called. Their records are there: calls have other names."""
+    counts = {f"{_CALL}{name})": 1 for name in names}
+    return Lost(reason="killed", counts=counts, first_step=step, last_step=step, time=time.time())
+
+
 def words_for(lost: Lost) -> str:
     """As it stands in the run."""
     count = sum(lost.counts.values())
@@ -87,6 +94,9 @@ def words_for(lost: Lost) -> str:
         if lost.first_step == lost.last_step
         else f"from step {lost.first_step} to {lost.last_step}"
     )
+    if lost.counts and all(name.startswith(_CALL) for name in lost.counts):
+        are = "call of the callback is" if count == 1 else "calls of the callback are"
+        return f"{count:,} {are} missing {where}: the training ended before they could be made."
     return f"{count:,} {are} missing {where}: {_WORDS[lost.reason]}."
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+import msgspec
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.columns import COLUMN
 from torcheer.inspector.frames import DTYPES, HAS_EXCERPTS, IS_CUT, IS_SEEN, NO_EXCERPT, Frame
+from torcheer.run.estimates import ESTIMATES, group_of
 from torcheer.run.observations import EncodedRecord
 from torcheer.run.records import TensorHead
 
 _MEAN, _STD, _MIN, _MAX = (COLUMN[name] for name in ("mean", "std", "min", "max"))
 _ZEROS, _NAN, _INF = (COLUMN[name] for name in ("zeros", "nan", "inf"))
+_ESTIMATES: Final = COLUMN[ESTIMATES]
+_FIGURES: Final = ("mean", "std", "min", "max", "zeros", "nan", "inf")
 _NAMES: Final = tuple(name for name, _ in DTYPES)
 _ITEM_BYTES: Final = tuple(numpy.dtype(stored).itemsize for _, stored in DTYPES)
 # Types that NumPy has not, and the bits of theirs that are 0 for zero of either sign.
@@ -22,7 +26,7 @@ _MAGNITUDE: Final = {"bfloat16": 0x7FFF, "float8_e4m3fn": 0x7F, "float8_e5m2": 0
 
 
 class Tensors:
-    """Makes the records of one plan. The figures are of the whole tensor, also where an excerpt is kept."""
+    """Makes the records of one plan. Figures are not of the excerpt: of the whole tensor, or estimates."""
 
     def __init__(self, names: list[str]) -> None:
         self._names = names
@@ -52,6 +56,8 @@ class Tensors:
             is_all_sampled = flag & IS_CUT or num_sampled[row] >= num_elements[row]
             num_zeros = None if is_all_sampled else _zeros_in(data, codes[row])
             head = _head(shape, size, codes[row], table[row], num_zeros)
+            estimates = int(table[row][_ESTIMATES]) if num_elements[row] else 0
+            head = _marked(head, estimates, num_sampled[row], num_zeros is not None)
             description = ""
             if flag & IS_CUT and not self._is_described[row]:
                 self._is_described[row] = True
@@ -74,6 +80,12 @@ def _head(shape: list[int], size: int, code: int, figures: list[float], num_zero
         num_nan=_count(figures[_NAN], size),
         num_inf=_count(figures[_INF], size),
     )
+
+
+def _marked(head: TensorHead, estimates: int, num_sampled: int, has_zeros: bool) -> TensorHead:
+    """With the names of the figures that are of a sample."""
+    names = [name for name in _FIGURES if estimates & group_of(name) and not (name == "zeros" and has_zeros)]
+    return msgspec.structs.replace(head, estimates=tuple(names), num_values=num_sampled) if names else head
 
 
 def _finite(value: float) -> float | None:
@@ -101,5 +113,5 @@ def _described(row: Any) -> str:
     steps = ", ".join(str(step) for step in row["excerpt_steps"][: row["num_excerpt_dims"]].tolist())
     return (
         f"A piece of a tensor of {shape}: every so many-th in each dimension ({steps}). "
-        "Mean, std, min, max and the shares of zeros, NaN and infinities are of the whole tensor."
+        "Its figures are those of the whole tensor; those of a sample of it are marked as estimates."
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import socket
@@ -10,13 +9,14 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, Final, Protocol
 
 import msgspec
 import numpy
 
 from torcheer.errors import InputError
 from torcheer.graph.document import PassDocument
+from torcheer.graph.documentcheck import check_document
 from torcheer.run.events import protobuf as pb
 from torcheer.run.events.encoding import is_wide, scalar_value, values_of
 from torcheer.run.events.framing import framed
@@ -132,8 +132,11 @@ class _Export:
             return
         text = self._run.document(last.head.document)
         if text is not None:
-            graph = graph_message(msgspec.json.decode(text, type=PassDocument))
-            self._file.write(framed(_event(last.step, last.time) + pb.bytes_field(4, graph)))
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+                document = msgspec.json.decode(text, type=PassDocument)
+                check_document(document)
+                graph = graph_message(document)
+                self._file.write(framed(_event(last.step, last.time) + pb.bytes_field(4, graph)))
 
     def _write_embedding(self, name: str, entry: RecordEntry, head: EmbeddingHead, data: bytes) -> None:
         place = f"{entry.step:05d}/{_NOT_FOR_NAMES.sub('_', name)}-{entry.id}"
@@ -147,7 +150,7 @@ class _Export:
             f'  tensor_path: "{place}/tensors.tsv"',
         ]
         if head.columns:
-            columns = json.loads(data[labels_at:sprite_at])
+            columns = _columns(data[labels_at:sprite_at])
             (folder / "metadata.tsv").write_text(_table(head.columns, columns), "utf-8")
             lines.append(f'  metadata_path: "{place}/metadata.tsv"')
         if head.sprite_bytes:
@@ -167,8 +170,16 @@ def _quoted(name: str) -> str:
 
 def _table(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
     rows = [list(names)] if len(names) > 1 else []
-    rows += [list(row) for row in zip(*columns, strict=True)]
+    rows += [list(row) for row in zip(*columns, strict=False)]
     return "".join("\t".join(_cell(cell) for cell in row) + "\n" for row in rows)
+
+
+def _columns(data: bytes) -> list[list[str]]:
+    """Of labels; none where they are not what they should be."""
+    try:
+        return msgspec.json.decode(data, type=list[list[Any]])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return []
 
 
 def _cell(text: str) -> str:
@@ -178,12 +189,12 @@ def _cell(text: str) -> str:
 def graph_message(document: PassDocument) -> bytes:
     """The ops of a pass as nodes, named by their modules, so that these can be opened and closed."""
     names = [_node_name(document, index) for index in range(len(document.ops))]
-    nodes = b""
+    nodes = []
     for op, name in zip(document.ops, names, strict=True):
         parents = dict.fromkeys(link.op for link in op.parents if link.op >= 0)
         inputs = b"".join(pb.text_field(3, names[parent]) for parent in parents)
-        nodes += pb.bytes_field(1, pb.text_field(1, name) + pb.text_field(2, op.type) + inputs)
-    return nodes + pb.bytes_field(4, pb.int_field(1, 22))
+        nodes.append(pb.bytes_field(1, pb.text_field(1, name) + pb.text_field(2, op.type) + inputs))
+    return b"".join(nodes) + pb.bytes_field(4, pb.int_field(1, 22))
 
 
 def _node_name(document: PassDocument, index: int) -> str:

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import numpy
 
-from torcheer.graph.tensorfigures import figures_of
+from torcheer.graph.rawnumbers import as_numbers, as_real
+from torcheer.graph.tensorfigures import Figures, figures_of
 from torcheer.run.events import protobuf as pb
+from torcheer.run.events.limits import (
+    ENTRY_BYTES,
+    ITEM_BYTES,
+    MOST_NESTING,
+    MOST_SIZE,
+    TEXT_BYTES,
+    Room,
+    TooLargeError,
+)
 from torcheer.run.events.tensors import ReadTensor, read_tensor
 from torcheer.run.observing.histograms import edges_of
 from torcheer.run.records import (
@@ -30,7 +43,13 @@ from torcheer.run.records import (
 
 _TEXT_ENDING: Final = "/text_summary"
 _ENCODINGS: Final = ((b"\x89PNG", "png"), (b"\xff\xd8", "jpeg"), (b"GIF8", "gif"), (b"RIFF", "webp"))
-_RAW_KINDS: Final = {2: "<u2", 1: "<u1"}
+_PARTS: Final = (1, 2, 4, 5, 6, 8, 9)  # of a value: the fields that say something to us
+_FEW_ELEMENTS: Final = 64
+_TEXT_PIECE_BYTES: Final = 1 << 16
+# Shared, since there may be very many pictures without any.
+_NO_BOXES: Final[list[list[float]]] = []
+_NO_LABELS: Final[list[str]] = []
+_UNKNOWN_SOUND: Final = AudioHead(sample_rate=0.0, num_frames=0, num_channels=0, encoding="wav")
 
 
 class FoundPoint(NamedTuple):
@@ -42,18 +61,27 @@ class FoundRecord(NamedTuple):
     kind: Kind
     name: str
     head: AnyHead
-    data: bytes
+    num_bytes: int
+    data: Callable[[], bytes]  # made when they are asked for
+    place: int | None = None  # where in the value they stand as they are; None where they have to be made
 
 
+Found = FoundPoint | FoundRecord
 Plugins = MutableMapping[str, str]  # whose a name is: they say it with the first value only
 
 
-def read_value(message: bytes, plugins: Plugins) -> Iterator[FoundPoint | FoundRecord]:
-    """What one value of a summary holds."""
-    parts: dict[int, Any] = {number: value for number, _, value in pb.fields(message)}
+def read_value(message: pb.Buffer, plugins: Plugins, room: Room) -> Iterator[Found]:
+    """What one value of a summary holds. Whatever is kept of it is paid for from the room."""
+    parts: dict[int, Any] = {}
+    tensor_at = 0
+    for number, _, value, start in pb.placed_fields(memoryview(message)):
+        if number in _PARTS:
+            parts[number] = value
+            tensor_at = start if number == 8 else tensor_at
     name = pb.text(parts.get(1, b""))
     plugin, content = _plugin(parts.get(9))
-    if plugin:
+    if plugin and name not in plugins:
+        room.take(ENTRY_BYTES + TEXT_BYTES * len(name))
         plugins[name] = plugin
     plugin = plugins.get(name, "")
     if 2 in parts:
@@ -66,57 +94,78 @@ def read_value(message: bytes, plugins: Plugins) -> Iterator[FoundPoint | FoundR
         yield _audio(name, pb.inner(parts[6]))
     elif 8 in parts:
         reader = _OF_PLUGINS.get(plugin, _tensor)
-        yield from reader(name, read_tensor(pb.inner(parts[8])))
+        yield from reader(name, read_tensor(pb.inner(parts[8]), room), _Place(tensor_at, room))
     elif plugin == "hparams":
-        yield from _hparams(content)
+        yield from _hparams(content, room)
 
 
-def _plugin(metadata: Any) -> tuple[str, bytes]:
+class _Place(NamedTuple):
+    """Where in a value its tensor begins, and what pays for what is made of it."""
+
+    start: int
+    room: Room
+
+
+def _plugin(metadata: Any) -> tuple[str, pb.Buffer]:
     if metadata is None:
         return "", b""
-    data = next((value for number, _, value in pb.fields(pb.inner(metadata)) if number == 1), b"")
-    parts = {number: value for number, _, value in pb.fields(pb.inner(data))}
-    return pb.text(parts.get(1, b"")), pb.inner(parts.get(2, b""))
+    parts = pb.chosen_fields(pb.inner(pb.first_field(pb.inner(metadata), 1)), 1, 2)
+    name = pb.inner(parts.get(1, b""))
+    # Of names that mean nothing to us it is enough to know that they do not.
+    known = _PLUGIN_NAMES.get(bytes(name[:_LONGEST_PLUGIN]), _OTHER_PLUGIN if len(name) else "")
+    return known, pb.inner(parts.get(2, b""))
 
 
 # --- values with a form of their own -----------------------------------------------------------------
 
 
-def _image(name: str, message: bytes) -> FoundRecord:
-    parts = {number: value for number, _, value in pb.fields(message)}
-    return _picture(
-        name, int(parts.get(2, 0)), int(parts.get(1, 0)), int(parts.get(3, 0)), pb.inner(parts.get(4, b""))
-    )
+def _image(name: str, message: pb.Buffer) -> FoundRecord:
+    parts = pb.chosen_fields(message, 1, 2, 3, 4)
+    height, width, channels = (pb.size(parts.get(number, 0), MOST_SIZE) for number in (1, 2, 3))
+    return _picture(name, width, height, channels, pb.inner(parts.get(4, b"")))
 
 
-def _picture(name: str, width: int, height: int, channels: int, data: bytes) -> FoundRecord:
-    encoding = next((word for start, word in _ENCODINGS if data.startswith(start)), "")
+def _picture(
+    name: str, width: int, height: int, channels: int, data: pb.Buffer, place: int | None = None
+) -> FoundRecord:
+    start = bytes(data[:4])
+    encoding = next((word for mark, word in _ENCODINGS if start.startswith(mark)), "")
     head = ImageHead(
-        width=width, height=height, channels=channels, encoding=encoding, boxes=[], box_labels=[]
+        width=width,
+        height=height,
+        channels=channels,
+        encoding=encoding,
+        boxes=_NO_BOXES,
+        box_labels=_NO_LABELS,
     )
-    return FoundRecord("image", name, head, data)
+    return FoundRecord("image", name, head, len(data), lambda: bytes(data), place)
 
 
-def _audio(name: str, message: bytes) -> FoundRecord:
-    parts = {number: value for number, _, value in pb.fields(message)}
+def _audio(name: str, message: pb.Buffer) -> FoundRecord:
+    parts = pb.chosen_fields(message, 1, 2, 3, 4)
+    rate = pb.single(parts.get(1, bytes(4)))
     head = AudioHead(
-        sample_rate=pb.single(parts.get(1, bytes(4))),
-        num_frames=int(parts.get(3, 0)),
-        num_channels=int(parts.get(2, 0)),
+        sample_rate=rate if math.isfinite(rate) else 0.0,
+        num_frames=pb.size(parts.get(3, 0), MOST_SIZE),
+        num_channels=pb.size(parts.get(2, 0), MOST_SIZE),
         encoding="wav",
     )
-    return FoundRecord("audio", name, head, pb.inner(parts.get(4, b"")))
+    data = pb.inner(parts.get(4, b""))
+    return FoundRecord("audio", name, head, len(data), lambda: bytes(data))
 
 
-def _histogram(name: str, message: bytes) -> FoundRecord:
+def _histogram(name: str, message: pb.Buffer) -> FoundRecord:
     sums = dict.fromkeys(range(1, 6), 0.0)
-    limits, counts = [numpy.zeros(0)], [numpy.zeros(0)]
-    for number, form, value in pb.fields(message):
+    limits, counts = bytearray(), bytearray()
+    for number, _, value in pb.fields(message):
         if number in sums:
             sums[number] = pb.double(value)
         elif number in (6, 7):
-            (limits if number == 6 else counts).append(pb.numbers(form, value, "<f8"))
-    return _bars(name, numpy.concatenate(limits), numpy.concatenate(counts), sums)
+            numbers = pb.inner(value)
+            if len(numbers) % 8:
+                raise pb.DamagedMessageError("a row of numbers that ends within one")
+            (limits if number == 6 else counts).extend(numbers)
+    return _bars(name, numpy.frombuffer(limits, "<f8"), numpy.frombuffer(counts, "<f8"), sums)
 
 
 def _bars(name: str, limits: Any, counts: Any, sums: dict[int, float]) -> FoundRecord:
@@ -137,7 +186,7 @@ def _bars(name: str, limits: Any, counts: Any, sums: dict[int, float]) -> FoundR
         num_inf=0,
     )
     return FoundRecord(
-        "histogram", name, head, edges.astype("<f8").tobytes() + counts.astype("<f8").tobytes()
+        "histogram", name, head, 8 * (len(edges) + len(counts)), lambda: _doubles(edges, counts)
     )
 
 
@@ -148,22 +197,12 @@ def _doubles(*rows: Any) -> bytes:
 # --- values as tensors, by the plugin whose they are --------------------------------------------------
 
 
-def array_of(tensor: ReadTensor) -> Any:
-    """The tensor as NumPy has it; types that NumPy lacks as their bits."""
-    try:
-        kind = numpy.dtype(tensor.dtype).newbyteorder("<")
-    except TypeError:
-        kind = numpy.dtype(_RAW_KINDS[2 if tensor.dtype == "bfloat16" else 1])
-    return numpy.frombuffer(tensor.data, dtype=kind).reshape(tensor.shape)
-
-
-def _tensor(name: str, tensor: ReadTensor) -> Iterator[FoundPoint | FoundRecord]:
-    if tensor.strings:
-        yield from _text(name, tensor)
-        return
+def _tensor(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
     if tensor.dtype == "string":
+        if next(tensor.texts(), None) is not None:
+            yield from _text(name, tensor, place)
         return
-    figures = figures_of(array_of(tensor), tensor.dtype)
+    figures = _figures(tensor)
     head = TensorHead(
         shape=tensor.shape,
         dtype=tensor.dtype,
@@ -175,129 +214,236 @@ def _tensor(name: str, tensor: ReadTensor) -> Iterator[FoundPoint | FoundRecord]
         num_nan=figures.num_nan,
         num_inf=figures.num_inf,
     )
-    yield FoundRecord("tensor", name, head, tensor.data)
+    yield FoundRecord("tensor", name, head, len(tensor.data), lambda: bytes(tensor.data))
 
 
-def _scalar(name: str, tensor: ReadTensor) -> Iterator[FoundPoint | FoundRecord]:
-    array = array_of(tensor)
-    if array.size != 1:
-        yield from _tensor(name, tensor)
-        return
-    yield FoundPoint(name, float(array.reshape(-1)[0].real))
+class _Figures(NamedTuple):
+    """What a head tells of the values of a tensor."""
+
+    mean: float | None
+    std: float | None
+    min: float | None
+    max: float | None
+    num_zeros: int
+    num_nan: int
+    num_inf: int
 
 
-def _text(name: str, tensor: ReadTensor) -> Iterator[FoundPoint | FoundRecord]:
-    data = b"\n\n".join(tensor.strings)
-    shown = data.decode("utf-8", "replace")
-    yield FoundRecord(
-        "text", name.removesuffix(_TEXT_ENDING), TextHead(num_characters=len(shown)), shown.encode()
+def _figures(tensor: ReadTensor) -> _Figures | Figures:
+    if math.prod(tensor.shape) <= _FEW_ELEMENTS:
+        with suppress(OverflowError):
+            return _figures_of_few(tensor)
+    return figures_of(tensor.array(), tensor.dtype)
+
+
+def _figures_of_few(tensor: ReadTensor) -> _Figures:
+    """The same as of many. Of a small tensor they would take far longer than all the rest."""
+    values: list[float] = as_real(as_numbers(tensor.array().reshape(-1), tensor.dtype)).tolist()
+    finite = [value for value in values if math.isfinite(value)]
+    num_nan = sum(value != value for value in values)
+    mean = math.fsum(finite) / len(finite) if finite else None
+    std = None
+    if mean is not None and len(finite) > 1:
+        std = math.sqrt(math.fsum((value - mean) ** 2 for value in finite) / (len(finite) - 1))
+    return _Figures(
+        mean,
+        std,
+        float(min(finite)) if finite else None,
+        float(max(finite)) if finite else None,
+        values.count(0),
+        num_nan,
+        len(values) - len(finite) - num_nan,
     )
 
 
-def _images(name: str, tensor: ReadTensor) -> Iterator[FoundPoint | FoundRecord]:
+def _scalar(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+    if tensor.dtype == "string" or math.prod(tensor.shape) != 1:
+        yield from _tensor(name, tensor, place)
+        return
+    yield FoundPoint(name, float(as_numbers(tensor.array().reshape(-1), tensor.dtype)[0].real))
+
+
+def _text(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+    num_characters = num_bytes = 0
+    for piece in _text_pieces(tensor):
+        num_characters += len(piece)
+        num_bytes += len(piece.encode())
+    yield FoundRecord(
+        "text",
+        name.removesuffix(_TEXT_ENDING),
+        TextHead(num_characters=num_characters),
+        num_bytes,
+        lambda: b"".join(piece.encode() for piece in _text_pieces(tensor)),
+    )
+
+
+def _text_pieces(tensor: ReadTensor) -> Iterator[str]:
+    """All texts of a tensor as one, piece by piece: what is no UTF-8 grows when it is decoded."""
+    for number, (text, _) in enumerate(tensor.texts()):
+        if number:
+            yield "\n\n"
+        if len(text) <= _TEXT_PIECE_BYTES:
+            yield str(text, "utf-8", "replace")
+            continue
+        decoder = getincrementaldecoder("utf-8")("replace")
+        for start in range(0, len(text), _TEXT_PIECE_BYTES):
+            is_last = start + _TEXT_PIECE_BYTES >= len(text)
+            yield decoder.decode(bytes(text[start : start + _TEXT_PIECE_BYTES]), is_last)
+
+
+def _images(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
     # Width and height as digits, then the pictures.
-    if len(tensor.strings) < 3 or not all(one.isdigit() and len(one) < 10 for one in tensor.strings[:2]):
+    sizes: list[int] = []
+    for number, (text, start) in enumerate(tensor.texts()):
+        if number >= 2:
+            shown = name if number == 2 else f"{name}/{number - 2}"
+            yield _picture(shown, sizes[0], sizes[1], 0, text, place.start + start)
+            continue
+        digits = bytes(text[:10])
+        if not digits.isdigit() or len(text) >= 10:
+            return
+        sizes.append(int(digits))
+
+
+def _audios(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+    # Pairs of a WAV file and a label, or WAV files alone.
+    step = 2 if len(tensor.shape) == 2 else 1
+    for number, (text, start) in enumerate(tensor.texts()):
+        if number % step == 0:
+            at = number // step
+            data = text
+            yield FoundRecord(
+                "audio",
+                name if at == 0 else f"{name}/{at}",
+                _UNKNOWN_SOUND,
+                len(data),
+                lambda data=data: bytes(data),  # type: ignore[misc]
+                place.start + start,
+            )
+
+
+def _bins(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+    if len(tensor.shape) != 2 or tensor.shape[1] != 3 or not _is_wide(tensor):
+        yield from _tensor(name, tensor, place)
         return
-    width, height = (int(one) for one in tensor.strings[:2])
-    for at, data in enumerate(tensor.strings[2:]):
-        yield _picture(name if at == 0 else f"{name}/{at}", width, height, 0, data)
-
-
-def _audios(name: str, tensor: ReadTensor) -> Iterator[FoundPoint | FoundRecord]:
-    # Pairs of a WAV file and a label.
-    for at, data in enumerate(tensor.strings[::2] if len(tensor.shape) == 2 else tensor.strings):
-        head = AudioHead(sample_rate=0.0, num_frames=0, num_channels=0, encoding="wav")
-        yield FoundRecord("audio", name if at == 0 else f"{name}/{at}", head, data)
-
-
-def _bins(name: str, tensor: ReadTensor) -> Iterator[FoundPoint | FoundRecord]:
-    if len(tensor.shape) != 2 or tensor.shape[1] != 3:
-        yield from _tensor(name, tensor)
-        return
-    rows = array_of(tensor).astype(numpy.float64)
+    rows = tensor.array().astype(numpy.float64)
     counts = rows[:, 2]
     edges = numpy.append(rows[:, 0], rows[-1:, 1]) if len(rows) else numpy.zeros(1)
-    middles = (rows[:, 0] + rows[:, 1]) / 2
-    head = HistogramHead(
-        num_bins=len(rows),
-        num=float(counts.sum()),
-        min=float(edges[0]),
-        max=float(edges[-1]),
-        sum=float((middles * counts).sum()),  # as far as the bins tell
-        sum_squares=float((middles**2 * counts).sum()),
-        num_nan=0,
-        num_inf=0,
+    with numpy.errstate(all="ignore"):
+        middles = (rows[:, 0] + rows[:, 1]) / 2
+        head = HistogramHead(
+            num_bins=len(rows),
+            num=float(counts.sum()),
+            min=float(edges[0]),
+            max=float(edges[-1]),
+            sum=float((middles * counts).sum()),  # as far as the bins tell
+            sum_squares=float((middles**2 * counts).sum()),
+            num_nan=0,
+            num_inf=0,
+        )
+    yield FoundRecord(
+        "histogram", name, head, 8 * (len(edges) + len(counts)), lambda: _doubles(edges, counts)
     )
-    yield FoundRecord("histogram", name, head, _doubles(edges, counts))
 
 
-def _pr_curve(name: str, tensor: ReadTensor) -> Iterator[FoundPoint | FoundRecord]:
-    if len(tensor.shape) != 2 or tensor.shape[0] != 6:
-        yield from _tensor(name, tensor)
+def _pr_curve(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+    if len(tensor.shape) != 2 or tensor.shape[0] != 6 or not _is_wide(tensor):
+        yield from _tensor(name, tensor, place)
         return
-    data = array_of(tensor).astype("<f8").tobytes()
-    yield FoundRecord("pr_curve", name, PrCurveHead(num_thresholds=tensor.shape[1]), data)
+    head = PrCurveHead(num_thresholds=tensor.shape[1])
+    yield FoundRecord("pr_curve", name, head, 48 * tensor.shape[1], lambda: _doubles(tensor.array()))
 
 
-def _layout(_: str, tensor: ReadTensor) -> Iterator[FoundPoint | FoundRecord]:
-    for message in tensor.strings[:1]:
-        groups = [_layout_group(pb.inner(value)) for number, _, value in pb.fields(message) if number == 2]
-        yield FoundRecord("layout", "layout", LayoutHead(groups=groups), b"")
+def _is_wide(tensor: ReadTensor) -> bool:
+    """Curves are written in floats of four or eight bytes: those of one would become eight times as large."""
+    return tensor.dtype in ("float32", "float64", "int32", "int64")
 
 
-def _layout_group(message: bytes) -> LayoutGroup:
+def _layout(_: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+    for message, _at in tensor.texts():
+        groups = [
+            _layout_group(pb.inner(value), place.room)
+            for number, _, value in pb.fields(message)
+            if number == 2
+        ]
+        yield FoundRecord("layout", "layout", LayoutHead(groups=groups), 0, bytes)
+        return
+
+
+def _layout_group(message: pb.Buffer, room: Room) -> LayoutGroup:
+    room.take(ENTRY_BYTES)
     title, charts = "", []
     for number, _, value in pb.fields(message):
         if number == 1:
-            title = pb.text(value)
+            title = _paid_text(value, room)
         elif number == 2:
-            charts.append(_layout_chart(pb.inner(value)))
+            charts.append(_layout_chart(pb.inner(value), room))
     return LayoutGroup(title=title, charts=charts)
 
 
-def _layout_chart(message: bytes) -> LayoutChart:
-    parts = {number: value for number, _, value in pb.fields(message)}
-    title = pb.text(parts.get(1, b""))
+def _layout_chart(message: pb.Buffer, room: Room) -> LayoutChart:
+    room.take(ENTRY_BYTES)
+    parts = pb.chosen_fields(message, 1, 2, 3)
+    title = _paid_text(parts.get(1, b""), room)
     if 3 in parts:
-        series = next((value for number, _, value in pb.fields(pb.inner(parts[3])) if number == 1), b"")
-        margin = {number: pb.text(value) for number, _, value in pb.fields(pb.inner(series))}
-        return LayoutChart(title=title, form="margin", names=[margin.get(at, "") for at in (1, 2, 3)])
-    names = [pb.text(value) for number, _, value in pb.fields(pb.inner(parts.get(2, b""))) if number == 1]
-    return LayoutChart(title=title, form="lines", names=names)
+        margin = pb.chosen_fields(pb.inner(pb.first_field(pb.inner(parts[3]), 1)), 1, 2, 3)
+        names = [_paid_text(margin.get(at, b""), room) for at in (1, 2, 3)]
+        return LayoutChart(title=title, form="margin", names=names)
+    lines = pb.fields(pb.inner(parts.get(2, b"")))
+    return LayoutChart(
+        title=title,
+        form="lines",
+        names=[_paid_text(value, room) for number, _, value in lines if number == 1],
+    )
 
 
-def _nothing(_: str, tensor: ReadTensor) -> Iterator[FoundPoint | FoundRecord]:
+def _paid_text(value: Any, room: Room) -> str:
+    room.take(ITEM_BYTES + TEXT_BYTES * len(pb.inner(value)))
+    return pb.text(value)
+
+
+def _nothing(_: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
     return iter(())
 
 
-def _hparams(content: bytes) -> Iterator[FoundRecord]:
+def _hparams(content: pb.Buffer, room: Room) -> Iterator[FoundRecord]:
     start = next((value for number, _, value in pb.fields(content) if number == 3), None)
     if start is None:
         return
     found: dict[str, Plain] = {}
     for number, _, value in pb.fields(pb.inner(start)):
         if number == 1:
-            entry = {key: one for key, _, one in pb.fields(pb.inner(value))}
-            found[pb.text(entry.get(1, b""))] = _plain(pb.inner(entry.get(2, b"")))
-    yield FoundRecord("hparams", "hparams", HparamsHead(hparams=found, metrics={}), b"")
+            entry = pb.chosen_fields(pb.inner(value), 1, 2)
+            room.take(ENTRY_BYTES)
+            plain = _plain(pb.inner(entry.get(2, b"")), room)
+            found[_paid_text(entry.get(1, b""), room)] = (
+                json.dumps(plain, ensure_ascii=False) if isinstance(plain, list) else plain
+            )
+    yield FoundRecord("hparams", "hparams", HparamsHead(hparams=found, metrics={}), 0, bytes)
 
 
-def _plain(message: bytes) -> Plain:
+def _plain(message: pb.Buffer, room: Room, depth: int = 0) -> Plain | list[Any]:
+    """What a hyperparameter is; a list stays one until all of it is there, and then becomes its JSON."""
+    if depth > MOST_NESTING:
+        raise TooLargeError(f"lists in lists, more than {MOST_NESTING} deep")
     for number, _, value in pb.fields(message):
         if number == 2:
             return pb.double(value)
         if number == 3:
-            return pb.text(value)
+            return _paid_text(value, room)
         if number == 4:
             return bool(value)
         if number == 6:
-            return json.dumps(
-                [_plain(pb.inner(one)) for key, _, one in pb.fields(pb.inner(value)) if key == 1]
-            )
+            items: list[Any] = []
+            for key, _, one in pb.fields(pb.inner(value)):
+                if key == 1:
+                    room.take(ITEM_BYTES)
+                    items.append(_plain(pb.inner(one), room, depth + 1))
+            return items
     return None
 
 
-_OF_PLUGINS: Final[dict[str, Callable[[str, ReadTensor], Iterator[FoundPoint | FoundRecord]]]] = {
+_OF_PLUGINS: Final[dict[str, Callable[[str, ReadTensor, _Place], Iterator[Found]]]] = {
     "scalars": _scalar,
     "text": _text,
     "images": _images,
@@ -307,3 +453,6 @@ _OF_PLUGINS: Final[dict[str, Callable[[str, ReadTensor], Iterator[FoundPoint | F
     "custom_scalars": _layout,
     "mesh": _nothing,
 }
+_OTHER_PLUGIN: Final = "other"
+_PLUGIN_NAMES: Final = {name.encode(): name for name in (*_OF_PLUGINS, "hparams")}
+_LONGEST_PLUGIN: Final = 32

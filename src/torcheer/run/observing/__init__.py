@@ -1,1 +1,1 @@
-"""What a training hands over: checked and copied at once, encoded in the writer's thread."""
+"""What a training hands over: checked and copied at once, encoded in the thread of `run/encoder.py`."""

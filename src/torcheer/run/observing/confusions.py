@@ -92,7 +92,7 @@ def _check_number(number: int) -> None:
         raise InputError(f"{number:,} classes, and {_MOST_CLASSES:,} can be shown: put some together.")
 
 
-# --- in the writer's thread ----------------------------------------------------------------------------
+# --- in the encoder's thread ---------------------------------------------------------------------------
 
 
 def encode_confusion(given: Matrix | Guesses) -> Encoded:

@@ -69,7 +69,7 @@ def raw_curve(rows: Sequence[Any]) -> NDArray[numpy.float64]:
     return numpy.stack(parts)
 
 
-# --- in the writer's thread ----------------------------------------------------------------------------
+# --- in the encoder's thread ---------------------------------------------------------------------------
 
 
 def encode_judged(given: Judged, num_thresholds: int) -> Encoded:

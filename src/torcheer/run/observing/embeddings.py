@@ -76,7 +76,7 @@ def _pictures(pictures: Any, number: int) -> Copied:
     return copied
 
 
-# --- in the writer's thread ----------------------------------------------------------------------------
+# --- in the encoder's thread ---------------------------------------------------------------------------
 
 
 def encode_embedding(given: Embedding) -> Encoded:

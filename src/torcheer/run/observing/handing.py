@@ -1,4 +1,4 @@
-"""Hand what was observed to the writer's thread."""
+"""Hand what was observed to the writer."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def edges_of(upper: Floats, counts: Floats, low: float | None, high: float | Non
     return edges, counts
 
 
-# --- in the writer's thread ----------------------------------------------------------------------------
+# --- in the encoder's thread ---------------------------------------------------------------------------
 
 
 def encode_histogram(copied: Copied, bins: str | int | Floats, max_bins: int | None) -> Encoded:

@@ -161,7 +161,7 @@ def pixels_of_figure(figure: Any, *, close: bool) -> Array:
     return pixels
 
 
-# --- in the writer's thread ----------------------------------------------------------------------------
+# --- in the encoder's thread ---------------------------------------------------------------------------
 
 
 def encode_image(image: ImageToBe) -> Encoded:

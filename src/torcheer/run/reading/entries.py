@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from torcheer.run.parts import RecordEntry
+from torcheer.run.parts import RecordEntry, is_moment
 from torcheer.run.reading.fitting import fits
-from torcheer.run.reading.queries import Damage, Row, is_moment
+from torcheer.run.reading.queries import Damage, Row
 from torcheer.run.records import decode_head
 
 

@@ -14,6 +14,7 @@ from torcheer.run.parts import SeriesKey, State
 from torcheer.run.reading.eventlist import Alarm, Gap
 from torcheer.run.reading.finding import find_runs, is_run
 from torcheer.run.reading.following import Follower
+from torcheer.run.reading.links import LinkRule, links_note, links_within
 from torcheer.run.reading.reader import RunReader, RunStatus
 from torcheer.run.reading.recordkinds import (
     AudioRecord,
@@ -170,7 +171,8 @@ class Reading:
                 "statistics are not followed one by one, since they are put together and thinned while they "
                 "are written: ask run.watched again to see how they grow."
             )
-        return Follower(self._reader().path, wanted, from_start=from_start, timeout=timeout)
+        reader = self._reader()
+        return Follower(reader.path, wanted, from_start=from_start, timeout=timeout, links=reader.links)
 
     def to_csv(self, path: str | os.PathLike[str], *, wide: bool = False) -> None:
         """Write all scalars as CSV: name, step, time and value, or `wide`, a column for each name."""
@@ -191,9 +193,9 @@ class Reading:
 class SavedRun(Reading):
     """A run on disk. It may still be written, by whichever process. For one thread at a time."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, links: LinkRule | None = None) -> None:
         self.path = Path(path)
-        self._run = RunReader(path)
+        self._run = RunReader(path, links=links)
 
     @property
     def state(self) -> State:
@@ -227,8 +229,11 @@ class SavedRun(Reading):
         )
 
 
-def open_run(path: str | os.PathLike[str]) -> SavedRun:
-    """Open a folder that `tl.Run` wrote, or a folder of TensorBoard's event files. Needs no torch."""
+def open_run(path: str | os.PathLike[str], *, follow_links: bool = False) -> SavedRun:
+    """Open a folder that `tl.Run` wrote, or a folder of TensorBoard's event files. Needs no torch.
+
+    The folder may be a link. Links in it that lead out of it are followed if `follow_links`.
+    """
     try:
         folder = Path(path)
         is_there = folder.exists()
@@ -242,13 +247,17 @@ def open_run(path: str | os.PathLike[str]) -> SavedRun:
         raise InputError(
             f"{str(path)!r} is a file: a run is the folder that it lies in, {str(folder.parent)!r}."
         )
-    if not is_run(folder):
-        raise InputError(f"{str(path)!r} is no run: {_runs_below(folder)}")
-    return SavedRun(folder)
+    links = links_within(folder, follow_links=follow_links)
+    if not is_run(folder, links):
+        raise InputError(f"{str(path)!r} is no run: {_runs_below(folder, links)}")
+    return SavedRun(folder, links=links)
 
 
-def _runs_below(folder: Path) -> str:
-    found = [str(folder / run.name) for run in find_runs(folder)]
+def _runs_below(folder: Path, links: LinkRule) -> str:
+    runs = find_runs(folder, links)
+    found = [str(folder / run.name) for run in runs]
+    if not found and runs.num_links_out:
+        return f"{links_note(runs.num_links_out)}: follow_links=True follows them."
     if not found:
         return "there are no files of torcheer or TensorBoard in it, nor in the folders below."
     listed = ", ".join(found[:5])

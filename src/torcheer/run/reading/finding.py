@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from torcheer.run.schema import PART_ENDING
+from torcheer.run.reading.links import LinkRule, links_within
+from torcheer.run.reading.snapshots import JOURNALS
+from torcheer.run.schema import LOCK_ENDING, PART_ENDING
 
 _MAX_DEPTH: Final = 8
 _MAX_FOLDERS: Final = 10_000
@@ -34,66 +37,113 @@ def is_event_file(name: str) -> bool:
     return "tfevents" in name
 
 
-def find_runs(root: str | os.PathLike[str]) -> list[FoundRun]:
-    """All runs in a folder, by name. Hidden folders, and those that may not be read, are left out."""
-    found = []
-    top = Path(root)
+class FoundRuns(list[FoundRun]):
+    """Runs by name, and how many links were not followed."""
+
+    num_links_out = 0
+
+
+def find_runs(root: str | os.PathLike[str], links: LinkRule | None = None) -> FoundRuns:
+    """All runs in a folder, by name. Hidden folders, and those that may not be read, are left out.
+
+    Links are followed that stay within the folder, or as the rule says.
+    """
+    found = FoundRuns()
+    links = links or links_within(root)
     budget = _MAX_ENTRIES
-    waiting = deque([(top, ".", 0)])
+    waiting = deque([(Path(root), ".", 0)])
     known: set[tuple[int, int]] = set()  # folders, so that links cannot lead round in circles
     while waiting and len(known) < _MAX_FOLDERS and budget > 0:
         path, name, depth = waiting.popleft()
         if not _is_new(path, known):
             continue
-        is_run, folders, num_entries = _look_into(path)
-        budget -= num_entries
-        if is_run:
+        seen = _look_into(path, links)
+        budget -= seen.num_entries
+        found.num_links_out += seen.num_links_out
+        if seen.is_run:
             found.append(FoundRun(name=name, path=path))
         if depth < _MAX_DEPTH:
-            waiting.extend((path / folder, _below(name, folder), depth + 1) for folder in folders)
-    return sorted(found, key=lambda run: run.name)
+            waiting.extend((path / folder, _below(name, folder), depth + 1) for folder in seen.folders)
+    found.sort(key=lambda run: run.name)
+    return found
 
 
-def is_run(path: str | os.PathLike[str]) -> bool:
-    return _look_into(Path(path))[0]
+def is_run(path: str | os.PathLike[str], links: LinkRule | None = None) -> bool:
+    return _look_into(Path(path), links or links_within(path)).is_run
 
 
-def part_files(folder: Path) -> tuple[list[str], bool]:
-    """The names of our part files in a folder, and whether there are event files."""
-    parts, has_events = [], False
+class PartFiles(NamedTuple):
+    """The files of a run in a folder."""
+
+    parts: list[str]  # the names of ours
+    has_events: bool  # are there event files?
+    num_links_out: int
+
+
+def part_files(folder: Path, links: LinkRule | None = None) -> PartFiles:
+    parts, has_events, num_links_out = [], False, 0
+    links = links or links_within(folder)
     for entry in _entries(folder):
-        if is_part(entry.name) and _is_file(entry):
-            parts.append(entry.name)
-        elif not has_events and is_event_file(entry.name):
-            has_events = _is_file(entry)
-    return sorted(parts), has_events
+        is_ours, is_event = is_part(entry.name), is_event_file(entry.name)
+        if not (is_ours or is_event):
+            continue
+        if not links.allows_entry(entry) or (is_ours and not _has_own_journals(entry, links)):
+            num_links_out += 1
+        elif _is_file(entry):
+            has_events |= not is_ours
+            parts += [entry.name] if is_ours else []
+    return PartFiles(sorted(parts), has_events, num_links_out)
 
 
-def _look_into(path: Path) -> tuple[bool, list[str], int]:
-    """Is it a run; the folders in it; how many entries it has."""
+def _has_own_journals(entry: os.DirEntry[str], links: LinkRule) -> bool:
+    """The files that stand beside a part are read with it."""
+    others = [entry.path + ending for ending in JOURNALS]
+    others.append(entry.path.removesuffix(PART_ENDING) + LOCK_ENDING)
+    return all(links.allows(other) for other in others if os.path.islink(other))
+
+
+class _Seen(NamedTuple):
+    """What is in a folder."""
+
+    is_run: bool
+    folders: list[str]
+    num_entries: int
+    num_links_out: int
+
+
+def _look_into(path: Path, links: LinkRule) -> _Seen:
     is_run = False
     folders = []
-    num_entries = 0
+    num_entries = num_links_out = 0
     for entry in _entries(path):
         num_entries += 1
         name = entry.name
         if (is_part(name) or is_event_file(name)) and _is_file(entry):
-            is_run = True
+            is_allowed = links.allows_entry(entry)
+            is_run |= is_allowed
         elif not name.startswith(".") and _is_folder(entry):
-            folders.append(name)
-    return is_run, sorted(folders), num_entries
+            is_allowed = links.allows_entry(entry)
+            folders += [name] if is_allowed else []
+        else:
+            continue
+        num_links_out += not is_allowed
+    return _Seen(is_run, sorted(folders), num_entries, num_links_out)
 
 
 def _entries(path: Path) -> Iterator[os.DirEntry[str]]:
-    """What is in a folder; nothing where it has gone or may not be read."""
+    """What is in a folder; nothing where it has gone or may not be read.
+
+    Raises OSError where no more files can be opened: that says nothing of the folder.
+    """
     try:
         with os.scandir(path) as entries:
             for count, entry in enumerate(entries):
                 if count >= _MAX_ENTRIES:
                     return
                 yield entry
-    except OSError:
-        return
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise
 
 
 def _is_new(path: Path, known: set[tuple[int, int]]) -> bool:

@@ -12,6 +12,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.run.parts import Part, Points, RecordEntry, SeriesEntry, SeriesKey
+from torcheer.run.reading.links import LinkRule
 from torcheer.run.reading.reader import RunReader
 from torcheer.run.reading.recordkinds import KINDS
 from torcheer.run.reading.savedrecords import SavedRecord
@@ -48,8 +49,9 @@ class Follower(Iterator[Seen]):
         *,
         from_start: bool = False,
         timeout: float | None = None,
+        links: LinkRule | None = None,
     ) -> None:
-        self._reader = RunReader(path)
+        self._reader = RunReader(path, links=links)
         self._kinds = kinds
         self._timeout = timeout
         self._marks: dict[str, _Mark] = {}

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
-from torcheer.run.parts import Points
+from torcheer.run.parts import Points, is_moment
 from torcheer.run.reading.blocklist import Block
 from torcheer.run.reading.snapshots import damage_error, is_damage
 from torcheer.run.schema import APPLICATION_ID, FORMAT
@@ -19,7 +19,6 @@ _POINT: Final = struct.Struct("<qdd")
 _TABLES: Final = ("meta", "sessions", "names", "points", "records", "data", "documents")
 _ROW_BYTES: Final = 4  # a row takes more than that in the file
 _MOST_TEXT: Final = 10_000  # characters of a comment, a description, a reason
-_MOST_SECONDS: Final = 2e11
 _MOST_REASONS: Final = 8
 
 # The last point is taken along where the block is small: it lies in the page that is read anyway.
@@ -283,11 +282,6 @@ def _fill(rows: list[Row], cursor: sqlite3.Cursor, num_bytes: int) -> list[Row]:
 
 def _are_whole(*values: object) -> bool:
     return all(type(value) is int for value in values)
-
-
-def is_moment(value: object) -> bool:
-    """Seconds since 1970, of any century that there is a calendar for."""
-    return isinstance(value, int | float) and -_MOST_SECONDS < value < _MOST_SECONDS
 
 
 def _clipped(value: object) -> Any:

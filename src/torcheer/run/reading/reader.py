@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 from torcheer.run.parts import Part, PartStatus, Points, RecordEntry, SeriesEntry, SeriesKey, State
 from torcheer.run.reading.eventlist import EventsCursor, EventsTail, events_after
 from torcheer.run.reading.finding import part_files
+from torcheer.run.reading.links import LinkRule, links_note, links_within
 from torcheer.run.reading.merging import is_superseded, merged_points, merged_series, merged_state
 from torcheer.run.reading.snapshots import FileState, now
 from torcheer.run.reading.sqlitepart import SqlitePart
@@ -77,8 +78,12 @@ def record_id(entry: RecordEntry) -> str:
 class RunReader:
     """Reads a run, for one thread at a time. What it gives is as of the last `refresh`."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, reads_now: bool = True, links: LinkRule | None = None
+    ) -> None:
         self.path = Path(path)
+        self.links = links or links_within(path)
+        self._num_links_out = 0
         self._files: dict[str, Part] = {}  # by file
         self._parts: dict[str, Part] = {}  # the same by name, in that order
         self._restarts: dict[str, int] = {}
@@ -88,10 +93,14 @@ class RunReader:
         self._outlines: dict[str, tuple[object, object]] = {}  # by part: its series, and their outline
         self._series: dict[SeriesKey, SeriesEntry] | None = None
         self.watched = WatchedReader(self.parts, self.restarts)
-        self.refresh()
+        if reads_now:
+            self.refresh()
 
     def refresh(self) -> bool:
-        """Look for what was written since. Is there anything new, or has the state changed?"""
+        """Look for what was written since. Is there anything new, or has the state changed?
+
+        A long reading may be interrupted (see `interruption`): then the next call goes on with it.
+        """
         self._find_parts()
         for name, part in self._parts.items():
             self._restarts[name] = part.refresh() + self._restarts_before.get(name, 0)
@@ -218,7 +227,7 @@ class RunReader:
         # A file that appears in the same tick of the clock as this would not be seen.
         is_settled = folder is not None and folder.modified_ns < (moment - 0.05) * 1e9
         self._folder = folder if is_settled else None
-        names, has_events = part_files(self.path)
+        names, has_events, self._num_links_out = part_files(self.path, self.links)
         wanted = [*names, *([_EVENTS] if has_events else [])]
         for gone in set(self._files) - set(wanted):
             part = self._files.pop(gone)
@@ -235,7 +244,7 @@ class RunReader:
             return SqlitePart(self.path / file)
         from torcheer.run.events.part import EventsPart
 
-        return EventsPart(self.path)
+        return EventsPart(self.path, self.links)
 
     def _outline(self, part: str, series: Mapping[SeriesKey, SeriesEntry]) -> tuple[object, object]:
         before = self._outlines.get(part)
@@ -254,7 +263,9 @@ class RunReader:
             for name, status in zip(self._parts, statuses, strict=True)
             if status.note
         ]
-        return notes if self._parts else ["there are no files of a run in this folder"]
+        if not self._parts:
+            notes = ["there are no files of a run in this folder"]
+        return [*notes, links_note(self._num_links_out)] if self._num_links_out else notes
 
 
 def _outline_of(series: Mapping[SeriesKey, SeriesEntry]) -> list[tuple[object, ...]]:

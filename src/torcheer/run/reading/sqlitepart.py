@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from torcheer.run.locking import is_locked
-from torcheer.run.parts import PartStatus, Points, RecordEntry, SeriesEntry, SeriesKey, State
+from torcheer.run.parts import PartStatus, Points, RecordEntry, SeriesEntry, SeriesKey, State, is_moment
 from torcheer.run.reading import queries
 from torcheer.run.reading.entries import entry_of, kind_of
 from torcheer.run.reading.figureblocks import BlockFigures, Found, Wanted, read_figures
@@ -26,7 +26,9 @@ from torcheer.run.schema import LOCK_ENDING, THINNED_STEPS
 
 T = TypeVar("T")
 
-_MOST_DOCUMENT_BYTES: Final = 512 << 20
+# Of the JSON of a pass: so much in any case, and so many times what it takes packed.
+_FREE_DOCUMENT_BYTES: Final = 16 << 20
+_MOST_PACKED: Final = 24
 _CUT_OFF: Final = "it was killed, or the machine went down"
 _QUIET_SECONDS: Final = 600  # a writer that wrote nothing for so long is gone, where there are no locks
 _DATA: Final = "SELECT r.num_bytes, d.bytes FROM records r JOIN data d ON d.record = r.id WHERE r.id = ?"
@@ -130,7 +132,7 @@ class SqlitePart:
         found = []
         for number, name, step, time, num_bytes, head in rows or ():
             key = self._index.key_of(name, number)
-            if key is not None and type(step) is int and queries.is_moment(time):
+            if key is not None and type(step) is int and is_moment(time):
                 size = num_bytes if type(num_bytes) is int else -1
                 found.append(HeadRow(number, key, step, float(time), size, head))
         return found
@@ -170,7 +172,8 @@ class SqlitePart:
             return None
         num_bytes, packed = row
         json = b""
-        if isinstance(packed, bytes) and type(num_bytes) is int and 0 < num_bytes <= _MOST_DOCUMENT_BYTES:
+        most = _FREE_DOCUMENT_BYTES + _MOST_PACKED * len(packed) if isinstance(packed, bytes) else 0
+        if type(num_bytes) is int and 0 < num_bytes <= most:
             try:
                 # One more than there should be, and it stops: it cannot grow into anything.
                 json = zlib.decompressobj().decompress(packed, num_bytes + 1)

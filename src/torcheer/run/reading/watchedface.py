@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
+from torcheer.run.estimates import ESTIMATES, NUM_VALUES, figures_of
 from torcheer.run.reading.reader import RunReader
 from torcheer.run.reading.scalars import needed_pandas
 from torcheer.run.reading.sparkline import sparkline
-from torcheer.run.reading.watchedtables import WatchedFigures, WatchedTable, steps_text
+from torcheer.run.reading.watchedtables import WatchedFigures, WatchedTable, every_text, steps_text
 from torcheer.run.records import WatchedRow
 
 
@@ -27,6 +28,20 @@ class Figures:
     steps: NDArray[numpy.int64]
     times: NDArray[numpy.float64]  # seconds since 1970
     values: NDArray[numpy.float32]  # NaN where it is not known
+    is_estimate: NDArray[numpy.bool_]  # where it is a figure of a sample, and not of the whole tensor
+    num_values: int | None  # in such a sample; None where there are no estimates, or nobody knows
+
+    def exact(self) -> Figures:
+        """The same at the steps at which it is the figure of the whole tensor."""
+        chosen = ~self.is_estimate & ~numpy.isnan(self.values)
+        return replace(
+            self,
+            steps=self.steps[chosen],
+            times=self.times[chosen],
+            values=self.values[chosen],
+            is_estimate=self.is_estimate[chosen],
+            num_values=None,
+        )
 
     def __len__(self) -> int:
         return len(self.values)
@@ -36,7 +51,16 @@ class Figures:
 
     def __repr__(self) -> str:
         curve = sparkline(self.values.astype(numpy.float64))
-        return f"<Figures {self.column} of {self.name!r}: {steps_text(self.steps)} {curve}>"
+        about = _about(int(self.is_estimate.sum()), len(self), self.num_values)
+        return f"<Figures {self.column} of {self.name!r}: {steps_text(self.steps)} {curve}{about}>"
+
+
+def _about(num_estimates: int, num_all: int, num_values: int | None) -> str:
+    """`, ≈ of 512 values at 19 of 20 steps`"""
+    if not num_estimates:
+        return ""
+    of = "" if num_values is None else f" of {num_values:,} values"
+    return f", ≈{of}" + (f" at {num_estimates:,} of {num_all:,} steps" if num_estimates < num_all else "")
 
 
 class WatchedSeries:
@@ -44,10 +68,10 @@ class WatchedSeries:
 
     def __init__(self, figures: WatchedFigures) -> None:
         self.row = figures.row
-        self.columns = figures.columns
+        self.columns = figures_of(figures.columns)
         self.steps = figures.steps
         self.times = figures.times
-        self._values = figures.values
+        self._figures = figures
 
     def __getitem__(self, column: str) -> Figures:
         _check(column, self.columns, "figure")
@@ -56,7 +80,9 @@ class WatchedSeries:
             column=column,
             steps=self.steps,
             times=self.times,
-            values=self._values[self.columns.index(column)],
+            values=self._figures.column(column),
+            is_estimate=self._figures.is_estimate(column),
+            num_values=self._figures.num_values(column),
         )
 
     def __getattr__(self, column: str) -> Figures:
@@ -74,10 +100,18 @@ class WatchedSeries:
         return len(self.steps)
 
     def to_pandas(self) -> Any:
-        """A data frame: a row for each step, a column for each figure, and the time. Needs pandas."""
+        """A data frame: a row for each step, a column for each figure, and the time. Needs pandas.
+
+        The column `estimates` names the figures that are those of a sample of `num_values` values.
+        """
         pandas = needed_pandas("to_pandas")
         data = {"time": pandas.to_datetime(self.times, unit="s", utc=True)}
-        data |= dict(zip(self.columns, self._values, strict=True))
+        data |= {column: self._figures.column(column) for column in self.columns}
+        marks = {column: self._figures.is_estimate(column) for column in self.columns}
+        data[ESTIMATES] = [
+            " ".join(column for column, mark in marks.items() if mark[step]) for step in range(len(self))
+        ]
+        data[NUM_VALUES] = self._figures.column(NUM_VALUES)
         return pandas.DataFrame(data, index=pandas.Index(self.steps, name="step"))
 
     def __repr__(self) -> str:
@@ -116,12 +150,17 @@ class Watched:
     @property
     def columns(self) -> tuple[str, ...]:
         """The figures that there are: mean, std, norm…"""
-        return self._plan.columns
+        return figures_of(self._plan.columns)
 
     @property
     def every(self) -> str:
         """How often it was to be watched, as it was asked for."""
         return self._plan.every
+
+    @property
+    def got(self) -> str:
+        """How often it was really watched of late, in the same form; empty where nobody knows."""
+        return self._reader.watched.got(self.rank)
 
     @property
     def steps(self) -> NDArray[numpy.int64]:
@@ -158,7 +197,7 @@ class Watched:
         if not self.rows:
             return "<Watched: nothing was watched>"
         ranks = f", rank {self.rank} of {', '.join(map(str, self.ranks))}" if len(self.ranks) > 1 else ""
-        every = f", every {self.every}" if self.every else ""
+        every = f", {every_text(self.every, self.got)}" if self.every else ""
         return (
             f"<Watched: {len(self.rows)} rows of {len(self.layers)} layers, {len(self.columns)} figures, "
             f"{self._plan.num_steps:,} steps{every}{ranks}>"

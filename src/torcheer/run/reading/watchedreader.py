@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -9,6 +10,7 @@ from typing import Final, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from torcheer.run.estimates import ESTIMATES, estimated
 from torcheer.run.parts import Part, RecordEntry
 from torcheer.run.reading.assembling import Piece, assembled, piece_of
 from torcheer.run.reading.figureblocks import BlockFigures, Stretches, column_of, row_of
@@ -20,6 +22,7 @@ from torcheer.run.records import StatisticsHead
 
 _MOST_PLANS: Final = 4096  # that are kept in memory
 _MOST_CACHED_BYTES: Final = 256 << 20  # of what was asked for lately
+_MANY_LOOKS, _RECENT_SECONDS = 5, 10.0  # that are enough to know how often a training is watched
 
 
 class _Wish(NamedTuple):
@@ -67,7 +70,19 @@ class WatchedReader:
             steps=figures.steps,
             times=figures.times,
             values=figures.values,
+            is_estimate=self._estimated(rank, column, plan, figures),
         )
+
+    def _estimated(
+        self, rank: int, column: str, plan: RankPlan, figures: BlockFigures
+    ) -> NDArray[numpy.bool_]:
+        rows = plan.whole.rows
+        known = self._figures(_Wish(rank, ESTIMATES, None), plan, len(rows))
+        groups = at_steps(known.values, known.steps, figures.steps)
+        found = numpy.zeros(figures.values.shape, dtype=bool)
+        for place, row in enumerate(rows):
+            found[place] = estimated(column, figures.values[place], groups[place], row.shape)
+        return found
 
     def row(self, rank: int, name: str) -> WatchedFigures | None:
         """All figures of one row, at the steps at which it was seen; None where there is no such row."""
@@ -86,6 +101,11 @@ class WatchedReader:
             times=figures.times,
             values=figures.values,
         )
+
+    def got(self, rank: int) -> str:
+        """How often this rank was really watched of late, in the form of `every`; empty: nobody knows."""
+        found = [_recent(part) for part in self._parts_of(rank)]
+        return max(found, key=lambda one: one.last_time, default=_Recent()).text(self.plan(rank).every)
 
     def rank_plan(self, rank: int) -> RankPlan:
         """The same, and how the plans of each of its parts stand in it."""
@@ -163,11 +183,62 @@ class WatchedReader:
         return [part for part in parts if rank_in(part.name) == rank and part.watches()]
 
 
+def at_steps(
+    figures: NDArray[numpy.float32], steps: NDArray[numpy.int64], wanted: NDArray[numpy.int64]
+) -> NDArray[numpy.float32]:
+    """The same figures, [row][step], at other steps: not every plan has every column."""
+    if numpy.array_equal(steps, wanted):
+        return figures
+    found = numpy.full((len(figures), len(wanted)), numpy.nan, dtype=numpy.float32)
+    if len(steps):
+        places = numpy.minimum(numpy.searchsorted(steps, wanted), len(steps) - 1)
+        is_there = steps[places] == wanted
+        found[:, is_there] = figures[:, places[is_there]]
+    return found
+
+
 def _stretches(plan: PartPlan, head: StatisticsHead, wish: _Wish) -> Stretches | None:
     if wish.row is None:
         return column_of(head, plan.columns.index(wish.column)) if wish.column in plan.columns else None
     place = next((place for place, row in enumerate(plan.rows) if row.name == wish.row), None)
     return None if place is None else row_of(head, place)
+
+
+class _Recent(NamedTuple):
+    """The last looks of a part."""
+
+    num_looks: int = 0
+    num_steps: int = 0
+    seconds: float = 0.0
+    last_time: float = -math.inf
+
+    def text(self, every: str) -> str:
+        num_between = self.num_looks - 1
+        _, slash, unit = every.partition("/")
+        if num_between < 1 or (slash and self.seconds <= 0):
+            return ""
+        if not slash:
+            apart = self.num_steps / num_between
+            return "step" if apart == 1 else f"{apart:.3g} steps"
+        seconds = {"m": 60.0, "h": 3600.0}.get(unit.strip()[:1], 1.0)
+        return f"{num_between / self.seconds * seconds:.3g}/{unit.strip()}"
+
+
+def _recent(part: SqlitePart) -> _Recent:
+    """By the heads of its last blocks, as far as these were not thinned."""
+    num_looks, found = 0, _Recent()
+    last: StatisticsHead | None = None
+    for block in reversed(part.statistics()):
+        head = block.head
+        if not isinstance(head, StatisticsHead) or head.stride != 1:
+            break
+        last = last or head
+        num_looks += head.num_steps
+        seconds = last.last_time - block.time
+        found = _Recent(num_looks, last.last_step - block.step, seconds, last.last_time)
+        if num_looks >= _MANY_LOOKS and seconds >= _RECENT_SECONDS:
+            break
+    return found
 
 
 def _outline(part: SqlitePart) -> Sequence[Hashable]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from torcheer.run.estimates import ESTIMATES, NUM_VALUES, estimated
 from torcheer.run.reading.scalars import needed_pandas
 from torcheer.run.records import WatchedRow
 
@@ -21,6 +22,7 @@ class WatchedTable:
     steps: NDArray[numpy.int64]
     times: NDArray[numpy.float64]  # seconds since 1970
     values: NDArray[numpy.float32]  # [row][step], NaN where nothing is known
+    is_estimate: NDArray[numpy.bool_]  # [row][step], True for a figure of a sample
 
     @property
     def names(self) -> list[str]:
@@ -36,7 +38,8 @@ class WatchedTable:
         return pandas.DataFrame(self.values.T, index=index, columns=self.names)
 
     def __repr__(self) -> str:
-        return f"<WatchedTable {self.column}: {len(self.rows)} rows, {steps_text(self.steps)}>"
+        about = " ≈" if self.is_estimate.any() else ""
+        return f"<WatchedTable {self.column}{about}: {len(self.rows)} rows, {steps_text(self.steps)}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,6 +51,29 @@ class WatchedFigures:
     steps: NDArray[numpy.int64]
     times: NDArray[numpy.float64]
     values: NDArray[numpy.float32]  # [column][step]
+
+    def column(self, column: str) -> NDArray[numpy.float32]:
+        """NaN throughout for one that there is not."""
+        if column in self.columns:
+            found: NDArray[numpy.float32] = self.values[self.columns.index(column)]
+            return found
+        return numpy.full(len(self.steps), numpy.nan, numpy.float32)
+
+    def is_estimate(self, column: str) -> NDArray[numpy.bool_]:
+        """Where a figure is one of a sample."""
+        return estimated(column, self.column(column), self.column(ESTIMATES), self.row.shape)
+
+    def num_values(self, column: str) -> int | None:
+        """How many values the latest estimates of a figure are of."""
+        known = self.column(NUM_VALUES)[self.is_estimate(column)]
+        return int(known[-1]) if len(known) and numpy.isfinite(known[-1]) else None
+
+
+def every_text(every: str, got: str) -> str:
+    """`20/s asked, 1.2/s got`; the first alone where both are the same, or the second is not known."""
+    how = every if "/" in every else f"every {every}"
+    is_known = got and got != every
+    return f"{how} asked, {got if '/' in got else f'every {got}'} got" if is_known else how
 
 
 def steps_text(steps: NDArray[numpy.int64]) -> str:

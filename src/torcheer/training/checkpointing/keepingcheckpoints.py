@@ -47,8 +47,8 @@ _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 class Checkpoints(Callback):
     """Keeps a training in a folder, and takes it up again from there.
 
-    - `every`: "epoch", a number of steps, or a time such as "10min". One more is written at the end, and one
-      when Ctrl-C ends the training.
+    - `every`: "epoch", a number of steps, or a time such as "10min". One more is written at the end, also
+      where Ctrl-C ends the training, or a callback that raises.
     - `keep_last`: how many to keep; None for all. None is removed before a newer one is safe.
     - `best`: a figure of the history, such as "test/loss": the best checkpoint is kept as well. `mode` says
       whether "min" or "max" is best, where the name does not.
@@ -151,11 +151,12 @@ class Checkpoints(Callback):
             self._best_value = value
 
     def on_end(self, training: Training) -> None:
-        is_broken = training.error is not None and not isinstance(training.error, KeyboardInterrupt)
-        if is_broken or not training.is_between_steps or training.steps_done == 0:
-            return
-        # Ctrl-C does not reach all processes at the same step: to wait for the others would be for ever.
-        is_alone = distributed.is_connected() and training.stopped_by == INTERRUPTED
+        if not training.is_between_steps or training.steps_done == 0:
+            return  # half a step is no state to go on from
+        # Ctrl-C does not reach all processes at the same step, and an exception is one process's own: to wait
+        # for the others would be for ever.
+        is_ended = training.error is not None or training.stopped_by == INTERRUPTED
+        is_alone = distributed.is_connected() and is_ended
         if self._written != (training.steps_done, training.epochs_done) and not is_alone:
             self._write(training)
 

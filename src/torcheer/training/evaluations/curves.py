@@ -1,7 +1,8 @@
 """Curves of how well scores tell yes from no: precision against recall, and the ROC curve.
 
-Exact: every score that occurs is a threshold, and equal scores are one. Whatever has a score at the threshold
-or above it is said to be yes.
+Exact: every score that occurs is a threshold, and equal scores are one, as in scikit-learn. Whatever has a
+score at the threshold or above it is said to be yes. Thresholds may be called by another name than the score:
+its chance, which rounds to 1 for the highest of them.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ class _Counts(NamedTuple):
     false: Floats  # and how many are not
 
 
-def pr_curve(truth: Truth, scores: Floats) -> PrCurve:
-    counts = _counted(truth, scores)
+def pr_curve(truth: Truth, scores: Floats, names: Floats | None = None) -> PrCurve:
+    """`names`: of the scores, as thresholds are called; themselves, where it is left out."""
+    counts = _counted(truth, scores, names)
     num_yes = counts.true[-1] if len(counts.true) else 0.0
     precision = counts.true / (counts.true + counts.false)
     recall = counts.true / num_yes if num_yes else numpy.full(len(counts.true), numpy.nan)
@@ -64,8 +66,9 @@ def pr_curve(truth: Truth, scores: Floats) -> PrCurve:
     )
 
 
-def roc_curve(truth: Truth, scores: Floats) -> RocCurve:
-    counts = _counted(truth, scores)
+def roc_curve(truth: Truth, scores: Floats, names: Floats | None = None) -> RocCurve:
+    """`names`: of the scores, as thresholds are called; themselves, where it is left out."""
+    counts = _counted(truth, scores, names)
     true, false = numpy.append(0.0, counts.true), numpy.append(0.0, counts.false)
     false_rate, true_rate = _shares(false), _shares(true)
     return RocCurve(
@@ -76,14 +79,16 @@ def roc_curve(truth: Truth, scores: Floats) -> RocCurve:
     )
 
 
-def _counted(truth: Truth, scores: Floats) -> _Counts:
+def _counted(truth: Truth, scores: Floats, names: Floats | None) -> _Counts:
     # What is not a number is less than all that are: nothing speaks for it.
-    scores = numpy.where(numpy.isnan(scores), -numpy.inf, scores)
+    is_none = numpy.isnan(scores)
+    scores = numpy.where(is_none, -numpy.inf, scores)
+    names = scores if names is None else numpy.where(is_none, -numpy.inf, names)
     order = numpy.argsort(-scores, kind="stable")
     ranked = scores[order]
     lasts = numpy.flatnonzero(numpy.append(ranked[1:] != ranked[:-1], True)) if len(ranked) else order
     true = numpy.cumsum(truth[order], dtype=numpy.float64)[lasts]
-    return _Counts(ranked[lasts], true, lasts + 1.0 - true)
+    return _Counts(names[order][lasts], true, lasts + 1.0 - true)
 
 
 def _shares(counts: Floats) -> Floats:

@@ -38,8 +38,9 @@ _MOST_CURVES = 100  # that go into a run
 class Evaluation:
     """The figures of all items together; where the model says classes, those of each class, too.
 
-    The scores of all items are kept, items × classes numbers of 4 bytes: the curves need them. Where an item
-    has many answers, as each pixel of a picture, only their counts are kept, and there are no curves.
+    The scores of all items are kept, items × classes numbers of 4 bytes (8 of float64): the curves need them,
+    and are exact. Where an item has many answers, as each pixel of a picture, only their counts are kept, and
+    there are no curves.
     """
 
     model: str
@@ -101,13 +102,13 @@ class Evaluation:
 
     def pr_curve(self, label: str | int) -> PrCurve:
         """Precision and recall of one class against all others, at every threshold."""
-        truth, chances = self._one_against_others(label)
-        return pr_curve(truth, chances)
+        truth, ranking, chances = self._one_against_others(label)
+        return pr_curve(truth, ranking, chances)
 
     def roc_curve(self, label: str | int) -> RocCurve:
         """The ROC curve of one class against all others, at every threshold."""
-        truth, chances = self._one_against_others(label)
-        return roc_curve(truth, chances)
+        truth, ranking, chances = self._one_against_others(label)
+        return roc_curve(truth, ranking, chances)
 
     @property
     def pr_curves(self) -> dict[str, PrCurve]:
@@ -162,7 +163,7 @@ class Evaluation:
         if self.scores is not None and len(self.labels) <= _MOST_CURVES:
             # Of yes and no, one curve says all.
             for number in range(1 if self.scores.values.ndim == 1 else 0, len(self.labels)):
-                truth, chances = self._one_against_others(number)
+                truth, _, chances = self._one_against_others(number)
                 run.log_pr_curve(step, f"{name}/pr/{self.labels[number]}", truth, chances)
 
     def __str__(self) -> str:
@@ -189,11 +190,14 @@ class Evaluation:
             )
         return self.scores
 
-    def _one_against_others(self, label: str | int) -> tuple[NDArray[numpy.bool_], NDArray[numpy.float64]]:
+    def _one_against_others(
+        self, label: str | int
+    ) -> tuple[NDArray[numpy.bool_], NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """Which items are of the class, by what they are ranked, and the chance that each is."""
         scores = self._kept("curves")
         assert self.chances is not None
         number = self._number_of(label)
-        return scores.targets == number, self.chances.of(number)
+        return scores.targets == number, self.chances.ranking(number), self.chances.of(number)
 
     def _number_of(self, label: str | int) -> int:
         if isinstance(label, str) and label in self.labels:

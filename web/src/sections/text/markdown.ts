@@ -27,7 +27,8 @@ const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+|$)(.*)$/;
 const RULE = /^ {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(?:( +)(.*)|)$/;
 const QUOTE = /^ {0,3}> ?(.*)$/;
-const DIVIDER = /^ {0,3}\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *$/;
+// Spaces are in one place only: where two could take them a long row of them takes the square of its length.
+const DIVIDER = /^ {0,3}\|? *:?-+:? *(?:\| *:?-+:? *)*(?:\| *)?$/;
 
 export function parseMarkdown(source: string, depth = 0): Block[] {
   return new BlockScanner(source.replace(/\r\n?/g, "\n").replaceAll("\t", "    ").split("\n"), depth).all();

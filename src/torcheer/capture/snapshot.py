@@ -1,0 +1,536 @@
+"""What hangs on a model besides the numbers of its weights, and the way back to it.
+
+A forward may change whatever its modules hold: attributes, hooks, lists, dicts, objects, tensors, random
+generators. A snapshot walks all of that and notes what is in it. `put_back` changes only what is no longer as
+it was, with the methods of Python's own types: a dict that forbids `update` is put back like any other, and
+no container is emptied on the way. Where one thing cannot be put back, all others are.
+"""
+
+from __future__ import annotations
+
+import operator
+import random
+import sys
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
+from typing import Any, NamedTuple, Protocol
+
+import numpy
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from torcheer.capture.memory import has_data, is_freed, is_strided, version_of
+from torcheer.capture.nesting import slots_of
+
+_MISSING = object()
+
+
+class Snapshot:
+    """The state of some things at one moment: of a model, or of what its modules hold.
+
+    Without `with_tensors` it stays quick: tensors and arrays are passed over.
+    """
+
+    def __init__(self, *roots: Any, with_tensors: bool = True) -> None:
+        self._with_tensors = with_tensors
+        self._has_shards = False  # then FSDP alone says which parameters hang on a module
+        self._parts: list[_Part] = []
+        seen: dict[int, Any] = {}  # holds what was met, so that no id is used again
+        self._waiting = list(roots)
+        while self._waiting:
+            thing = self._waiting.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                self._note(thing)
+
+    def put_back(self) -> list[str]:
+        """Put back what has changed; returns in words what could not be."""
+        return run_all([(part.what, part.put_back) for part in self._parts])
+
+    def only_changes(self) -> Snapshot:
+        """Forget all that is still as it was: what is left holds only the things that changed."""
+        self._parts = [part for part in self._parts if part.has_changed()]
+        return self
+
+    # --- the walk -------------------------------------------------------------------------------
+
+    def _note(self, thing: Any) -> None:
+        kind = type(thing)
+        if issubclass(kind, Tensor):
+            if self._with_tensors and not is_lazy(thing):
+                self._parts.append(_TensorBefore(thing))
+        elif issubclass(kind, nn.Module):
+            self._note_module(thing)
+        else:
+            content = next((row for base, row in _CONTENTS if issubclass(kind, base)), None)
+            if content is not None and (self._with_tensors or not content.is_large):
+                self._note_content(thing, content)
+            elif issubclass(kind, tuple | frozenset):
+                self._walk_on(thing)
+            if kind not in _PLAIN and not _is_foreign(kind):
+                self._note_attributes(thing, kind)
+
+    def _note_content(self, thing: Any, content: _Content) -> None:
+        part = _ContentBefore(thing, content)
+        self._parts.append(part)
+        self._walk_on(content.inside(part.before))
+
+    def _note_attributes(self, thing: Any, kind: type) -> None:
+        own = _own_dict(thing)
+        if own:
+            self._note_content(own, _DICT)
+        elif own is not None:
+            self._parts.append(_ContentBefore(own, _DICT))
+        if slots_of(kind):
+            slots = _SlotsBefore(thing)
+            self._parts.append(slots)
+            self._walk_on(slots.before)
+
+    def _note_module(self, module: nn.Module) -> None:
+        own = vars(module)
+        if any(is_lazy(tensor) for tensor in _own_tensors(module)):
+            return  # its first forward makes another module of it, and that is what it stays
+        self._parts.append(_ContentBefore(own, _DICT))
+        if isinstance(module, torch.jit.ScriptModule):  # all but its tensors lies outside Python
+            self._walk_on(module.children())
+            self._walk_on(_own_tensors(module))
+            return
+        if is_sharded(module):
+            self._parts.append(_ShardsBefore(module))
+            self._has_shards = True
+        for name, value in own.items():
+            if name not in _OF_EVERY_MODULE:
+                self._walk_on((value,))
+            elif isinstance(value, dict) and not (name == "_parameters" and self._has_shards):
+                # Hooks stay registered as they were; what they have gathered is their own.
+                self._parts.append(_ContentBefore(value, _content_of_dict(value)))
+        for name in _MEMBERS:
+            self._walk_on(own[name].values())
+
+    def _walk_on(self, things: Iterable[Any]) -> None:
+        self._waiting += [thing for thing in things if type(thing) not in _ATOMS]
+
+
+def held_by(modules: list[nn.Module]) -> Snapshot:
+    """What modules keep in attributes of their own, and which parameters, buffers and modules are theirs.
+
+    The quick way, for the start of every pass: without numbers, hooks and the attributes themselves.
+    """
+    kept = [
+        own[name]
+        for own in map(vars, modules)
+        for name in own.keys() - _OF_EVERY_MODULE
+        if type(own[name]) not in _ATOMS
+    ]
+    snapshot = Snapshot(*kept, with_tensors=False)
+    shards = [_ShardsBefore(module) for module in modules if is_sharded(module)]
+    members = _MEMBERS[1:] if shards else _MEMBERS
+    for own in map(vars, modules):
+        # In a script they are none.
+        found = [own[name] for name in members if type(own.get(name)) is dict]
+        snapshot._parts += [_ContentBefore(one, _DICT) for one in found]
+    snapshot._parts += shards
+    return snapshot
+
+
+class _Part(Protocol):
+    """One thing that may change."""
+
+    @property
+    def what(self) -> str: ...
+
+    def has_changed(self) -> bool: ...
+
+    def put_back(self) -> None: ...
+
+
+def run_all(steps: Iterable[tuple[str, Callable[[], None]]]) -> list[str]:
+    """Take every step, whatever becomes of the others; returns in words which failed.
+
+    An interrupt cuts it short no more than an error does: it is raised at the end.
+    """
+    failed: list[str] = []
+    interrupt: BaseException | None = None
+    for what, step in steps:
+        try:
+            try:
+                step()
+            except Exception:
+                raise
+            except BaseException as error:
+                interrupt = error
+                step()
+        except Exception as error:
+            failed.append(f"{what} ({type(error).__name__}: {error})")
+    if interrupt is not None:
+        raise interrupt
+    return failed
+
+
+# --- containers -----------------------------------------------------------------------------------
+
+
+class _Content(NamedTuple):
+    """How Python's own type reads and writes what is in a thing."""
+
+    read: Callable[[Any], Any]
+    write: Callable[[Any, Any], Any]  # called only where something changed
+    is_same: Callable[[Any, Any], bool]
+    inside: Callable[[Any], Iterable[Any]] = lambda _: ()  # what is to be walked on
+    is_large: bool = False
+
+
+class _ContentBefore:
+    """A container or a random generator, and what was in it."""
+
+    def __init__(self, thing: Any, content: _Content) -> None:
+        self._thing = thing
+        self._content = content
+        self.before = content.read(thing)
+
+    @property
+    def what(self) -> str:
+        return f"a {type(self._thing).__name__}"
+
+    def has_changed(self) -> bool:
+        return not self._content.is_same(self._content.read(self._thing), self.before)
+
+    def put_back(self) -> None:
+        if self.has_changed():
+            self._content.write(self._thing, self.before)
+
+
+Pairs = list[tuple[Any, Any]]
+
+
+def _same_items(now: list[Any], before: list[Any]) -> bool:
+    # By identity: to compare tensors is to compute, and to compare objects may be anything.
+    return len(now) == len(before) and all(map(operator.is_, now, before))
+
+
+def _same_pairs(now: Pairs, before: Pairs) -> bool:
+    pairs = zip(now, before, strict=False)
+    return len(now) == len(before) and all(a is b and x is y for (a, x), (b, y) in pairs)
+
+
+def _pairs(base: type[dict[Any, Any]], thing: dict[Any, Any]) -> Pairs:
+    return list(base.items(thing))
+
+
+def _write_dict(base: type[dict[Any, Any]], thing: dict[Any, Any], before: Pairs) -> None:
+    wanted = dict(before)
+    for key, _ in _pairs(base, thing):
+        if key not in wanted:
+            base.__delitem__(thing, key)
+    for key, value in before:
+        if dict.get(thing, key, _MISSING) is not value:
+            base.__setitem__(thing, key, value)
+    if not _same_pairs(_pairs(base, thing), before):
+        for key, value in before:  # the order is another one
+            base.__delitem__(thing, key)
+            base.__setitem__(thing, key, value)
+
+
+def _write_set(thing: set[Any], before: set[Any]) -> None:
+    added = _set_of(thing) - before
+    set.update(thing, before)
+    set.difference_update(thing, added)
+
+
+def _set_of(thing: set[Any]) -> set[Any]:
+    return set(set.__iter__(thing))
+
+
+def _list_of(thing: deque[Any]) -> list[Any]:
+    return list(deque.__iter__(thing))
+
+
+def _write_deque(thing: deque[Any], before: list[Any]) -> None:
+    deque.extend(thing, before)  # one of limited length drops others by itself
+    while deque.__len__(thing) > len(before):
+        deque.popleft(thing)
+
+
+def _same_bytes(now: Any, before: Any) -> bool:
+    return bool(now.shape == before.shape and now.tobytes() == before.tobytes())
+
+
+def _write_array(thing: Any, before: Any) -> None:
+    numpy.copyto(thing.view(numpy.ndarray), before)
+
+
+def _bits(thing: Any) -> Any:
+    return thing._bit_generator if isinstance(thing, numpy.random.RandomState) else thing.bit_generator
+
+
+def _write_numpy_random(thing: Any, before: dict[str, Any]) -> None:
+    _bits(thing).state = before
+
+
+def _same_state(now: Any, before: Any) -> bool:
+    if isinstance(now, dict):
+        return now.keys() == before.keys() and all(_same_state(now[key], before[key]) for key in now)
+    return numpy.array_equal(now, before)
+
+
+def _content_of_dict(thing: dict[Any, Any]) -> _Content:
+    return _ORDERED if isinstance(thing, OrderedDict) else _DICT
+
+
+_DICT = _Content(
+    read=partial(_pairs, dict),
+    write=partial(_write_dict, dict),
+    is_same=_same_pairs,
+    inside=lambda pairs: [value for _, value in pairs],
+)
+_ORDERED = _DICT._replace(read=partial(_pairs, OrderedDict), write=partial(_write_dict, OrderedDict))
+
+_NUMPY_RANDOM = _Content(lambda thing: _bits(thing).state, _write_numpy_random, _same_state)
+
+# By the type whose own methods are used; the first that fits.
+_CONTENTS: list[tuple[type, _Content]] = [
+    (OrderedDict, _ORDERED),
+    (dict, _DICT),
+    (
+        list,
+        _Content(
+            list.copy,
+            lambda thing, before: list.__setitem__(thing, slice(None), before),
+            _same_items,
+            lambda items: items,
+        ),
+    ),
+    (set, _Content(_set_of, _write_set, operator.eq, lambda items: items)),
+    (deque, _Content(_list_of, _write_deque, _same_items, lambda items: items)),
+    (
+        bytearray,
+        _Content(bytes, lambda thing, before: bytearray.__setitem__(thing, slice(None), before), operator.eq),
+    ),
+    (
+        numpy.ndarray,
+        _Content(lambda thing: numpy.array(thing, subok=False), _write_array, _same_bytes, is_large=True),
+    ),
+    (random.Random, _Content(random.Random.getstate, random.Random.setstate, operator.eq)),
+    (torch.Generator, _Content(torch.Generator.get_state, torch.Generator.set_state, torch.equal)),
+    (numpy.random.Generator, _NUMPY_RANDOM),
+    (numpy.random.RandomState, _NUMPY_RANDOM),
+]
+_PLAIN = frozenset((dict, OrderedDict, list, set, deque, tuple, frozenset, bytearray, numpy.ndarray))
+_ATOMS = frozenset(
+    (
+        int,
+        float,
+        bool,
+        str,
+        bytes,
+        complex,
+        NoneType,
+        torch.dtype,
+        torch.device,
+        torch.Size,
+        type,
+        range,
+        slice,
+    )
+)
+
+
+# --- objects --------------------------------------------------------------------------------------
+
+
+class _SlotsBefore:
+    """An object with slots, and what was in them."""
+
+    def __init__(self, thing: Any) -> None:
+        self._thing = thing
+        self.before = [_read_slot(slot, thing) for _, slot in slots_of(type(thing))]
+
+    @property
+    def what(self) -> str:
+        return f"a {type(self._thing).__name__}"
+
+    def has_changed(self) -> bool:
+        now = [_read_slot(slot, self._thing) for _, slot in slots_of(type(self._thing))]
+        return not _same_items(now, self.before)
+
+    def put_back(self) -> None:
+        # Past `__setattr__`, which a frozen class forbids.
+        for (_, slot), value in zip(slots_of(type(self._thing)), self.before, strict=True):
+            if _read_slot(slot, self._thing) is value:
+                continue
+            if value is _MISSING:
+                slot.__delete__(self._thing)
+            else:
+                slot.__set__(self._thing, value)
+
+
+def _read_slot(slot: Any, thing: Any) -> Any:
+    try:
+        return slot.__get__(thing)
+    except AttributeError:
+        return _MISSING
+
+
+def _own_dict(thing: Any) -> dict[str, Any] | None:
+    try:
+        own = object.__getattribute__(thing, "__dict__")
+    except (AttributeError, TypeError):
+        return None
+    return own if type(own) is dict else None
+
+
+# Tools that stand beside a model, change on their own account and are no part of it.
+_FOREIGN = tuple(
+    f"{home}."
+    for home in (
+        "_io _thread _weakref _weakrefset accelerate asyncio concurrent enum functools inspect io lightning "
+        "lightning_fabric logging multiprocessing pathlib pytorch_lightning queue re rich socket subprocess "
+        "threading torch._C torch._dynamo torch._functorch torch._inductor torch._ops torch.autograd "
+        "torch.cuda torch.distributed torch.fx torch.jit torch.optim torch.profiler torch.utils.data "
+        "torcheer tqdm typing weakref"
+    ).split()
+)
+_NO_STATE = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
+
+
+def _is_foreign(kind: type) -> bool:
+    return issubclass(kind, _NO_STATE) or f"{kind.__module__}.".startswith(_FOREIGN)
+
+
+_OF_EVERY_MODULE = frozenset(vars(nn.Module()))
+_MEMBERS = ("_parameters", "_buffers", "_modules")
+
+
+def _own_tensors(module: nn.Module) -> list[Tensor]:
+    return [*module.parameters(recurse=False), *module.buffers(recurse=False)]
+
+
+# --- modules whose parameters are spread over ranks ---------------------------------------------------
+
+
+def is_sharded(module: nn.Module) -> bool:
+    """Whether FSDP2 (`fully_shard`) gathers its parameters when it runs, and lets them go again."""
+    fsdp = sys.modules.get("torch.distributed.fsdp")
+    kind = getattr(fsdp, "FSDPModule", None)
+    return kind is not None and isinstance(module, kind)
+
+
+class _ShardsBefore:
+    """A module of FSDP2, and whether its parameters were gathered. Its own methods are the way back."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self._was_gathered = self._is_gathered()
+
+    @property
+    def what(self) -> str:
+        return f"the shards of a {type(self._module).__name__}"
+
+    def has_changed(self) -> bool:
+        return self._is_gathered() != self._was_gathered
+
+    def put_back(self) -> None:
+        if self.has_changed():
+            self._module.unshard() if self._was_gathered else self._module.reshard()
+
+    def _is_gathered(self) -> bool:
+        own = [self._module]
+        for module in own:
+            own += [child for child in module.children() if not is_sharded(child)]
+        params = [param for module in own for param in module.parameters(recurse=False)]
+        return any(not hasattr(param, "_local_tensor") for param in params)
+
+
+# --- tensors ----------------------------------------------------------------------------------------
+
+
+class _TensorBefore:
+    """A tensor: where its numbers lie, its gradient, whether it wants one, and its numbers."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+        self._requires_grad = tensor.requires_grad
+        self._grad = tensor.grad if tensor.is_leaf else None
+        self._version = version_of(tensor)
+        self._memory = tensor.detach()  # the same numbers, whatever the tensor is pointed at later
+        self._values: Tensor | None = None
+        # Parameters may be as large as memory: whoever writes into one has to see to it.
+        if has_data(tensor) and not isinstance(tensor, nn.Parameter) and not is_freed(tensor):
+            self._values = _writable(self._memory).clone()
+            self._num_bytes = self._memory.untyped_storage().nbytes() if is_strided(tensor) else 0
+
+    @property
+    def what(self) -> str:
+        return (
+            "a nested tensor" if self._tensor.is_nested else f"a tensor of shape {tuple(self._memory.shape)}"
+        )
+
+    def has_changed(self) -> bool:
+        return self._is_elsewhere() or self._has_other_flags() or self._has_other_values()
+
+    def put_back(self) -> None:
+        tensor = self._tensor
+        with torch.inference_mode(tensor.is_inference()), torch.no_grad():
+            if self._values is not None and self._has_other_values():
+                if is_freed(self._memory):
+                    storage = self._memory.untyped_storage()
+                    storage.resize_(self._num_bytes)
+                _writable(self._memory).copy_(self._values)
+            if self._is_elsewhere():
+                tensor.data = self._memory
+        if self._has_other_flags():
+            tensor.requires_grad_(self._requires_grad)
+            tensor.grad = self._grad
+
+    def _is_elsewhere(self) -> bool:
+        now, before = _local(self._tensor), _local(self._memory)
+        if not is_strided(now) or not has_data(now):
+            return False
+        return (
+            now.data_ptr() != before.data_ptr()
+            or now.dtype != before.dtype
+            or now.shape != before.shape
+            or now.stride() != before.stride()
+        )
+
+    def _has_other_flags(self) -> bool:
+        tensor = self._tensor
+        if not tensor.is_leaf:
+            return False
+        return tensor.requires_grad != self._requires_grad or tensor.grad is not self._grad
+
+    def _has_other_values(self) -> bool:
+        # Not by torch's count of writes: a normalisation in training does not count its own.
+        if self._values is None:
+            return False
+        if is_freed(self._memory):
+            return True
+        now, before = _local(_writable(self._memory)), _local(self._values)
+        try:
+            if torch.equal(now, before):
+                return False
+            same = now == before
+            if now.is_floating_point() or now.is_complex():
+                same |= now.isnan() & before.isnan()
+            return not bool(same.all())
+        except (RuntimeError, NotImplementedError):  # nested or sparse: torch does not compare them
+            return version_of(self._tensor) != self._version
+
+
+def _local(tensor: Tensor) -> Tensor:
+    """Of a tensor that is spread over ranks, the part that lies here."""
+    part = getattr(tensor, "_local_tensor", tensor)
+    return part if isinstance(part, Tensor) else tensor
+
+
+def _writable(tensor: Tensor) -> Tensor:
+    """Without the dimensions along which one number stands for many, into which torch does not write."""
+    if not is_strided(tensor):
+        return tensor
+    for dim, (step, size) in enumerate(zip(tensor.stride(), tensor.shape, strict=True)):
+        if step == 0 and size > 1:
+            tensor = tensor.narrow(dim, 0, 1)
+    return tensor

@@ -1,0 +1,186 @@
+"""Whose rows are whose where several watch one run: each watch of a rank has a name that nobody else has."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from torch import nn
+
+from torcheer.errors import InputError, TorcheerError
+from torcheer.run.locking import PartLock, take_lock
+from torcheer.run.reading.face import open_run
+from torcheer.run.records import WatchedRow
+from torcheer.run.schema import LOCK_ENDING
+
+_FORBIDDEN: Final = ".:/*?[]"  # which have a meaning in names of layers, of scalars or in patterns
+_WAIT_SECONDS: Final = 3.0  # for a process that is being killed while another takes its place
+_PAUSE_SECONDS: Final = 0.05
+
+
+class Counting(Protocol):
+    """A watch that knows at which step it is."""
+
+    step: int
+
+
+class WatchName:
+    """The right to write the rows of this name, of one rank of one run, for as long as it is held."""
+
+    def __init__(self, folder: str, rank: int, name: str, lock: PartLock | None) -> None:
+        self.folder, self.rank, self.name = folder, rank, name
+        self._lock = lock
+        self._watch: weakref.ref[Counting] | None = None
+        self.is_first = True  # of those in this process that watch the run
+
+    @property
+    def step(self) -> int | None:
+        """At which step the watch is that has it; None where there is none."""
+        watch = None if self._watch is None else self._watch()
+        return None if watch is None else watch.step
+
+    def belongs_to(self, watch: Counting) -> None:
+        self._watch = weakref.ref(watch)
+
+    def named(self, layers: Mapping[str, nn.Module]) -> dict[str, nn.Module]:
+        """The addresses of layers, with the name before them."""
+        if not self.name:
+            return dict(layers)
+        return {
+            f"{self.name}.{address}" if address else self.name: module for address, module in layers.items()
+        }
+
+    def release(self) -> None:
+        _held.discard(self)
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def forget_after_fork(self) -> None:
+        """In a forked child: it is the parent's."""
+        _held.discard(self)
+        if self._lock is not None:
+            self._lock.forget_after_fork()
+            self._lock = None
+
+
+_held: weakref.WeakSet[WatchName] = weakref.WeakSet()
+
+
+def checked_name(name: Any) -> str | None:
+    if name is None:
+        return None
+    if (
+        not isinstance(name, str)
+        or not name
+        or any(letter in _FORBIDDEN for letter in name)
+        or len(name) > 100
+    ):
+        raise InputError(f"name is {name!r}: give a short word without any of {' '.join(_FORBIDDEN)}.")
+    return name
+
+
+def take_name(folder: str | None, rank: int, name: str | None, model: nn.Module) -> WatchName:
+    """The name that was asked for, or one that nobody in this process has. Raises InputError."""
+    if folder is None:
+        return WatchName("", rank, name or "", None)
+    real = os.path.realpath(folder)
+    used = {held.name for held in _held if (held.folder, held.rank) == (real, rank)}
+    if name is not None and name in used:
+        raise InputError(
+            f"this run is watched under the name {name!r} already: give another, or close that watch first."
+        )
+    chosen = _free(used, type(model).__name__) if name is None else name
+    taken = WatchName(real, rank, chosen, _locked(Path(folder), rank, chosen))
+    taken.is_first = not used
+    _held.add(taken)
+    return taken
+
+
+def _free(used: set[str], kind: str) -> str:
+    """None for the first; for others the type of the model, with a number where that is taken, too."""
+    words = "".join("-" if letter in _FORBIDDEN else letter for letter in kind)
+    names = ("", words, *(f"{words}-{number}" for number in range(2, len(used) + 3)))
+    return next(name for name in names if name not in used)
+
+
+def _locked(folder: Path, rank: int, name: str) -> PartLock | None:
+    """A lock that goes with this process. None where the folder cannot be written, which others will tell."""
+    ending = f"-{hashlib.sha256(name.encode()).hexdigest()[:12]}" if name else ""
+    path = folder / f"rank-{rank}.watch{ending}{LOCK_ENDING}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        until = time.monotonic() + _WAIT_SECONDS
+        while (lock := take_lock(path, by_name=False)) is None:
+            if time.monotonic() > until:
+                under = f"under the name {name!r}" if name else "without a name"
+                raise InputError(
+                    f"another process watches {folder} as rank {rank} {under}: give this watch a name= of "
+                    "its own, or another run; where both train one model together, give each its rank=."
+                )
+            time.sleep(_PAUSE_SECONDS)
+    except OSError:
+        return None
+    return lock
+
+
+def next_step(taken: WatchName, layers: Mapping[str, nn.Module]) -> int:
+    """The step after the last at which these layers were watched in the run before.
+
+    Where they never were, it is that of another watch of this process, or 0. Raises InputError where what was
+    watched under these names was another network.
+    """
+    if not taken.folder:
+        return 0
+    others = [held.step for held in _held if held.folder == taken.folder and held.step is not None]
+    beginning = max(others, default=0)
+    try:
+        watched = open_run(taken.folder).watched
+    except TorcheerError:
+        return beginning  # there is a folder, and nothing in it yet
+    if taken.rank not in watched.ranks:
+        return beginning
+    watched = watched.of_rank(taken.rank)
+    _check_network(watched.rows, layers)
+    if not taken.name and not others:
+        steps = watched.steps
+        return int(steps[-1]) + 1 if len(steps) else 0
+    own = (watched[row.name].steps for row in watched.rows if row.layer in layers)
+    return max((int(steps[-1]) + 1 for steps in own if len(steps)), default=beginning)
+
+
+def _check_network(rows: Iterable[WatchedRow], layers: Mapping[str, nn.Module]) -> None:
+    for row in rows:
+        module = layers.get(row.layer)
+        if module is None:
+            continue
+        kind = type(module).__name__
+        if row.role == "activation" and row.module and row.module != kind:
+            raise _other_network(f"{row.layer or 'the model'} was a {row.module}, and is a {kind} here")
+        if row.role == "weight" and row.shape is not None:
+            shape = _shape_of(module, row.variable)
+            if shape is not None and shape != list(row.shape):
+                raise _other_network(
+                    f"{row.name} had the shape {_sizes(row.shape)}, and has {_sizes(shape)} here"
+                )
+
+
+def _shape_of(module: nn.Module, variable: str) -> list[int] | None:
+    parameter = module._parameters.get(variable)
+    return None if parameter is None or nn.parameter.is_lazy(parameter) else list(parameter.shape)
+
+
+def _sizes(shape: Sequence[int]) -> str:
+    return " × ".join(map(str, shape)) or "of a single number"
+
+
+def _other_network(why: str) -> InputError:
+    return InputError(
+        f"another network was watched in this run under the same names: {why}. Give this watch a name=, "
+        "such as name='generator', or another run."
+    )

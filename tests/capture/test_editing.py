@@ -1210,18 +1210,21 @@ def test_a_copy_in_the_place_of_every_value_changes_nothing(small: SmallModel, i
 def test_a_new_tensor_at_the_address_of_a_dead_one_is_taken_as_it_is() -> None:
     class ManySteps(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
-            self.views = 0
-            for _ in range(100):
-                x = x + 1
-                self.views += x._is_view()
-            return x
+            steps = [x * factor for factor in range(100)]
+            self.dead = {id(step) for step in steps}
+            del steps
+            y = x + 1
+            self.is_view = y._is_view()
+            return y
+
+    def at_a_dead_ones_address(t: Tensor) -> Tensor:
+        made = [torch.zeros_like(t) for _ in range(1000)]
+        return next(tensor for tensor in made if id(tensor) in model.dead)
 
     model = ManySteps()
-    tl.log_forward_pass(
-        model, torch.zeros(3), layers_to_save="none", edit={lambda op: op.layer_type == "add": ablated}
-    )
+    tl.log_forward_pass(model, torch.ones(3), layers_to_save="none", edit={"add_1": at_a_dead_ones_address})
 
-    assert model.views == 0
+    assert not model.is_view
 
 
 def test_an_edit_may_return_the_sparse_output_of_another_op() -> None:

@@ -284,6 +284,17 @@ def test_samples_beyond_what_the_files_can_hold_are_not_listed(tmp_path: Path) -
         _ = features.done
 
 
+def test_labels_beyond_what_zarr_can_hold_are_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "f.zarr"
+    data = torch.randn(6, 4), torch.arange(6)
+    extract(nn.Linear(4, 3), data, layers=["output_1"], to=folder, progress=False)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"num_samples": 10**12}))
+
+    with pytest.raises(FileFormatError, match="far more than its files can hold"):
+        _ = open_features(folder).labels
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -2,6 +2,8 @@
 
 import io
 import math
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy
@@ -178,6 +180,22 @@ def test_a_head_that_lies_about_its_bytes_is_seen(num_rows: int, forms: list[str
         strange = TableColumn(name="x", form="tensor", num_bytes=24, shape=[1], dtype=dtype)
         assert misfit_of(TableHead(num_rows=3, columns=[strange]), 24) != ""
     assert misfit_of(TableHead(num_rows=10**12, columns=[]), 0) != ""
+
+
+@pytest.mark.parametrize("num_rows", [-3, 2**62])
+def test_a_table_with_an_impossible_number_of_rows_is_damage(tmp_path: Path, num_rows: int) -> None:
+    with tl.Run(tmp_path / "run") as run:
+        run.log_row(0, "t", {"loss": 1.0})
+    with closing(sqlite3.connect(tmp_path / "run" / "rank-0.sqlite", isolation_level=None)) as connection:
+        changed = "json_set(CAST(head AS TEXT), '$.num_rows', ?)"
+        connection.execute(f"UPDATE records SET head = CAST({changed} AS BLOB)", (num_rows,))
+
+    with tl.open_run(tmp_path / "run") as saved:
+        table = saved.table("t")
+        repr(table.records[0])
+        for question in (len, lambda table: table.steps, lambda table: list(table.rows())):
+            with pytest.raises(FileFormatError, match="is damaged"):
+                question(table)
 
 
 def test_shapes_that_no_array_can_have_are_damage() -> None:

@@ -17,17 +17,19 @@ import os
 import random
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 from rich.console import Console
@@ -282,7 +284,7 @@ def is_fine(found: Found) -> bool:
 def work(first: int, count: int, place: Path, templates: Path) -> None:
     """What a child does: a line for each input."""
     for kind, (_, doors) in KINDS.items():  # what is imported at first is no part of any input
-        honest = place / f"honest-{kind}{'.zarr' if kind == 'zarr' else ''}"
+        honest = place / f"honest-{kind}-{first}{'.zarr' if kind == 'zarr' else ''}"
         honest.mkdir(parents=True)
         make_input(kind, honest, random.Random(0), templates)
         for door in (*doors, *([list_runs] if read_run in doors else [])):
@@ -299,45 +301,70 @@ def work(first: int, count: int, place: Path, templates: Path) -> None:
 
 
 def children(num_inputs: int, seed: int, place: Path, templates: Path) -> Iterator[Found]:
-    """Inputs of many children, one after the other. One that hangs or dies is a fault of its input."""
-    done, last = 0, seed + num_inputs
-    at = seed
+    """The inputs from `seed` on, by children one after the other."""
+    at, last = seed, seed + num_inputs
     while at < last:
-        begun = at
-        command = [
-            sys.executable,
-            "-m",
-            "tests.run.torture_files",
-            "--child",
-            str(at),
-            str(min(BATCH, last - at)),
-        ]
-        process = subprocess.Popen([*command, str(place), str(templates)], stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        signal.signal(signal.SIGALRM, lambda *_: process.kill())  # noqa: B023
-        signal.alarm(SILENT_SECONDS)
-        for line in process.stdout:
-            signal.alarm(SILENT_SECONDS)
-            told = json.loads(line)
-            if "begun" in told:
-                begun = told["begun"]
-            else:
-                done += 1
-                at = told["seed"] + 1
-                yield Found(**told)
-        signal.alarm(0)
-        if process.wait() != 0:
-            at = begun + 1
-            yield Found(
-                kind="?",
-                seed=begun,
-                disk_bytes=0,
-                memory_bytes=0,
-                seconds=0.0,
-                memory_share=0.0,
-                time_share=0.0,
-                fault=f"the process ended with {process.returncode}",
-            )
+        for found in child(at, min(BATCH, last - at), place, templates):
+            at = found.seed + 1
+            yield found
+
+
+def child(first: int, count: int, place: Path, templates: Path) -> Iterator[Found]:
+    """The inputs of one child, up to one at which it hangs or dies: that is a fault of this input."""
+    command = [sys.executable, "-m", "tests.run.torture_files", "--child", str(first), str(count)]
+    process = subprocess.Popen([*command, str(place), str(templates)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    begun = first
+    watchdog = _watchdog(process)
+    for line in process.stdout:
+        watchdog.cancel()
+        watchdog = _watchdog(process)
+        told = json.loads(line)
+        if "begun" in told:
+            begun = told["begun"]
+        else:
+            yield Found(**told)
+    watchdog.cancel()
+    if process.wait() != 0:
+        yield Found(
+            kind="?",
+            seed=begun,
+            disk_bytes=0,
+            memory_bytes=0,
+            seconds=0.0,
+            memory_share=0.0,
+            time_share=0.0,
+            fault=f"the process ended with {process.returncode}",
+        )
+
+
+def _watchdog(process: subprocess.Popen[str]) -> threading.Timer:
+    timer = threading.Timer(SILENT_SECONDS, process.kill)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def side_by_side(num_inputs: int, seed: int, place: Path, templates: Path) -> Iterator[Found]:
+    """The same with a child a processor."""
+    found: Queue[Found | BaseException] = Queue()
+    starts = range(seed, seed + num_inputs, BATCH)
+
+    def read(start: int) -> None:
+        try:
+            for one in children(min(BATCH, seed + num_inputs - start), start, place, templates):
+                found.put(one)
+        except BaseException as error:
+            found.put(error)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for start in starts:
+            pool.submit(read, start)
+        for _ in range(num_inputs):
+            one = found.get()
+            if isinstance(one, BaseException):
+                raise one
+            yield one
 
 
 @dataclass(slots=True)
@@ -365,7 +392,7 @@ def torture(num_inputs: int, seed: int, place: Path) -> Tally:
     tally = Tally()
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("reading", total=num_inputs)
-        for found in children(num_inputs, seed, place, templates):
+        for found in side_by_side(num_inputs, seed, place, templates):
             tally.add(found)
             progress.advance(task)
             if not is_fine(found):

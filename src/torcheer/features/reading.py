@@ -178,7 +178,7 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
         if spec.is_text:
             known = self._store.texts(spec)
             return self.texts(spec) if known is None else known
-        return numpy.asarray(self._store.rows(spec, self.num_samples)[:])
+        return numpy.asarray(self._store.rows(spec, self._num_listed)[:])
 
     def texts(self, spec: ArraySpec) -> Array:
         """A column of texts, as the journals have it."""

@@ -33,10 +33,10 @@ class TableRecord(SavedRecord[TableHead]):
 
     @property
     def num_rows(self) -> int:
-        return self.head.num_rows
+        return self._checked_head().num_rows
 
     def __len__(self) -> int:
-        return self.head.num_rows
+        return self.num_rows
 
     def __getitem__(self, name: str) -> Cells:
         """The cells of a column: numbers or tensors as an array, texts as a list."""
@@ -47,10 +47,7 @@ class TableRecord(SavedRecord[TableHead]):
 
     def cells(self, columns: Sequence[TableColumn] | None = None) -> dict[str, Cells]:
         """All columns, or some of the head's, by name. The bytes are read once."""
-        head = self.head
-        fault = misfit_of(head, self.num_bytes)
-        if fault:
-            raise FileFormatError(f"the table {self.name!r} at step {self.step} is damaged: {fault}.")
+        head = self._checked_head()
         wanted = {id(column) for column in (head.columns if columns is None else columns)}
         raw, start, found = self.raw, 0, {}
         for column in head.columns:
@@ -59,8 +56,14 @@ class TableRecord(SavedRecord[TableHead]):
             start += column.num_bytes
         return found
 
+    def _checked_head(self) -> TableHead:
+        fault = misfit_of(self.head, self.num_bytes)
+        if fault:
+            raise FileFormatError(f"the table {self.name!r} at step {self.step} is damaged: {fault}.")
+        return self.head
+
     def _about(self) -> str:
-        return f"{self.num_rows:,} rows of {len(self.head.columns)} columns"
+        return f"{self.head.num_rows:,} rows of {len(self.head.columns)} columns"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,6 @@
 # Everything runs in .venv, made on first use; `make clean` takes it all away.
 
 PYTHON  ?= python3
-# For two processors: tests of pages and processes wait at times, and somebody else can go on.
-WORKERS ?= 3
 
 VENV := .venv
 BIN  := $(VENV)/bin
@@ -14,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install -qq --no-compile --disable-pip-version-c
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint web web-check browser torture zoo bench gallery docs docs-outputs format clean
+.PHONY: help demo test lint style types web web-check browser torture zoo bench gallery docs docs-outputs format clean
 
 help:
 	@echo "make demo    capture AlexNet, train on digits, offer a training to step and a lesson, all in the browser"
@@ -63,9 +61,13 @@ $(VENV)/bench.stamp: $(VENV)/vision.stamp
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m examples.demo $(DEMO)
 
-lint: $(VENV)/dev.stamp
+lint: style types
+
+style: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
@@ -80,10 +82,9 @@ web:
 browser: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.browser.chromium
 
-# The checks of Python and of the front end side by side, then the tests.
-test:
-	@$(MAKE) --no-print-directory -j 2 lint web-check browser
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+# Every check, and where the time went; tests/check.py says in which order.
+test: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.check
 
 # Writers killed at random instants: the run must open and miss no more than the last half second. Then a training
 # that is watched for ten minutes while its children are killed: memory stays flat, and what is lost is counted.
@@ -96,7 +97,7 @@ torture: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.run.torture_files --inputs 100000
 
 zoo: $(VENV)/dev.stamp
-	$(BIN)/pytest -n $(WORKERS) -m '' tests/zoo
+	$(BIN)/pytest -n 3 -m '' tests/zoo
 
 # Graphviz is what TorchLens draws with; where it cannot be installed that comparison is left out.
 bench: $(VENV)/bench.stamp

@@ -20,6 +20,8 @@ import uvicorn.server
 from hypothesis import HealthCheck, settings
 
 from tests.browser.chromium import MISSING, find_chromium
+from tests.many import examples
+from tests.timing import Timing
 
 # The tests run in several processes, so one thread each is the fastest; it is also the most repeatable.
 torch.set_num_threads(1)
@@ -32,9 +34,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # elsewhere. HYPOTHESIS_PROFILE=explore looks for others.
 for name, derandomize in (("steady", True), ("explore", False)):
     settings.register_profile(
-        name, deadline=None, derandomize=derandomize, suppress_health_check=[HealthCheck.too_slow]
+        name,
+        deadline=None,
+        derandomize=derandomize,
+        max_examples=examples(100),
+        suppress_health_check=[HealthCheck.too_slow],
     )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Timing())
 
 
 class _Hurried:

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO, Any, Final, NoReturn
 
 ROOT: Final = Path(__file__).resolve().parents[1]
+PROCESS_STARTED: Final = "tests.process"  # an audit event: Python itself raises none for a copy
 _IMPORTED: Final = (
     "torch._dynamo",  # whoever makes an optimizer imports it
     "torch.distributed",
@@ -45,6 +46,7 @@ class Copy:
 
     def __init__(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None) -> None:
         """`command`: a script or "-c" and its code, and arguments. It leads a session of its own."""
+        sys.audit(PROCESS_STARTED)
         stdin, out, err, news = os.pipe(), os.pipe(), os.pipe(), os.pipe()
         request = {"command": list(command), "cwd": str(cwd), "env": dict(os.environ if env is None else env)}
         _ask(json.dumps(request).encode(), [stdin[0], out[1], err[1], news[1]])

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Check the front end: types, lint, unit tests, and that the committed bundle is what the source gives.
+# What was green is not checked again until something in web/ or the bundle changes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -9,6 +10,14 @@ if ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 
   echo "THE FRONT END WAS NOT CHECKED: it takes Node 20.19 or later, with npm, and there is none."
   echo "The bundle in src/torcheer/app/static is used as it is."
   echo "=================================================================================="
+  exit 0
+fi
+
+stamp=../build/web-check.stamp
+content=$(find . ../src/torcheer/app/static -path ./node_modules -prune -o -type f -print0 | LC_ALL=C sort -z |
+  xargs -0 sha256sum | sha256sum)
+if [ "$content" = "$(cat "$stamp" 2>/dev/null)" ]; then
+  echo "The front end is as it was when it was last checked."
   exit 0
 fi
 
@@ -35,3 +44,4 @@ if ! diff -rq "$built" ../src/torcheer/app/static; then
   exit 1
 fi
 echo "The front end is in order, and the bundle is what the source gives."
+echo "$content" >"$stamp"

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 import torcheer as tl
 from tests.app.reading_pages import Stack, data_of, page_of
+from tests.many import examples
 from torcheer.app.embedding import Wanted, level_of, share_out
 from torcheer.errors import InputError
 from torcheer.graph.tensorview import grid_of, item_bytes_of
@@ -64,7 +65,7 @@ def test_a_larger_budget_shows_more_of_each(stack: Any) -> None:
     assert sizes[1] > 2 * sizes[0]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.lists(st.integers(0, 10_000)), st.integers(-10, 100_000), st.integers(1, 20_000))
 def test_a_level_is_the_largest_that_fits(sizes: list[int], budget: int, most: int) -> None:
     level = level_of(sizes, budget, most)
@@ -74,7 +75,7 @@ def test_a_level_is_the_largest_that_fits(sizes: list[int], budget: int, most: i
         assert sum(min(size, level + 1) for size in sizes) > budget
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.lists(
         st.tuples(

@@ -18,6 +18,7 @@ from safetensors.torch import save_file
 import torcheer as tl
 from tests.app.many_types import many_types
 from tests.capture.forging import Forged
+from tests.many import examples
 from torcheer.app.passfile import open_pass_file
 from torcheer.capture.keeping.stored import DOCUMENT
 from torcheer.errors import FileFormatError, InputError
@@ -304,7 +305,9 @@ TREES = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_whatever_stands_in_a_file_it_opens_or_is_refused(
     data: st.DataObject, good: Path, tmp_path: Path

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.many import examples
 from torcheer.app.runs.stepbuckets import StepBuckets, bucket_steps, highest_figures, mean_figures
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
@@ -27,7 +28,7 @@ def steps_in(buckets: StepBuckets, steps: list[int]) -> list[list[int]]:
     return [[step for step in steps if first <= step <= last] for first, last in edges]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @example([LOWEST, 0, HIGHEST], None, None, 1)
 @example([LOWEST, 0, HIGHEST], LOWEST, HIGHEST, 2)
 @given(rising, limits, limits, st.integers(1, 40))
@@ -51,7 +52,7 @@ def test_each_step_of_the_window_is_in_one_bucket(
         assert (buckets.first_steps[0], buckets.last_steps[-1]) == (wanted[0], wanted[-1])
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(rising, st.integers(1, 40), st.data())
 def test_a_bucket_has_the_mean_of_what_is_finite_and_the_highest(
     steps: list[int], most: int, data: st.DataObject

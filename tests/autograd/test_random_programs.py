@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 
 from tests.autograd.against import agrees
+from tests.many import examples
 
 # Each takes any tensor, a single number or none at all among them. They are smooth where random numbers fall,
 # and keep within bounds, so that a dozen in a row can still be compared to ten digits.
@@ -129,7 +130,7 @@ def _fit(name: str, first: Any, second: Any) -> bool:
     return True
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(steps=STEPS, shape=SHAPES, seed=st.integers(0, 10_000), is_turned=st.booleans())
 def test_a_random_program_has_torchs_gradients(
     steps: list[Step], shape: tuple[list[int], list[bool]], seed: int, is_turned: bool

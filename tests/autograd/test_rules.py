@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import mutually_broadcastable_shapes
 from torch import Tensor
 
 from tests.autograd.against import DOMAINS, agrees
+from tests.many import examples
 from torcheer.autograd import RULES, grad, tracer
 from torcheer.autograd.engine import apply
 
@@ -308,7 +309,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=14)
+@settings(max_examples=examples(14))
 @given(data=st.data())
 def test_a_rule_gives_the_gradients_of_torch(name: str, data: st.DataObject) -> None:
     case = CASES[name](data.draw)
@@ -322,7 +323,7 @@ def test_a_rule_gives_the_gradients_of_torch(name: str, data: st.DataObject) -> 
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in JUMPS])
-@settings(max_examples=4)
+@settings(max_examples=examples(4))
 @given(data=st.data())
 def test_a_rule_gives_what_differences_say(name: str, data: st.DataObject) -> None:
     case = CASES[name](data.draw)

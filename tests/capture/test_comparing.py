@@ -14,6 +14,7 @@ from torch.nn.utils import fuse_conv_bn_eval
 from torch.testing._comparison import default_tolerances
 
 import torcheer as tl
+from tests.many import examples
 from tests.vision import torchvision
 from torcheer.capture.examining.comparing import compare
 from torcheer.capture.examining.differences import difference, usual_tolerance, wider
@@ -652,7 +653,7 @@ def test_odd_values(a: Any, b: Any, is_close: bool) -> None:
     assert rows_of(a, b).is_close is is_close
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(st.floats(width=32), min_size=1, max_size=12),
     st.integers(0, 2**31),

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from tests.capture.programs import Program, programs
+from tests.many import examples
 from torcheer.capture.nesting import collect_tensors
 
 # Some of what is drawn torch finds odd, and says so.
@@ -226,7 +227,7 @@ def test_whatever_changes_an_output_is_in_its_field(name: str) -> None:
 
 
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
@@ -255,7 +256,7 @@ def test_what_moves_an_output_of_a_program_with_views_and_writes_is_in_its_field
 
 
 @settings(
-    max_examples=15,
+    max_examples=examples(15),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

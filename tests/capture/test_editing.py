@@ -20,6 +20,7 @@ from tests.capture.models import MODELS, SmallModel
 from tests.capture.programs import Program, programs
 from tests.capture.running import run, same, tensors_in
 from tests.capture.test_hypothesis import calls_by_line
+from tests.many import examples
 
 Edit = Callable[[Tensor], Tensor]
 
@@ -1263,7 +1264,7 @@ KEYS: tuple[Callable[[tl.Op, int], Any], ...] = (
 )
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(data=st.data())
 def test_any_layer_of_any_chain_is_edited_as_by_hand(data: st.DataObject) -> None:
     kinds = data.draw(st.lists(st.sampled_from(LAYERS), min_size=1, max_size=6))
@@ -1315,7 +1316,9 @@ def doubled(t: Tensor) -> Tensor:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(100), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(
     program=programs(), which=st.integers(0, 10**6), options=st.sampled_from([{}, {"layers_to_save": [-1]}])
 )

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import torcheer as tl
+from tests.many import examples
 from tests.zoo.decoder_models import GROUPED
 from tests.zoo.specimen import load
 from torcheer.capture.examining.faults import Fault
@@ -578,7 +579,7 @@ STEPS: list[Callable[[Tensor], Tensor]] = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.integers(0, len(STEPS) - 1), min_size=1, max_size=8))
 def test_the_fault_is_the_first_op_whose_output_is_not_finite(steps: list[int]) -> None:
     def forward(model: Of, x: Tensor) -> Tensor:
@@ -654,7 +655,7 @@ BACKWARD_STEPS: list[Callable[[Tensor, Tensor], Tensor]] = [
 ]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, len(BACKWARD_STEPS) - 1), st.integers(0, 5)), min_size=1, max_size=6),
     st.integers(0, 2**31),

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from examples.alexnet import AlexNet
+from tests.many import examples
 from tests.vision import torchvision
 
-QUICK = settings(max_examples=25, deadline=None)
+QUICK = settings(max_examples=examples(25), deadline=None)
 
 
 class Does(nn.Module):
@@ -214,7 +215,7 @@ class Mixed(nn.Module):
         return weights @ padded.T, (board > 0).sum(), y * 2
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(st.data())
 def test_for_any_two_layers_one_sees_where_the_other_reaches(data: st.DataObject) -> None:
     torch.manual_seed(0)

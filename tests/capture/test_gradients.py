@@ -19,6 +19,7 @@ from tests.capture.models import MODELS, SmallModel
 from tests.capture.programs import Program, programs
 from tests.capture.running import capture, name_of, run, same, seed_all, tensors_in
 from tests.capture.test_hypothesis import calls_by_line
+from tests.many import examples
 from torcheer.capture.nesting import map_leaves
 
 pytestmark = [
@@ -198,7 +199,7 @@ def gradients_by_edge(program: Program, name: str) -> list[list[list[Tensor | No
 
 
 @settings(
-    max_examples=150,
+    max_examples=examples(150),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

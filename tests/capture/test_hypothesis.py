@@ -10,6 +10,7 @@ from torch import Tensor
 
 import torcheer as tl
 from tests.capture.programs import FILE, FIRST_LINE, Loop, Program, loops, programs
+from tests.many import examples
 
 # Some of what is drawn torch finds odd, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 _NO_CALL = ("updated", "alias")  # torcheer's own words for memory that changed under a tensor
 
 tried = settings(
-    max_examples=100,
+    max_examples=examples(100),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

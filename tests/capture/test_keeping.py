@@ -34,6 +34,7 @@ import torcheer as tl
 from tests.capture.forging import Forged
 from tests.capture.models import MODELS, SmallModel
 from tests.capture.running import capture, same
+from tests.many import examples
 from torcheer.capture.catcher import Unkept
 from torcheer.capture.keeping.loading import load_history
 from torcheer.capture.keeping.pyvalues import packed, unpacked
@@ -602,7 +603,7 @@ nested = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(nested)
 def test_a_python_value_comes_back_from_json_as_it_was(value: Any) -> None:
     again = unpacked(msgspec.json.decode(as_json(packed(value))))

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from tests.capture.forging import FIELDS, Forged
+from tests.many import examples
 from torcheer.capture.keeping import stored
 from torcheer.capture.keeping.loading import load_history
 from torcheer.capture.keeping.pyvalues import unpacked
@@ -451,7 +452,7 @@ JUNK = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_whatever_is_written_into_the_structure_there_is_an_answer_or_a_clear_error(
     data: st.DataObject, good: Path, tmp_path: Path
@@ -473,7 +474,7 @@ def test_whatever_is_written_into_the_structure_there_is_an_answer_or_a_clear_er
         use(tmp_path / "a")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.recursive(st.one_of(JUNK, st.sampled_from(["tuple", "dict", "named", "numpy", "set"])), st.lists))
 def test_whatever_stands_for_an_argument_is_read_or_refused(data: Any) -> None:
     try:

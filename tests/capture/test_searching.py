@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import torcheer as tl
+from tests.many import examples
 
 
 class Block(nn.Module):
@@ -227,7 +228,7 @@ def test_a_layer_without_a_pass_stands_for_all_its_passes() -> None:
         history.path("tanh_1:2", "linear_1:1")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.data())
 def test_an_op_is_on_a_path_if_it_lies_below_the_start_and_above_the_end(data: st.DataObject) -> None:
     torch.manual_seed(0)

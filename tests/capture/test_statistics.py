@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import torcheer as tl
+from tests.many import examples
 from tests.vision import torchvision
 from torcheer.capture.examining import readable
 from torcheer.capture.examining.statistics import LayerStats
@@ -91,7 +92,7 @@ LAYOUTS: list[Any] = [
 ]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.sampled_from(DTYPES),
     st.sampled_from(LAYOUTS),

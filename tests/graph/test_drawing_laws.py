@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.graph.picture_checks import SVG, ReadPicture, check_picture
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.graph.document import (
     DOCUMENT_VERSION,
@@ -167,7 +168,7 @@ drawings = st.builds(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(documents(), drawings)
 def test_any_pass_gives_a_sound_picture(document: PassDocument, drawing: Drawing) -> None:
     svg = draw_document(document, drawing).svg
@@ -176,7 +177,7 @@ def test_any_pass_gives_a_sound_picture(document: PassDocument, drawing: Drawing
     assert draw_document(document, drawing).svg == svg
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.text(max_size=60), drawings)
 def test_any_text_may_stand_in_a_picture(text: str, drawing: Drawing) -> None:
     document = hostile_document(text)

@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode, get_overridable_functions
 from torch.utils._pytree import tree_flatten, tree_map
 from torch.utils.flop_counter import FlopCounterMode
 
+from tests.many import examples
 from torcheer.graph import flops
 from torcheer.graph.flops import Arguments, Work, work_of
 
@@ -23,7 +24,7 @@ Function = Callable[..., Any]
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*oneDNN:UserWarning")
 
-quick = settings(max_examples=40, deadline=None)
+quick = settings(max_examples=examples(40), deadline=None)
 sizes = st.integers(1, 5)
 batches = st.lists(sizes, max_size=2).map(tuple)
 
@@ -568,7 +569,7 @@ shapes = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 scalars = st.none() | st.integers(0, 3) | st.booleans() | st.text(max_size=5) | st.lists(st.integers(0, 3))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(
     op_type=st.sampled_from(sorted(flops._RULES)),
     inputs=st.lists(shapes, max_size=5),

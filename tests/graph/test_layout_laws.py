@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.graph.layout import bends
 from torcheer.graph.layout.boxes import Box, Placement, Point, Rect, Route, Wire
@@ -122,12 +123,9 @@ def lanes_for_all() -> Iterator[None]:
         yield
 
 
-def laws(examples: int):  # type: ignore[no-untyped-def]
-    """Settings of a law: derandomised, so that a failure is the same for everybody."""
+def laws(count: int):  # type: ignore[no-untyped-def]
     return settings(
-        max_examples=examples,
-        deadline=None,
-        derandomize=True,
+        max_examples=examples(count),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
 

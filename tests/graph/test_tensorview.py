@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from torch import Tensor
 
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.graph import tensorfigures
 from torcheer.graph.rawnumbers import RAW_TYPES, as_numbers
@@ -61,7 +62,7 @@ def values_of(view: TensorView, data: bytes) -> Any:
 # --- figures -----------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(SHAPES, DTYPES, st.integers(0, 1000))
 def test_figures_are_those_of_torch(shape: tuple[int, ...], dtype: str, seed: int) -> None:
     tensor = random_tensor(shape, dtype, seed)
@@ -87,7 +88,7 @@ def test_figures_are_those_of_torch(shape: tuple[int, ...], dtype: str, seed: in
         assert figures.std is None
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=60))
 def test_a_histogram_counts_each_value_where_it_lies(numbers: list[float]) -> None:
     array = np.array(numbers)
@@ -106,7 +107,7 @@ def test_a_histogram_counts_each_value_where_it_lies(numbers: list[float]) -> No
         assert np.sum(halves < border - slack) <= below <= np.sum(halves <= border + slack)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.sampled_from(WHOLE), st.data())
 def test_a_histogram_of_whole_numbers_has_bins_of_whole_numbers(dtype: str, data: st.DataObject) -> None:
     limits = np.iinfo(dtype)
@@ -185,7 +186,7 @@ def test_whole_numbers_that_a_float_cannot_hold_are_said_to_be_rounded() -> None
     assert figures_of(np.array([2**53 + 1]), "int64").note == ROUNDED_NOTE
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.integers(2, 5), min_size=1, max_size=4), st.data())
 def test_figures_do_not_depend_on_how_a_tensor_lies_in_memory(sizes: list[int], data: st.DataObject) -> None:
     tensor = torch.randn([size + 1 for size in sizes])
@@ -221,7 +222,7 @@ def test_an_expanded_tensor_is_not_gone_through_again_and_again() -> None:
 # --- windows -----------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(LARGE_SHAPES, st.integers(1, 1 << 22), st.sampled_from([4, 8]))
 def test_the_window_that_is_chosen_fits_the_budget_and_the_tensor(
     shape: tuple[int, ...], budget: int, item_bytes: int
@@ -232,7 +233,7 @@ def test_the_window_that_is_chosen_fits_the_budget_and_the_tensor(
     assert 1 <= num_values(window) * item_bytes <= max(budget, item_bytes)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(SHAPES)
 def test_a_window_with_room_for_all_of_an_item_has_all_of_it(shape: tuple[int, ...]) -> None:
     grid = grid_of(shape)
@@ -265,7 +266,7 @@ def test_a_picture_keeps_its_form() -> None:
     assert window.num_tiles == 3
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(SHAPES, DTYPES, st.data())
 def test_the_values_of_a_window_stand_in_the_tensor(
     shape: tuple[int, ...], dtype: str, data: st.DataObject

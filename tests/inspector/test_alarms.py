@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from tests.inspector.framing import frame_of, plan_of, row_of
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.inspector.alarms import Alarms
 from torcheer.inspector.alarms.alarming import KINDS
@@ -331,13 +332,13 @@ def test_a_spike_comes_again_only_after_a_while() -> None:
     assert [alarm.step for alarm in spikes(losses)] == [150, 290]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(seed=st.integers(0, 10_000), noise=st.floats(0.01, 0.8))
 def test_a_loss_that_is_merely_noisy_is_no_spike(seed: int, noise: float) -> None:
     assert spikes(falling(600, noise, seed)) == []
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_the_loss_of_single_examples_is_no_spike(seed: int) -> None:
     # Far from normal: most are near 0, a few are large.
@@ -514,7 +515,7 @@ ANY_ARRAY = st.none() | arrays.arrays(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(frames=st.lists(st.dictionaries(st.sampled_from(STEP), ANY_ARRAY), max_size=6))
 def test_whatever_comes_can_be_looked_at_and_told(frames: list[Seen]) -> None:
     watching = Watching(plan_of(STEP, sample_elements=16), Thresholds(steps=1, well_steps=1, stuck_weight=1))

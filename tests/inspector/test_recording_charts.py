@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.inspector.recording.charts.fitting import averaged, enlarged, fitted_size
 from torcheer.inspector.recording.charts.histograms import Counts, FewValues
@@ -102,7 +103,7 @@ def test_every_cell_of_a_small_matrix_has_the_colour_of_its_value() -> None:
     assert (seen == LIGHT.diverging[levels]).all()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(arrays.arrays(numpy.float64, st.tuples(st.integers(1, 40), st.integers(1, 40)), elements=FINITE))
 def test_fewer_pixels_than_values_show_their_means(values: Any) -> None:
     small = averaged(values, 8, 8)

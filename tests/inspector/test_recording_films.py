@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
+from tests.many import examples
 from torcheer.inspector.recording.colours import packed
 from torcheer.inspector.recording.films.filenames import stem_of
 from torcheer.inspector.recording.films.film import Film
@@ -200,7 +201,7 @@ def test_later_frames_may_lean_on_earlier_ones_where_none_is_taken_out(tmp_path:
 # --- GIF ------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.integers(1, 90), st.integers(1, 90), st.integers(1, 256), st.integers(1, 30), st.integers(0, 2**32 - 1)
 )

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
+from tests.many import examples
 from torcheer.errors import FileFormatError
 from torcheer.inspector.recording.charts.images import decode_image
 from torcheer.inspector.recording.charts.limits import AxisLimits, ColourLimits
@@ -88,7 +89,7 @@ def test_ticks_lie_between_the_limits_and_are_few(low: float, span: float, most:
 # --- pictures of files --------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     st.sampled_from(["L", "LA", "RGB", "RGBA", "P"]),
     st.integers(1, 30),

@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from tests.inspector.framing import frame_of, plan_of, row_of
+from tests.many import examples
 from torcheer.inspector.columns import COLUMN, COLUMNS, QUANTILES
 from torcheer.inspector.statistics import Figures
 from torcheer.run.estimates import MOMENTS, NORM, ORDER, group_of
@@ -267,7 +268,7 @@ def test_only_what_a_layer_gives_is_saturated() -> None:
     assert math.isnan(gradient["saturated"])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(values=arrays.arrays(numpy.float32, st.integers(1, SAMPLE), elements=FINITE), seed=st.integers(0, 99))
 def test_the_order_of_values_does_not_matter(values: NDArray[Any], seed: int) -> None:
     mixed = numpy.random.default_rng(seed).permutation(values)

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.many import examples
 from torcheer.autograd.rules import RULES
 from torcheer.autograd.ruling import Way
 from torcheer.learn.document import LearnCheck
@@ -51,7 +52,7 @@ def test_a_kink_is_noted_and_no_alarm(line: str, element: str) -> None:
     assert check.torch_error == 0
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.lists(st.floats(-3, 3, width=32), min_size=1, max_size=4), st.integers(1, 5))
 def test_no_element_differs_by_more_than_the_largest_error(numbers: list[float], seed: int) -> None:
     w = f"T.param({len(numbers)}, seed={seed})"

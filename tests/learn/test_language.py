@@ -15,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.many import examples
 from torcheer.learn import limits
 from torcheer.learn.examples import EXAMPLES
 from torcheer.learn.faults import Fault
@@ -385,7 +386,7 @@ def _spelt(piece: str) -> str:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(_mixed([_spelt(piece) for piece in PIECES.split(" ")]), st.booleans())
 @example("x.expand(-1)", True)
 @example("x[T.tensor([])]", True)
@@ -398,7 +399,7 @@ def test_any_mixture_of_what_is_allowed_is_read_or_refused(text: str, assigns: b
     assert all(value.tensor.numel() <= limits.MAX_ELEMENTS for value in reading.values.all)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text: str) -> None:
     reading = read(text)
@@ -428,7 +429,7 @@ VALUE = st.recursive(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(VALUE)
 def test_any_expression_of_the_functions_is_computed_or_refused(expression: str) -> None:
     head = "x = T.param(2, 3)\nw = T.param(3, 2)\nv = T.param(3)\ni = T.tensor([0, 1])\ns = T.param(2.0)\n"

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.many import examples
 from torcheer.autograd.rules import RULES
 from torcheer.learn.cells import cells_of
 from torcheer.learn.displays import DISPLAYS, display_of
@@ -203,7 +204,7 @@ def graphs(draw: st.DrawFn) -> str:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(graphs())
 def test_the_steps_of_any_graph_add_up_and_agree_with_torch(source: str) -> None:
     lesson = lesson_of_source(source)

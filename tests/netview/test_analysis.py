@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.cluster import hierarchy
 from sklearn.decomposition import PCA
 
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.netview import analysis
 
@@ -66,7 +67,7 @@ def test_items_that_do_not_differ_have_no_components(points: numpy.ndarray) -> N
 
 
 @given(st.integers(2, 40), st.integers(0, 10_000), st.sampled_from(METRICS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_tree_is_that_of_scipy(num_items: int, seed: int, metric: str) -> None:
     points = cloud(num_items, 5, seed).astype(float)
     found = analysis.clusters(points, metric=metric)
@@ -83,7 +84,7 @@ def test_the_tree_is_that_of_scipy(num_items: int, seed: int, metric: str) -> No
         elements=st.sampled_from([0.0, 1.0, 2.0]),
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_items_that_are_alike_still_make_a_tree(points: numpy.ndarray) -> None:
     found = analysis.clusters(points, metric="euclidean")
     assert sorted(found.order) == list(range(len(points)))

@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.netview.weights import received, sent
 from torcheer.run.netscene import Connection
@@ -57,7 +58,7 @@ def assert_module_is(module: nn.Module, link: Connection, source: Sequence[int])
 
 
 @given(st.lists(SMALL, max_size=3), st.integers(1, 5), st.integers(1, 5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_linear_layer_connects_what_has_the_same_place_before_the_last_dimension(
     front: list[int], num_in: int, num_out: int
 ) -> None:
@@ -121,7 +122,7 @@ def _convolution(kind: str, given: dict[str, Any]) -> tuple[nn.Module, Connectio
 
 
 @given(convolutions())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_kernel_of_a_convolution_lies_where_it_reads(given: dict[str, Any]) -> None:
     reach = [d * (k - 1) + 1 for d, k in zip(given["dilation"], given["kernel_size"], strict=True)]
     padded = [size + 2 * p for size, p in zip(given["sizes"], given["padding"], strict=True)]
@@ -130,7 +131,7 @@ def test_the_kernel_of_a_convolution_lies_where_it_reads(given: dict[str, Any]) 
 
 
 @given(convolutions(), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_transposed_convolution_is_read_backwards(given: dict[str, Any], data: st.DataObject) -> None:
     axes = list(zip(*(given[name] for name in ("stride", "padding", "dilation")), strict=True))
     extra = tuple(data.draw(st.integers(0, max(stride, dilation) - 1)) for stride, _, dilation in axes)

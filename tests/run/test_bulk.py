@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.many import examples
 from tests.run.rawtables import RawPart, quick_folder
 from tests.run.watching import log_plan, table_at
 from torcheer.run import run as run_module
@@ -56,7 +57,7 @@ def keep_and_flush(run: Run, *groups: list[EncodedRecord]) -> Mark:
     return mark
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(
         st.lists(

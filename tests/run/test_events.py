@@ -21,6 +21,7 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.util.tensor_util import make_ndarray
 from torch.utils.tensorboard import SummaryWriter
 
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.graph.document import PassDocument
 from torcheer.run.events import protobuf as pb
@@ -294,7 +295,7 @@ def test_a_tensor_that_declares_more_than_it_has_is_not_believed(tmp_path: Path)
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_no_bytes_at_all_break_the_reading_of_an_event(data: bytes) -> None:
     try:
         read_event(data)
@@ -308,7 +309,7 @@ def test_no_bytes_at_all_break_the_reading_of_an_event(data: bytes) -> None:
     st.text(max_size=300).filter(lambda text: text.isprintable()),
     st.floats(allow_nan=False),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_short_way_to_read_a_simple_value_gives_what_the_long_way_gives(
     value: float, step: int, name: str, time: float
 ) -> None:

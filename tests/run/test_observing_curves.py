@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix
 
+from tests.many import examples
 from tests.run.observing_checks import FakeRun, logged, refused, written_by_tensorboard
 from torcheer.errors import InputError
 from torcheer.run.observations import Encoded
@@ -53,7 +54,7 @@ def test_a_curve_is_the_one_that_torch_utils_tensorboard_writes(tmp_path: Path) 
         np.testing.assert_array_equal(made.astype(np.float32), expected.astype(np.float32))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     elements=st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=1, max_size=40),
     num_thresholds=st.integers(2, 300),
@@ -108,7 +109,7 @@ def counts(made: Encoded) -> np.ndarray:
 
 
 @pytest.mark.filterwarnings("ignore:A single label")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(pairs=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=60))
 def test_confusion_is_counted_as_scikit_learn_does(pairs: list[tuple[int, int]]) -> None:
     truth, predictions = zip(*pairs, strict=True)

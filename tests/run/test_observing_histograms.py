@@ -12,6 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.many import examples
 from tests.run.observing_checks import FakeRun, encoded, logged, refused, written_by_tensorboard
 from torcheer.run.observations import Encoded
 
@@ -75,7 +76,7 @@ def test_edges_that_no_value_lies_between_stay_as_they_are() -> None:
     assert counts.tolist() == [0, 0]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     values=st.lists(FLOATS, min_size=1, max_size=50),
     bins=st.sampled_from(["tensorflow", "sturges", 7]),
@@ -91,7 +92,7 @@ def test_every_finite_value_is_in_one_bin(values: list[float], bins: Any, max_bi
     assert edges[0] <= min(values) <= max(values) <= edges[-1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(values=st.lists(st.floats(width=32), min_size=1, max_size=30))
 def test_what_is_not_finite_is_counted_apart(values: list[float]) -> None:
     made = histogram(torch.tensor(values, dtype=torch.float32))

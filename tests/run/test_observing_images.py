@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from PIL import Image
 
+from tests.many import examples
 from tests.run.observing_checks import FakeRun, logged, refused, written_by_tensorboard
 from torcheer.run.observations import Encoded
 from torcheer.run.observing.images import rescaled
@@ -37,7 +38,7 @@ def rgb(png: bytes) -> np.ndarray:
 # --- PNG -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     height=st.integers(1, 20),
     width=st.integers(1, 20),

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from torch.utils.tensorboard._utils import _prepare_video
 
+from tests.many import examples
 from tests.run.observing_checks import FakeRun, logged, refused, written_by_tensorboard
 from torcheer.run.observations import Encoded
 
@@ -167,7 +168,7 @@ def embedding(made: Encoded) -> tuple[np.ndarray, Any, bytes]:
     return points, json.loads(labels) if labels else None, sheet
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     labels=st.lists(st.text(), min_size=1, max_size=20),
     num_dims=st.integers(1, 5),

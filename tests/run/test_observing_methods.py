@@ -14,6 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.many import examples
 from tests.run.observing_checks import FakeRun, encoded, logged, refused
 from torcheer.errors import InputError
 from torcheer.run.observing.guarding import never_raising
@@ -80,7 +81,7 @@ class Exploding:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(data=st.data())
 def test_no_method_raises_whatever_it_is_given(method: str, data: st.DataObject) -> None:
     odd = st.sampled_from([*ODD_VALUES, Exploding()])
@@ -96,7 +97,7 @@ def test_no_method_raises_whatever_it_is_given(method: str, data: st.DataObject)
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(data=st.data())
 def test_no_method_raises_for_an_odd_value(method: str, data: st.DataObject) -> None:
     run = FakeRun()
@@ -117,7 +118,7 @@ def encode_or_say(observation: Any) -> None:
         encoded(observation)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(value=st.sampled_from([*ODD_VALUES, Exploding()]))
 def test_run_log_takes_any_value(value: Any) -> None:
     run = FakeRun()

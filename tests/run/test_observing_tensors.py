@@ -15,6 +15,7 @@ from torch._subclasses import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import torcheer as tl
+from tests.many import examples
 from tests.run.observing_checks import FakeRun, logged, refused, same_bits, tensor_again
 
 DTYPES = [
@@ -42,7 +43,7 @@ def any_bits(shape: list[int], dtype: torch.dtype, seed: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(shape=SHAPES, seed=st.integers(0, 1000), turned=st.booleans())
 def test_a_tensor_of_any_type_and_shape_comes_back_bit_for_bit(
     dtype: torch.dtype, shape: list[int], seed: int, turned: bool
@@ -56,7 +57,7 @@ def test_a_tensor_of_any_type_and_shape_comes_back_bit_for_bit(
     assert same_bits(tensor_again(made), tensor)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     array=hnp.arrays(
         dtype=st.one_of(

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.many import examples
 from tests.run.handmade import HandmadePart
 from torcheer.run.parts import SeriesKey
 from torcheer.run.reading.fitting import fits
@@ -289,7 +290,7 @@ def test_what_is_not_in_a_damaged_page_is_read(tmp_path: Path) -> None:
     assert reader.status().note
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(["bytes", "page", "cut"]))
 def test_whatever_is_damaged_nothing_is_raised_and_what_is_read_is_bounded(seed: int, damage: str) -> None:
     chance = random.Random(seed)

@@ -10,6 +10,7 @@ import numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.many import examples
 from tests.run.handmade import HandmadePart, Point
 from torcheer.run.events.exporting import export_tensorboard
 from torcheer.run.parts import Points, SeriesKey
@@ -43,7 +44,7 @@ def as_rows(points: list[Point]) -> list[tuple[int, float, str]]:
     return [(step, time, repr(value)) for step, time, value in points]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(happenings)
 def test_a_follower_has_all_points_once_whichever_way_they_are_merged_or_taken_back(happened: list) -> None:
     logged: list[Point] = []
@@ -86,7 +87,7 @@ def check_entry(reader: RunReader, logged: list[Point]) -> None:
     assert (entry.num_bad, entry.first_bad_step) == (len(bad), bad[0] if bad else None)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.lists(st.floats(0, 100), max_size=10), min_size=2, max_size=4))
 def test_points_of_several_parts_are_in_order_of_time(times_of_parts: list[list[float]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

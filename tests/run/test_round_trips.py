@@ -15,6 +15,7 @@ from PIL import Image
 from torch import Tensor
 
 import torcheer as tl
+from tests.many import examples
 
 DTYPES = [
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
@@ -43,7 +44,7 @@ def bits(tensor: Tensor) -> bytes:
 
 
 @given(st.lists(tensors(), min_size=1, max_size=12))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_tensors_of_every_type_come_back_bit_by_bit(given_tensors: list[Tensor]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with tl.Run(folder) as run:
@@ -63,7 +64,7 @@ POINTS = st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.floats()), min_
 
 
 @given(st.dictionaries(st.text(max_size=30), POINTS, min_size=1, max_size=5))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_numbers_of_every_kind_come_back_in_order_under_any_name(
     series: dict[str, list[tuple[int, float]]],
 ) -> None:
@@ -81,7 +82,7 @@ def test_numbers_of_every_kind_come_back_in_order_under_any_name(
 
 
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=8))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_texts_come_back_letter_by_letter(texts: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with tl.Run(folder) as run:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.many import examples
 from tests.run.watching import is_true, table_at
 from torcheer.run import statisticsblocks
 from torcheer.run.figuretables import FigureTable, checked_table, joined_tables, table_of
@@ -83,7 +84,7 @@ def blocks_of(num_bytes: int) -> Iterator[None]:
         yield
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(LENGTHS, st.integers(100, 20_000), st.integers(1, 7))
 def test_merging_loses_nothing_and_keeps_the_order(lengths: list[int], most: int, at_once: int) -> None:
     with blocks_of(most):
@@ -107,7 +108,7 @@ def test_many_small_blocks_become_few() -> None:
     assert max(table.num_bytes for table in part.tables()) < 2 * 40_000
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(LENGTHS, min_size=1, max_size=4), st.integers(2_000, 20_000))
 def test_a_part_that_is_opened_again_goes_on_where_it_was(sessions: list[list[int]], most: int) -> None:
     with blocks_of(most):
@@ -131,7 +132,7 @@ def test_hundreds_of_short_sessions_do_not_leave_hundreds_of_blocks() -> None:
     assert part.steps() == list(range(300))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 10)), max_size=50), st.integers(500, 5_000))
 def test_plans_that_take_turns_stay_apart(turns: list[tuple[str, int]], most: int) -> None:
     with blocks_of(most):
@@ -146,7 +147,7 @@ def test_plans_that_take_turns_stay_apart(turns: list[tuple[str, int]], most: in
             assert sorted(part.steps(digest)) == steps_of_plan
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(LENGTHS, st.integers(1, 40), st.integers(1, 5))
 def test_thinning_holds_the_budget_and_keeps_first_and_last(
     lengths: list[int], num_kept: int, num_plans: int
@@ -207,7 +208,7 @@ def test_a_clock_that_is_set_back_changes_no_order() -> None:
         assert part.steps() == list(range(150))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(LENGTHS, st.integers(0, 300), st.integers(300, 5_000))
 def test_what_is_taken_back_is_gone_and_the_rest_is_as_it_was(
     lengths: list[int], purge_step: int, most: int

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.many import examples
 from tests.run.rawtables import RawPart, quick_folder
 from tests.run.watching import COLUMNS, figure, log_plan, log_table, rows_of, table_at
 from torcheer.errors import InputError
@@ -200,7 +201,7 @@ def test_what_is_taken_back_is_not_watched(tmp_path: Path) -> None:
             assert [alarm.step for alarm in saved.alarms] == [3]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=25), st.booleans())
 def test_who_follows_sees_what_a_new_reader_sees(lengths: list[int], is_thinned: bool) -> None:
     of_step = table_at([0]).num_bytes

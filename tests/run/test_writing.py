@@ -17,6 +17,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.many import examples
 from tests.run.rawtables import RawPart, parts_in, quick_folder
 from torcheer.errors import InputError
 from torcheer.run import blocks
@@ -49,7 +50,7 @@ def nothing_is_told_unawares() -> Iterator[None]:
         max_size=60,
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_points_come_back_bit_by_bit_in_the_order_in_which_they_were_logged(
     calls: list[tuple[int, dict[str, float]] | None],
 ) -> None:
@@ -73,7 +74,7 @@ def test_any_points_come_back_bit_by_bit_in_the_order_in_which_they_were_logged(
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=80), st.lists(st.integers(0, 79), max_size=3))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_blocks_are_merged_and_no_point_is_lost_or_doubled(batches: list[int], reopenings: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch, quick_folder() as folder:
         patch.setattr(blocks, "MOST_POINTS", 100)
@@ -308,7 +309,7 @@ def test_resuming_appends_to_the_same_part(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.integers(0, 20), max_size=60), st.integers(0, 21))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_purging_takes_back_exactly_the_steps_from_there_on(steps: list[int], purge_step: int) -> None:
     with quick_folder() as name:
         folder = Path(name)

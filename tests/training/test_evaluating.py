@@ -21,6 +21,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
 import torcheer as tl
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.training.evaluations.curves import pr_curve, roc_curve
 from torcheer.training.evaluations.evaluating import evaluate
@@ -48,7 +49,7 @@ def many(num_items: int = 60, num_classes: int = NUM_CLASSES) -> tuple[Tensor, T
 # --- against the oracle -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     arrays.arrays(numpy.bool_, st.integers(2, 12)),
     st.lists(st.sampled_from([-2.0, -0.5, 0.0, 0.25, 3.0]), min_size=12, max_size=12),

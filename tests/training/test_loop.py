@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import torcheer as tl
+from tests.many import examples
 from tests.training.steppable import (
     NUM_EPOCHS,
     NUM_RUNS,
@@ -78,7 +79,7 @@ def carry_out(loop: tl.Loop[Any], action: tuple[Any, ...]) -> None:
             torch.rand(3), numpy.random.rand(3), random.random()
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(st.lists(actions, max_size=6))
 def test_however_it_is_cut_it_is_what_running_through_is(
     run_through: tuple[Any, ...], tmp_path_factory: pytest.TempPathFactory, cuts: list[tuple[Any, ...]]

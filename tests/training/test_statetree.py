@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis.extra import numpy as hnp
 from torch import Tensor, nn
 
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.training.checkpointing.statetensors import file_bytes, file_shape
 from torcheer.training.checkpointing.statetree import decoded, encoded
@@ -111,7 +112,7 @@ TREES = st.recursive(
 )
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(TREES)
 def test_any_tree_comes_back_as_it_was(tree: Any) -> None:
     assert_same(round_trip(tree), tree)

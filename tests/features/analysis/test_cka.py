@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.features.analysis.counting import CountingRows
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.features.analysis import cka, compare_layers
 
@@ -39,7 +40,7 @@ def direct(k: numpy.ndarray, m: numpy.ndarray, *, is_unbiased: bool) -> float:
 @given(
     num=st.integers(5, 20), units=st.tuples(st.integers(1, 30), st.integers(1, 6)), seed=st.integers(0, 99)
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_is_the_formula(is_unbiased: bool, num: int, units: tuple[int, int], seed: int) -> None:
     random = numpy.random.default_rng(seed)
     first = random.normal(size=(num, units[0]))

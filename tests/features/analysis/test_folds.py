@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.features.analysis import probe
 from torcheer.features.analysis.folds import fold_numbers
@@ -20,7 +21,7 @@ from torcheer.features.analysis.folds import fold_numbers
     count=st.integers(2, 4),
     seed=st.integers(0, 9),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_classes_are_dealt_out_evenly(sizes: list[int], count: int, seed: int) -> None:
     codes = numpy.random.default_rng(seed).permutation(numpy.repeat(numpy.arange(len(sizes)), sizes))
 
@@ -40,7 +41,7 @@ def test_another_seed_gives_other_folds() -> None:
 
 
 @given(num=st.integers(20, 60), seed=st.integers(0, 20), with_classes=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_groups_stay_together_and_no_fold_is_empty(num: int, seed: int, with_classes: bool) -> None:
     groups = numpy.random.default_rng(seed).integers(0, 8, num)
     groups[:4] = numpy.arange(4)

@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, Ri
 from sklearn.metrics import confusion_matrix, r2_score
 
 from tests.features.analysis.counting import CountingRows
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.features.analysis import Probe, probe, probe_layers
 
@@ -242,7 +243,7 @@ def test_overlapping_training_sets_are_each_summed_up_right() -> None:
     seed=st.integers(0, 50),
     standardize=st.booleans(),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_whatever_the_shape_it_is_the_ridge_of_sklearn(
     num: int, shape: list[int], memory: int, seed: int, standardize: bool
 ) -> None:

@@ -10,6 +10,7 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr
 
 from tests.features.analysis.counting import CountingRows
+from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.features.analysis import compare_layers, compare_similarity, label_contrast, rsa
 from torcheer.features.analysis.samples import chosen_samples
@@ -38,7 +39,7 @@ def test_distances_are_those_of_scipy(metric: str) -> None:
     memory=st.sampled_from([1 << 15, 1 << 17, 1 << 26]),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_blocks_change_nothing(metric: str, num: int, shape: list[int], memory: int, seed: int) -> None:
     points = numpy.random.default_rng(seed).integers(-2, 3, (num, *shape)).astype(numpy.float16)
     labels = numpy.arange(num) % 3
@@ -119,7 +120,7 @@ def test_some_samples_are_spaced_evenly_and_balanced_over_labels() -> None:
 
 
 @given(counts=st.lists(st.integers(1, 12), min_size=1, max_size=6), data=st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_no_label_has_two_more_unless_the_others_have_no_more(counts: list[int], data: st.DataObject) -> None:
     labels = numpy.repeat(numpy.arange(len(counts)), counts)
     wanted = data.draw(st.integers(1, len(labels)))

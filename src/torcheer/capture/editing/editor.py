@@ -114,7 +114,7 @@ class Editor:
             self._tape.memory.note_version(tensor)
             new = tensor
         elif self._tape.knows(new):
-            # A tensor that is another op's output, or a parameter, stays that. Sparse and nested ones have no views.
+            # A tensor that is another op's output, or a parameter, stays that; sparse ones have no views.
             has_views = new.layout == torch.strided and not new.is_nested
             new = new.view_as(new) if has_views else new.clone()
         self._go_on_with(op, tensor, new)

@@ -10,12 +10,11 @@ import torch
 from torch import Tensor, nn
 
 import torcheer as tl
-from tests.capture.models import MODELS, SmallModel
+from tests.capture.models import SmallModel, some_models
 from tests.capture.running import capture
 from torcheer.capture.describing import document_of
 from torcheer.graph.document import PassDocument
 
-each_model = pytest.mark.parametrize("small", [pytest.param(m, id=m.name) for m in MODELS])
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
     pytest.mark.filterwarnings("ignore:.*jit.*:DeprecationWarning"),
@@ -23,7 +22,7 @@ pytestmark = [
 ]
 
 
-@each_model
+@some_models
 def test_every_op_is_described_as_the_history_knows_it(small: SmallModel) -> None:
     with small.around():
         history = capture(small)
@@ -41,7 +40,7 @@ def test_every_op_is_described_as_the_history_knows_it(small: SmallModel) -> Non
         assert (entry.kind == "buffer") == op.is_buffer_layer
 
 
-@each_model
+@some_models
 def test_the_scopes_are_a_tree_and_each_op_is_in_the_modules_it_ran_in(small: SmallModel) -> None:
     with small.around():
         history = capture(small)
@@ -63,7 +62,7 @@ def modules_around(document: PassDocument, scope: int) -> list[str]:
     return around[::-1]
 
 
-@each_model
+@some_models
 def test_a_document_is_the_same_after_a_file(small: SmallModel, tmp_path: Path) -> None:
     with small.around():
         history = capture(small)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 import torcheer as tl
-from tests.capture.models import MODELS, SmallModel
+from tests.capture.models import SmallModel, some_models
 from tests.capture.programs import Program, programs
 from tests.capture.running import run, same, tensors_in
 from tests.capture.test_hypothesis import calls_by_line
@@ -1187,7 +1187,7 @@ VIEWS = frozenset(
 
 
 @pytest.mark.filterwarnings("ignore")  # torch's own, on the odder of them
-@pytest.mark.parametrize("small", [pytest.param(small, id=small.name) for small in MODELS])
+@some_models
 @pytest.mark.parametrize("in_place", [False, True])
 def test_a_copy_in_the_place_of_every_value_changes_nothing(small: SmallModel, in_place: bool) -> None:
     if small.name == "CustomFunctionInPlace" and in_place:

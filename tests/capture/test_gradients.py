@@ -19,7 +19,7 @@ from tests.capture.models import MODELS, SmallModel
 from tests.capture.programs import Program, programs
 from tests.capture.running import capture, name_of, run, same, seed_all, tensors_in
 from tests.capture.test_hypothesis import calls_by_line
-from tests.many import examples
+from tests.many import examples, some
 from torcheer.capture.nesting import map_leaves
 
 pytestmark = [
@@ -29,7 +29,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]
 SCRIPTS = ("scripted", "traced", "ScriptsInside", "ScriptedFunction")
-each_model = pytest.mark.parametrize("differentiable", [m.name for m in MODELS], indirect=True)
+some_models = pytest.mark.parametrize(
+    "differentiable", some([m.name for m in MODELS], one_in=5), indirect=True
+)
 
 
 @pytest.fixture
@@ -102,7 +104,7 @@ def is_copy(op: tl.Op) -> bool:
 # --- small models ---------------------------------------------------------------------------------
 
 
-@each_model
+@some_models
 def test_the_gradients_of_a_small_model_are_those_that_torch_gives(differentiable: SmallModel) -> None:
     if differentiable.name in ("InvalidatedView", "ReturnsItsInput"):
         pytest.skip("torch refuses to ask for them, or there is no node of the pass")
@@ -122,7 +124,7 @@ def test_the_gradients_of_a_small_model_are_those_that_torch_gives(differentiabl
         assert agrees(grads[op.layer_label], grad), op.layer_label
 
 
-@each_model
+@some_models
 @pytest.mark.parametrize("layers_to_save", ["all", "none"])
 def test_the_parameters_gradients_are_those_of_a_plain_model(
     differentiable: SmallModel, layers_to_save: str
@@ -142,7 +144,7 @@ def test_the_parameters_gradients_are_those_of_a_plain_model(
             )
 
 
-@each_model
+@some_models
 @pytest.mark.parametrize(
     "options", [{"layers_to_save": "none"}, {"detach_saved_tensors": True}], ids=["none saved", "detached"]
 )

@@ -32,7 +32,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 import torcheer as tl
 from tests.capture.forging import Forged
-from tests.capture.models import MODELS, SmallModel
+from tests.capture.models import SmallModel, some_models
 from tests.capture.running import capture, same
 from tests.many import examples
 from torcheer.capture.catcher import Unkept
@@ -148,7 +148,7 @@ def assert_same_pass(loaded: tl.ModelHistory, history: tl.ModelHistory) -> None:
         assert " not kept>" in str(other) or str(other) == str(op)
 
 
-@pytest.mark.parametrize("small", MODELS, ids=lambda small: small.name)
+@some_models
 def test_all_that_can_be_asked_of_a_loaded_pass_is_as_it_was(small: SmallModel, tmp_path: Path) -> None:
     with small.around():
         history = capture(small)

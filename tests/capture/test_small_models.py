@@ -9,11 +9,10 @@ import torch
 from torch import nn
 from torch.nn.modules import module as torch_module
 
-from tests.capture.models import MODELS, SmallModel
+from tests.capture.models import MODELS, SmallModel, each_model, some_models
 from tests.capture.models.inplace import UNDEFINED
 from tests.capture.running import Outcome, capture, name_of, run, same
 
-each_model = pytest.mark.parametrize("small", [pytest.param(m, id=m.name) for m in MODELS])
 pytestmark = [
     # torch's own: on nested and sparse tensors, and on compiling while hooks are there.
     pytest.mark.filterwarnings("ignore::UserWarning"),
@@ -30,19 +29,12 @@ def test_there_are_enough_of_them_and_each_says_what_it_is() -> None:
 
 
 @each_model
-def test_the_result_is_unchanged(small: SmallModel) -> None:
+def test_a_captured_forward_is_a_plain_forward(small: SmallModel) -> None:
     with small.around():
         plain, ours = run(small, captured=False), run(small, captured=True)
 
     assert len(ours.outputs) == len(plain.outputs)
     assert all(same(a, b) for a, b in zip(ours.outputs, plain.outputs, strict=True))
-
-
-@each_model
-def test_nothing_else_is_changed(small: SmallModel) -> None:
-    with small.around():
-        plain, ours = run(small, captured=False), run(small, captured=True)
-
     assert ours.random_state == plain.random_state
     assert all(same(a, b) for a, b in zip(ours.inputs, plain.inputs, strict=True))
     assert_same_model(ours.model, plain.model)
@@ -51,6 +43,8 @@ def test_nothing_else_is_changed(small: SmallModel) -> None:
     assert not torch_module._global_forward_pre_hooks
     assert not torch.overrides._get_current_function_mode_stack()  # outside `around`
     assert threading.getprofile() is None
+    with small.around():
+        assert_same_gradients(ours, plain)
 
 
 def assert_same_model(ours: nn.Module, plain: nn.Module) -> None:
@@ -76,27 +70,30 @@ def assert_nothing_on_tensors(ours: Outcome, plain: Outcome) -> None:
         assert len(a._backward_hooks or ()) == len(b._backward_hooks or ())
 
 
-@each_model
-def test_gradients_are_those_of_a_plain_forward(small: SmallModel) -> None:
-    with small.around():
-        plain, ours = run(small, captured=False), run(small, captured=True)
-        if not any(output.requires_grad for output in plain.outputs):
-            return
-        for outcome in (plain, ours):
-            sum(output.abs().sum() for output in outcome.outputs if output.requires_grad).backward()
-
+def assert_same_gradients(ours: Outcome, plain: Outcome) -> None:
+    if not any(output.requires_grad for output in plain.outputs):
+        return
+    for outcome in (plain, ours):
+        sum(output.abs().sum() for output in outcome.outputs if output.requires_grad).backward()
     for (name, a), (_, b) in zip(ours.model.named_parameters(), plain.model.named_parameters(), strict=True):
         assert (a.grad is None) == (b.grad is None), name
         assert a.grad is None or torch.equal(a.grad, b.grad), name
 
 
 @each_model
-def test_every_op_is_valid_by_replay(small: SmallModel) -> None:
+def test_the_graph_is_as_a_person_would_draw_it_and_valid_by_replay(small: SmallModel) -> None:
     with small.around():
-        outcome = run(small, captured=True)
+        outcome = run(small, captured=True)  # holds the model, which a history does not
         history = outcome.history
         report = history.validate()
 
+    names = {op.layer_label: name_of(op) for op in history}
+    up = {(parent, op.layer_label) for op in history for parent in op.parent_layers}
+    assert {(names[parent], names[child]) for parent, child in up} == small.edges()
+    assert {(op.layer_label, child) for op in history for child in op.child_layers} == up
+    assert set(names.values()) == small.nodes()
+    assert history.model_max_recurrent_loops == small.loops
+    assert history.model_is_recurrent == (small.loops > 1)
     assert report, report
     assert report.forward_checked
     found = {(name_of(history[finding.layer]), finding.why) for finding in report.exemptions}
@@ -105,30 +102,7 @@ def test_every_op_is_valid_by_replay(small: SmallModel) -> None:
     assert set(small.exempt) == {layer for layer, _ in found}, "an exemption that is no longer needed"
 
 
-@each_model
-def test_it_is_drawn_as_a_person_would(small: SmallModel) -> None:
-    with small.around():
-        history = capture(small)
-
-    names = {op.layer_label: name_of(op) for op in history}
-    edges = {(names[parent], names[op.layer_label]) for op in history for parent in op.parent_layers}
-    assert edges == small.edges()
-    assert set(names.values()) == small.nodes()
-    assert history.model_max_recurrent_loops == small.loops
-    assert history.model_is_recurrent == (small.loops > 1)
-
-
-@each_model
-def test_children_mirror_parents(small: SmallModel) -> None:
-    with small.around():
-        history = capture(small)
-
-    down = {(op.layer_label, child) for op in history for child in op.child_layers}
-    up = {(parent, op.layer_label) for op in history for parent in op.parent_layers}
-    assert down == up
-
-
-@each_model
+@some_models
 def test_it_is_the_same_graph_when_nothing_is_saved(small: SmallModel) -> None:
     with small.around():
         full, bare = capture(small), capture(small, layers_to_save="none")
@@ -140,7 +114,7 @@ def test_it_is_the_same_graph_when_nothing_is_saved(small: SmallModel) -> None:
     assert [op.tensor_shape for op in bare] == [op.tensor_shape for op in full]
 
 
-@each_model
+@some_models
 def test_one_layer_saved_alone_is_the_same(small: SmallModel) -> None:
     with small.around():
         full = capture(small)

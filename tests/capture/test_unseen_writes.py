@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -69,3 +72,27 @@ def test_one_layer_saved_alone_is_right_too() -> None:
     history = tl.log_forward_pass(model, x, layers_to_save=["sin_1"])
 
     assert torch.equal(history["sin_1"].tensor_contents, x.sin())
+
+
+class WrittenPastAutograd(nn.Module):
+    """One of several views: after a write past autograd, torch refuses to name its node."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        y = x * 1
+        first, second = y.chunk(2)
+        second.detach().mul_(2)
+        second.data.add_(1)
+        return y.detach(), first.detach(), second.detach()
+
+
+@pytest.mark.parametrize("options", [{}, {"layers_to_save": "none"}, {"save_gradients": True}])
+def test_a_view_that_was_written_past_autograd_is_captured(options: dict[str, Any]) -> None:
+    model, x = WrittenPastAutograd(), torch.randn(4, requires_grad=True)
+
+    history = tl.log_forward_pass(model, x, **options)
+
+    outputs = [out.tolist() for out in history.output] if history.output is not None else []
+    assert outputs == [out.tolist() for out in model(x)]
+    if not options:
+        assert torch.equal(history["chunk_2"].tensor_contents, x[2:])
+        assert history.validate()

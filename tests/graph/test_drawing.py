@@ -13,6 +13,7 @@ import torcheer as tl
 from tests.capture.models import MODELS, SmallModel
 from tests.capture.running import capture
 from tests.graph.picture_checks import Drawn, ReadPicture, check_picture
+from tests.many import some
 from torcheer.capture.describing import document_of
 from torcheer.graph.document import PassDocument
 from torcheer.graph.drawing.options import read_options
@@ -56,7 +57,7 @@ def title_of(group: Drawn) -> str:
 # --- all the small models ------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=MODELS, ids=lambda small: small.name)
+@pytest.fixture(scope="module", params=some(MODELS, one_in=6), ids=lambda small: small.name)
 def small_pass(request: pytest.FixtureRequest) -> tuple[SmallModel, PassDocument]:
     small: SmallModel = request.param
     with small.around():

@@ -34,6 +34,17 @@ def unwrapped(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def grad_fn_of(tensor: Tensor) -> Any:
+    """The node of autograd that made a tensor. None where torch refuses to say it.
+
+    It does for one of several views (`chunk`, `unbind`) whose base was written past autograd.
+    """
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
 def batch_dims(tensor: Tensor) -> BatchDims:
     """Over which dimensions vmap has batched a tensor: (level, dimension), outermost vmap first."""
     dims: list[tuple[int, int]] = []

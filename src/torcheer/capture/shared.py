@@ -18,6 +18,7 @@ from torcheer.capture.memory import (
     Geometry,
     byte_range,
     geometry_of,
+    grad_fn_of,
     is_freed,
     overlap,
     private_copy,
@@ -231,7 +232,7 @@ class SharedMemory:
         """The recorded ops from which autograd's own graph reaches a tensor that nobody saw being made."""
         self._read_graph()
         found: list[int] = []
-        queue = [tensor.grad_fn]
+        queue = [grad_fn_of(tensor)]
         seen: set[object] = set()
         while queue and len(seen) < 1000:
             node = queue.pop(0)
@@ -251,8 +252,9 @@ class SharedMemory:
     def _read_graph(self) -> None:
         for index in range(self._num_graph_seen, len(self._tape.records)):
             tensor = self.live(index)
-            if tensor is not None and tensor.grad_fn is not None:
-                self._by_grad_fn[tensor.grad_fn] = index
+            node = None if tensor is None else grad_fn_of(tensor)
+            if node is not None:
+                self._by_grad_fn[node] = index
         self._num_graph_seen = len(self._tape.records)
 
     def _protect_itself(self, target: Tensor) -> None:

@@ -18,6 +18,7 @@ from torcheer.capture.backward.edges import Edge, EdgesTaken
 from torcheer.capture.memory import (
     BatchDims,
     geometry_of,
+    grad_fn_of,
     has_data,
     is_twin,
     num_bytes,
@@ -138,10 +139,8 @@ def meta_of(tensor: Tensor) -> Meta:
 
 
 def _grad_fn_name(tensor: Tensor) -> str | None:
-    try:
-        return None if tensor.grad_fn is None else tensor.grad_fn.name()
-    except RuntimeError:  # a view whose base was written over
-        return None
+    node = grad_fn_of(tensor)
+    return None if node is None else node.name()
 
 
 class Tape:
@@ -269,13 +268,13 @@ class Tape:
 
     def _unseen(self, tensor: Tensor, use: Use) -> int:
         parents = self.memory.parents_by_graph(tensor)
-        if tensor.grad_fn is not None:
-            name = tensor.grad_fn.name().removesuffix("Backward").removesuffix("Backward0")
+        if (node := grad_fn_of(tensor)) is not None:
+            name = node.name().removesuffix("Backward").removesuffix("Backward0")
             trait = own_trait(_nothing, name.lower().replace("_", "").replace("::", "") or "unseen")
             note = "made by an operation that no Python call shows"
             where = use.scope.module().address or "the model"
             self.warnings.append(
-                f"a tensor {_of_shape(tensor)}in {where} was made by {tensor.grad_fn.name()}, "
+                f"a tensor {_of_shape(tensor)}in {where} was made by {node.name()}, "
                 "which no torch call in Python shows: it stands as a node of its own."
             )
             return self._add_node(trait, parents, tensor, use, Context(note=note))
@@ -404,8 +403,8 @@ class Tape:
             self.metas.setdefault(index, meta_of(value))
             if index not in self.refs:
                 self.refs[index] = weakref.ref(value)
-            if value.grad_fn is not None:
-                self.edges_before_writes[index] = (value.grad_fn, value.output_nr)
+            if (node := grad_fn_of(value)) is not None:
+                self.edges_before_writes[index] = (node, value.output_nr)
             self.values[index] = copy
             self.private.add(index)
 

@@ -12,12 +12,16 @@ INSTALL := $(BIN)/python -m pip install -qq --no-compile --disable-pip-version-c
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint style types web web-check browser torture zoo bench gallery docs docs-outputs format clean
+.PHONY: help demo test test-all coverage lint style types web web-check browser torture zoo bench gallery docs docs-outputs format clean
 
 help:
 	@echo "make demo    capture AlexNet, train on digits, offer a training to step and a lesson, all in the browser"
 	@echo "             (DEMO=--no-serve ends without the browser page)"
-	@echo "make test    linters, types, import contracts, the front end and the quick tests"
+	@echo "make test    linters, types, import contracts, the front end and the tests"
+	@echo "make test-all"
+	@echo "             the same with all models, long lists and more examples; some 20 minutes"
+	@echo "make coverage"
+	@echo "             which lines and branches the tests run; COVERAGE=all for those of test-all"
 	@echo "make lint    the same without the tests"
 	@echo "make format  put the code into the form that lint asks for"
 	@echo "make web     build the front end into src/torcheer/app/static"
@@ -86,6 +90,14 @@ browser: $(VENV)/dev.stamp
 test: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.check
 
+# The same with whole lists, more examples, the zoo, and the short forms of torture.
+test-all: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.check --all
+
+# Lines and branches of src that `make test` runs; COVERAGE=all for those of test-all, without torture.
+coverage: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.check --coverage $(if $(COVERAGE),--$(COVERAGE))
+
 # Writers killed at random instants: the run must open and miss no more than the last half second. Then a training
 # that is watched for ten minutes while its children are killed: memory stays flat, and what is lost is counted.
 # Then extractions whose ranks are killed under torchrun: in the end the features are equal to the last bit.
@@ -97,7 +109,7 @@ torture: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.run.torture_files --inputs 100000
 
 zoo: $(VENV)/dev.stamp
-	$(BIN)/pytest -n 3 -m '' tests/zoo
+	TESTS=all $(BIN)/pytest -n 3 -m '' tests/zoo
 
 # Graphviz is what TorchLens draws with; where it cannot be installed that comparison is left out.
 bench: $(VENV)/bench.stamp

@@ -29,6 +29,13 @@ FIRST: Final = {
 }  # targets of the Makefile, by what they are called here
 BESIDE: Final = {"types and imports": "types", "front end": "web-check"}
 WORKERS: Final = 3  # for two processors: while a test waits for a page or a process, another goes on
+TORTURE: Final = {  # the short forms: modules, with what they are given
+    "torture: killed writers": ("tests.run.torture", "--kills", "20"),
+    "torture: killed children": ("tests.inspector.torture", "--seconds", "60"),
+    "torture: killed ranks": ("tests.features.torture", "--kills", "5"),
+    "torture: damaged files": ("tests.run.torture_files", "--inputs", "5000"),
+}
+COVERED: Final = ("--cov=torcheer", "--cov-branch", "--cov-report=json:build/coverage.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,15 +49,15 @@ class Done:
 
 
 def main() -> None:
-    arguments, for_pytest = _arguments()
+    arguments, more = _arguments()
     console = Console(highlight=False, soft_wrap=True)
     began = time.monotonic()
-    done = _side_by_side(FIRST, console)
-    if all(check.is_green for check in done):
-        with ThreadPoolExecutor(1) as pool:
-            beside = pool.submit(_side_by_side, BESIDE, console)
-            done += _tests(arguments.workers, for_pytest)
-            done += beside.result()
+    if arguments.all:
+        os.environ["TESTS"] = "all"
+        more = ["-m", "", *more]
+    done = _tests([*COVERED, *more]) if arguments.coverage else _everything(more, console)
+    if arguments.all and not arguments.coverage:
+        done += [_run(name, [sys.executable, "-m", *command], console) for name, command in TORTURE.items()]
     console.print(_table(done, time.monotonic() - began))
     red = [check.name for check in done if not check.is_green]
     if red:
@@ -59,54 +66,66 @@ def main() -> None:
 
 
 def _arguments() -> tuple[argparse.Namespace, list[str]]:
-    parser = argparse.ArgumentParser(prog="python -m tests.check", description=__doc__)
-    parser.add_argument("--workers", type=int, default=WORKERS, help="processes that run tests at once")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.check", description="Check everything. Other arguments are pytest's."
+    )
+    parser.add_argument("--all", action="store_true", help="whole lists, the zoo, short torture")
+    parser.add_argument("--coverage", action="store_true", help="the tests alone, and what they run of src")
     return parser.parse_known_args()
+
+
+def _everything(more: list[str], console: Console) -> list[Done]:
+    done = _side_by_side(FIRST, console)
+    if not all(check.is_green for check in done):
+        return done
+    with ThreadPoolExecutor(1) as pool:
+        beside = pool.submit(_side_by_side, BESIDE, console)
+        return [*done, *_tests(more), *beside.result()]
 
 
 def _side_by_side(targets: dict[str, str], console: Console) -> list[Done]:
     def check(name: str) -> Done:
-        return _make(name, targets[name], console)
+        return _run(name, ["make", "--no-print-directory", targets[name]], console)
 
     with ThreadPoolExecutor(len(targets)) as pool:
         return list(pool.map(check, targets))
 
 
-def _make(name: str, target: str, console: Console) -> Done:
+def _run(name: str, command: list[str], console: Console) -> Done:
+    """What it prints is shown if it fails, or if it says that it could not check."""
     began = time.monotonic()
     with tempfile.TemporaryFile("w+") as output:
-        command = ["make", "--no-print-directory", target]
-        code = subprocess.run(
-            command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT, check=False
-        ).returncode
-        done = Done(name=name, seconds=time.monotonic() - began, is_green=code == 0)
+        ended = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT, check=False)
+        done = Done(name=name, seconds=time.monotonic() - began, is_green=ended.returncode == 0)
         output.seek(0)
         printed = output.read()
-    if "THE FRONT END WAS NOT CHECKED" in printed or not done.is_green:
+    if not done.is_green or "NOT CHECKED" in printed:
         console.print(f"\n--- {name} ---\n{printed}", markup=False)
     return done
 
 
-def _tests(workers: int, more: list[str]) -> list[Done]:
-    """Runs pytest; one row for each kind of test."""
+def _tests(more: list[str]) -> list[Done]:
+    """Runs pytest; a row for each kind of test."""
     SUMMARY.unlink(missing_ok=True)
     began = time.monotonic()
-    command = [sys.executable, "-m", "pytest", "-n", str(workers), "--dist", "worksteal", *more]
-    code = subprocess.run(command, cwd=ROOT, env=os.environ, check=False).returncode
-    if not SUMMARY.exists():
-        return [Done(name="tests", seconds=time.monotonic() - began, is_green=False)]
-    by_kind = json.loads(SUMMARY.read_text())
+    pytest = [sys.executable, "-m", "pytest"]
+    if not any((ROOT / "tests" / "__pycache__").glob("conftest*.pyc")):
+        # Once for all: each worker would take as long to read the tests for the first time.
+        subprocess.run([*pytest, "-q", "--collect-only"], stdout=subprocess.DEVNULL, cwd=ROOT, check=False)
+    command = [*pytest, "-n", str(WORKERS), "--dist", "worksteal", *more]
+    code = subprocess.run(command, cwd=ROOT, check=False).returncode
+    by_kind = json.loads(SUMMARY.read_text()) if SUMMARY.exists() else {}
     rows = [
         Done(name=f"tests: {kind}", seconds=seconds, is_green=True, num_tests=number)
         for kind, (number, seconds) in sorted(by_kind.items(), key=lambda item: -item[1][1])
     ]
-    return [*rows, Done(name="tests", seconds=time.monotonic() - began, is_green=code == 0)]
+    return [*rows, Done(name="tests, by the clock", seconds=time.monotonic() - began, is_green=code == 0)]
 
 
 def _table(done: list[Done], seconds: float) -> Table:
     table = Table(title="Where the time went", title_justify="left", box=None)
     for heading in ("", "tests", "seconds"):
-        table.add_column(heading, justify="left" if not heading else "right")
+        table.add_column(heading, justify="right" if heading else "left")
     for check in done:
         table.add_row(
             check.name if check.is_green else f"[red]{check.name} failed[/]",

@@ -24,10 +24,17 @@ def some(cases: Iterable[Any], *, one_in: int = 10, always: Iterable[str] = ()) 
     Neighbours are alike in our lists, so that one from each stretch makes a diverse choice. It is the same
     in every run.
     """
-    parameters = [case if isinstance(case, type(pytest.param())) else pytest.param(case) for case in cases]
+    parameters = [_parameter(case) for case in cases]
     if IS_ALL:
         return parameters
     dice = random.Random(len(parameters))
     starts = range(0, len(parameters), one_in)
     chosen = {start + dice.randrange(min(one_in, len(parameters) - start)) for start in starts}
     return [case for at, case in enumerate(parameters) if at in chosen or case.id in set(always)]
+
+
+def _parameter(case: Any) -> Any:
+    """A tuple is a case of several values."""
+    if isinstance(case, type(pytest.param())):
+        return case
+    return pytest.param(*case) if type(case) is tuple else pytest.param(case)

@@ -122,6 +122,7 @@ def test_a_training_fits_what_it_sees() -> None:
     assert (model.eval()(inputs).argmax(1) == targets).float().mean() > 0.95
 
 
+@pytest.mark.many
 def test_the_example_reads_digits() -> None:
     found = subprocess.run(
         [sys.executable, "-m", "examples.digits_autograd"],

@@ -163,6 +163,7 @@ print(*figures, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.many
 def test_a_llama_of_70_billion_parameters_fits_in_2_gigabytes() -> None:
     limit = 12 * 2**30  # of address space: torch alone maps several gigabytes; 140 of weights would not fit
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import itertools
 from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -19,6 +18,9 @@ from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.utils.checkpoint import checkpoint
 
 import torcheer as tl
+from tests.capture import sharding
+from tests.copying import ROOT, Copy
+from tests.many import some
 from torcheer import ValidationReport
 
 Forward = Callable[[Any, Tensor], Any]
@@ -229,8 +231,10 @@ TRANSFORMS: dict[str, Forward] = {
 }
 
 
-@pytest.mark.parametrize("mode", [nullcontext, torch.no_grad, half])
-@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    some(itertools.product(TRANSFORMS, (nullcontext, torch.no_grad, half)), one_in=3),
+)
 def test_transforms_inside_forward_are_no_failures(name: str, mode: Mode) -> None:
     checked(TRANSFORMS[name], torch.randn(3, 4), mode)
 
@@ -269,18 +273,12 @@ def test_flex_attention_is_no_failure(name: str) -> None:
     assert all(finding.layer.startswith("flexattention") for finding in parts)
 
 
-@pytest.mark.parametrize("num_ranks", [1, 2])
+@pytest.mark.parametrize("num_ranks", [pytest.param(1, marks=pytest.mark.many), 2])
 def test_a_model_that_fsdp_spreads_is_no_failure(num_ranks: int, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "ignore", "-m", "tests.capture.sharding"]
+    meeting = str(tmp_path / "meeting")
     ranks = [
-        subprocess.Popen(
-            [*command, str(rank), str(num_ranks), str(tmp_path / "meeting")],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(num_ranks)
+        Copy([sharding.__file__, str(rank), str(num_ranks), meeting], cwd=ROOT) for rank in range(num_ranks)
     ]
-    said = [rank.communicate()[0] for rank in ranks]
+    said = [rank.communicate() for rank in ranks]
 
-    assert all("all is well" in words for words in said), "\n".join(said)
+    assert all("all is well" in words for words, _ in said), said

@@ -16,6 +16,7 @@ from torch.overrides import _get_current_function_mode_stack
 
 import torcheer as tl
 from tests.graph.picture_checks import check_picture
+from tests.many import some
 from tests.portrait import differences, portrait
 from tests.zoo import (
     decoder_models,
@@ -79,7 +80,9 @@ UNCOUNTED = ("mv", "dot", "vdot")
 
 
 def _each() -> list[object]:
-    return [pytest.param(one, id=one.name, marks=() if one.quick else pytest.mark.zoo) for one in ZOO]
+    """In `make test` a part of the quick ones; all models in `make test-all` and `make zoo`."""
+    quick = some((pytest.param(one, id=one.name) for one in ZOO if one.quick), one_in=2)
+    return [*quick, *(pytest.param(one, id=one.name, marks=pytest.mark.zoo) for one in ZOO if not one.quick)]
 
 
 def test_the_zoo_holds_each_model_once() -> None:

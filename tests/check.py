@@ -23,10 +23,8 @@ from rich.table import Table
 from tests.timing import SUMMARY
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-FIRST: Final = {
-    "style": "style",
-    "browser": "browser",
-}  # targets of the Makefile, by what they are called here
+# Targets of the Makefile, by what they are called here.
+FIRST: Final = {"style": "style", "browser": "browser"}
 BESIDE: Final = {"types and imports": "types", "front end": "web-check"}
 WORKERS: Final = 3  # for two processors: while a test waits for a page or a process, another goes on
 TORTURE: Final = {  # the short forms: modules, with what they are given

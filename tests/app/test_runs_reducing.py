@@ -69,7 +69,7 @@ def test_principal_places_of_very_many_dimensions_are_found_too(monkeypatch: pyt
     assert share == pytest.approx(exact_share, rel=1e-4)
 
 
-@pytest.mark.parametrize("method", ["pca", "tsne", pytest.param("umap", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", ["pca", "tsne", pytest.param("umap", marks=pytest.mark.many)])
 def test_clouds_that_are_apart_stay_apart(method: str) -> None:
     points = points_of(40, 60)
     said: list[tuple[float, str]] = []

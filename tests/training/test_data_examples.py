@@ -30,7 +30,7 @@ def test_the_digits_leave_something_for_every_page(tmp_path: Path) -> None:
     assert [record.array.shape for record in network.tensors("hidden.Act")] == [(10, 64)] * 2
 
 
-@pytest.mark.slow
+@pytest.mark.many
 def test_the_digits_are_read_better_than_97_percent(tmp_path: Path) -> None:
     assert digits.main(tmp_path, num_epochs=20)["test/accuracy"][-1] > 0.97
 

@@ -10,6 +10,7 @@ import atexit
 import functools
 import gc
 import importlib
+import importlib.util
 import json
 import os
 import select
@@ -23,40 +24,72 @@ import types
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from subprocess import Popen
 from typing import IO, Any, Final, NoReturn
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PROCESS_STARTED: Final = "tests.process"  # an audit event: Python itself raises none for a copy
 _IMPORTED: Final = (
     "torch._dynamo",  # whoever makes an optimizer imports it
-    "torch.distributed",
+    "torch.distributed.run",
     "torch.utils.data",
     "tests.inspector.feeding",
     "torcheer.cli",
+    "torcheer.features.extracting",
     "torcheer.inspector.child.beginning",
     "torcheer.inspector.watching",
     "torcheer.run.reading.face",
     "torcheer.run.run",
+    "torcheer.training.fitting",
 )
+_TORCHRUN: Final = """
+from torch.distributed.elastic.multiprocessing.subprocess_handler import subprocess_handler
+from torch.distributed.run import main
+from tests import copying
+
+copying.copy_this_process()
+subprocess_handler.Popen = copying.popen
+main()
+"""
 _MOST_BYTES: Final = 1 << 20  # of a request: the environment is the largest part of it
 
 
 class Copy:
     """What is needed of a subprocess.Popen with pipes for text, and called as there."""
 
-    def __init__(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None) -> None:
-        """`command`: a script or "-c" and its code, and arguments. It leads a session of its own."""
+    stdin: IO[str]
+    stdout: IO[str]
+    stderr: IO[str]
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        has_pipes: bool = True,
+    ) -> None:
+        """`command`: a script, or "-c" and its code, or "-m" and a module; and arguments.
+
+        It leads a session of its own. Without pipes it has the streams of this process.
+        """
         sys.audit(PROCESS_STARTED)
-        stdin, out, err, news = os.pipe(), os.pipe(), os.pipe(), os.pipe()
         request = {"command": list(command), "cwd": str(cwd), "env": dict(os.environ if env is None else env)}
-        _ask(json.dumps(request).encode(), [stdin[0], out[1], err[1], news[1]])
-        self.stdin: IO[str] = os.fdopen(stdin[1], "w", encoding="utf-8")
-        self.stdout: IO[str] = os.fdopen(out[0], encoding="utf-8")
-        self.stderr: IO[str] = os.fdopen(err[0], encoding="utf-8")
+        streams = self._pipes() if has_pipes else [os.dup(number) for number in range(3)]
+        news = os.pipe()
+        _ask(json.dumps(request).encode(), [*streams, news[1]])
         self._news: IO[bytes] = os.fdopen(news[0], "rb")
         self.args = list(command)
         self.pid = int(self._news.readline())
         self.returncode: int | None = None
+
+    def _pipes(self) -> list[int]:
+        """The other ends."""
+        stdin, out, err = os.pipe(), os.pipe(), os.pipe()
+        self.stdin = os.fdopen(stdin[1], "w", encoding="utf-8")
+        self.stdout = os.fdopen(out[0], encoding="utf-8")
+        self.stderr = os.fdopen(err[0], encoding="utf-8")
+        return [stdin[0], out[1], err[1]]
 
     def poll(self) -> int | None:
         return self._wait(0.0)
@@ -74,7 +107,7 @@ class Copy:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        if self.poll() is None:
+        if self.returncode is None:
             with suppress(ProcessLookupError):  # it ended meanwhile
                 os.kill(self.pid, number)
 
@@ -114,16 +147,55 @@ def run_copy(
     return subprocess.CompletedProcess(copy.args, copy.wait(), out, err)
 
 
-@functools.cache
+def torchrun(
+    *arguments: str, cwd: Path, env: Mapping[str, str], timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """A real one, on this machine alone. Its ranks are copies as well."""
+    options = ["--standalone", "--monitor-interval", "0.05", *arguments]
+    return run_copy(["-c", _TORCHRUN, *options], cwd=cwd, env=env, timeout=timeout)
+
+
+def popen(
+    args: Sequence[str], *, env: Mapping[str, str] | None = None, stdin: int | None = None, **_: Any
+) -> Copy:
+    """In place of a subprocess.Popen of a Python with one option and "-m", with all pipes or none."""
+    copy = Copy(args[2:], cwd=Path.cwd(), env=env, has_pipes=stdin is not None)
+    if stdin is not None:
+        for name in ("stdin", "stdout", "stderr"):
+            setattr(copy, name, getattr(copy, name).detach().detach())  # neither text nor a buffer
+    return copy
+
+
+_this: socket.socket | None = None  # asks a copy of this process
+
+
+def copy_this_process() -> None:
+    """What is copied from now on is this one as it is, and not another that has to import all first."""
+    global _this
+    _this, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork() == 0:
+        _this.close()
+        main, names = _as_main(_wait_for_a_script(theirs))
+        exec(main, names)
+        sys.exit()
+    theirs.close()
+
+
 def _original() -> socket.socket:
-    """The one that is copied, started when it is first needed, and ended with this process."""
+    return _this or _new_original()
+
+
+@functools.cache
+def _new_original() -> socket.socket:
+    """Another one that is copied, started when it is first needed, and ended with this process."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        process = subprocess.Popen(
+        process = Popen(  # also where a test has put `popen` into its place
             [sys.executable, "-m", "tests.copying", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": "7"},  # sets have another order there than here
             start_new_session=True,  # Ctrl-C is for the tests, which then end it
         )
     owner = os.getpid()
@@ -177,6 +249,8 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> list[str]:
         os.close(descriptor)
     os.environ.clear()
     os.environ.update(request["env"])
+    if threads := request["env"].get("OMP_NUM_THREADS"):  # which is read when torch is imported
+        sys.modules["torch"].set_num_threads(int(threads))
     os.chdir(request["cwd"])
     command: list[str] = request["command"]
     return command
@@ -197,6 +271,12 @@ def _as_main(command: list[str]) -> tuple[types.CodeType, dict[str, Any]]:
         source, *arguments = arguments
         folder = ""
         code = compile(source, "<string>", "exec")
+    elif name == "-m":
+        module.__spec__ = importlib.util.find_spec(arguments.pop(0))
+        assert module.__spec__ is not None
+        name = module.__file__ = str(module.__spec__.origin)
+        folder = str(Path.cwd())
+        code = compile(Path(name).read_bytes(), name, "exec")
     else:
         folder = str(Path(name).parent)
         module.__file__ = name

@@ -1,4 +1,4 @@
-"""A real Chromium for the pages: one a worker, and a page of it that is put back after each test."""
+"""A real Chromium for the pages: one a worker, and pages of it that are put back after each test."""
 
 from __future__ import annotations
 
@@ -7,30 +7,23 @@ import os
 import random
 import socket
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    ConsoleMessage,
-    Error,
-    Frame,
-    Page,
-    ViewportSize,
-    expect,
-    sync_playwright,
-)
+from playwright.sync_api import Browser, BrowserContext, Frame, Page, expect, sync_playwright
 
+import torcheer as tl
+from tests.app.serving import SECRET
+from tests.browser import passes
 from tests.browser.chromium import ARGUMENTS, MISSING, find_chromium
-from tests.browser.netviewpage import NEVER_SLOW
+from tests.browser.netviewmodels import Recorded, record_every_shape
+from tests.browser.pages import PATIENCE_MS, VIEWPORT, new_context, no_errors, one_page
 from torcheer.app import addresses
+from torcheer.app.server import Serving, serve_runs_in_background
 from torcheer.errors import InputError
 
-# For a machine that is busy with other tests: what comes at all comes far sooner.
-PATIENCE = 20_000
-expect.set_options(timeout=PATIENCE)
-
-VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
+expect.set_options(timeout=PATIENCE_MS)
 
 # Of this worker, and below those that systems give to connections.
 _PORTS = random.Random(os.getpid()).sample(range(30_000, 32_768), 6)
@@ -78,19 +71,15 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+# --- pages -------------------------------------------------------------------------------------------
+
+
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A fresh one, for what cannot be put back; `page` is then of it."""
     made = new_context(browser)
     yield made
     made.close()
-
-
-def new_context(browser: Browser) -> BrowserContext:
-    made = browser.new_context(viewport=VIEWPORT, reduced_motion="reduce")
-    made.set_default_timeout(PATIENCE)
-    made.add_init_script(NEVER_SLOW)
-    return made
 
 
 @pytest.fixture(scope="session")
@@ -104,36 +93,42 @@ def kept_page(browser: Browser) -> Iterator[Page]:
 @pytest.fixture
 def page(request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page that fails the test if anything goes wrong in its scripts. Nothing is left in it from before."""
-    is_fresh = "context" in request.fixturenames
-    if is_fresh:
+    if "context" in request.fixturenames:
         opened: Page = request.getfixturevalue("context").new_page()
-    else:
-        opened = request.getfixturevalue("kept_page")
-    errors: list[str] = []
-
-    def note_error(error: Error) -> None:
-        errors.append(str(error))
-
-    def note_message(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            errors.append(message.text)
-
+        with no_errors(opened):
+            yield opened
+        return
+    opened = request.getfixturevalue("kept_page")
     visited: set[str] = set()
 
     def note_visit(frame: Frame) -> None:
         if frame.parent_frame is None and frame.url.startswith("http"):
             visited.add(origin_of(frame.url))
 
-    opened.on("pageerror", note_error)
-    opened.on("console", note_message)
     opened.on("framenavigated", note_visit)
-    yield opened
-    opened.remove_listener("pageerror", note_error)
-    opened.remove_listener("console", note_message)
-    opened.remove_listener("framenavigated", note_visit)
-    if not is_fresh:
+    try:
+        with no_errors(opened):
+            yield opened
+    finally:
+        opened.remove_listener("framenavigated", note_visit)
         put_back(opened, visited)
-    assert not errors, errors
+
+
+@pytest.fixture
+def loose(context: BrowserContext) -> Iterator[Page]:
+    """A page whose browser may complain, say of a server that does not let it in; its scripts may not."""
+    opened = context.new_page()
+    with no_errors(opened, may_complain=True):
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def looked(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+    """One page for all tests of a file that leave nothing behind but the address."""
+    if "serving" in request.fixturenames:
+        request.getfixturevalue("serving")  # it outlives the page
+    with one_page(browser) as opened:
+        yield opened
 
 
 def origin_of(url: str) -> str:
@@ -157,3 +152,39 @@ def put_back(page: Page, visited: set[str]) -> None:
     for other in page.context.pages:
         if other is not page:
             other.close()
+
+
+# --- what they show ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def serving(folder: Path) -> Iterator[Serving]:
+    """A server of the runs in `folder`, which each file makes for itself."""
+    with serve_runs_in_background(folder, secret=SECRET) as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def history() -> Any:
+    """A pass with gradients."""
+    return passes.pictures()
+
+
+@pytest.fixture(scope="session")
+def file(history: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as a page in one file."""
+    path = tmp_path_factory.mktemp("pages") / "pass.html"
+    history.to_html(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """A network of every shape while it learns."""
+    return record_every_shape(tmp_path_factory.mktemp("recorded"))
+
+
+@pytest.fixture(scope="session")
+def view(recorded: Recorded) -> Iterator[tl.NetView]:
+    with tl.NetView(recorded.folder / "net") as opened:
+        yield opened

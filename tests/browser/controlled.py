@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.app.serving import SECRET
+from tests.copying import popen
 from torcheer.app.server import Serving, serve_runs_in_background
 from torcheer.training.control.control import Control
+from torcheer.training.control.protocol import Init, RunOn
 
 TARGET = "tests.training.smallloop:loop"
 
@@ -37,9 +41,29 @@ class Controlled:
 def controlled(
     folder: Path, *, target: str = TARGET, values: Mapping[str, Any] | None = None, is_started: bool = True
 ) -> Iterator[Controlled]:
-    """Serve it. `values` go over those of the code. The process comes up at once: it takes some seconds."""
+    """Serve it. `values` go over those of the code. The process comes up at once."""
     control = Control(target, folder=folder, values=values)
-    with serve_runs_in_background(controls=[control], secret=SECRET) as serving:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        serve_runs_in_background(controls=[control], secret=SECRET) as serving,
+    ):
+        patch.setattr("torcheer.training.control.process.subprocess.Popen", popen)  # it has torch already
         if is_started:
             control.start()
         yield Controlled(serving=serving, control=control)
+
+
+@contextmanager
+def trained(folder: Path, values: Mapping[str, Any]) -> Iterator[Controlled]:
+    """The same, once its runs are over."""
+    with controlled(folder, values=values) as found:
+        found.control.wait(lambda status: status.state == "new")
+        begin(found, values)
+        found.control.do(RunOn())
+        found.control.wait(lambda status: status.state == "done")
+        yield found
+
+
+def begin(served: Controlled, values: Mapping[str, Any]) -> None:
+    served.control.do(Init(values=dict(values), seed=1))
+    served.control.wait(lambda status: status.state == "ready" and status.counters.step == 0)

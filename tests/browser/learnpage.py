@@ -46,6 +46,7 @@ class LearnPage:
 
     def open(self, example: str, way: str = "backward", step: int = 1) -> None:
         """By its address, within the page that is there."""
+        self.page.mouse.move(0, 0)
         self.page.evaluate(f"location.hash = 'learn?example={example}&way={way}&step={step}'")
         expect(self.left.get_by_label("Example", exact=True)).to_have_value(example)
         self.expect_step(step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -46,12 +47,25 @@ def every_shape() -> tuple[EveryShape, list[Tensor]]:
     return EveryShape(), [torch.rand(NUM_ITEMS, 3, 16, 12), torch.randint(0, 11, (NUM_ITEMS, 7))]
 
 
-def write_every_shape(folder: Path) -> list[dict[str, Tensor]]:
-    """Trained for some moments, so that no record is like another. The parameters at each of them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A folder with the run `net`, and the parameters at each moment of it."""
+
+    folder: Path
+    states: list[dict[str, Tensor]]
+
+    def model_at(self, step: int) -> EveryShape:
+        model, _ = every_shape()
+        model.load_state_dict(self.states[step])
+        return model
+
+
+def record_every_shape(folder: Path) -> Recorded:
+    """Trained for some moments, so that no record is like another."""
     model, inputs = every_shape()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     states = [_copied(model)]
-    with tl.NetView(model, inputs, run=folder, loss=loss_of, optimizer=optimizer) as view:
+    with tl.NetView(model, inputs, run=folder / "net", loss=loss_of, optimizer=optimizer) as view:
         view.reshape("hand", BY_HAND)
         for trial in range(1, NUM_MOMENTS):
             optimizer.zero_grad()
@@ -59,7 +73,7 @@ def write_every_shape(folder: Path) -> list[dict[str, Tensor]]:
             optimizer.step()
             view.update(epoch=trial // 10, trial=trial, name=f"batch {trial}")
             states.append(_copied(model))
-    return states
+    return Recorded(folder=folder, states=states)
 
 
 def _copied(model: nn.Module) -> dict[str, Tensor]:

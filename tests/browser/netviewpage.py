@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from math import prod
@@ -14,8 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
+import torcheer as tl
+from tests.browser.pages import place_of, two_frames
 from tests.browser.screen import number_in
 from torcheer.app.server import Serving
 from torcheer.netview.grids import cell_of, plate_size
@@ -25,11 +26,6 @@ Pixels = NDArray[np.uint8]
 SIZE: ViewportSize = {"width": 1120, "height": 720}  # a software renderer takes its time for each pixel
 _SPOKEN = re.compile(r"(.+?)(?: \[([-:\d, ]+)\])?(?: at step (\d+))?$")
 _RAMP_STEPS = {"div": 11, "seq": 10}
-
-# On a card that is known to be slow, less is drawn while something moves, and one has to wait for the rest.
-NEVER_SLOW = """if (globalThis.WebGL2RenderingContext !== undefined) {
-  WebGL2RenderingContext.prototype.fenceSync = () => null;
-}"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,25 +62,15 @@ class NetPage:
         self.camera = page.get_by_role("toolbar", name="Camera")
 
     @classmethod
-    def opened(cls, page: Page, serving: Serving, query: str = "") -> NetPage:
-        """At an address; a page that is open already goes there without being loaded again."""
-        if page.url.startswith(serving.url.partition("?")[0]):
+    def opened(cls, page: Page, place: Serving | Path, query: str = "") -> NetPage:
+        """Of a server or a file. A page that is open already goes there without being loaded again."""
+        url = place.as_uri() if isinstance(place, Path) else place.url
+        if page.url.startswith(url.partition("?")[0]):
+            page.mouse.move(2, 2)
             page.evaluate("query => { location.hash = `#netview?${query}`; }", query)
         else:
             page.set_viewport_size(SIZE)
-            page.goto(f"{serving.url}#netview?{query}")
-        found = cls(page)
-        found.is_settled()
-        return found
-
-    @classmethod
-    def opened_file(cls, page: Page, path: Path, query: str = "") -> NetPage:
-        """The same of a file on disk."""
-        if page.url.startswith(path.as_uri()):
-            page.evaluate("query => { location.hash = `#netview?${query}`; }", query)
-        else:
-            page.set_viewport_size(SIZE)
-            page.goto(f"{path.as_uri()}#netview?{query}")
+            page.goto(f"{url}#netview?{query}")
         found = cls(page)
         found.is_settled()
         return found
@@ -96,16 +82,14 @@ class NetPage:
         self.two_frames()
 
     def two_frames(self) -> None:
-        self.page.evaluate(
-            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-        )
+        two_frames(self.page)
 
     # --- pointing ------------------------------------------------------------------------------------
 
     def box(self) -> tuple[float, float, float, float]:
-        bounds = self.drawing.bounding_box()
-        assert bounds is not None
-        return bounds["x"], bounds["y"], bounds["width"], bounds["height"]
+        """Where the drawing is, once it stands still."""
+        place = place_of(self.drawing)
+        return place.x, place.y, place.width, place.height
 
     def point(self, x: float, y: float) -> Read | None:
         """What the tip says under the mouse, in pixels from the corner of the drawing; None without a tip."""
@@ -134,6 +118,10 @@ class NetPage:
             if len(found) >= num:
                 return found
         raise AssertionError(f"only {len(found)} places of {40 * num} have a unit")
+
+    def click(self, x: float, y: float, *, count: int = 1) -> None:
+        left, top, _, _ = self.box()
+        self.page.mouse.click(left + x, top + y, click_count=count)
 
     def away(self) -> None:
         """The pointer is nowhere on the drawing."""
@@ -175,6 +163,11 @@ class NetPage:
         self.page.mouse.move(start[0] + x, start[1] + y, steps=5)
         self.page.mouse.up(button=button)  # type: ignore[arg-type]
         self.away()
+        self.rests()
+
+    def show_all(self) -> None:
+        """All of it in view, wherever the camera was left."""
+        self.drawing.press("0")
         self.rests()
 
     def open_menu(self) -> None:
@@ -253,20 +246,8 @@ def _rgb(text: str) -> tuple[int, int, int]:
     return int(digits[0:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)
 
 
-@contextmanager
-def one_page(browser: Browser, *, size: ViewportSize = SIZE, may_be_slow: bool = False) -> Iterator[Page]:
-    """A page for many tests, which only look: it is loaded once. Nothing may go wrong in its scripts."""
-    context = browser.new_context(viewport=size, reduced_motion="reduce")
-    context.set_default_timeout(20_000)
-    if not may_be_slow:
-        context.add_init_script(NEVER_SLOW)
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    yield page
-    context.close()
-    assert not errors, errors
+def layer_of(view: tl.NetView, name: str) -> NetLayer:
+    return next(layer for layer in view.scene.layers if layer.name == name)
 
 
 class FlatPlate:

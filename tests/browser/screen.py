@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from torch import Tensor
+
+from tests.browser.pages import Rect, eventually, expect_true, two_frames
 
 _SHOWN_NUMBER = re.compile("(−?)([0-9]+)(?:\\.([0-9]+))?(?:e(−?[0-9]+))?")
 _SPECIAL = {"∞": math.inf, "−∞": -math.inf, "NaN": math.nan}
@@ -54,20 +55,6 @@ _IS_DRAWN = """() => {
 }"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rect:
-    """A part of the page, in CSS pixels."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    @property
-    def middle(self) -> tuple[float, float]:
-        return self.x + self.width / 2, self.y + self.height / 2
-
-
 class Screen:
     """A page that shows a pass."""
 
@@ -95,6 +82,17 @@ class Screen:
         screen.is_ready()
         return screen
 
+    def as_opened(self) -> Screen:
+        """Nothing is selected, searched or closed, and of the next op its output is shown."""
+        self.page.mouse.move(0, 0)
+        self.search.fill("")
+        self.page.get_by_role("combobox", name="Expand to depth").select_option(label="Expand all")
+        self.item("stem").click()
+        self.choose_tab("Output")
+        self.page.keyboard.press("Escape")
+        expect(self.subtitle).to_have_text(re.compile("^pass ·"))
+        return self
+
     # --- finding ---------------------------------------------------------------------------------
 
     def show_op(self, history: Any, label: str) -> int:
@@ -104,10 +102,14 @@ class Screen:
         self.page.keyboard.press("Escape")
         self.search.fill(op.layer_label)
         wanted = f"op {grouped(index + 1)} of {grouped(total)}"
-        count = int(self.page.locator(".hit-count").inner_text().replace("\u202f", "").split()[-1])
-        for _ in range(count):
+        hits = self.page.locator(".hit-count")
+        two_frames(self.page)
+        expect(hits).to_have_text(re.compile(r"\d$"))
+        count = hits.inner_text().split()[-1]
+        for at in range(1, int(ungrouped(count)) + 1):
             self.search.press("Enter")
-            expect(self.subtitle).to_contain_text("op ")
+            expect(hits).to_have_text(f"{grouped(at)} of {count}")
+            two_frames(self.page)
             if wanted in self.subtitle.inner_text():
                 break
         expect(self.subtitle).to_contain_text(wanted)
@@ -151,6 +153,9 @@ class Screen:
     def figure(self, name: str) -> str:
         return self.inspector.locator(f"dt:text-is('{name}') + dd").first.inner_text()
 
+    def expect_figure(self, name: str, text: str) -> None:
+        expect(self.inspector.locator(f"dt:text-is('{name}') + dd").first).to_have_text(text)
+
     def section(self, title: str) -> Locator:
         return self.inspector.get_by_role("region", name=title, exact=True)
 
@@ -167,11 +172,15 @@ class Screen:
         expect(self.section("Numbers").locator(".remark")).to_have_text(re.compile(rf"^\[{re.escape(start)}"))
 
     def expect_numbers(self, value: Tensor, start: str = "") -> None:
-        """Wait for a window, and compare all that the grid shows with the tensor, to the last bit."""
+        """Wait for a window, and until all that the grid shows is in the tensor, to the last bit."""
         self.expect_window(start)
-        part = part_of(value, self.window())
-        assert part.numel() > 0
-        assert_numbers([self.values()], part.reshape(1, -1))
+
+        def are_shown() -> None:
+            part = part_of(value, self.window())
+            assert part.numel() > 0
+            assert_numbers([self.values()], part.reshape(1, -1))
+
+        eventually(are_shown)
 
     def cells(self) -> list[list[str]]:
         """The exact values of the grid, row by row."""
@@ -194,16 +203,19 @@ class Screen:
 
     def histogram_counts(self) -> list[int]:
         histogram = self.section("Histogram")
+        expect(histogram).to_be_visible()
         if histogram.get_by_role("button", name="show as table").is_visible():
             histogram.get_by_role("button", name="show as table").click()
+        expect(histogram.locator("tbody tr")).not_to_have_count(0)
         column: list[str] = histogram.locator("tbody tr td:last-child").all_inner_texts()
         return [int(ungrouped(text)) for text in column]
 
     def picture(self) -> Locator:
         return self.inspector.get_by_role("img", name=re.compile("^Picture of"))
 
-    def num_picture_colours(self) -> int:
-        return int(self.picture().evaluate(_COUNT_COLOURS))
+    def expect_colourful(self) -> None:
+        """Wait until the picture is drawn."""
+        expect_true(lambda: self.picture().evaluate(_COUNT_COLOURS) > 20)
 
 
 # --- numbers as the page writes them -------------------------------------------------------------------
@@ -259,25 +271,18 @@ def part_of(value: Tensor, window: str) -> Tensor:
     return part
 
 
-def assert_figures(screen: Screen, tensor: Tensor) -> None:
+def expect_figures(screen: Screen, tensor: Tensor) -> None:
+    """Wait until they are those of the tensor."""
     values = tensor.detach().double()
     finite = values[values.isfinite()]
-    assert says(screen.figure("mean"), finite.mean().item())
-    assert says(screen.figure("std"), finite.std().item())
-    assert says(screen.figure("min"), finite.min().item())
-    assert says(screen.figure("max"), finite.max().item())
-    share = 100 * (values == 0).sum().item() / values.numel()
-    assert screen.figure("zeros") == f"{share:.1f}\u202f%"
     counts = f"{grouped(int(values.isnan().sum()))} / {grouped(int(values.isinf().sum()))}"
-    assert screen.figure("NaN / Inf") == counts
+    screen.expect_figure("NaN / Inf", counts)
+    share = 100 * (values == 0).sum().item() / values.numel()
+    screen.expect_figure("zeros", f"{share:.1f}\u202f%")
+    wanted = {"mean": finite.mean(), "std": finite.std(), "min": finite.min(), "max": finite.max()}
 
+    def are_shown() -> None:
+        for name, value in wanted.items():
+            assert says(screen.figure(name), value.item()), (name, screen.figure(name), value)
 
-def opened_once(browser: Browser, path: Path) -> Iterator[Screen]:
-    """A page for many tests, which only look."""
-    page = browser.new_page(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    page.set_default_timeout(5000)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield Screen.opened(page, path)
-    page.close()
-    assert not errors, errors
+    eventually(are_shown)

@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import torcheer as tl
 from tests.browser.controlled import Controlled, controlled
+from tests.browser.pages import expect_equal, expect_true, one_page, scrolled_size
 from tests.inspector.feeding import wait_until
 from tests.training.smallloop import NUM_ITEMS, NUM_TRIALS
 
@@ -51,7 +52,7 @@ class ControlPage:
         """What is done, as it stands there and as the training counts it."""
         shown = [f"{run} / 2", f"{epoch} / 5", f"{trial} / {NUM_TRIALS}"]
         expect(self.bar.locator(".counters dd")).to_have_text(shown)
-        counters = self.served.control.status.counters
+        counters = self.served.control.status.counters  # the page has them from there
         assert [counters.run, counters.epoch, counters.trial] == [run, epoch, trial]
 
     def begin(self, fault: str = "none") -> None:
@@ -112,21 +113,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controlled]:
 
 @pytest.fixture(scope="module")
 def screen(browser: Browser, served: Controlled) -> Iterator[ControlPage]:
-    page = browser.new_page(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    page.set_default_timeout(20_000)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(served.serving.url)
-    # From the start page it is one click.
-    page.get_by_role("region", name="Trainings to control").get_by_role("link", name="small").click()
-    found = ControlPage(page, served)
-    found.expect_state("not initialised")
-    expect(found.button("Init")).to_have_class(re.compile("primary"))
-    for name in ("Run", "Stop", "Step", "Test item", "Test all"):
-        expect(found.button(name)).to_be_disabled()
-    yield found
-    page.close()
-    assert not errors, errors
+    with one_page(browser) as page:
+        page.goto(served.serving.url)
+        # From the start page it is one click.
+        page.get_by_role("region", name="Trainings to control").get_by_role("link", name="small").click()
+        found = ControlPage(page, served)
+        found.expect_state("not initialised")
+        expect(found.button("Init")).to_have_class(re.compile("primary"))
+        for name in ("Run", "Stop", "Step", "Test item", "Test all"):
+            expect(found.button(name)).to_be_disabled()
+        yield found
 
 
 def test_what_is_stepped_run_and_tested_is_what_the_run_has(screen: ControlPage) -> None:
@@ -175,9 +171,8 @@ def test_the_page_fits_and_everything_has_a_name(screen: ControlPage) -> None:
     assert _NAMELESS.findall(page.locator("body").aria_snapshot()) == []
     for width, height in ((1280, 800), (720, 450), (1440, 900)):
         page.set_viewport_size({"width": width, "height": height})
-        scrolled = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
-        assert page.evaluate(scrolled) == [width, height]
-        assert screen.bar.evaluate("(bar) => bar.scrollWidth <= bar.clientWidth")
+        expect_equal(lambda: scrolled_size(page), [width, height])
+        expect_true(lambda: screen.bar.evaluate("(bar) => bar.scrollWidth <= bar.clientWidth"))
         expect(screen.button("Init")).to_be_in_viewport()
         expect(screen.bar.locator(".counters")).to_be_in_viewport()
 

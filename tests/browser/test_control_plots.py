@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import torcheer as tl
-from tests.browser.controlled import Controlled, controlled
-from tests.browser.netviewpage import NetPage, one_page
+from tests.browser.controlled import Controlled, begin, trained
+from tests.browser.netviewpage import NetPage
+from tests.browser.pages import eventually, expect_equal, expect_true, one_page
 from tests.browser.screen import number_in, says
-from tests.inspector.feeding import wait_until
 from tests.training.smallloop import NUM_TRIALS
 from torcheer.training.control import protocol
 
@@ -28,23 +28,13 @@ _READ_TABLE = """(box) => [[...box.querySelectorAll("thead th")].map((head) => h
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controlled]:
     """Two runs of two epochs are over."""
-    with controlled(tmp_path_factory.mktemp("runs"), values=PARAMETERS) as found:
-        found.control.wait(lambda status: status.state == "new")
-        begin(found)
-        found.control.do(protocol.RunOn())
-        found.control.wait(lambda status: status.state == "done")
+    with trained(tmp_path_factory.mktemp("runs"), PARAMETERS) as found:
         yield found
-
-
-def begin(served: Controlled) -> None:
-    served.control.do(protocol.Init(values=PARAMETERS, seed=1))
-    served.control.wait(lambda status: status.state == "ready" and status.counters.step == 0)
 
 
 @pytest.fixture(scope="module")
 def looked(browser: Browser, served: Controlled) -> Iterator[Page]:
     with one_page(browser) as page:
-        page.set_viewport_size({"width": 1440, "height": 900})
         page.goto(served.url)
         yield page
 
@@ -73,25 +63,29 @@ def test_plots_have_the_points_of_the_run_with_the_earlier_one_behind(
             "aria-label", re.compile(f"^{plot.title}, {lines} over epoch 0 to epoch 2; last values: ")
         )
         legend = figure(looked, plot.title).locator(".plot-legend > span")
-        for label, shown in zip(names, legend.all_inner_texts(), strict=True):
-            last = float(runs[-1].scalars(names[label]).values[-1])
-            assert shown.split() == [label, shown.split()[-1]]
-            assert says(shown.split()[-1], last, 0)
-
+        eventually(lambda names=names, legend=legend: assert_legend(legend, names, runs[-1]))
         act(looked, plot.title, "Show as table")
-        head, *rows = looked.get_by_role("region", name=f"Numbers of {plot.title}").evaluate(_READ_TABLE)
+        table = looked.get_by_role("region", name=f"Numbers of {plot.title}")
+        eventually(lambda names=names, table=table: assert_points(table, names, runs))
         act(looked, plot.title, "Show as chart")
-        earlier = runs[0].path.name
-        assert len(head) == 1 + 2 * len(names)
-        for column, title in enumerate(head[1:], start=1):
-            label, _, run_name = (
-                title.partition(" · ") if len(names) > 1 or title in names else ("", "", title)
-            )
-            name = names.get(label) or next(iter(names.values()))
-            saved = runs[0] if run_name.endswith(earlier) else runs[1]
-            points = [(number_in(row[0]), number_in(row[column])) for row in rows if row[column] != ""]
-            wanted = saved.scalars(name)
-            assert points == list(zip(wanted.steps.tolist(), wanted.values.tolist(), strict=True))
+
+
+def assert_legend(legend: Locator, names: dict[str, str], run: tl.SavedRun) -> None:
+    for label, shown in zip(names, legend.all_inner_texts(), strict=True):
+        assert shown.split() == [label, shown.split()[-1]]
+        assert says(shown.split()[-1], float(run.scalars(names[label]).values[-1]), 0)
+
+
+def assert_points(table: Locator, names: dict[str, str], runs: list[tl.SavedRun]) -> None:
+    head, *rows = table.evaluate(_READ_TABLE)
+    assert len(head) == 1 + 2 * len(names)
+    for column, title in enumerate(head[1:], start=1):
+        label, _, run_name = title.partition(" · ") if len(names) > 1 or title in names else ("", "", title)
+        name = names.get(label) or next(iter(names.values()))
+        saved = runs[0] if run_name.endswith(runs[0].path.name) else runs[1]
+        points = [(number_in(row[0]), number_in(row[column])) for row in rows if row[column] != ""]
+        wanted = saved.scalars(name)
+        assert points == list(zip(wanted.steps.tolist(), wanted.values.tolist(), strict=True))
 
 
 def test_the_cursor_reads_out_epochs_and_values(looked: Page, served: Controlled) -> None:
@@ -113,21 +107,21 @@ def test_the_cursor_reads_out_epochs_and_values(looked: Page, served: Controlled
 
 def test_the_network_and_the_plots_follow_every_step(looked: Page, served: Controlled) -> None:
     net = NetPage(looked)
-    begin(served)
+    begin(served, PARAMETERS)
     expect(net.stage).to_contain_text("epoch 0 · trial 0 · init")
     served.control.do(protocol.Step(level="trial", count=NUM_TRIALS - 1))
     expect(net.stage).to_contain_text(f"epoch 0 · trial {NUM_TRIALS - 1}")
-    wait_until(lambda: len(tl.open_run(served.runs[-1]).scalars("train/loss").values) == 3, "three losses")
+    expect_equal(lambda: len(tl.open_run(served.runs[-1]).scalars("train/loss").values), 3)
     loss = float(tl.open_run(served.runs[-1]).scalars("train/loss").values[-1])
     trial = figure(looked, "loss").locator(".plot-legend > span", has_text="trial")
     # In the first moment the run has no point yet, and its name stands there alone.
     expect(trial).to_contain_text(re.compile("trial.*\\d"))
-    wait_until(lambda: says(trial.inner_text().split()[-1], loss, 0), f"the loss {loss} in the plot")
-    assert_units(net, served)
+    expect_true(lambda: says(trial.inner_text().split()[-1], loss, 0))
+    eventually(lambda: assert_units(net, served))
 
     served.control.do(protocol.TestItem(item=5))
     expect(net.stage).to_contain_text("test")
-    assert_units(net, served)
+    eventually(lambda: assert_units(net, served))
     # What is chosen here is shown there.
     net.stage.get_by_role("combobox", name="Variable").select_option("Grad")
     looked.get_by_role("link", name="Open NetView").click()

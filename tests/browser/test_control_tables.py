@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import torcheer as tl
-from tests.browser.controlled import Controlled, controlled
-from tests.browser.netviewpage import one_page
+from tests.browser.controlled import Controlled, begin, trained
+from tests.browser.pages import eventually, expect_equal, one_page
 from tests.browser.screen import number_in, says
 from tests.training.smallloop import NUM_ITEMS
 from torcheer.run.reading.tablereading import Table, TableRecord
-from torcheer.training.control.protocol import Init, RunOn, Step
+from torcheer.training.control.protocol import Step
 
 PARAMETERS = {"epochs": 3}
 
@@ -77,23 +77,13 @@ class Tables:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controlled]:
     """Two runs of three epochs are over."""
-    with controlled(tmp_path_factory.mktemp("runs"), values=PARAMETERS) as found:
-        found.control.wait(lambda status: status.state == "new")
-        begin(found)
-        found.control.do(RunOn())
-        found.control.wait(lambda status: status.state == "done")
+    with trained(tmp_path_factory.mktemp("runs"), PARAMETERS) as found:
         yield found
-
-
-def begin(served: Controlled) -> None:
-    served.control.do(Init(values=PARAMETERS, seed=1))
-    served.control.wait(lambda status: status.state == "ready" and status.counters.step == 0)
 
 
 @pytest.fixture(scope="module")
 def tables(browser: Browser, served: Controlled) -> Iterator[Tables]:
     with one_page(browser) as page:
-        page.set_viewport_size({"width": 1440, "height": 900})
         page.goto(served.url)
         yield Tables(page, served)
 
@@ -131,7 +121,7 @@ def test_every_cell_and_every_file_is_what_the_runs_have(tables: Tables) -> None
         tables.show_all_columns(name)
         # The newest first.
         wanted = [row for record in reversed(records) for row in Table(name, [record]).rows()]
-        assert_cells(tables.cells(name.capitalize()), wanted)
+        eventually(lambda name=name, wanted=wanted: assert_cells(tables.cells(name.capitalize()), wanted))
         file, text = tables.saved(name.capitalize())
         assert text == text_of(name, records)
         assert file == f"{name.replace(' ', '-')}-small-1.csv"
@@ -139,13 +129,13 @@ def test_every_cell_and_every_file_is_what_the_runs_have(tables: Tables) -> None
     tables.choose("Train epochs")
     grid = tables.grid("Train epochs")
     expect(grid.locator("tr[aria-current=true] td").nth(1)).to_have_text("3")
-    assert grid.locator("tr[aria-current=true] td").first.inner_text() == "1"
+    expect(grid.locator("tr[aria-current=true] td").first).to_have_text("1")
     losses = sorted(float(record["loss"][0]) for record in tables.records("train epochs"))
     grid.get_by_role("button", name="Loss", exact=True).click()
     expect(grid.get_by_role("columnheader", name="Loss", exact=True)).to_have_attribute(
         "aria-sort", "descending"
     )
-    assert [number_in(row["Loss"]) for row in tables.cells("Train epochs")] == losses[::-1]
+    expect_equal(lambda: [number_in(row["Loss"]) for row in tables.cells("Train epochs")], losses[::-1])
 
 
 def test_statistics_are_those_of_the_runs(tables: Tables) -> None:
@@ -171,15 +161,16 @@ def test_trials_of_the_last_test_are_shown_with_pictures_of_their_tensors(tables
     grid = tables.grid("Test trials")
     expect(grid.locator("tbody tr")).to_have_count(NUM_ITEMS)
     expect(grid.locator(".cell-waiting")).to_have_count(0)
-    assert grid.locator("tbody tr.wrong").count() == len(wrong)
+    expect(grid.locator("tbody tr.wrong")).to_have_count(len(wrong))
     for item, texts in enumerate(tables.cells("Test trials")):
         numbers = [number_in(texts[name]) for name in ("Trial", "Target", "Answer", "Loss")]
         assert numbers == [item, record["target"][item], record["answer"][item], record["loss"][item]]
     for name in ("x", "hidden", "Output"):
-        assert_pictures(grid, name, np.asarray(record[name], np.float64))
+        tensor = np.asarray(record[name], np.float64)
+        eventually(lambda name=name, tensor=tensor: assert_pictures(grid, name, tensor))
 
     tables.area.get_by_role("radio", name=f"Errors {len(wrong)}").click()
-    assert [int(row[0]) for row in grid.evaluate(_READ_TABLE)] == wrong
+    expect_equal(lambda: [int(row[0]) for row in grid.evaluate(_READ_TABLE)], wrong)
     tables.area.get_by_role("radio", name=f"All {NUM_ITEMS}").click()
     file, text = tables.saved("Test trials")
     assert text == text_of("test trials", [record])
@@ -233,14 +224,15 @@ def test_an_item_is_tested_by_its_row_and_tables_follow_the_next_init(tables: Ta
     expect(grid.locator("tbody tr")).to_have_count(NUM_ITEMS)
     tables.choose("Test items")
     expect(tables.grid("Test items").locator("tbody tr")).to_have_count(1)
-    assert number_in(tables.cells("Test items")[0]["Trial"]) == 2
+    expect_equal(lambda: number_in(tables.cells("Test items")[0]["Trial"]), 2)
 
-    begin(tables.served)
+    begin(tables.served, PARAMETERS)
     tables.choose("Train epochs")
     expect(tables.area).to_contain_text("No train epochs yet")
     tables.served.control.do(Step(level="epoch", count=1))
     expect(tables.grid("Train epochs").locator("tbody tr")).to_have_count(1)
-    assert number_in(tables.cells("Train epochs")[0]["Loss"]) == tables.records("train epochs")[0]["loss"][0]
+    loss = tables.records("train epochs")[0]["loss"][0]
+    expect_equal(lambda: number_in(tables.cells("Train epochs")[0]["Loss"]), loss)
     # Runs are those of every Init.
     tables.choose("Runs")
     expect(tables.grid("Runs").locator("tbody tr")).to_have_count(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from torch import Tensor, nn
 
 import torcheer as tl
+from tests.browser.pages import expect_equal, place_of
 from tests.browser.screen import Screen
 
 IMAGE = "<img src=x onerror=alert(1)>"
@@ -48,7 +50,7 @@ def odd_function() -> Any:
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pages") / f"{IMAGE}.html"
     Named.__name__ = IMAGE
     tl.log_forward_pass(Named(), torch.ones(1, 2)).to_html(path)
@@ -56,11 +58,11 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def screen(page: Page, context: BrowserContext, file: Path) -> Iterator[Screen]:
+def screen(page: Page, context: BrowserContext, named: Path) -> Iterator[Screen]:
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     context.set_offline(True)
-    screen = Screen.opened(page, file)
+    screen = Screen.opened(page, named)
     yield screen
     assert dialogs == []
     made = page.evaluate("() => [...document.querySelectorAll('img, iframe, object, embed, base')].length")
@@ -79,18 +81,18 @@ def test_hostile_module_names_are_text_in_the_tree(screen: Screen) -> None:
 def test_hostile_names_are_text_wherever_a_module_is_looked_at(screen: Screen) -> None:
     for at, name in enumerate(NAMES):
         screen.tree.locator(".name").get_by_text(name, exact=True).last.click()
-        assert screen.title.evaluate("(title) => title.textContent") == name
+        expect_equal(lambda: screen.title.evaluate("(title) => title.textContent"), name)
         screen.choose_tab("Weight")
         names = screen.inspector.get_by_role("combobox", name="Weight to show").locator("option")
-        assert names.nth(0).evaluate("(option) => option.textContent").startswith(f"{name}.weight")
-        assert f"linear_{at + 1}" in screen.subtitle.inner_text()
+        expect(names.nth(0)).to_have_text(re.compile(rf"^{re.escape(name)}\.weight"))
+        expect(screen.subtitle).to_contain_text(f"linear_{at + 1}")
 
 
 def test_hostile_names_are_text_among_the_hits_and_in_the_tip(screen: Screen) -> None:
     screen.search.fill("<img src=x")
     screen.search.press("Enter")
     expect(screen.hits.get_by_role("option").first).to_be_visible()
-    assert screen.title.inner_text() == IMAGE
+    expect(screen.title).to_have_text(IMAGE)
 
     screen.page.mouse.move(*screen.selected_box().middle)
     expect(screen.page.get_by_role("tooltip")).to_contain_text(IMAGE)
@@ -106,10 +108,8 @@ def test_a_name_of_ten_thousand_letters_does_not_push_anything_away(screen: Scre
     screen.item(LONG).click()
 
     wide = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert screen.page.evaluate(wide) == 0
+    expect_equal(lambda: screen.page.evaluate(wide), 0)
     for name in ("Modules", "Inspector"):
         panel = screen.page.get_by_role("complementary", name=name)
         assert panel.evaluate("(one) => one.scrollWidth - one.clientWidth") == 0, name
-    title = screen.title.bounding_box()
-    assert title is not None
-    assert title["height"] < 120
+    assert place_of(screen.title).height < 120

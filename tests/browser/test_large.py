@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.pages import place_of
 from tests.browser.passes import large
 from tests.browser.screen import Screen
 
@@ -35,24 +36,24 @@ _FRAMES = """() => new Promise((done) => {
 
 
 @pytest.fixture(scope="module")
-def history() -> Any:
+def huge() -> Any:
     return large()
 
 
 @pytest.fixture(scope="module")
-def file(history: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def huge_file(huge: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pages") / "large.html"
-    history.to_html(path, max_bytes=0)
+    huge.to_html(path, max_bytes=0)
     return path
 
 
 @pytest.fixture
-def screen(page: Page, file: Path) -> Screen:
-    return Screen.opened(page, file)
+def screen(page: Page, huge_file: Path) -> Screen:
+    return Screen.opened(page, huge_file)
 
 
-def test_it_opens_closed_and_a_module_of_it_can_be_opened(screen: Screen, history: Any) -> None:
-    assert history.num_tensors_total > 5000
+def test_it_opens_closed_and_a_module_of_it_can_be_opened(screen: Screen, huge: Any) -> None:
+    assert huge.num_tensors_total > 5000
     assert screen.tree.get_by_role("treeitem").count() < 60
     part = screen.item("parts.4")
     expect(part).to_have_attribute("aria-expanded", "false")
@@ -67,13 +68,12 @@ def test_it_opens_closed_and_a_module_of_it_can_be_opened(screen: Screen, histor
     assert after.height > before.height
 
 
-def test_the_last_op_is_found(screen: Screen, history: Any) -> None:
-    index = screen.show_op(history, "cos_1")
+def test_the_last_op_is_found(screen: Screen, huge: Any) -> None:
+    index = screen.show_op(huge, "cos_1")
 
-    assert index == history.num_tensors_total - 2
-    box, area = screen.selected_box_when("height < 60"), screen.drawing.bounding_box()
-    assert area is not None
-    assert area["y"] <= box.y <= area["y"] + area["height"] - box.height
+    assert index == huge.num_tensors_total - 2
+    box, area = screen.selected_box_when("height < 60"), place_of(screen.drawing)
+    assert area.y <= box.y <= area.y + area.height - box.height
     screen.search.fill("body.parts.9.parts.9.parts.9")
     expect(screen.page.locator(".hit-count")).not_to_have_text("none")
     screen.search.press("ArrowUp")

@@ -16,7 +16,8 @@ from torch import Tensor
 
 import torcheer.autograd as T
 from tests.browser.learnpage import LearnPage, assert_shown, learning_served
-from tests.browser.served import CONNECTED, LOST, badge
+from tests.browser.pages import CONNECTED, LOST, badge, expect_equal, expect_true, one_page, scrolled_size
+from tests.browser.screen import number_in
 from torcheer.app.server import Serving
 
 ROOTS = """import torcheer.autograd as T
@@ -55,19 +56,13 @@ def serving(state: Path) -> Iterator[Serving]:
 
 @pytest.fixture(scope="module")
 def screen(browser: Browser, serving: Serving) -> Iterator[LearnPage]:
-    page = browser.new_page(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    page.set_default_timeout(20_000)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
-    page.goto(serving.url)
-    # A server for lessons alone begins with its examples.
-    page.get_by_role("button", name="Two layers").click()
-    found = LearnPage(page)
-    found.expect_step(1)
-    yield found
-    page.close()
-    assert not errors, errors
+    with one_page(browser) as page:
+        page.goto(serving.url)
+        # A server for lessons alone begins with its examples.
+        page.get_by_role("button", name="Two layers").click()
+        found = LearnPage(page)
+        found.expect_step(1)
+        yield found
 
 
 def two_layers(screen: LearnPage) -> dict[str, Tensor]:
@@ -106,8 +101,8 @@ def test_every_number_of_a_whole_way_back_is_that_of_torch(screen: LearnPage) ->
         # Nothing is used twice here, so one contribution is all of it.
         assert_shown(screen.numbers(screen.contribution), gradient)
         largest = float(gradient.reshape(-1)[gradient.abs().argmax()])
-        total = float(screen.element.locator("b").inner_text().replace("\N{MINUS SIGN}", "-"))
-        assert total == pytest.approx(largest, rel=1e-4)
+        total = screen.element.locator("b")
+        expect_equal(lambda total=total: number_in(total.inner_text()), pytest.approx(largest, rel=1e-4))
         _check_checks(screen, largest)
         screen.page.keyboard.press("ArrowRight")
 
@@ -255,6 +250,7 @@ def test_a_fault_is_marked_in_its_line_and_what_is_before_it_can_be_stepped(scre
 
 def test_an_exercise_is_solved_and_the_progress_is_kept(screen: LearnPage, state: Path) -> None:
     page = screen.page
+    screen.open("product")
     page.get_by_role("radio", name="Exercises").click()
     panel = page.get_by_role("complementary", name="Exercises")
     expect(panel.get_by_test_id("progress")).to_have_text(re.compile(r"^0 of \d+$"))
@@ -276,6 +272,8 @@ def test_an_exercise_is_solved_and_the_progress_is_kept(screen: LearnPage, state
     expect(panel.get_by_test_id("progress")).to_have_text(re.compile(r"^1 of \d+$"))
     assert list(state.rglob("learn.json"))
 
+    # The address names an example as well, which stays behind the exercises.
+    expect(page).to_have_url(re.compile("example=product&show=exercises&exercise="))
     page.reload()
     expect(panel.get_by_test_id("progress")).to_have_text(re.compile(r"^1 of \d+$"))
     expect(field).to_have_value("g * b")
@@ -342,11 +340,10 @@ def test_everything_has_a_name_and_the_page_fits(screen: LearnPage) -> None:
         expect(page.get_by_role(role, name=name, exact=True)).to_have_count(1)  # type: ignore[arg-type]
     for width, height in ((1280, 800), (1000, 700), (720, 450), (1440, 900)):
         page.set_viewport_size({"width": width, "height": height})
-        scrolled = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
-        assert page.evaluate(scrolled) == [width, height]
+        expect_equal(lambda: scrolled_size(page), [width, height])
         expect(screen.track).to_be_in_viewport()
         expect(screen.graph).to_be_in_viewport()
-        assert screen.bar.evaluate("(bar) => bar.scrollWidth <= bar.clientWidth")
+        expect_true(lambda: screen.bar.evaluate("(bar) => bar.scrollWidth <= bar.clientWidth"))
 
 
 def test_a_page_that_is_one_file_steps_without_a_server(page: Page, tmp_path: Path) -> None:
@@ -372,9 +369,7 @@ def test_a_page_that_is_one_file_steps_without_a_server(page: Page, tmp_path: Pa
     expect(page.get_by_role("navigation", name="Views").get_by_role("link")).to_have_text(["Learn"])
 
 
-def test_without_its_server_one_steps_on(browser: Browser, tmp_path: Path) -> None:
-    page = browser.new_page(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    page.set_default_timeout(20_000)
+def test_without_its_server_one_steps_on(page: Page, tmp_path: Path) -> None:
     screen = LearnPage(page)
     with learning_served(tmp_path) as gone:
         page.goto(f"{gone.url}#learn?example=product")
@@ -388,4 +383,3 @@ def test_without_its_server_one_steps_on(browser: Browser, tmp_path: Path) -> No
     expect(screen.left.get_by_role("button", name="Edit")).to_have_attribute(
         "title", "The connection to the server is lost."
     )
-    page.close()

@@ -7,22 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.passes import pictures, recurrent
+from tests.browser.pages import canvas_text, changed_canvas, expect_equal, place_of
+from tests.browser.passes import recurrent
 from tests.browser.screen import Screen
-
-
-@pytest.fixture(scope="module")
-def history() -> Any:
-    return pictures()
-
-
-@pytest.fixture(scope="module")
-def file(history: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("pages") / "pass.html"
-    history.to_html(path)
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -50,27 +39,17 @@ def test_colours_follow_the_metric_that_is_chosen(screen: Screen) -> None:
     assert len(set(pictures.values())) == len(names)
 
 
-_DRAWN = "document.querySelector('canvas.graph-canvas').toDataURL()"
+def drawing(screen: Screen) -> Locator:
+    return screen.page.locator("canvas.graph-canvas")
 
 
-def changed(screen: Screen, before: str) -> str:
+def changed(screen: Screen, before: str = "") -> str:
     """The drawing, once it is another one than before."""
-    screen.page.wait_for_function(f"(before) => {_DRAWN} !== before", arg=before)
-    return drawn(screen)
-
-
-def drawn(screen: Screen) -> str:
-    """The drawing after the frame in which it changed."""
-    return str(
-        screen.page.evaluate(
-            "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => "
-            f"done({_DRAWN}))))"
-        )
-    )
+    return changed_canvas(drawing(screen), before)
 
 
 def test_the_way_back_can_be_shown(screen: Screen) -> None:
-    forward = drawn(screen)
+    forward = changed(screen)
     backward = screen.page.get_by_role("button", name="Backward")
     expect(backward).to_have_attribute("aria-pressed", "false")
 
@@ -82,11 +61,11 @@ def test_the_way_back_can_be_shown(screen: Screen) -> None:
     )
     changed(screen, forward)
     backward.click()
-    screen.page.wait_for_function(f"(forward) => {_DRAWN} === forward", arg=forward)
+    expect_equal(lambda: canvas_text(drawing(screen)), forward)
 
 
 def test_buffers_can_be_shown(screen: Screen) -> None:
-    before = drawn(screen)
+    before = changed(screen)
 
     screen.page.get_by_role("button", name="Buffers").click()
 
@@ -97,7 +76,7 @@ def test_a_loop_rolls_up_and_unrolls(page: Page, looping: Path) -> None:
     screen = Screen.opened(page, looping)
     rolled = page.get_by_role("button", name="Rolled")
     expect(rolled).to_have_attribute("aria-pressed", "false")
-    assert screen.tree.locator(".name").all_inner_texts().count("tanh") == 4
+    expect(screen.tree.locator(".name", has_text=re.compile("^tanh$"))).to_have_count(4)
 
     rolled.click()
 
@@ -116,7 +95,7 @@ def test_zoom_fit_and_the_map(screen: Screen) -> None:
     map_ = screen.page.get_by_role("img", name="Map of the whole graph")
     screen.page.get_by_role("button", name="Fit the graph").click()
     expect(map_).to_have_count(0)  # all of it is there
-    drawn(screen)
+    changed(screen)
     fitted = zoom.inner_text()
 
     screen.page.get_by_role("button", name="Zoom in").click()
@@ -124,10 +103,9 @@ def test_zoom_fit_and_the_map(screen: Screen) -> None:
     screen.page.get_by_role("button", name="Zoom in").click()
     expect(zoom).not_to_have_text(fitted)
     expect(map_).to_be_visible()
-    before = drawn(screen)
-    place = map_.bounding_box()
-    assert place is not None
-    screen.page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] - 20)
+    before = changed(screen)
+    x, y = place_of(map_).at(0.5, 1)
+    screen.page.mouse.click(x, y - 20)
 
     changed(screen, before)
     screen.drawing.focus()
@@ -203,7 +181,7 @@ def test_letters_in_the_search_field_are_letters(screen: Screen) -> None:
 def test_the_theme_is_switched_and_remembered(screen: Screen) -> None:
     background = "() => getComputedStyle(document.body).backgroundColor"
     light = screen.page.evaluate(background)
-    before = drawn(screen)
+    before = changed(screen)
 
     screen.page.get_by_role("button", name="Switch to the dark theme").click()
 
@@ -212,7 +190,7 @@ def test_the_theme_is_switched_and_remembered(screen: Screen) -> None:
     changed(screen, before)
     screen.page.reload()
     screen.is_ready()
-    assert screen.page.evaluate(background) == dark
+    screen.page.wait_for_function(f"(dark) => ({background})() === dark", arg=dark)
     screen.page.get_by_role("button", name="Switch to the light theme").click()
     screen.page.wait_for_function(f"(light) => ({background})() === light", arg=light)
 
@@ -221,7 +199,7 @@ def test_the_theme_follows_the_system_until_somebody_chooses(page: Page, file: P
     page.emulate_media(color_scheme="dark")
     screen = Screen.opened(page, file)
     expect(page.get_by_role("button", name="Switch to the light theme")).to_be_visible()
-    before = drawn(screen)
+    before = changed(screen)
 
     page.emulate_media(color_scheme="light")
 

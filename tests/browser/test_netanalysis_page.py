@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +13,9 @@ from scipy.stats import spearmanr
 
 import torcheer as tl
 from tests.app.net_runs import layer, scene
-from tests.app.serving import SECRET
-from torcheer.app.server import Serving, serve_runs_in_background
+from tests.browser.pages import expect_equal, expect_param, place_of
+from tests.browser.screen import number_in
+from torcheer.app.server import Serving
 
 RANDOM = np.random.default_rng(3)
 CLASSES = np.array(["cat", "dog", "cat", "eel", "dog", "eel"])
@@ -23,7 +24,7 @@ HIDDEN = RANDOM.normal(size=(6, 9)).astype(np.float32)
 
 
 @pytest.fixture(scope="module")
-def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     with tl.Run(folder / "run") as run:
         run.log_netview(0, scene(layer("image", 3, 5, 4, is_input=True), layer("fc", 9)))
@@ -32,8 +33,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
             run.log_tensor(step, "image.Act", IMAGES)
             run.log_tensor(step, "fc.Act", HIDDEN if step == 8 else -HIDDEN[::-1])
             run.log_moment(step, {"epoch": step})
-    with serve_runs_in_background(folder, secret=SECRET) as served:
-        yield served
+    return folder
 
 
 def open_analysis(page: Page, serving: Serving, query: str = "") -> Locator:
@@ -43,35 +43,35 @@ def open_analysis(page: Page, serving: Serving, query: str = "") -> Locator:
     return figure
 
 
-def number(text: str) -> float:
-    return float(text.replace("−", "-"))
+def expect_number(shown: Locator, wanted: float) -> None:
+    """Wait for it as the last word."""
+    expect_equal(
+        lambda: number_in(shown.inner_text().split(":")[-1].strip()),
+        pytest.approx(wanted, rel=5e-3, abs=1e-3),
+    )
 
 
 def test_the_pair_under_the_pointer_has_the_correlation_of_its_items(page: Page, serving: Serving) -> None:
     figure = open_analysis(page, serving)
     expect(page.get_by_role("combobox", name="Labels")).to_have_value("text:classes")
-    area = figure.locator("canvas").bounding_box()
-    assert area is not None
+    area = place_of(figure.locator("canvas"))
     order = np.argsort(CLASSES, kind="stable")
     for row, column in ((0, 1), (4, 2), (5, 0)):
-        page.mouse.move(
-            area["x"] + (column + 0.5) / 6 * area["width"], area["y"] + (row + 0.5) / 6 * area["height"]
-        )
+        page.mouse.move(*area.at((column + 0.5) / 6, (row + 0.5) / 6))
         one, other = order[row], order[column]
         reading = page.locator(".an-reading")
         expect(reading).to_contain_text(f"item {one}: {CLASSES[one]}")
         expect(reading).to_contain_text(f"with item {other}:")
-        shown = number(reading.inner_text().split(":")[-1])
-        assert shown == pytest.approx(np.corrcoef(HIDDEN[one], HIDDEN[other])[0, 1], abs=1e-3)
+        expect_number(reading, np.corrcoef(HIDDEN[one], HIDDEN[other])[0, 1])
 
 
 def test_a_click_on_an_item_leads_to_it_in_the_network_and_back(page: Page, serving: Serving) -> None:
     figure = open_analysis(page, serving, "order=item")
-    area = figure.locator("canvas").bounding_box()
-    assert area is not None
-    page.mouse.click(area["x"] + 2, area["y"] + 4.5 / 6 * area["height"])
+    x, y = place_of(figure.locator("canvas")).at(0, 4.5 / 6)
+    page.mouse.click(x + 2, y)
     expect(page.get_by_role("region", name="Network", exact=True)).to_be_visible()
-    assert re.search(r"step=8.*item=4|item=4.*step=8", page.url)
+    expect_param(page, "step", "8")
+    expect_param(page, "item", "4")
     page.go_back()
     expect(page.get_by_role("region", name="fc", exact=True)).to_be_visible()
 
@@ -89,19 +89,16 @@ def test_an_earlier_moment_has_its_own_matrix_as_a_table(page: Page, serving: Se
     figure = open_analysis(page, serving, "step=3&metric=euclidean&order=item&table=yes")
     earlier = -HIDDEN[::-1].astype(float)
     cell = figure.get_by_role("row").nth(2).get_by_role("cell").first
-    assert number(cell.inner_text()) == pytest.approx(np.linalg.norm(earlier[1] - earlier[0]), rel=5e-3)
+    expect_number(cell, float(np.linalg.norm(earlier[1] - earlier[0])))
 
 
 def test_a_unit_chosen_on_the_plate_shows_its_means(page: Page, serving: Serving) -> None:
     figure = open_analysis(page, serving, "see=tuning&table=yes")
     plate = figure.get_by_role("img", name=re.compile("^Selectivity"))
-    area = plate.locator("canvas").bounding_box()
-    assert area is not None
-    page.mouse.click(area["x"] + 7.5 / 9 * area["width"], area["y"] + 0.5 * area["height"])
+    page.mouse.click(*place_of(plate.locator("canvas")).at(7.5 / 9, 0.5))
     expect(figure).to_contain_text("fc [7]")
     row = figure.get_by_role("row").filter(has_text="dog")
-    mean = HIDDEN[CLASSES == "dog", 7].mean()
-    assert number(row.get_by_role("cell").nth(1).inner_text()) == pytest.approx(mean, rel=1e-3)
+    expect_number(row.get_by_role("cell").nth(1), HIDDEN[CLASSES == "dog", 7].mean())
 
 
 def test_the_field_of_a_unit_is_laid_on_the_input(page: Page, serving: Serving) -> None:
@@ -113,19 +110,19 @@ def test_the_field_of_a_unit_is_laid_on_the_input(page: Page, serving: Serving) 
     first = figure.get_by_role("row").nth(1)
     place = ", ".join(str(int(index)) for index in np.unravel_index(largest, (3, 5, 4)))
     expect(first).to_contain_text(f"image [{place}]")
-    assert number(first.get_by_role("cell").inner_text()) == pytest.approx(field[largest], rel=1e-3)
+    expect_number(first.get_by_role("cell"), field[largest])
 
 
 def test_pictures_are_read_by_keys_as_well(page: Page, serving: Serving) -> None:
     figure = open_analysis(page, serving, "see=components")
     chart = figure.get_by_role("img")
     chart.focus()
-    for key, item in (("ArrowRight", 0), ("ArrowRight", 1), ("End", 5)):
+    for key, item in (("Home", 0), ("ArrowRight", 1), ("End", 5)):
         page.keyboard.press(key)
         expect(page.locator(".an-reading")).to_contain_text(f"item {item}: {CLASSES[item]}")
     page.keyboard.press("Enter")
     expect(page.get_by_role("region", name="Network", exact=True)).to_be_visible()
-    assert "item=5" in page.url
+    expect_param(page, "item", "5")
 
 
 def test_without_labels_tuning_says_how_to_write_some(page: Page, serving: Serving) -> None:

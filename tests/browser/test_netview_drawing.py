@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -19,12 +18,15 @@ from torch import nn
 import torcheer as tl
 from examples.alexnet import AlexNet
 from tests.app.serving import SECRET
-from tests.browser.netviewpage import FlatPlate, NetPage, Pixels, one_page
+from tests.browser.netviewpage import SIZE, FlatPlate, NetPage, Pixels, layer_of
+from tests.browser.pages import NO_WEBGL, expect_equal, expect_param, one_page
+from tests.many import some
 from torcheer.app.server import Serving, serve_runs_in_background
 from torcheer.netview.grids import grid_of
 from torcheer.run.netscene import NetLayer, Place
 
 NUM_ALEXNET_UNITS = 742_248
+LAYERS = ("input", "0", "3", "5")
 
 
 def small() -> tuple[nn.Module, torch.Tensor]:
@@ -44,23 +46,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="module")
-def serving(folder: Path) -> Iterator[Serving]:
-    with serve_runs_in_background(folder, secret=SECRET) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def looked(browser: Browser, serving: Serving) -> Iterator[Page]:
-    with one_page(browser) as page:
-        yield page
-
-
 def opened_whole(looked: Page, serving: Serving) -> NetPage:
-    """All of it in view, wherever the camera was left."""
     net = NetPage.opened(looked, serving)
-    net.drawing.press("0")
-    net.rests()
+    net.show_all()
     return net
 
 
@@ -72,41 +60,40 @@ def differing(one: Pixels, other: Pixels) -> float:
     return float((np.abs(one[inner].astype(int) - other[inner]).max(2) > 8).mean())
 
 
-def seen_layers(net: NetPage, num: int = 150) -> set[str]:
-    return {read.layer for _, _, read in net.points(num, random.Random(9))}
+def expect_layers(net: NetPage, *names: str, num: int = 150) -> None:
+    """Wait until these and no others are drawn."""
+    expect_equal(lambda: {read.layer for _, _, read in net.points(num, random.Random(9))}, {*names})
 
 
 def test_layers_are_hidden_and_shown_again(looked: Page, serving: Serving) -> None:
-    net = NetPage.opened(looked, serving)
-    every = {"input", "0", "3", "5"}
-    assert seen_layers(net) == every
+    net = opened_whole(looked, serving)
+    expect_layers(net, *LAYERS)
     net.layers.get_by_role("button", name="Hide 3", exact=True).click()
     expect(net.drawing).to_have_accessible_name(re.compile(": 3 layers, 362 units"))
-    assert seen_layers(net) == every - {"3"}
+    expect_layers(net, "input", "0", "5")
     net.layers.get_by_role("button", name="Show 3", exact=True).click()
-    assert seen_layers(net) == every
+    expect_layers(net, *LAYERS)
     net.layers.get_by_role("button", name="Isolate 0", exact=True).click()
-    assert seen_layers(net) == {"0"}
+    expect_layers(net, "0", num=20)
     looked.get_by_role("button", name="Show all", exact=True).click()
-    assert seen_layers(net) == every
+    expect_layers(net, *LAYERS)
 
 
-@pytest.mark.parametrize("name", ["input", "0", "3", "5"])
+@pytest.mark.parametrize("name", some([pytest.param(name, id=name) for name in LAYERS], always=["0"]))
 def test_a_double_click_shows_the_layer_under_it_alone_and_another_one_all(
     looked: Page, serving: Serving, name: str
 ) -> None:
     net = opened_whole(looked, serving)
     whole = net.picture()
     x, y = next((x, y) for x, y, read in net.points(100, random.Random(1)) if read.layer == name)
-    left, top, _, _ = net.box()
-    looked.mouse.dblclick(left + x, top + y)
-    looked.wait_for_url(re.compile("only="))
+    net.click(x, y, count=2)
+    expect(net.drawing).to_have_accessible_name(re.compile(": 1 layer,"))
     looked.keyboard.press("Escape")
     net.is_settled()
     net.rests()
-    assert seen_layers(net, 20) == {name}
+    expect_layers(net, name, num=20)
     _, _, width, height = net.box()
-    looked.mouse.dblclick(left + width / 2, top + height / 2)
+    net.click(width / 2, height / 2, count=2)
     expect(net.drawing).to_have_accessible_name(re.compile(": 4 layers"))
     looked.keyboard.press("Escape")
     net.rests()
@@ -143,19 +130,19 @@ def test_the_wheel_zooms_to_what_is_under_the_pointer(looked: Page, serving: Ser
     net = opened_whole(looked, serving)
     whole = net.picture()
     left, top, _, _ = net.box()
-    inside = [(x, y, read) for x, y, read in net.points(40, random.Random(12)) if is_inside(net, x, y)]
-    assert len(inside) >= 2
-    for x, y, before in inside[:2]:
-        looked.mouse.move(left + x, top + y)
-        looked.mouse.wheel(0, -250)
-        near = net.next_picture(whole)
-        after = net.point(x, y)
-        assert after is not None
-        assert (after.layer, after.index) == (before.layer, before.index)
-        assert is_inside(net, x, y, 4)
-        looked.mouse.move(left + x, top + y)
-        looked.mouse.wheel(0, 250)
-        whole = net.next_picture(near)
+    x, y, before = next(
+        (x, y, read) for x, y, read in net.points(40, random.Random(12)) if is_inside(net, x, y)
+    )
+    looked.mouse.move(left + x, top + y)
+    looked.mouse.wheel(0, -250)
+    near = net.next_picture(whole)
+    after = net.point(x, y)
+    assert after is not None
+    assert (after.layer, after.index) == (before.layer, before.index)
+    assert is_inside(net, x, y, 4)
+    looked.mouse.move(left + x, top + y)
+    looked.mouse.wheel(0, 250)
+    net.next_picture(near)
 
 
 def is_inside(net: NetPage, x: int, y: int, by: int = 3) -> bool:
@@ -168,10 +155,10 @@ def test_the_flat_view_is_another_picture_of_the_same_units(looked: Page, servin
     net = opened_whole(looked, serving)
     deep = net.picture()
     looked.get_by_role("radio", name="2D").or_(looked.get_by_role("button", name="2D")).first.click()
-    looked.wait_for_url(re.compile("flat=yes"))
+    expect_param(looked, "flat", "yes")
     net.is_settled()
-    assert differing(deep, net.picture()) > 0.1
-    assert seen_layers(net) == {"input", "0", "3", "5"}
+    assert differing(deep, net.next_picture(deep)) > 0.1
+    expect_layers(net, *LAYERS)
 
 
 def test_height_can_be_switched_off(looked: Page, serving: Serving) -> None:
@@ -187,7 +174,7 @@ def test_height_can_be_switched_off(looked: Page, serving: Serving) -> None:
 def test_a_picture_is_saved_with_the_plates_on_it(looked: Page, serving: Serving) -> None:
     net = opened_whole(looked, serving)
     shown = net.picture()
-    looked.get_by_role("button", name="Picture, video, full screen").click()
+    net.open_menu()
     with looked.expect_download() as download:
         looked.get_by_role("button", name="Save picture (PNG)").click()
     assert download.value.suggested_filename.endswith(".png")
@@ -201,23 +188,28 @@ def test_with_time_along_one_side_more_is_drawn(looked: Page, serving: Serving) 
     net = opened_whole(looked, serving)
     now = net.picture()
     looked.get_by_role("checkbox", name="Raster").check()
-    looked.wait_for_url(re.compile("raster=yes"))
+    expect_param(looked, "raster", "yes")
     expect(net.drawing).to_have_accessible_name(re.compile("over time"))
-    assert differing(now, net.picture()) > 0.02
+    assert differing(now, net.next_picture(now)) > 0.02
     looked.get_by_role("checkbox", name="Raster").uncheck()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_colours_are_those_of_the_theme(page: Page, serving: Serving, folder: Path, theme: str) -> None:
-    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-    net = NetPage.opened(page, serving, "flat=yes&only=3&limits=-1,1")
-    picture, ramp = net.picture(), net.colours("div")
-    ground = picture[-3, 3].mean()
-    assert ground > 220 if theme == "light" else ground < 60
+def test_the_colours_are_those_of_the_theme(looked: Page, serving: Serving, folder: Path) -> None:
+    net = NetPage.opened(looked, serving, "flat=yes&only=3&limits=-1,1")
     with tl.NetView(folder / "net") as view:
-        tensor = np.asarray(view.values("3.Act"))
-        layer = next(layer for layer in view.scene.layers if layer.name == "3")
+        tensor, layer = np.asarray(view.values("3.Act")), layer_of(view, "3")
     plate = FlatPlate(net, layer, random.Random(3))
+    light = net.picture()
+    assert light[-3, 3].mean() > 220
+    assert_coloured(light, net.colours("div"), plate, tensor)
+    looked.emulate_media(color_scheme="dark")
+    dark = net.next_picture(light)
+    assert dark[-3, 3].mean() < 60
+    assert_coloured(dark, net.colours("div"), plate, tensor)
+    looked.emulate_media(color_scheme="light")
+
+
+def assert_coloured(picture: Pixels, ramp: Pixels, plate: FlatPlate, tensor: np.ndarray) -> None:
     for unit in range(30):
         x, y = (round(part) for part in plate.place(unit))
         wanted = ramp[round(float(np.clip((tensor[unit] + 1) / 2, 0, 1)) * 255)]
@@ -225,18 +217,16 @@ def test_the_colours_are_those_of_the_theme(page: Page, serving: Serving, folder
 
 
 @pytest.mark.usefixtures("context")
-def test_without_webgl_the_same_is_drawn_flat(page: Page, serving: Serving) -> None:
-    page.add_init_script(
-        """{
-            const own = HTMLCanvasElement.prototype.getContext;
-            HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
-                return kind === "webgl2" ? null : own.call(this, kind, ...rest);
-            };
-        }"""
-    )
+def test_without_webgl_the_same_is_drawn_flat_and_no_third_dimension_is_offered(
+    page: Page, serving: Serving
+) -> None:
+    page.add_init_script(NO_WEBGL)
     net = NetPage.opened(page, serving)
     expect(net.stage).to_contain_text("No WebGL in this browser")
-    assert seen_layers(net) == {"input", "0", "3", "5"}
+    expect(net.drawing).to_have_accessible_name(re.compile("Act, flat:"))
+    expect(page.get_by_role("radio", name="3D")).to_have_count(0)
+    expect(page.get_by_role("checkbox", name="Height")).to_be_disabled()
+    expect_layers(net, *LAYERS)
     assert len(np.unique(net.picture().reshape(-1, 3), axis=0)) > 60
 
 
@@ -290,20 +280,17 @@ def test_alexnet_with_its_742_248_units_is_drawn_and_turns(browser: Browser, tmp
     assert sum(layer.grid.num_units for layer in layers.values()) == NUM_ALEXNET_UNITS
     with (
         serve_runs_in_background(tmp_path, secret=SECRET) as serving,
-        one_page(browser, may_be_slow=True) as page,
+        one_page(browser, size=SIZE, may_be_slow=True) as page,
     ):
         net = NetPage.opened(page, serving)
         net.is_slow = True
         expect(net.drawing).to_have_accessible_name(re.compile("13 layers, 742.248 units"))
         before = net.picture()
-        for turn in ((80, 30), (-170, 0)):
-            net.drag(*turn)
-            after = net.picture()
-            assert differing(before, after) > 0.1
-            before = after
-            for _, _, read in net.points(40, random.Random(turn[0])):
-                tensor, layer = values[read.layer], layers[read.layer]
-                index = (slice(None), *read.index[1:]) if layer.grid.is_colour else read.index
-                wanted = np.atleast_1d(tensor[index]).tolist()
-                level = float(np.ptp(tensor)) / 65531
-                assert list(read.values) == pytest.approx(wanted, rel=6e-4, abs=level)
+        net.drag(-170, 30)
+        assert differing(before, net.next_picture(before)) > 0.1
+        for _, _, read in net.points(60, random.Random(80)):
+            tensor, layer = values[read.layer], layers[read.layer]
+            index = (slice(None), *read.index[1:]) if layer.grid.is_colour else read.index
+            wanted = np.atleast_1d(tensor[index]).tolist()
+            level = float(np.ptp(tensor)) / 65531
+            assert list(read.values) == pytest.approx(wanted, rel=6e-4, abs=level)

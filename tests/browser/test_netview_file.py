@@ -15,32 +15,20 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.netviewmodels import NUM_MOMENTS, write_every_shape
-from tests.browser.netviewpage import SIZE, FlatPlate, NetPage, one_page
+from tests.browser.netviewmodels import NUM_MOMENTS, Recorded
+from tests.browser.netviewpage import SIZE, FlatPlate, NetPage, layer_of
+from tests.browser.pages import expect_equal, expect_param, expect_true, one_page
+from tests.many import some
 from torcheer.app.netpage import net_file_page
 from torcheer.app.notebook import InlinePage
 from torcheer.app.server import serve_runs_in_background
-from torcheer.run.netscene import NetLayer
 
 EARLY = 5
 SMALL_BYTES = 600_000
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("runs")
-    write_every_shape(root / "net")
-    return root
-
-
-@pytest.fixture(scope="module")
-def view(folder: Path) -> Iterator[tl.NetView]:
-    with tl.NetView(folder / "net") as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def file(view: tl.NetView, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def net_file(view: tl.NetView, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pages") / "net.html"
     view.write_html(path)
     return path
@@ -56,34 +44,33 @@ def looked(browser: Browser) -> Iterator[Page]:
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
-def layer_of(view: tl.NetView, name: str) -> NetLayer:
-    return next(layer for layer in view.scene.layers if layer.name == name)
-
-
-@pytest.mark.parametrize("name", ["conv2", "hand", "attention.attn"])
+@pytest.mark.parametrize(
+    "name",
+    some([pytest.param(name, id=name) for name in ("conv2", "hand", "attention.attn")], always=["hand"]),
+)
 def test_a_file_on_disk_has_the_recorded_values_of_every_moment(
-    looked: Page, file: Path, view: tl.NetView, name: str
+    looked: Page, net_file: Path, view: tl.NetView, name: str
 ) -> None:
     layer = layer_of(view, name)
-    net = NetPage.opened_file(looked, file, f"flat=yes&only={name}&step={EARLY}&item=2")
+    net = NetPage.opened(looked, net_file, f"flat=yes&only={name}&step={EARLY}&item=2")
     plate = FlatPlate(net, layer, random.Random(name))
     for key, step in (("ArrowRight", EARLY + 1), ("End", NUM_MOMENTS - 1)):
         looked.keyboard.press(key)
-        looked.wait_for_url(re.compile(rf"step={step}(&|$)"))
+        expect_param(looked, "step", str(step))
         net.is_settled()
         tensor = np.asarray(view.values(f"{name}.Act", step, 2)).reshape(-1)
         units = [0, tensor.size - 1, *(random.Random(step).randrange(tensor.size) for _ in range(10))]
-        shown = [read.values[0] for read in plate.read(units)]
-        assert shown == pytest.approx(tensor[units].tolist(), rel=6e-4, abs=float(np.ptp(tensor)) / 65531)
+        wanted = pytest.approx(tensor[units].tolist(), rel=6e-4, abs=float(np.ptp(tensor)) / 65531)
+        expect_equal(lambda units=units: [read.values[0] for read in plate.read(units)], wanted)
 
 
 def test_a_file_lays_the_weights_of_a_unit_on_what_it_receives_from(
-    looked: Page, file: Path, view: tl.NetView
+    looked: Page, net_file: Path, view: tl.NetView
 ) -> None:
     unit = 100
     wanted = view.weights("conv2", unit, "received", step=EARLY)["conv1"].reshape(-1)
-    net = NetPage.opened_file(
-        looked, file, f"flat=yes&only=conv1&layer=conv2&unit={unit}&var=r.Wt&step={EARLY}"
+    net = NetPage.opened(
+        looked, net_file, f"flat=yes&only=conv1&layer=conv2&unit={unit}&var=r.Wt&step={EARLY}"
     )
     reads = FlatPlate(net, layer_of(view, "conv1"), random.Random(1)).read_all()
     is_there = [text != "not there" for read in reads for text in read.texts]
@@ -95,18 +82,22 @@ def test_a_file_lays_the_weights_of_a_unit_on_what_it_receives_from(
     assert np.float32(net.figure("Act").inner_text().replace("−", "-")) == np.float32(exact)
 
 
-def test_what_has_no_room_in_a_file_is_said_and_is_not_none(page: Page, folder: Path, tmp_path: Path) -> None:
-    whole = len(net_file_page(folder / "net", max_bytes=0))
+def test_what_has_no_room_in_a_file_is_said_and_is_not_none(
+    page: Page, recorded: Recorded, tmp_path: Path
+) -> None:
+    whole = len(net_file_page(recorded.folder / "net", max_bytes=0))
     small = tmp_path / "small.html"
-    small.write_text(net_file_page(folder / "net", max_bytes=whole + 60_000), encoding="utf-8")
-    net = NetPage.opened_file(page, small, "layer=vector&unit=3&var=r.Wt")
+    small.write_text(net_file_page(recorded.folder / "net", max_bytes=whole + 60_000), encoding="utf-8")
+    net = NetPage.opened(page, small, "layer=vector&unit=3&var=r.Wt")
     expect(net.stage).to_contain_text("In this file:")
     expect(net.figure("Weights received")).to_have_text("not in this file")
     expect(net.stage).to_contain_text("Not in this file, which was limited in size")
 
 
-def test_a_file_that_was_cut_says_so_and_what_writes_it_again(page: Page, file: Path, tmp_path: Path) -> None:
-    whole = file.read_text(encoding="utf-8")
+def test_a_file_that_was_cut_says_so_and_what_writes_it_again(
+    page: Page, net_file: Path, tmp_path: Path
+) -> None:
+    whole = net_file.read_text(encoding="utf-8")
     start = whole.index('id="torcheer-net">') + 200
     cut = tmp_path / "cut.html"
     cut.write_text(whole[:start] + whole[whole.index("</script>", start) :], encoding="utf-8")
@@ -117,10 +108,10 @@ def test_a_file_that_was_cut_says_so_and_what_writes_it_again(page: Page, file: 
 
 
 @pytest.fixture
-def frame(page: Page, folder: Path, tmp_path: Path) -> FrameLocator:
+def frame(page: Page, recorded: Recorded, tmp_path: Path) -> FrameLocator:
     """Between the cells of a notebook."""
     page.set_viewport_size(SIZE)
-    inline = InlinePage(net_file_page(folder / "net", max_bytes=SMALL_BYTES), 600)._repr_html_()
+    inline = InlinePage(net_file_page(recorded.folder / "net", max_bytes=SMALL_BYTES), 600)._repr_html_()
     notebook = tmp_path / "notebook.html"
     notebook.write_text(f"<!doctype html><body>{inline}</body>", encoding="utf-8")
     page.goto(notebook.as_uri())
@@ -139,8 +130,8 @@ def test_a_picture_is_shown_where_a_frame_may_save_no_file(frame: FrameLocator) 
     picture = frame.get_by_role("img", name="The network as it is drawn")
     expect(picture).to_be_visible()
     # All of it is there, for the menu of the browser to save.
-    assert picture.evaluate("image => image.naturalWidth") > 400
-    assert str(picture.get_attribute("src")).startswith("data:image/png;base64,")
+    expect(picture).to_have_attribute("src", re.compile("^data:image/png;base64,"))
+    expect_true(lambda: picture.evaluate("image => image.naturalWidth") > 400)
     frame.get_by_role("button", name="Close").click()
     expect(picture).to_have_count(0)
 
@@ -172,6 +163,6 @@ def test_a_watched_training_has_its_layers_on_the_page(page: Page, tmp_path: Pat
         for key, at in (("End", 2), ("Home", 0)):
             page.keyboard.press(key)
             net.is_settled()
-            wanted = seen[at][1].reshape(-1).numpy()
-            shown = [read.values[0] for read in plate.read_all()]
-            assert shown == pytest.approx(wanted.tolist(), rel=6e-4, abs=float(np.ptp(wanted)) / 65531)
+            values = seen[at][1].reshape(-1).numpy()
+            wanted = pytest.approx(values.tolist(), rel=6e-4, abs=float(np.ptp(values)) / 65531)
+            expect_equal(lambda: [read.values[0] for read in plate.read_all()], wanted)

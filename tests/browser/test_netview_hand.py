@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,8 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.netviewpage import NEVER_SLOW, SIZE, NetPage, one_page
+from tests.browser.netviewpage import SIZE, NetPage
+from tests.browser.pages import eventually, expect_no_param, expect_param, go_to, one_page
 from torcheer.app.server import Serving, serve_runs_in_background
 
 NUM_MOMENTS = 5
@@ -33,18 +35,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     other.log_tensor(0, "elsewhere.Act", np.ones((1, 4), np.float32))
     other.close()
     return root
-
-
-@pytest.fixture(scope="module")
-def serving(folder: Path) -> Iterator[Serving]:
-    with serve_runs_in_background(folder, secret=SECRET) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def looked(browser: Browser, serving: Serving) -> Iterator[Page]:
-    with one_page(browser) as page:
-        yield page
 
 
 # --- keys ------------------------------------------------------------------------------------------
@@ -81,11 +71,11 @@ def test_boxes_and_sliders_keep_their_own_keys(looked: Page, serving: Serving) -
     looked.keyboard.press("ArrowRight")
     looked.keyboard.press("ArrowRight")
     expect(slider).to_have_value("0.1")
-    looked.wait_for_url(re.compile("fade=0.1"))
-    assert "step=1" in looked.url
+    expect_param(looked, "fade", "0.1")
     looked.keyboard.press("Home")
     expect(slider).to_have_value("0")
-    assert "step=1" in looked.url
+    expect_no_param(looked, "fade")
+    expect_param(looked, "step", "1")
 
 
 def test_after_a_click_of_the_mouse_arrows_and_space_are_those_of_time(
@@ -94,7 +84,7 @@ def test_after_a_click_of_the_mouse_arrows_and_space_are_those_of_time(
     net = NetPage.opened(looked, serving, "step=1")
     net.variables.get_by_role("radio", name="Act", exact=True).click()
     looked.keyboard.press("ArrowRight")
-    looked.wait_for_url(re.compile("step=2"))
+    expect_param(looked, "step", "2")
     expect(net.variables.get_by_role("radio", name="Act", exact=True)).to_be_checked()
     for press in (
         looked.get_by_role("radio", name="2D", exact=True).click,
@@ -103,7 +93,7 @@ def test_after_a_click_of_the_mouse_arrows_and_space_are_those_of_time(
         press()
         expect(net.drawing).to_be_focused()
     looked.keyboard.press("ArrowLeft")
-    looked.wait_for_url(re.compile("step=1"))
+    expect_param(looked, "step", "1")
     expect(looked.get_by_role("radio", name="2D", exact=True)).to_be_checked()
     looked.keyboard.press("Space")
     expect(net.time.get_by_role("button", name="Pause")).to_be_visible()
@@ -117,69 +107,54 @@ def test_variables_that_were_reached_by_a_key_keep_their_arrows(looked: Page, se
     looked.keyboard.press("ArrowRight")
     expect(net.variables.get_by_role("radio", name="Act", exact=True)).not_to_be_checked()
     expect(net.variables.locator("[aria-checked=true]")).to_be_focused()
-    assert "step=1" in looked.url
+    expect(looked).to_have_url(re.compile("var="))
+    expect_param(looked, "step", "1")
 
 
-def test_keys_of_folded_panels_hold(browser: Browser, serving: Serving) -> None:
-    with one_page(browser) as page:
-        net = NetPage.opened(page, serving)
-        page.set_viewport_size({"width": 1000, "height": 700})
-        expect(net.variables).to_have_count(0)
-        page.keyboard.press("]")
-        page.wait_for_url(re.compile("item=1"))
-        page.keyboard.press("v")
-        expect(net.variables.get_by_role("radio", name="Act", exact=True)).to_be_focused()
+def test_keys_of_folded_panels_hold(looked: Page, serving: Serving) -> None:
+    net = NetPage.opened(looked, serving)
+    looked.set_viewport_size({"width": 1000, "height": 700})
+    expect(net.variables).to_have_count(0)
+    looked.keyboard.press("]")
+    expect_param(looked, "item", "1")
+    looked.keyboard.press("v")
+    expect(net.variables.get_by_role("radio", name="Act", exact=True)).to_be_focused()
+    looked.keyboard.press("Escape")
+    looked.set_viewport_size(SIZE)
 
 
 # --- the address ------------------------------------------------------------------------------------
 
 
-def test_an_address_keeps_run_hidden_layers_height_and_fading(page: Page, serving: Serving) -> None:
-    net = NetPage.opened(page, serving)
-    page.wait_for_url(re.compile("run="))
+def test_an_address_keeps_run_hidden_layers_height_and_fading(looked: Page, serving: Serving) -> None:
+    net = NetPage.opened(looked, serving)
+    expect(looked).to_have_url(re.compile("run="))
     net.layers.get_by_role("button", name="Hide 0", exact=True).click()
-    page.get_by_role("checkbox", name="Height").uncheck()
-    page.get_by_role("slider", name="Fade small values").fill("0.5")
-    page.wait_for_url(re.compile("fade=0.5"))
-    page.reload()
+    looked.get_by_role("checkbox", name="Height").uncheck()
+    looked.get_by_role("slider", name="Fade small values").fill("0.5")
+    expect_param(looked, "fade", "0.5")
+    looked.reload()
     net.is_settled()
     expect(net.drawing).to_have_accessible_name(re.compile(": 2 layers, 18 units"))
-    expect(page.get_by_role("checkbox", name="Height")).not_to_be_checked()
-    expect(page.get_by_role("slider", name="Fade small values")).to_have_value("0.5")
-    page.get_by_role("button", name="Hide 2", exact=True).click()
-    page.get_by_role("button", name="Hide input", exact=True).click()
+    expect(looked.get_by_role("checkbox", name="Height")).not_to_be_checked()
+    expect(looked.get_by_role("slider", name="Fade small values")).to_have_value("0.5")
+    looked.get_by_role("button", name="Hide 2", exact=True).click()
+    looked.get_by_role("button", name="Hide input", exact=True).click()
     expect(net.stage).to_contain_text("All layers are hidden")
-    page.get_by_role("button", name="Show all", exact=True).click()
+    looked.get_by_role("button", name="Show all", exact=True).click()
     expect(net.drawing).to_have_accessible_name(re.compile(": 3 layers"))
 
 
-def test_a_rank_is_chosen_where_there_are_several(page: Page, serving: Serving) -> None:
-    net = NetPage.opened(page, serving)
-    ranks = page.get_by_role("combobox", name="Rank")
-    assert ranks.locator("option").all_inner_texts() == ["rank 0", "rank 2"]
+def test_a_rank_is_chosen_where_there_are_several(looked: Page, serving: Serving) -> None:
+    net = NetPage.opened(looked, serving)
+    ranks = looked.get_by_role("combobox", name="Rank")
+    expect(ranks.locator("option")).to_have_text(["rank 0", "rank 2"])
     ranks.select_option("2")
-    page.wait_for_url(re.compile("rank=2"))
+    expect_param(looked, "rank", "2")
     expect(net.drawing).to_have_accessible_name(re.compile(": 1 layer, 4 units"))
     ranks.select_option("0")
     expect(net.drawing).to_have_accessible_name(re.compile(": 3 layers"))
-    expect(page).not_to_have_url(re.compile("rank="))
-
-
-@pytest.mark.usefixtures("context")
-def test_without_webgl_no_third_dimension_is_offered(page: Page, serving: Serving) -> None:
-    page.add_init_script(
-        """{
-            const own = HTMLCanvasElement.prototype.getContext;
-            HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
-                return kind === "webgl2" ? null : own.call(this, kind, ...rest);
-            };
-        }"""
-    )
-    net = NetPage.opened(page, serving)
-    expect(net.stage).to_contain_text("No WebGL in this browser")
-    expect(net.drawing).to_have_accessible_name(re.compile("Act, flat:"))
-    expect(page.get_by_role("radio", name="3D")).to_have_count(0)
-    expect(page.get_by_role("checkbox", name="Height")).to_be_disabled()
+    expect(looked).not_to_have_url(re.compile("rank="))
 
 
 # --- over time ----------------------------------------------------------------------------------------
@@ -191,44 +166,47 @@ def test_over_time_the_value_under_the_pointer_is_that_of_its_moment(
     net = NetPage.opened(looked, serving, "flat=yes&only=2&raster=yes")
     with tl.NetView(folder / "net") as view:
         wanted = [np.asarray(view.values("2.Act", step)).reshape(-1) for step in range(NUM_MOMENTS)]
-    _, _, width, height = net.box()
     expect(net.drawing).to_have_accessible_name(re.compile("flat, over time"))
-    net.two_frames()
+    net.is_settled()
+    _, _, width, height = net.box()
     places = [(x, y) for x in range(20, int(width) - 20, 25) for y in range(80, int(height) - 40, 30)]
-    seen = set()
-    for read in net.sweep(places):
-        if read is None:
-            continue
-        assert read.step is not None
-        seen.add((read.step, read.index[0]))
-        assert read.values[0] == pytest.approx(wanted[read.step][read.index[0]], rel=6e-4, abs=1e-4)
-    assert seen == {(step, unit) for step in range(NUM_MOMENTS) for unit in range(6)}
+
+    def all_are_read() -> None:
+        reads = [read for read in net.sweep(places) if read is not None]
+        for read in reads:
+            assert read.step is not None
+            assert read.values[0] == pytest.approx(wanted[read.step][read.index[0]], rel=6e-4, abs=1e-4)
+        assert {(read.step, read.index[0]) for read in reads} == set(
+            itertools.product(range(NUM_MOMENTS), range(6))
+        )
+
+    eventually(all_are_read)
 
 
 # --- the screen, and a film ----------------------------------------------------------------------------
 
 
-def test_full_screen_is_gone_to_and_left(page: Page, serving: Serving) -> None:
-    net = NetPage.opened(page, serving)
+def test_full_screen_is_gone_to_and_left(looked: Page, serving: Serving) -> None:
+    net = NetPage.opened(looked, serving)
     net.open_menu()
-    page.get_by_role("button", name="Full screen", exact=True).click()
-    page.wait_for_function("() => document.fullscreenElement?.matches('.netview') === true")
-    leave = page.get_by_role("button", name="Leave full screen")
+    looked.get_by_role("button", name="Full screen", exact=True).click()
+    looked.wait_for_function("() => document.fullscreenElement?.matches('.netview') === true")
+    leave = looked.get_by_role("button", name="Leave full screen")
     expect(leave).to_be_visible()
     leave.click()
-    page.wait_for_function("() => document.fullscreenElement === null")
-    expect(page.get_by_role("button", name="Full screen", exact=True)).to_be_visible()
+    looked.wait_for_function("() => document.fullscreenElement === null")
+    expect(looked.get_by_role("button", name="Full screen", exact=True)).to_be_visible()
 
 
-def test_a_video_of_the_moments_is_saved(page: Page, serving: Serving) -> None:
-    net = NetPage.opened(page, serving, "step=1")
+def test_a_video_of_the_moments_is_saved(looked: Page, serving: Serving) -> None:
+    net = NetPage.opened(looked, serving, "step=1")
     net.open_menu()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Record video from here (WebM)").click()
+    with looked.expect_download() as download:
+        looked.get_by_role("button", name="Record video from here (WebM)").click()
         expect(net.stage).to_contain_text("A video is recorded")
     assert download.value.suggested_filename == "net-Act.webm"
     assert Path(download.value.path()).read_bytes()[:4] == b"\x1a\x45\xdf\xa3"  # as such files begin
-    assert f"step={NUM_MOMENTS - 1}" in page.url
+    expect_param(looked, "step", str(NUM_MOMENTS - 1))
     expect(net.stage).not_to_contain_text("A video is recorded")
 
 
@@ -245,11 +223,12 @@ def test_a_video_is_stopped_by_hand_and_by_leaving(page: Page, tmp_path: Path) -
             net.open_menu()
             with page.expect_download() as download:
                 page.get_by_role("button", name="Record video from here (WebM)").click()
-                page.wait_for_url(re.compile("step=[1-9]"))
+                expect_param(page, "step", r"[1-9]\d*")
                 leave()
             assert Path(download.value.path()).stat().st_size > 500
         # What goes on elsewhere is left alone.
-        assert "step=" not in page.url.partition("#")[2]
+        expect(page.get_by_role("grid", name="Runs")).to_be_visible()
+        expect_no_param(page, "step")
 
 
 # --- fingers --------------------------------------------------------------------------------------------
@@ -279,33 +258,30 @@ class Fingers:
                 [(x + (to_x - x) * share, y + (to_y - y) * share) for (x, y), (to_x, to_y) in ways],
             )
         self._send("touchEnd", [])
-        self.net.page.wait_for_timeout(250)  # where it comes to rest, it is kept
-        self.net.two_frames()
 
     def tap(self, x: float, y: float) -> None:
         self._send("touchStart", [(x, y)])
         self._send("touchEnd", [])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def fingers(browser: Browser, serving: Serving) -> Iterator[Fingers]:
-    context = browser.new_context(viewport=SIZE, reduced_motion="reduce", has_touch=True)
-    context.add_init_script(NEVER_SLOW)
-    page = context.new_page()
-    yield Fingers(NetPage.opened(page, serving))
-    context.close()
+    with one_page(browser, size=SIZE, has_touch=True) as page:
+        yield Fingers(NetPage.opened(page, serving))
 
 
-CAMERA = """() => {
+CAMERA = """(slot) => {
   const kept = Object.entries(localStorage).find(([name]) => name.includes("netview.cameras"));
-  return kept === undefined ? null : JSON.parse(kept[1])["0"];
+  return kept === undefined ? undefined : JSON.parse(kept[1])[slot];
 }"""
 
 
-def camera_of(net: NetPage) -> list[float]:
-    """Flat or not, around, up, distance, target: as it is kept once it rests."""
-    net.page.wait_for_function(f"() => ({CAMERA})() !== null")
-    return list(net.page.evaluate(CAMERA))
+def camera_of(net: NetPage, slot: int) -> list[float]:
+    """Flat or not, around, up, distance, target: as it is now, by way of a slot that is empty."""
+    net.two_frames()
+    net.page.keyboard.press(f"Shift+Digit{slot}")
+    net.page.wait_for_function(f"slot => ({CAMERA})(slot) !== undefined", arg=str(slot))
+    return list(net.page.evaluate(CAMERA, str(slot)))
 
 
 def test_one_finger_turns_and_two_zoom(fingers: Fingers) -> None:
@@ -313,16 +289,14 @@ def test_one_finger_turns_and_two_zoom(fingers: Fingers) -> None:
     _, _, width, height = net.box()
     x, y = width / 2, height / 2
     fingers.drag([((x, y), (x + 120, y + 30))])
-    turned = camera_of(net)
+    turned = camera_of(net, 1)
     fingers.drag([((x, y), (x - 60, y))])
-    net.page.wait_for_function(f"yaw => Math.abs(({CAMERA})()[1] - yaw) > 0.3", arg=turned[1])
-    before = camera_of(net)
+    before = camera_of(net, 2)
     assert before[1] - turned[1] == pytest.approx(60 * 0.008, rel=0.15)
     assert before[3] == turned[3]
     # Twice as far apart: half as far away.
     fingers.drag([((x - 50, y), (x - 100, y)), ((x + 50, y), (x + 100, y))])
-    net.page.wait_for_function(f"far => ({CAMERA})()[3] < far * 0.7", arg=before[3])
-    after = camera_of(net)
+    after = camera_of(net, 3)
     assert after[3] == pytest.approx(before[3] / 2, rel=0.1)
     assert after[1:3] == before[1:3]
 
@@ -338,9 +312,9 @@ def test_a_tap_selects_the_unit_under_the_finger(fingers: Fingers) -> None:
     expect(net.figure("Unit")).to_have_text(f"0 [{read.index[0]}]")
 
 
-def test_the_list_of_runs_leads_to_the_network(page: Page, serving: Serving) -> None:
-    page.goto(f"{serving.url}#runs")
-    page.get_by_role("link", name=re.compile("^NetView of ")).first.click()
+def test_the_list_of_runs_leads_to_the_network(looked: Page, serving: Serving) -> None:
+    go_to(looked, serving, "runs", "training")
+    looked.get_by_role("link", name=re.compile("^NetView of ")).first.click()
 
-    expect(page).to_have_url(re.compile("#netview\\?run="))
-    expect(NetPage(page).drawing).to_have_accessible_name(re.compile(": 3 layers"))
+    expect(looked).to_have_url(re.compile("#netview\\?run="))
+    expect(NetPage(looked).drawing).to_have_accessible_name(re.compile(": 3 layers"))

@@ -2,76 +2,52 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import Browser, expect
 
-from tests.browser.passes import pictures
+from tests.browser.pages import one_page, place_of
 from tests.browser.screen import Screen
 
 
 @pytest.fixture(scope="module")
-def history() -> Any:
-    return pictures()
+def asked() -> list[str]:
+    """All that the page has asked for."""
+    return []
 
 
 @pytest.fixture(scope="module")
-def file(history: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("pages") / "pass.html"
-    history.to_html(path)
-    return path
+def shared(browser: Browser, file: Path, asked: list[str]) -> Iterator[Screen]:
+    with one_page(browser, offline=True) as page:
+        page.on("request", lambda request: asked.append(request.url))
+        yield Screen.opened(page, file)
 
 
 @pytest.fixture
-def asked(context: BrowserContext) -> list[str]:
-    """What a page asks of any network: everything but files is written down and refused."""
-    found: list[str] = []
-
-    def refuse(route: Route) -> None:
-        if route.request.url.startswith("file:"):
-            route.continue_()
-        else:
-            found.append(route.request.url)
-            route.abort()
-
-    context.set_offline(True)
-    context.route("**/*", refuse)
-    return found
-
-
-@pytest.fixture
-def screen(page: Page, file: Path, asked: list[str]) -> Screen:
-    return Screen.opened(page, file)
+def screen(shared: Screen) -> Screen:
+    return shared.as_opened()
 
 
 # --- the file -------------------------------------------------------------------------------------------
 
 
-def test_it_shows_the_model_without_asking_for_anything(
-    screen: Screen, history: Any, asked: list[str]
+def test_it_shows_the_model_and_the_file_is_all_that_is_read(
+    screen: Screen, history: Any, file: Path, asked: list[str]
 ) -> None:
     expect(screen.page).to_have_title("Pictures · torcheer")
-    names = screen.tree.locator(".name").all_inner_texts()
-    assert {"Pictures", "stem", "blocks", "pool", "head"} <= set(names)
+    for name in ("Pictures", "stem", "blocks", "pool", "head"):
+        expect(screen.item(name)).to_be_visible()
     expect(screen.title).to_have_text("Pictures")
     expect(screen.page.get_by_role("status").filter(has_text="one file")).to_be_visible()
-    assert f"{history.num_tensors_total} ops" in screen.drawing.get_attribute("aria-label")
-    assert asked == []
-
-
-def test_the_file_is_all_that_is_read(page: Page, file: Path, asked: list[str]) -> None:
-    read: list[str] = []
-    page.on("request", lambda request: read.append(request.url))
-
-    screen = Screen.opened(page, file)
+    expect(screen.drawing).to_have_attribute("aria-label", re.compile(f"{history.num_tensors_total} ops"))
     screen.item("stem").click()
     expect(screen.grid).to_be_visible()
 
-    outside = [url for url in read if not url.startswith(("file:", "blob:", "data:"))]
-    assert outside == []
-    assert [url for url in read if url.startswith("file:")] == [file.as_uri()]
+    assert [url for url in asked if not url.startswith(("blob:", "data:"))] == [file.as_uri()]
 
 
 # --- modules open and close -----------------------------------------------------------------------------
@@ -86,10 +62,9 @@ def test_a_module_closes_and_opens_in_the_tree(screen: Screen) -> None:
 
     expect(blocks).to_have_attribute("aria-expanded", "false")
     expect(screen.item("conv1")).to_have_count(0)
-    assert screen.tree.get_by_role("treeitem").count() < num_rows
     blocks.locator(".chevron").click()
     expect(screen.item("conv1")).to_be_visible()
-    assert screen.tree.get_by_role("treeitem").count() == num_rows
+    expect(screen.tree.get_by_role("treeitem")).to_have_count(num_rows)
 
 
 def test_a_module_closes_and_opens_by_double_click_in_the_drawing(screen: Screen) -> None:
@@ -207,18 +182,15 @@ def test_search_finds_steps_and_brings_into_view(screen: Screen, history: Any) -
     expect(screen.search).to_be_focused()
     expect(screen.hits.get_by_role("option")).to_have_count(5)
 
-    seen = []
-    for key in ("Enter", "ArrowDown", "ArrowDown", "ArrowUp"):
-        screen.page.keyboard.press(key)
-        seen.append(screen.subtitle.inner_text().split(" · ")[1])
     relus = [op.index + 1 for op in history if op.layer_type == "relu"]
-    assert seen == [f"op {relus[at]} of {len(history)}" for at in (0, 1, 2, 1)]
+    for key, at in (("Enter", 0), ("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1)):
+        screen.page.keyboard.press(key)
+        expect(screen.subtitle).to_contain_text(f" · op {relus[at]} of {len(history)}")
 
     expect(screen.page.locator(".hit-count")).to_have_text("2 of 5")
-    box, area = screen.selected_box_when("height < 60"), screen.drawing.bounding_box()
-    assert area is not None
-    assert area["x"] <= box.x <= area["x"] + area["width"] - box.width
-    assert area["y"] <= box.y <= area["y"] + area["height"] - box.height
+    box, area = screen.selected_box_when("height < 60"), place_of(screen.drawing)
+    assert area.x <= box.x <= area.x + area.width - box.width
+    assert area.y <= box.y <= area.y + area.height - box.height
     screen.page.keyboard.press("Escape")
     expect(screen.item("0")).to_have_attribute("aria-expanded", "true")  # the modules around it were opened
 

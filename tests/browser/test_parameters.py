@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.test_sections import opened_page
+from tests.browser.pages import expect_true, go_to, place_of
 from torcheer.app.server import Serving, serve_runs_in_background
 
 RUNS = [
@@ -25,49 +24,33 @@ RUNS = [
 
 
 @pytest.fixture(scope="module")
-def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("runs")
     for nth, (hparams, accuracy) in enumerate(RUNS):
         with tl.Run(root / f"run-{nth}") as run:
             run.log(0, {"loss": 1.0 + nth})
             run.log_hparams(hparams, {"accuracy": accuracy})
-    with serve_runs_in_background(root, secret=SECRET) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def opened(browser: Browser, serving: Serving) -> Iterator[Page]:
-    with opened_page(browser, f"{serving.url}#parameters") as page:
-        yield page
+    return root
 
 
 @pytest.fixture
-def parameters(opened: Page) -> Page:
+def parameters(looked: Page, serving: Serving) -> Page:
     """The page as it is by itself: all that was chosen stands in the address."""
-    opened.mouse.move(0, 0)
-    opened.evaluate("() => { location.hash = '#runs'; }")
-    expect(rows(opened)).to_have_count(0)
-    opened.evaluate("() => { location.hash = '#parameters'; }")
-    expect(rows(opened)).to_have_count(len(RUNS))
-    return opened
+    go_to(looked, serving, "parameters")
+    expect(rows(looked)).to_have_count(len(RUNS))
+    return looked
 
 
 def rows(page: Page) -> Locator:
     return page.get_by_role("region", name="Table of parameters").locator("tbody tr")
 
 
-def column(page: Page, nth: int) -> list[str]:
-    return (
-        rows(page)
-        .locator("td")
-        .nth(0)
-        .page.locator(f".par-table tbody td:nth-of-type({nth})")
-        .all_inner_texts()
-    )
+def expect_column(page: Page, nth: int, *texts: str) -> None:
+    expect(page.locator(f".par-table tbody td:nth-of-type({nth})")).to_have_text(texts)
 
 
-def heads(page: Page) -> list[str]:
-    return page.locator(".par-table thead button .clip").all_inner_texts()
+def expect_heads(page: Page, *texts: str) -> None:
+    expect(page.locator(".par-table thead button .clip")).to_have_text(texts)
 
 
 def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
@@ -80,18 +63,15 @@ def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> No
 
 def brush(page: Page, name: str, low: float, high: float) -> None:
     """Along an axis, from a share of its height to another."""
-    bounds = page.locator(f"rect[data-axis='{name}']").bounding_box()
-    assert bounds is not None
-    x = bounds["x"] + bounds["width"] / 2
-    y = [bounds["y"] + (1 - place) * bounds["height"] for place in (low, high)]
-    drag(page, (x, y[0]), (x, y[1]))
+    axis = place_of(page.locator(f"rect[data-axis='{name}']"))
+    drag(page, axis.at(0.5, 1 - low), axis.at(0.5, 1 - high))
 
 
 def test_the_table_has_what_was_logged_and_leaves_out_what_does_not_differ(parameters: Page) -> None:
-    assert heads(parameters) == ["run", "lr", "optimizer", "accuracy"]
-    assert column(parameters, 1) == ["0.1", "0.001", "0.01", "0.0001"]
-    assert column(parameters, 2) == ["adam", "sgd", "sgd", "=1+1"]
-    assert column(parameters, 3) == ["0.9", "0.7", "0.8", "–"]
+    expect_heads(parameters, "run", "lr", "optimizer", "accuracy")
+    expect_column(parameters, 1, "0.1", "0.001", "0.01", "0.0001")
+    expect_column(parameters, 2, "adam", "sgd", "sgd", "=1+1")
+    expect_column(parameters, 3, "0.9", "0.7", "0.8", "–")
 
     parameters.get_by_role("checkbox", name="Hide what does not differ").uncheck()
 
@@ -103,26 +83,26 @@ def test_columns_can_be_shown_and_hidden(parameters: Page) -> None:
     parameters.get_by_role("checkbox", name="lr", exact=True).uncheck()
 
     expect(parameters.get_by_role("columnheader", name="loss")).to_be_visible()
-    assert heads(parameters) == ["run", "optimizer", "accuracy", "loss"]
+    expect_heads(parameters, "run", "optimizer", "accuracy", "loss")
 
 
 def test_a_head_sorts_and_what_is_not_known_stands_last(parameters: Page) -> None:
     head = parameters.get_by_role("columnheader", name="accuracy")
     head.get_by_role("button").click()
     expect(head).to_have_attribute("aria-sort", "descending")
-    assert column(parameters, 3) == ["0.9", "0.8", "0.7", "–"]
+    expect_column(parameters, 3, "0.9", "0.8", "0.7", "–")
 
     head.get_by_role("button").click()
 
     expect(head).to_have_attribute("aria-sort", "ascending")
-    assert column(parameters, 3) == ["0.7", "0.8", "0.9", "–"]
+    expect_column(parameters, 3, "0.7", "0.8", "0.9", "–")
 
 
 def test_a_filter_compares_and_finds_words(parameters: Page) -> None:
     field = parameters.get_by_role("searchbox", name=re.compile("^Filter runs by"))
     field.fill("sgd lr>=0.01")
     expect(rows(parameters)).to_have_count(1)
-    assert column(parameters, 1) == ["0.01"]
+    expect_column(parameters, 1, "0.01")
     field.fill("nothing")
     expect(parameters.get_by_text("No run passes the filter and the brushes.")).to_be_visible()
 
@@ -132,8 +112,8 @@ def test_a_brush_keeps_the_runs_that_pass_and_survives_a_reload(parameters: Page
     expect(rows(parameters)).to_have_count(2)
     brush(parameters, "accuracy", 0.9, 1.0)
     expect(rows(parameters)).to_have_count(1)
-    assert column(parameters, 2) == ["adam"]
-    parameters.wait_for_url(re.compile("brush=.*accuracy"))
+    expect_column(parameters, 2, "adam")
+    expect(parameters).to_have_url(re.compile("brush=.*accuracy"))
 
     parameters.reload()
 
@@ -154,11 +134,9 @@ def test_axes_are_moved_by_keys_and_by_dragging(parameters: Page) -> None:
     expect(parameters.get_by_role("button", name=re.compile("^Axis lr, 2 of 3"))).to_be_visible()
 
     axis = parameters.get_by_role("button", name=re.compile("^Axis accuracy, 3 of 3"))
-    bounds = axis.bounding_box()
-    first = parameters.get_by_role("button", name=re.compile("^Axis optimizer, 1 of 3")).bounding_box()
-    assert bounds is not None
-    assert first is not None
-    drag(parameters, (bounds["x"] + 10, bounds["y"] + 8), (first["x"], bounds["y"] + 8))
+    first = place_of(parameters.get_by_role("button", name=re.compile("^Axis optimizer, 1 of 3")))
+    place = place_of(axis)
+    drag(parameters, (place.x + 10, place.y + 8), (first.x, place.y + 8))
 
     expect(parameters.get_by_role("button", name=re.compile("^Axis accuracy, 1 of 3"))).to_be_visible()
     expect(parameters.get_by_role("button", name=re.compile("^Axis optimizer, 2 of 3"))).to_be_visible()
@@ -172,13 +150,15 @@ def test_a_scale_can_be_linear_or_logarithmic(parameters: Page) -> None:
 
 
 def test_lines_take_the_colour_of_a_metric_and_its_limits_are_written(parameters: Page) -> None:
-    before = parameters.locator("path.par-line").evaluate_all("(all) => all.map((one) => one.style.stroke)")
+    before = strokes(parameters)
     parameters.get_by_role("combobox", name="Colour of the lines").select_option("m:accuracy")
 
     expect(parameters.locator(".par-ramp")).to_have_text(re.compile("0.700.*0.900"))
-    after = parameters.locator("path.par-line").evaluate_all("(all) => all.map((one) => one.style.stroke)")
-    assert len(set(after)) == len(RUNS)
-    assert not set(after) & set(before)
+    expect_true(lambda: len(strokes(parameters) - before) == len(strokes(parameters)) == len(RUNS))
+
+
+def strokes(page: Page) -> set[str]:
+    return set(page.locator("path.par-line").evaluate_all("(all) => all.map((one) => one.style.stroke)"))
 
 
 def test_pointing_at_a_row_brings_out_its_line_and_its_point(parameters: Page) -> None:

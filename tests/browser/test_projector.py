@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,17 +15,21 @@ from playwright.sync_api import Page, expect
 
 import torcheer as tl
 from tests.app.serving import SECRET
+from tests.browser.pages import (
+    NO_WEBGL,
+    expect_equal,
+    expect_no_param,
+    expect_param,
+    expect_true,
+    go_to,
+    place_of,
+    two_frames,
+)
 from torcheer.app.server import Serving, serve_runs_in_background
 
 NUM_POINTS = 240
 KINDS = ["ant", "bee", "<b>cat</b>"]
 HOSTILE = '<img src=x onerror="document.title=1">'
-_NO_WEBGL = """() => {
-  const real = HTMLCanvasElement.prototype.getContext;
-  HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
-    return kind === "webgl2" ? null : real.call(this, kind, ...rest);
-  };
-}"""
 
 
 def kind_of(point: int) -> str:
@@ -75,12 +78,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="module")
-def serving(folder: Path) -> Iterator[Serving]:
-    with serve_runs_in_background(folder, secret=SECRET) as served:
-        yield served
-
-
 class Projector:
     """The page as a person uses it."""
 
@@ -93,6 +90,7 @@ class Projector:
 
     def wait(self, method: str = "PCA") -> Projector:
         expect(self.drawing).to_have_accessible_name(re.compile(method))
+        two_frames(self.page)  # then it listens to keys
         return self
 
     def select(self, query: str) -> None:
@@ -103,16 +101,15 @@ class Projector:
         self.page.get_by_role("textbox", name="Find points").fill(f"^point {point}$")
         self.page.get_by_role("list", name="Points found").get_by_role("button").click()
 
-    def neighbours(self) -> list[int]:
-        return [int(text) for text in self.nearest.locator(".muted").all_text_contents()]
+    def expect_neighbours(self, wanted: list[int]) -> None:
+        expect(self.nearest.locator(".muted")).to_have_text([str(one) for one in wanted])
 
     def drag(self, *corners: tuple[float, float]) -> None:
         """With Shift, from corner to corner; places are shares of the width and height."""
-        box = self.drawing.bounding_box()
-        assert box is not None
+        place = place_of(self.drawing)
         self.page.keyboard.down("Shift")
-        for at, (x, y) in enumerate(corners):
-            self.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        for at, corner in enumerate(corners):
+            self.page.mouse.move(*place.at(*corner))
             if at == 0:
                 self.page.mouse.down()
         self.page.mouse.up()
@@ -127,13 +124,13 @@ class Projector:
 
 
 def open_projector(page: Page, serving: Serving, query: str = "embedding=groups") -> Projector:
-    page.goto(f"{serving.url}#projector?{query}")
+    go_to(page, serving, f"projector?{query}")
     return Projector(page).wait()
 
 
 @pytest.fixture
-def projector(page: Page, serving: Serving) -> Projector:
-    return open_projector(page, serving)
+def projector(looked: Page, serving: Serving) -> Projector:
+    return open_projector(looked, serving)
 
 
 def theme_colour(page: Page, name: str) -> tuple[int, int, int]:
@@ -153,13 +150,16 @@ def test_axes_shares_and_coordinates_are_those_that_numpy_finds(projector: Proje
     first = (points - points.mean(axis=0)) @ vectors[:, -1]
 
     chooser = projector.page.get_by_role("combobox", name="Component of X")
-    shown = [re.sub(r"\s", "", text) for text in chooser.locator("option").all_text_contents()]
+    expect_equal(
+        lambda: [re.sub(r"\s", "", text) for text in chooser.locator("option").all_text_contents()],
+        [f"PC{at + 1}·{share:.1f}%" for at, share in enumerate(shares)],
+    )
     projector.page.get_by_role("checkbox", name="Show as table").check()
     with projector.page.expect_download() as download:
         projector.page.locator(".projector-stage").get_by_role("button", name="CSV").click()
     rows = list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
+    projector.page.get_by_role("checkbox", name="Show as table").uncheck()
 
-    assert shown == [f"PC{at + 1}·{share:.1f}%" for at, share in enumerate(shares)]
     found = np.array([float(row["pca_1"]) for row in rows])
     np.testing.assert_allclose(found * np.sign(found @ first), first, atol=1e-3)
     assert [row["kind"] for row in rows] == [kind_of(at) for at in range(NUM_POINTS)]
@@ -172,12 +172,11 @@ def test_points_have_the_colours_of_their_kinds_and_their_pictures_on_wish(proje
     expect(projector.drawing).to_have_accessible_name(re.compile("in 2 dimensions"))
 
     pictures.get_by_role("radio", name="Off").click()
-    plain = projector.colours()
+    kinds = {theme_colour(projector.page, f"--cat-{at}") for at in (1, 2, 3)}
+    expect_equal(lambda: projector.colours() & (kinds | primary), kinds)
     pictures.get_by_role("radio", name="On").click()
-
-    assert {theme_colour(projector.page, f"--cat-{at}") for at in (1, 2, 3)} <= plain
-    assert not primary & plain
-    assert primary <= projector.colours()
+    expect_equal(lambda: projector.colours() & primary, primary)
+    pictures.get_by_role("radio", name="Auto").click()
 
 
 def test_a_legend_isolates_a_kind_and_numbers_have_a_scale_with_limits(projector: Projector) -> None:
@@ -197,15 +196,15 @@ def test_a_legend_isolates_a_kind_and_numbers_have_a_scale_with_limits(projector
 def test_the_nearest_points_are_those_of_brute_force_at_every_step(projector: Projector) -> None:
     projector.look_at(17)
     expect(projector.nearest).to_have_count(10)
-    assert projector.neighbours() == nearest(points_at(10), 17, 10, "euclidean")
+    projector.expect_neighbours(nearest(points_at(10), 17, 10, "euclidean"))
 
     projector.panel.get_by_role("radio", name="Cosine").click()
-    projector.page.wait_for_url(re.compile("metric=cosine"))
-    assert projector.neighbours() == nearest(points_at(10), 17, 10, "cosine")
+    expect_param(projector.page, "metric", "cosine")
+    projector.expect_neighbours(nearest(points_at(10), 17, 10, "cosine"))
 
     projector.page.get_by_role("button", name="First step").click()
     expect(projector.drawing).to_have_accessible_name(re.compile("at step 0"))
-    assert projector.neighbours() == nearest(points_at(0), 17, 10, "cosine")
+    projector.expect_neighbours(nearest(points_at(0), 17, 10, "cosine"))
 
 
 def test_the_keyboard_goes_from_point_to_point_and_to_their_neighbours(projector: Projector) -> None:
@@ -246,7 +245,7 @@ def test_a_saved_selection_stays_over_a_reload_and_can_be_taken_along(projector:
     expect(projector.selection).to_contain_text("10-13")
     projector.selection.get_by_role("textbox", name="Name of the selection").fill("four <i>of</i> them")
     projector.selection.get_by_role("button", name="Save").click()
-    projector.page.wait_for_url(re.compile("selection="))
+    expect(projector.page).to_have_url(re.compile("selection="))
     projector.page.reload()
     projector.wait()
 
@@ -262,9 +261,9 @@ def test_a_saved_selection_stays_over_a_reload_and_can_be_taken_along(projector:
 
 
 def test_a_selection_is_isolated_and_one_that_the_browser_does_not_know_is_missing(
-    page: Page, serving: Serving
+    looked: Page, serving: Serving
 ) -> None:
-    projector = open_projector(page, serving, "embedding=groups&selection=nobody")
+    projector = open_projector(looked, serving, "embedding=groups&selection=nobody")
     expect(projector.selection.get_by_role("alert")).to_contain_text("nobody")
 
     projector.select("^point 10$|^point 11$|^point 12$|^point 13$")
@@ -277,23 +276,25 @@ def test_a_selection_is_isolated_and_one_that_the_browser_does_not_know_is_missi
 # --- what may go wrong -------------------------------------------------------------------------
 
 
-def test_hostile_labels_are_text_and_points_without_a_place_are_counted(page: Page, serving: Serving) -> None:
-    projector = open_projector(page, serving, "embedding=odd")
+def test_hostile_labels_are_text_and_points_without_a_place_are_counted(
+    looked: Page, serving: Serving
+) -> None:
+    projector = open_projector(looked, serving, "embedding=odd")
 
-    expect(page.get_by_text("2 points with NaN or infinity: not drawn.")).to_be_visible()
+    expect(looked.get_by_text("2 points with NaN or infinity: not drawn.")).to_be_visible()
     expect(projector.drawing).to_have_accessible_name(re.compile("^28 points of 30"))
     expect(projector.panel.get_by_role("button", name=HOSTILE)).to_be_visible()
-    assert page.title() != "1"
-    assert page.locator("img[src=x]").count() == 0
+    expect(looked).not_to_have_title("1")
+    expect(looked.locator("img[src=x]")).to_have_count(0)
 
 
 @pytest.mark.usefixtures("context")
 def test_without_webgl_the_points_are_drawn_on_a_canvas(page: Page, serving: Serving) -> None:
-    page.add_init_script(f"({_NO_WEBGL})()")
+    page.add_init_script(NO_WEBGL)
     projector = open_projector(page, serving, "embedding=groups&dims=2")
 
     expect(page.get_by_text("No WebGL in this browser")).to_be_visible()
-    assert theme_colour(page, "--cat-1") in projector.colours()
+    expect_true(lambda: theme_colour(page, "--cat-1") in projector.colours())
 
 
 def test_a_lost_graphics_card_is_told_and_drawn_with_again(projector: Projector) -> None:
@@ -308,7 +309,7 @@ def test_a_lost_graphics_card_is_told_and_drawn_with_again(projector: Projector)
     projector.page.get_by_role("button", name="Try now").click()
 
     expect(projector.page.get_by_text("The graphics card was taken away.")).to_have_count(0)
-    assert theme_colour(projector.page, "--cat-1") in projector.colours()
+    expect_true(lambda: theme_colour(projector.page, "--cat-1") in projector.colours())
 
 
 def test_points_of_a_new_step_come_by_themselves(page: Page, tmp_path: Path) -> None:
@@ -327,17 +328,17 @@ def test_points_of_a_new_step_come_by_themselves(page: Page, tmp_path: Path) -> 
 # --- the server's methods ------------------------------------------------------------------------
 
 
-def test_tsne_is_made_by_the_server_on_wish(page: Page, serving: Serving) -> None:
-    projector = open_projector(page, serving, "embedding=bare&method=tsne&dims=2&near=5")
+def test_tsne_is_made_by_the_server_on_wish(looked: Page, serving: Serving) -> None:
+    projector = open_projector(looked, serving, "embedding=bare&method=tsne&dims=2&near=5")
     expect(projector.drawing).to_have_accessible_name(re.compile("^50 points of bare"))
     expect(projector.panel).to_contain_text("There are no labels to colour by.")
 
-    page.get_by_role("button", name="Run t-SNE").click()
+    looked.get_by_role("button", name="Run t-SNE").click()
 
     made = re.compile("t-SNE in 2 dimensions")
     expect(projector.drawing).to_have_accessible_name(made, timeout=60_000)
 
-    page.reload()
+    looked.reload()
     expect(projector.drawing).to_have_accessible_name(made, timeout=60_000)
 
 
@@ -348,10 +349,11 @@ def test_the_point_the_search_and_the_camera_are_there_again_after_a_reload(proj
     expect(projector.nearest).to_have_count(10)
     projector.drawing.hover()
     page.mouse.wheel(0, -300)
-    page.wait_for_url(re.compile("cam="))
-    page.wait_for_url(re.compile("point=17"))
+    expect(page).to_have_url(re.compile("cam="))
+    expect_param(page, "point", "17")
     wanted = nearest(points_at(10), 17, 10, "euclidean")
-    before = page.evaluate("location.hash")
+    two_frames(page)
+    before = page.url
 
     page.reload()
     projector.wait()
@@ -359,8 +361,8 @@ def test_the_point_the_search_and_the_camera_are_there_again_after_a_reload(proj
     expect(page.get_by_role("heading", name="Point 17")).to_be_visible()
     expect(page.get_by_role("textbox", name="Find points")).to_have_value("^point 17$")
     expect(page.get_by_role("combobox", name="Search in")).to_have_value("name")
-    assert projector.neighbours() == wanted
-    assert page.evaluate("location.hash") == before
+    projector.expect_neighbours(wanted)
+    expect(page).to_have_url(before)
 
 
 def test_arrows_choose_in_a_switch_and_leave_the_step_alone(projector: Projector) -> None:
@@ -371,4 +373,6 @@ def test_arrows_choose_in_a_switch_and_leave_the_step_alone(projector: Projector
 
     expect(switch.get_by_role("radio", name="On")).to_be_checked()
     expect(switch.get_by_role("radio", name="On")).to_be_focused()
-    assert "step=" not in projector.page.url
+    expect(projector.drawing).to_have_accessible_name(re.compile("at step 10"))
+    expect_no_param(projector.page, "step")
+    switch.get_by_role("radio", name="Auto").click()

@@ -13,46 +13,29 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.app.test_server_viewing import viewing
-from tests.browser.passes import pictures
+from tests.browser.pages import CONNECTED, LOST, badge, expect_equal, serve
 from tests.browser.screen import Screen
-from tests.browser.served import CONNECTED, LOST, badge, serve
 from torcheer.app.secret import Secret
 from torcheer.app.server import Serving
 
 
 @pytest.fixture(scope="module")
-def history() -> Any:
-    return pictures()
-
-
-@pytest.fixture(scope="module")
-def file(history: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def saved(history: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("passes") / "pictures.safetensors"
     history.save(path)
     return path
 
 
 @pytest.fixture(scope="module")
-def serving(file: Path) -> Iterator[Serving]:
-    with serve(file) as running:
+def serving(saved: Path) -> Iterator[Serving]:
+    with serve(saved) as running:
         yield running
 
 
-@pytest.fixture
-def loose(context: BrowserContext) -> Iterator[Page]:
-    """A page whose browser may complain of a server that is gone; its own scripts may not."""
-    page = context.new_page()
-    page.set_default_timeout(10_000)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    assert not errors, errors
-
-
 def test_a_page_that_loses_its_server_stays_usable_and_goes_on_by_itself(
-    loose: Page, file: Path, tmp_path: Path, history: Any
+    loose: Page, saved: Path, tmp_path: Path, history: Any
 ) -> None:
-    path = str(file)
+    path = str(saved)
     with viewing(path, "--port", "0", state=tmp_path) as (process, url):
         screen = Screen.opened(loose, url)
         screen.show_op(history, "conv2d_1")
@@ -85,21 +68,21 @@ def test_a_page_that_loses_its_server_stays_usable_and_goes_on_by_itself(
         expect(screen.item("blocks")).to_have_attribute("aria-expanded", "false")
 
 
-def test_a_server_with_another_secret_asks_for_its_address(loose: Page, file: Path) -> None:
-    with serve(file) as running:
+def test_a_server_with_another_secret_asks_for_its_address(loose: Page, saved: Path) -> None:
+    with serve(saved) as running:
         Screen.opened(loose, running.url)
         port = running.port
     expect(badge(loose, LOST)).to_be_visible()
 
-    with serve(file, port=port, secret=Secret(value=b"x" * 32)):
+    with serve(saved, port=port, secret=Secret(value=b"x" * 32)):
         loose.get_by_role("button", name="Try now").click()
         expect(badge(loose, "not admitted")).to_be_visible()
         expect(loose.get_by_text("open the address that the server printed")).to_be_visible()
 
 
-def test_try_now_does_not_wait_for_the_countdown(loose: Page, file: Path) -> None:
+def test_try_now_does_not_wait_for_the_countdown(loose: Page, saved: Path) -> None:
     loose.clock.install()  # so that no countdown ever ends
-    with serve(file) as running:
+    with serve(saved) as running:
         loose.goto(running.url)
         loose.clock.run_for(1000)
         expect(badge(loose, CONNECTED)).to_be_visible()
@@ -107,7 +90,7 @@ def test_try_now_does_not_wait_for_the_countdown(loose: Page, file: Path) -> Non
         loose.clock.pause_at("2100-01-01")
     expect(badge(loose, LOST)).to_be_visible()
 
-    with serve(file, port=port):
+    with serve(saved, port=port):
         loose.get_by_role("button", name="Try now").click()
         expect(badge(loose, CONNECTED)).to_be_visible()
 
@@ -129,7 +112,7 @@ def test_a_socket_that_is_closed_is_opened_again(context: BrowserContext, servin
     expect(badge(page, LOST)).to_be_visible()
     page.get_by_role("button", name="Try now").click()
     expect(badge(page, CONNECTED)).to_be_visible()
-    assert len(sockets) == 2
+    expect_equal(lambda: len(sockets), 2)
     screen.item("stem").click()
     expect(screen.grid).to_be_visible()
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.netviewpage import one_page
-from tests.browser.served import go_to
+from tests.browser.pages import VIEWPORT, go_to
+from tests.many import some
 from torcheer.app.server import Serving, serve_runs_in_background
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -28,19 +27,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with tl.Run(path / "hostile", comment=HOSTILE) as run:
         run.log(0, {"train/loss": float("nan"), HOSTILE: 3.0})
     return path
-
-
-@pytest.fixture(scope="module")
-def serving(folder: Path) -> Iterator[Serving]:
-    with serve_runs_in_background(folder, secret=SECRET) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def looked(browser: Browser, serving: Serving) -> Iterator[Page]:
-    """For tests that leave nothing behind but the address."""
-    with one_page(browser, size={"width": 1440, "height": 900}) as page:
-        yield page
 
 
 class RunsPage:
@@ -91,12 +77,14 @@ def test_a_value_that_is_no_number_is_said(looked: Page, serving: Serving) -> No
     expect(runs.row("hostile")).to_contain_text("NaN in train/loss at step 0")
 
 
-def test_names_of_strangers_are_text(page: Page, serving: Serving) -> None:
-    runs = opened(page, serving)
-    page.get_by_role("button", name="Columns").click()
-    page.get_by_role("dialog", name="Columns").get_by_text(HOSTILE, exact=True).click()
+def test_names_of_strangers_are_text(looked: Page, serving: Serving) -> None:
+    runs = opened(looked, serving)
+    looked.get_by_role("button", name="Columns").click()
+    looked.get_by_role("dialog", name="Columns").get_by_text(HOSTILE, exact=True).click()
     expect(runs.table.get_by_role("columnheader", name=HOSTILE)).to_be_visible()
-    expect(page.locator("img")).to_have_count(0)
+    expect(looked.locator("img")).to_have_count(0)
+    looked.get_by_role("dialog", name="Columns").get_by_text(HOSTILE, exact=True).click()
+    looked.keyboard.press("Escape")
 
 
 def test_runs_are_found_by_word_and_by_value(looked: Page, serving: Serving) -> None:
@@ -114,14 +102,14 @@ def test_runs_are_found_by_word_and_by_value(looked: Page, serving: Serving) -> 
     expect(runs.table.locator(".run-name b")).to_have_count(4)
 
 
-def test_filter_order_and_choice_come_back_on_reload(page: Page, serving: Serving) -> None:
-    runs = opened(page, serving)
+def test_filter_order_and_choice_come_back_on_reload(looked: Page, serving: Serving) -> None:
+    runs = opened(looked, serving)
     runs.filter.fill("digits")
     runs.table.get_by_role("button", name="Name").click()
     runs.expect_names("base", "sweep/lr-2", "sweep/lr-10")
     runs.box("base").uncheck()
-    expect(page).to_have_url(re.compile("runs="))
-    page.reload()
+    expect(looked).to_have_url(re.compile("runs="))
+    looked.reload()
     runs.expect_names("base", "sweep/lr-2", "sweep/lr-10")
     expect(runs.box("base")).not_to_be_checked()
     expect(runs.box("sweep/lr-2")).to_be_checked()
@@ -142,21 +130,21 @@ def test_columns_that_were_chosen_are_there_on_the_next_visit(page: Page, servin
 
 
 def test_the_keyboard_chooses_and_opens_a_run_and_the_way_back_leads_here(
-    page: Page, serving: Serving
+    looked: Page, serving: Serving
 ) -> None:
-    runs = opened(page, serving, "runs?sort=name")
+    runs = opened(looked, serving, "runs?sort=name")
     runs.expect_names("base", "hostile", "sweep/lr-2", "sweep/lr-10")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
+    looked.keyboard.press("ArrowDown")
+    looked.keyboard.press("ArrowDown")
     expect(runs.row("hostile")).to_be_focused()
-    page.keyboard.press("x")
+    looked.keyboard.press("x")
     expect(runs.box("hostile")).not_to_be_checked()
-    page.keyboard.press("End")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("navigation", name="Views of the runs")).to_be_visible()
-    expect(page.get_by_role("checkbox", name="Show sweep/lr-10")).to_be_checked()
-    expect(page.get_by_role("checkbox", name="Show base")).not_to_be_checked()
-    page.go_back()
+    looked.keyboard.press("End")
+    looked.keyboard.press("Enter")
+    expect(looked.get_by_role("navigation", name="Views of the runs")).to_be_visible()
+    expect(looked.get_by_role("checkbox", name="Show sweep/lr-10")).to_be_checked()
+    expect(looked.get_by_role("checkbox", name="Show base")).not_to_be_checked()
+    looked.go_back()
     runs.expect_names("base", "hostile", "sweep/lr-2", "sweep/lr-10")
     expect(runs.box("hostile")).not_to_be_checked()
     expect(runs.box("base")).to_be_checked()
@@ -176,11 +164,11 @@ def test_chosen_runs_are_drawn_together_and_go_to_training(looked: Page, serving
 def test_a_run_has_the_same_colour_in_every_view(looked: Page, serving: Serving) -> None:
     runs = opened(looked, serving)
     colour = "(element) => getComputedStyle(element).backgroundColor"
-    in_table = runs.row("base").locator("i.sw").evaluate(colour)
+    in_table = str(runs.row("base").locator("i.sw").evaluate(colour))
     looked.keyboard.press("g")
     looked.keyboard.press("t")
     item = looked.get_by_role("list", name="Runs", exact=True).get_by_role("listitem").filter(has_text="base")
-    assert item.locator("i.sw").evaluate(colour) == in_table
+    expect(item.locator("i.sw")).to_have_css("background-color", in_table)
 
 
 def test_the_list_of_runs_shows_one_alone_or_all(looked: Page, serving: Serving) -> None:
@@ -192,16 +180,24 @@ def test_the_list_of_runs_shows_one_alone_or_all(looked: Page, serving: Serving)
     expect(looked.get_by_text("No run is chosen")).to_be_visible()
     looked.get_by_role("button", name="All", exact=True).click()
     expect(looked.get_by_text("4 of 4 shown")).to_be_visible()
-    assert shown.count() == 4
+    expect(shown).to_have_count(4)
 
 
-@pytest.mark.parametrize("hash_", ["nowhere", "training?runs=gone", "runs?sort=-what&state=odd&q=%", "%%%"])
-def test_no_address_breaks_the_page(page: Page, serving: Serving, hash_: str) -> None:
-    page.goto(serving.url)
-    expect(page.get_by_role("navigation", name="Views", exact=True)).to_be_visible()
-    page.goto(page.url.partition("#")[0] + "#" + hash_)
-    page.reload()
-    expect(page.get_by_role("main")).to_contain_text(re.compile("sweep/lr-2"))
+@pytest.mark.parametrize(
+    "hash_",
+    some(
+        [
+            pytest.param(one, id=one)
+            for one in ("nowhere", "training?runs=gone", "runs?sort=-what&state=odd&q=%", "%%%")
+        ],
+        always=["%%%"],
+    ),
+)
+def test_no_address_breaks_the_page(looked: Page, serving: Serving, hash_: str) -> None:
+    opened(looked, serving)
+    looked.goto(looked.url.partition("#")[0] + "#" + hash_)
+    looked.reload()
+    expect(looked.get_by_role("main")).to_contain_text(re.compile("sweep/lr-2"))
 
 
 def test_a_folder_without_runs_says_how_to_start_one(page: Page, tmp_path: Path) -> None:
@@ -216,34 +212,34 @@ def test_a_folder_without_runs_says_how_to_start_one(page: Page, tmp_path: Path)
             expect(page.get_by_role("grid", name="Runs")).to_contain_text("first")
 
 
-@pytest.mark.parametrize("width", [1000, 640])
-def test_the_comparison_gives_way_on_a_narrow_page(page: Page, serving: Serving, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    page.goto(serving.url)
-    runs = RunsPage(page)
-    expect(runs.row("base")).to_be_visible()
-    expect(runs.compare).to_have_count(0)
-    page.get_by_role("button", name=re.compile("^(Show compare|Compare)$")).click()
-    expect(runs.compare).to_be_visible()
-    page.get_by_role("button", name="Hide compare").click()
-    expect(runs.compare).to_have_count(0)
-    overflow = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
-    assert overflow <= 0
+def test_the_comparison_gives_way_on_a_narrow_page(looked: Page, serving: Serving) -> None:
+    runs = opened(looked, serving)
+    for width in (1000, 640):
+        looked.set_viewport_size({"width": width, "height": 800})
+        expect(runs.row("base")).to_be_visible()
+        expect(runs.compare).to_have_count(0)
+        looked.get_by_role("button", name=re.compile("^(Show compare|Compare)$")).click()
+        expect(runs.compare).to_be_visible()
+        looked.get_by_role("button", name="Hide compare").click()
+        expect(runs.compare).to_have_count(0)
+        looked.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth")
+    looked.set_viewport_size(VIEWPORT)
 
 
-def test_everything_on_the_page_that_can_be_used_has_a_name(page: Page, serving: Serving) -> None:
+def test_everything_on_the_page_that_can_be_used_has_a_name(looked: Page, serving: Serving) -> None:
     roles = (
         "button|checkbox|grid|img|link|navigation|progressbar|radio|region|separator|textbox|complementary"
     )
     nameless = re.compile(rf"^\s*- (?:{roles})(?::| \[|$)", re.MULTILINE)
-    opened(page, serving)
-    page.get_by_role("button", name="Columns").click()
-    assert nameless.findall(page.locator("body").aria_snapshot()) == []
-    page.keyboard.press("Escape")
-    page.keyboard.press("g")
-    page.keyboard.press("t")
-    expect(page.get_by_role("complementary", name="Runs and options")).to_be_visible()
-    runs_and_tabs = page.get_by_role("complementary", name="Runs and options").locator(".run-list")
+    opened(looked, serving)
+    looked.get_by_role("button", name="Columns").click()
+    expect(looked.get_by_role("dialog", name="Columns")).to_be_visible()
+    assert nameless.findall(looked.locator("body").aria_snapshot()) == []
+    looked.keyboard.press("Escape")
+    looked.keyboard.press("g")
+    looked.keyboard.press("t")
+    expect(looked.get_by_role("complementary", name="Runs and options")).to_be_visible()
+    runs_and_tabs = looked.get_by_role("complementary", name="Runs and options").locator(".run-list")
     assert nameless.findall(runs_and_tabs.aria_snapshot()) == []
 
 

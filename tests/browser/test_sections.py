@@ -7,20 +7,20 @@ import csv
 import io
 import re
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from sklearn import metrics
 from tensorboard.compat.proto import event_pb2, summary_pb2
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 import torcheer as tl
 from tests.app.serving import SECRET
+from tests.browser.pages import eventually, expect_equal, expect_param, go_to, place_of, two_frames
 from torcheer.app.server import Serving, serve_runs_in_background
 
 STEPS = (0, 10, 20)
@@ -79,40 +79,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="module")
-def serving(folder: Path) -> Iterator[Serving]:
-    with serve_runs_in_background(folder, secret=SECRET) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def opened(browser: Browser, serving: Serving) -> Iterator[Page]:
-    """One page for all tests that only look: opening it takes longer than most of them."""
-    with opened_page(browser, f"{serving.url}#training") as page:
-        yield page
-
-
-@contextlib.contextmanager
-def opened_page(browser: Browser, url: str) -> Iterator[Page]:
-    page = browser.new_page(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    page.set_default_timeout(20_000)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.goto(url)
-    yield page
-    page.close()
-    assert not errors, errors
-
-
 @pytest.fixture
-def training(opened: Page) -> Page:
+def training(looked: Page, serving: Serving) -> Page:
     """The page as it is by itself: all that was chosen stands in the address."""
-    opened.mouse.move(0, 0)
-    for view in ("#runs", "#training"):
-        opened.evaluate("(hash) => { location.hash = hash; }", view)
-        expect(opened.get_by_role("banner").locator("[aria-current]")).to_have_text(view[1:].capitalize())
-    return opened
+    go_to(looked, serving, "training")
+    return looked
 
 
 def figure(page: Page, name: str) -> Locator:
@@ -128,18 +99,7 @@ def pixels(canvas: Locator) -> np.ndarray:
 
 def wait_for_pixels(canvas: Locator, wanted: np.ndarray) -> None:
     """Until they are there; the assertion says what is there instead."""
-    flat = [int(one) for one in wanted.reshape(-1, 3).flatten()]
-    with contextlib.suppress(Exception):
-        canvas.page.wait_for_function(
-            """([canvas, wanted]) => {
-              if (canvas.width * canvas.height * 3 !== wanted.length) return false;
-              const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-              return wanted.every((value, at) => data[Math.floor(at / 3) * 4 + (at % 3)] === value);
-            }""",
-            arg=[canvas.element_handle(), flat],
-            timeout=10_000,
-        )
-    np.testing.assert_array_equal(pixels(canvas), wanted)
+    eventually(lambda: np.testing.assert_array_equal(pixels(canvas), wanted))
 
 
 def slider(page: Page, name: str) -> Locator:
@@ -183,13 +143,11 @@ def test_a_picture_can_be_made_larger_and_fitted_again(training: Page) -> None:
     shown = figure(training, "samples")
     shown.get_by_role("button", name="Zoom out of samples").click()
     shown.get_by_role("button", name="Zoom out of samples").click()
-    small = shown.locator("canvas").bounding_box()
+    small = place_of(shown.locator("canvas"))
     shown.get_by_role("button", name="Zoom into samples").click()
-    large = shown.locator("canvas").bounding_box()
-    assert small is not None
-    assert large is not None
-    assert large["width"] == pytest.approx(2 * small["width"])
-    assert large["width"] % 9 == 0  # whole pixels of the screen for a pixel of the picture
+    # Whole pixels of the screen for a pixel of the picture.
+    assert small.width % 9 == 0
+    expect_equal(lambda: place_of(shown.locator("canvas")).width, pytest.approx(2 * small.width))
 
     shown.get_by_role("button", name="Fit samples").click()
     expect(shown.get_by_role("button", name="Fit samples")).to_have_attribute("aria-pressed", "true")
@@ -199,7 +157,7 @@ def test_the_step_and_the_options_survive_a_reload(training: Page) -> None:
     figure(training, "samples")
     slider(training, "samples").press("Home")
     training.get_by_role("radio", name="Smooth").click()
-    training.wait_for_url(re.compile("at=.*pixels=smooth"))
+    expect(training).to_have_url(re.compile("at=.*pixels=smooth"))
 
     training.reload()
 
@@ -256,7 +214,7 @@ def test_markdown_becomes_elements_and_never_html(training: Page) -> None:
     expect(shown.get_by_role("cell", name="2")).to_be_visible()
     expect(shown).to_contain_text("<img src=x onerror=alert(1)>")
     expect(shown).to_contain_text("(http://example.org)")
-    assert training.locator(".sections :is(img, a, script, iframe)").count() == 0
+    expect(training.locator(".sections :is(img, a, script, iframe)")).to_have_count(0)
 
     training.get_by_role("radio", name="Plain").click()
 
@@ -293,21 +251,23 @@ def test_the_figures_at_a_threshold_are_those_of_the_data(training: Page) -> Non
         precision, recall = hits / (hits + wrong), hits / (hits + missed)
         f1 = 2 * precision * recall / (precision + recall)
         wanted = [f"{one:.3f}" for one in (precision, recall, f1)] + [str(hits), str(wrong), str(missed)]
-        expect(row.locator("td").nth(4)).to_have_text(wanted[2])
-        assert row.locator("td").all_inner_texts()[2:8] == wanted
+        expect_equal(lambda: row.locator("td").all_inner_texts()[2:8], wanted)
         threshold.press("ArrowRight")
-    training.wait_for_url(re.compile("threshold=0.53"))
+    expect_param(training, "threshold", "0.53")
 
 
 def test_the_areas_are_near_those_of_scikit_learn(training: Page) -> None:
     figure(training, "cat, precision over recall")
     row = training.get_by_role("table", name=re.compile("^cat at threshold")).locator("tbody tr")
 
-    average, area = (float(text) for text in row.locator("td").all_inner_texts()[:2])
+    expect(row.locator("td").first).to_have_text(re.compile(r"^\d"))
 
     # A hundred thresholds against all of them.
-    assert average == pytest.approx(metrics.average_precision_score(*judged(20)), abs=0.01)
-    assert area == pytest.approx(metrics.roc_auc_score(*judged(20)), abs=0.01)
+    wanted = [metrics.average_precision_score(*judged(20)), metrics.roc_auc_score(*judged(20))]
+    expect_equal(
+        lambda: [float(text) for text in row.locator("td").all_inner_texts()[:2]],
+        pytest.approx(wanted, abs=0.01),
+    )
 
 
 def test_a_curve_is_saved_with_its_counts(training: Page) -> None:
@@ -331,8 +291,7 @@ def test_a_confusion_matrix_is_read_by_keys_and_as_a_table(training: Page) -> No
 
     shown.get_by_role("button", name="Show val/confusion of first as table").click()
 
-    cells = shown.locator("tbody td").all_inner_texts()
-    assert [int(one) for one in cells] == (MATRIX + 20).flatten().tolist()
+    expect(shown.locator("tbody td")).to_have_text([str(one) for one in (MATRIX + 20).flatten()])
     training.get_by_role("radio", name="Per cent").click()
     expect(shown.locator("tbody td").first).to_have_text(f"{100 * 100 / (100 + 58 + 22):.1f}")
 
@@ -355,9 +314,14 @@ def test_pointing_at_the_map_says_step_bin_and_count(training: Page) -> None:
     canvas = shown.locator("canvas")
     expect(shown.get_by_role("img")).to_be_visible()
 
-    canvas.hover(position={"x": 150, "y": 100})
+    def is_read() -> None:
+        place = place_of(canvas)
+        training.mouse.move(place.x + 149, place.y + 100)
+        training.mouse.move(place.x + 150, place.y + 100)
+        two_frames(training)
+        assert re.match(r"^step 10: .+ to .+ · ", shown.locator(".sec-remark").inner_text())
 
-    expect(shown.locator(".sec-remark")).to_have_text(re.compile(r"^step 10: .+ to .+ · "))
+    eventually(is_read)
     expect(shown.locator(".sec-cursor")).to_have_count(1)
     expect(training.locator(".sec-pair .sec-cursor")).to_have_count(1)
 
@@ -392,6 +356,7 @@ def test_new_records_are_shown_unless_a_step_is_held(page: Page, tmp_path: Path)
         wait_for_pixels(canvas, picture(0))
         log_all(run, 20)
         expect(slider(page, "samples")).to_have_attribute("max", "2")
+        two_frames(page)
         np.testing.assert_array_equal(pixels(canvas), picture(0))
         page.get_by_role("button", name="Follow the newest step of samples").click()
         wait_for_pixels(canvas, picture(20))
@@ -417,19 +382,16 @@ def test_a_damaged_record_explains_itself_and_the_others_live(page: Page, tmp_pa
         wait_for_pixels(figure(page, "roll").locator("canvas"), frames(0).transpose(0, 2, 3, 1)[0])
 
 
-def test_what_was_there_stays_when_the_server_goes(browser: Browser, folder: Path) -> None:
-    page = browser.new_page(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    try:
-        with serve_runs_in_background(folder, secret=SECRET) as served:
-            page.goto(f"{served.url}#training")
-            canvas = figure(page, "samples").locator("canvas")
-            wait_for_pixels(canvas, picture(20))
-        expect(page.get_by_role("banner")).to_contain_text(re.compile("lost|last"))
-        slider(page, "samples").press("Home")
-        np.testing.assert_array_equal(pixels(canvas), picture(20))
-        assert page.get_by_role("alert").count() == 0
-    finally:
-        page.close()
+def test_what_was_there_stays_when_the_server_goes(page: Page, folder: Path) -> None:
+    with serve_runs_in_background(folder, secret=SECRET) as served:
+        page.goto(f"{served.url}#training")
+        canvas = figure(page, "samples").locator("canvas")
+        wait_for_pixels(canvas, picture(20))
+    expect(page.get_by_role("banner")).to_contain_text(re.compile("lost|last"))
+    slider(page, "samples").press("Home")
+    two_frames(page)
+    np.testing.assert_array_equal(pixels(canvas), picture(20))
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_runs_stand_side_by_side_in_their_colours(page: Page, tmp_path: Path) -> None:
@@ -440,8 +402,10 @@ def test_runs_stand_side_by_side_in_their_colours(page: Page, tmp_path: Path) ->
         page.goto(f"{served.url}#training")
         shown = figure(page, "samples")
         expect(shown.locator("canvas")).to_have_count(2)
-        found = [pixels(one) for one in shown.locator("canvas").all()]
-        assert {one.tobytes() for one in found} == {picture(10).tobytes(), picture(20).tobytes()}
+        expect_equal(
+            lambda: {pixels(one).tobytes() for one in shown.locator("canvas").all()},
+            {picture(10).tobytes(), picture(20).tobytes()},
+        )
         colours = shown.locator(".sec-sw").evaluate_all(
             "(all) => all.map((one) => getComputedStyle(one).backgroundColor)"
         )

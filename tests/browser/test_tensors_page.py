@@ -5,19 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.netviewpage import one_page
-from tests.browser.served import go_to
+from tests.browser.pages import expect_equal, expect_param, go_to
+from tests.browser.screen import number_in
 from torcheer.app.server import Serving, serve_runs_in_background
 
 STEPS = (0, 10, 20, 30)
@@ -50,19 +49,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="module")
-def serving(folder: Path) -> Iterator[Serving]:
-    with serve_runs_in_background(folder, secret=SECRET) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def looked(browser: Browser, serving: Serving) -> Iterator[Page]:
-    """For tests that leave nothing behind but the address."""
-    with one_page(browser, size={"width": 1440, "height": 900}) as page:
-        yield page
-
-
 class Tensors:
     """The page as a person reads it."""
 
@@ -88,12 +74,12 @@ def open_tensors(page: Page, serving: Serving, query: str) -> Tensors:
     return tensors
 
 
-def number(text: str) -> float:
-    return float(re.sub(r"\s", "", text).replace("−", "-"))
+def expect_number(shown: Locator, wanted: float, rel: float = 1e-3) -> None:
+    expect_equal(lambda: number_in(shown.inner_text()), pytest.approx(wanted, rel=rel, abs=1e-6))
 
 
-def test_names_are_a_tree_with_shapes_types_and_a_mark_for_nan(page: Page, serving: Serving) -> None:
-    tensors = open_tensors(page, serving, "")
+def test_names_are_a_tree_with_shapes_types_and_a_mark_for_nan(looked: Page, serving: Serving) -> None:
+    tensors = open_tensors(looked, serving, "")
 
     expect(tensors.item("weight")).to_contain_text("6×9 float32")
     expect(tensors.item("bias")).to_contain_text("8 bfloat16")
@@ -101,8 +87,9 @@ def test_names_are_a_tree_with_shapes_types_and_a_mark_for_nan(page: Page, servi
     expect(tensors.item("weight")).not_to_contain_text("NaN")
     expect(tensors.item("grads")).to_contain_text("histogram")
     expect(tensors.item(HOSTILE)).to_be_visible()
-    page.get_by_role("textbox", name="Filter tensors").fill("bias")
+    looked.get_by_role("textbox", name="Filter tensors").fill("bias")
     expect(tensors.tree.get_by_role("treeitem")).to_have_count(1)
+    looked.get_by_role("textbox", name="Filter tensors").fill("")
 
 
 def test_the_last_step_is_shown_first_and_each_step_to_the_last_digit(looked: Page, serving: Serving) -> None:
@@ -113,8 +100,7 @@ def test_the_last_step_is_shown_first_and_each_step_to_the_last_digit(looked: Pa
             looked.keyboard.press(press)
         expect(tensors.steps).to_contain_text(f"Step {step}")
         expect(tensors.exact).to_have_text(re.compile(rf"^\[0, 0\] = {number_text(weight(step)[0, 0])}$"))
-        shown = number(tensors.figure("max").inner_text())
-        assert shown == pytest.approx(weight(step).max(), rel=1e-3)
+        expect_number(tensors.figure("max"), weight(step).max())
 
 
 def number_text(value: np.float32) -> str:
@@ -130,12 +116,11 @@ def test_two_steps_are_compared_as_numpy_does_also_after_a_reload(looked: Page, 
 
     a, b = weight(30).astype(np.float64), weight(0).astype(np.float64)
     expect(tensors.figure("compared")).to_have_text("54")
-    assert number(tensors.figure("largest").inner_text()) == pytest.approx(np.abs(a - b).max(), rel=1e-3)
-    wanted = np.corrcoef(a.ravel(), b.ravel())[0, 1]
-    assert number(tensors.figure("correlation").inner_text()) == pytest.approx(wanted, rel=1e-3, abs=1e-6)
+    expect_number(tensors.figure("largest"), np.abs(a - b).max())
+    expect_number(tensors.figure("correlation"), np.corrcoef(a.ravel(), b.ravel())[0, 1])
 
     looked.get_by_role("button", name="B one step on").click()
-    looked.wait_for_url(re.compile("with=10"))
+    expect_param(looked, "with", "10")
     wanted = np.abs(a - weight(10)).max()
     expect(tensors.figure("largest")).to_have_text(re.compile(f"^{wanted:.4g}"[:5]))
     looked.reload()
@@ -155,7 +140,7 @@ def test_figures_over_time_are_those_of_the_tensors(looked: Page, serving: Servi
     rows = looked.get_by_role("table", name="Figures over time").locator("tbody tr")
     expect(rows).to_have_count(len(STEPS))
     for row, step in zip(rows.all(), STEPS, strict=True):
-        shown = [number(text) for text in row.locator("td").all_text_contents()[:5]]
+        shown = [number_in(text) for text in row.locator("td").all_text_contents()[:5]]
         values = weight(step).astype(np.float64)
         assert shown[0] == step
         np.testing.assert_allclose(shown[1:3], [values.mean(), values.std()], rtol=0.02)
@@ -206,26 +191,28 @@ def test_values_can_be_taken_along_for_numpy_and_as_a_table(looked: Page, servin
     np.testing.assert_array_equal(values, weight(10))
 
 
-def test_one_colour_means_one_value_at_every_step_on_wish(page: Page, serving: Serving) -> None:
-    open_tensors(page, serving, "tensor=block.0.weight&step=0")
-    limits = page.get_by_role("button", name=re.compile("^Colours from"))
-    own = limits.get_attribute("aria-label")
+def test_one_colour_means_one_value_at_every_step_on_wish(looked: Page, serving: Serving) -> None:
+    open_tensors(looked, serving, "tensor=block.0.weight&step=0")
+    limits = looked.get_by_role("button", name=re.compile("^Colours from"))
 
-    page.get_by_role("checkbox", name="Same colours at every step").check()
+    def highest() -> float:
+        shown = re.search(r" to (.*): set limits", limits.get_attribute("aria-label") or "")
+        assert shown is not None
+        return number_in(shown[1])
 
-    expect(limits).not_to_have_attribute("aria-label", own or "")
+    expect_equal(highest, pytest.approx(np.abs(weight(0)).max(), rel=1e-3))
+    looked.get_by_role("checkbox", name="Same colours at every step").check()
     widest = max(np.abs(weight(step)).max() for step in STEPS)
-    shown = re.search(r" to (.*): set limits", limits.get_attribute("aria-label") or "")
-    assert shown is not None
-    assert number(shown[1]) == pytest.approx(widest, rel=1e-3)
+    expect_equal(highest, pytest.approx(widest, rel=1e-3))
+    looked.get_by_role("checkbox", name="Same colours at every step").uncheck()
 
 
 def test_a_histogram_alone_is_shown_with_its_figures(looked: Page, serving: Serving) -> None:
     tensors = open_tensors(looked, serving, "tensor=grads&kind=histogram&step=20")
 
     expect(looked.get_by_role("img", name=re.compile("Histogram from .* in 20 bins"))).to_be_visible()
-    assert number(tensors.figure("mean").inner_text()) == pytest.approx(grads(20).mean(), rel=1e-3)
-    assert number(tensors.figure("std").inner_text()) == pytest.approx(grads(20).std(), rel=1e-2)
+    expect_number(tensors.figure("mean"), grads(20).mean())
+    expect_number(tensors.figure("std"), grads(20).std(), rel=1e-2)
 
 
 def test_a_new_step_comes_by_itself_and_a_step_back_stays(page: Page, tmp_path: Path) -> None:

@@ -4,61 +4,15 @@ from __future__ import annotations
 
 import csv
 import re
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 import torcheer as tl
 from tests.app.serving import SECRET
+from tests.browser.liverun import live_run
+from tests.browser.pages import expect_true
 from torcheer.app.server import serve_runs_in_background
-
-# Logs as many steps as each line says, and says so.
-SCRIPT = """
-import sys
-import torcheer as tl
-step = 0
-with tl.Run(sys.argv[1]) as run:
-    for line in sys.stdin:
-        for _ in range(int(line)):
-            run.log(step, {"train/loss": 1000.0 - step, "train/acc": step / 8})
-            step += 1
-        run.flush()
-        print(step, flush=True)
-"""
-
-
-class Process:
-    """A training that takes steps when it is told to."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def take(self, num_steps: int) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(f"{num_steps}\n")
-        self._process.stdin.flush()
-        assert self._process.stdout.readline() != ""
-
-    def kill(self) -> None:
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
-
-
-@contextmanager
-def training(path: Path) -> Iterator[Process]:
-    command = [sys.executable, "-c", SCRIPT, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield Process(process)
-        finally:
-            process.kill()
 
 
 def plot(page: Page, name: str) -> Locator:
@@ -66,24 +20,14 @@ def plot(page: Page, name: str) -> Locator:
 
 
 def says(page: Page, name: str, pattern: str) -> None:
-    expect(plot(page, name)).to_have_attribute("aria-label", re.compile(pattern), timeout=15_000)
-
-
-@pytest.fixture
-def loose(context: BrowserContext) -> Iterator[Page]:
-    """A page whose browser may complain of a server that is gone; its own scripts may not."""
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    assert not errors, errors
+    expect(plot(page, name)).to_have_attribute("aria-label", re.compile(pattern))
 
 
 def test_points_of_another_process_arrive_while_one_looks(page: Page, tmp_path: Path) -> None:
     with serve_runs_in_background(tmp_path, secret=SECRET) as running:
         page.goto(f"{running.url}#training?sm=0")
         expect(page.get_by_text("No runs yet")).to_be_visible()
-        with training(tmp_path / "live") as live:
+        with live_run(tmp_path / "live") as live:
             live.take(4)
             says(page, "train/loss", "1 line over step 0 to step 3; last values: live 997")
             live.take(10)
@@ -99,7 +43,7 @@ def test_points_of_another_process_arrive_while_one_looks(page: Page, tmp_path: 
 
 
 def test_every_point_is_counted_when_points_become_buckets(page: Page, tmp_path: Path) -> None:
-    with serve_runs_in_background(tmp_path, secret=SECRET) as running, training(tmp_path / "live") as live:
+    with serve_runs_in_background(tmp_path, secret=SECRET) as running, live_run(tmp_path / "live") as live:
         live.take(500)
         page.goto(f"{running.url}#training?sm=0")
         says(page, "train/loss", "over step 0 to step 499")
@@ -117,7 +61,7 @@ def test_every_point_is_counted_when_points_become_buckets(page: Page, tmp_path:
 
 
 def test_lines_stay_when_the_server_goes_and_go_on_when_it_is_back(loose: Page, tmp_path: Path) -> None:
-    with training(tmp_path / "going") as live:
+    with live_run(tmp_path / "going") as live:
         live.take(3)
         with serve_runs_in_background(tmp_path, secret=SECRET) as running:
             loose.goto(f"{running.url}#training?sm=0")
@@ -137,8 +81,8 @@ def test_only_charts_near_the_screen_are_drawn(page: Page, tmp_path: Path) -> No
     with serve_runs_in_background(tmp_path, secret=SECRET) as running:
         page.goto(f"{running.url}#training?sm=0")
         says(page, "group0/value0", "last values: many 0")
-        assert page.locator(".scalar").count() == 300
-        assert 0 < page.locator(".plot").count() < 100
+        expect(page.locator(".scalar")).to_have_count(300)
+        expect_true(lambda: 0 < page.locator(".plot").count() < 100)
         last = page.get_by_role("figure", name="group14/value299")
         expect(last.get_by_role("img")).to_have_count(0)
         last.scroll_into_view_if_needed()

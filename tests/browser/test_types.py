@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.browser.pages import expect_true, one_page
 from tests.browser.passes import many_shapes
-from tests.browser.screen import Screen, assert_figures, opened_once, says
+from tests.browser.screen import Screen, expect_figures, says
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,8 @@ def shapes() -> Any:
 def gallery(browser: Browser, shapes: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
     path = tmp_path_factory.mktemp("pages") / "shapes.html"
     shapes.to_html(path)
-    yield from opened_once(browser, path)
+    with one_page(browser) as page:
+        yield Screen.opened(page, path)
 
 
 @pytest.mark.parametrize(
@@ -44,10 +46,10 @@ def test_tensors_of_many_types_are_shown_as_they_are(
     value = shapes.output[name]
     gallery.show_output(name)
 
-    assert gallery.figure("shape") == "×".join(map(str, value.shape))
-    assert gallery.figure("dtype") == str(value.dtype).removeprefix("torch.")
+    gallery.expect_figure("shape", "×".join(map(str, value.shape)))
+    gallery.expect_figure("dtype", str(value.dtype).removeprefix("torch."))
     gallery.expect_numbers(value, start)
-    assert_figures(gallery, value)
+    expect_figures(gallery, value)
     assert sum(gallery.histogram_counts()) == value.numel()
 
 
@@ -57,24 +59,24 @@ def test_a_line_of_values_is_shown_in_order(gallery: Screen, shapes: Any, name: 
     gallery.show_output(name)
 
     gallery.expect_numbers(value, start)
-    assert_figures(gallery, value)
+    expect_figures(gallery, value)
 
 
 @pytest.mark.parametrize("name", ["scalar", "negative_scalar"])
 def test_a_single_number_is_shown(gallery: Screen, shapes: Any, name: str) -> None:
     gallery.show_output(name)
 
-    assert gallery.figure("shape") == "scalar"
+    gallery.expect_figure("shape", "scalar")
     gallery.expect_numbers(shapes.output[name])
-    assert says(gallery.figure("mean"), shapes.output[name].item())
+    expect_true(lambda: says(gallery.figure("mean"), shapes.output[name].item()))
 
 
 def test_an_empty_tensor_is_said_to_be_empty(gallery: Screen) -> None:
     gallery.show_output("empty")
 
     expect(gallery.inspector.get_by_text("This tensor has no elements.")).to_be_visible()
-    assert gallery.figure("shape") == "0×15"
-    assert gallery.figure("mean") == "none"
+    gallery.expect_figure("shape", "0×15")
+    gallery.expect_figure("mean", "none")
     expect(gallery.section("Histogram")).to_have_count(0)
 
 
@@ -86,7 +88,7 @@ def test_complex_numbers_are_shown_by_their_magnitude_and_a_note_says_so(
 
     expect(gallery.inspector).to_contain_text("complex numbers: their magnitude is shown")
     gallery.expect_numbers(value.abs(), "0:4, 0:")
-    assert_figures(gallery, value.abs())
+    expect_figures(gallery, value.abs())
 
 
 def test_whole_numbers_too_large_for_a_float_are_right_or_a_note_says_that_they_are_not(
@@ -94,6 +96,7 @@ def test_whole_numbers_too_large_for_a_float_are_right_or_a_note_says_that_they_
 ) -> None:
     gallery.show_output("large")
 
+    expect(gallery.grid.get_by_role("gridcell")).to_have_count(3)
     shown = [text.replace("−", "-") for text in gallery.values()]
     notes = gallery.inspector.locator(".note").all_inner_texts()
 

@@ -11,20 +11,17 @@ from typing import Any
 import pytest
 import torch
 from playwright.sync_api import Browser, Page, expect
+from torch import Tensor
 
 import torcheer as tl
 from tests.browser import passes
-from tests.browser.screen import Screen, assert_figures, assert_numbers, opened_once, says
+from tests.browser.pages import canvas_text, changed_canvas, eventually, expect_equal, one_page, place_of
+from tests.browser.screen import Screen, assert_numbers, expect_figures, says
 
 
 @pytest.fixture(scope="module")
 def model() -> passes.Pictures:
     return passes.pictures_model()
-
-
-@pytest.fixture(scope="module")
-def history() -> Any:
-    return passes.pictures()
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +37,13 @@ def files(history: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, P
 
 @pytest.fixture(scope="module")
 def shared(browser: Browser, files: dict[str, Path]) -> Iterator[Screen]:
-    yield from opened_once(browser, files["pictures"])
+    with one_page(browser) as page:
+        yield Screen.opened(page, files["pictures"])
 
 
 @pytest.fixture
 def screen(shared: Screen) -> Screen:
-    """Nothing is selected, and of the next op its output is shown."""
-    shared.item("stem").click()
-    shared.choose_tab("Output")
-    shared.page.keyboard.press("Escape")
-    return shared
+    return shared.as_opened()
 
 
 # --- one op, every tensor of it --------------------------------------------------------------------------
@@ -59,17 +53,12 @@ def test_an_op_shows_its_shape_figures_and_numbers(screen: Screen, history: Any)
     value = history["conv2d_4"].tensor_contents
     screen.show_op(history, "conv2d_4")
 
-    assert screen.title.inner_text() == "blocks.1.conv1"
-    assert screen.figure("shape") == "2×8×12×10"
-    assert screen.figure("dtype") == "float32"
-    assert_figures(screen, value)
+    expect(screen.title).to_have_text("blocks.1.conv1")
+    screen.expect_figure("shape", "2×8×12×10")
+    screen.expect_figure("dtype", "float32")
+    expect_figures(screen, value)
     screen.expect_numbers(value, "0, 0, 0:")
-
-
-def test_what_is_rounded_in_a_cell_is_the_value_beside_it(screen: Screen, history: Any) -> None:
-    value = history["conv2d_4"].tensor_contents
-    screen.show_op(history, "conv2d_4")
-
+    # What is rounded in a cell is the value beside it.
     for row, numbers in enumerate(screen.rounded_cells()):
         assert all(says(text, value[0, 0, row, i].item(), 1) for i, text in enumerate(numbers)), numbers
     screen.grid.get_by_role("row").nth(1).get_by_role("gridcell").nth(2).click()
@@ -86,16 +75,16 @@ def test_inputs_weights_and_gradients_are_those_of_the_pass(
 
     screen.choose_tab("Input")
     given = history[op.parent_layers[0]].tensor_contents
-    assert_figures(screen, given)
+    expect_figures(screen, given)
     screen.expect_numbers(given, "0, 0, 0:")
 
     screen.choose_tab("Gradient")
-    assert_figures(screen, op.grad_contents)
+    expect_figures(screen, op.grad_contents)
     screen.expect_numbers(op.grad_contents, "0, 0, 0:")
 
     screen.choose_tab("Weight")
     conv = model.blocks[1].conv1
-    assert_figures(screen, conv.weight)
+    expect_figures(screen, conv.weight)
     screen.expect_numbers(conv.weight, "0, 0, 0:")
     screen.inspector.get_by_role("combobox", name="Weight to show").select_option(index=1)
     screen.expect_numbers(conv.bias, "0:8")
@@ -106,6 +95,7 @@ def test_gradients_of_weights_can_be_looked_at(screen: Screen, history: Any, mod
     screen.choose_tab("Gradient")
     choices = screen.inspector.get_by_role("combobox", name="Gradient to show")
 
+    expect(choices).to_be_visible()
     names = choices.locator("option").all_inner_texts()
 
     assert [name.split(" · ")[0] for name in names if "head" in name] == ["of head.weight", "of head.bias"]
@@ -138,6 +128,7 @@ def test_the_grid_moves_over_the_tensor(screen: Screen, history: Any) -> None:
 def test_the_histogram_counts_every_value(screen: Screen, history: Any) -> None:
     value = history["conv2d_4"].tensor_contents
     screen.show_op(history, "conv2d_4")
+    expect(screen.section("Histogram").locator("rect")).not_to_have_count(0)
     bars = screen.section("Histogram").locator("rect").count()
 
     counts = screen.histogram_counts()
@@ -163,9 +154,10 @@ def test_a_picture_has_the_colours_of_its_signs(screen: Screen, history: Any, mo
     screen.choose_tab("Weight")
     expect(screen.picture()).to_be_visible()
 
-    pixels = screen.picture().evaluate(_PIXELS, [10, 8])
+    eventually(lambda: assert_signs(screen.picture().evaluate(_PIXELS, [10, 8]), model.head.weight.flatten()))
 
-    weight = model.head.weight.flatten()
+
+def assert_signs(pixels: list[list[int]], weight: Tensor) -> None:
     limit = weight.abs().max().item()
     for value, (red, _, blue, alpha) in zip(weight.tolist(), pixels, strict=True):
         assert alpha == 255
@@ -180,25 +172,24 @@ def test_the_pointer_reads_values_and_chooses_tiles(screen: Screen, history: Any
     value = history["conv2d_4"].tensor_contents
     screen.show_op(history, "conv2d_4")
     expect(screen.section("Picture").locator(".remark")).to_have_text("tiles 0–7 of 8 · 12×10")
-    assert screen.num_picture_colours() > 20
-    place = screen.picture().bounding_box()
-    assert place is not None
-    x, y = place["width"] * 3.5 / 8, place["height"] * 0.45
+    screen.expect_colourful()
+    x, y = place_of(screen.picture()).at(3.5 / 8, 0.45)
 
-    screen.picture().hover(position={"x": x, "y": y})
+    screen.page.mouse.move(x, y)
 
     remark = screen.section("Picture").locator(".remark")
     expect(remark).to_contain_text("[0, 3, 5, ")
     index, shown = re.fullmatch(r"\[(.*)\]\s+(\S+)", remark.inner_text()).groups()  # type: ignore[union-attr]
     at = tuple(int(part) for part in index.split(", "))
     assert_numbers([[shown]], value[at][None, None])
-    screen.picture().click(position={"x": x, "y": y})
+    screen.page.mouse.click(x, y)
     screen.expect_numbers(value, "0, 3, 0:")
 
 
 def test_the_limits_of_the_colours_can_be_fixed(screen: Screen, history: Any) -> None:
     screen.show_op(history, "conv2d_4")
-    before = screen.picture().evaluate("(canvas) => canvas.toDataURL()")
+    screen.expect_colourful()
+    before = changed_canvas(screen.picture(), "")
     screen.inspector.get_by_role("button", name=re.compile("set limits")).click()
 
     high = screen.inspector.get_by_role("textbox", name="High limit")
@@ -206,16 +197,17 @@ def test_the_limits_of_the_colours_can_be_fixed(screen: Screen, history: Any) ->
     high.press("Enter")
 
     expect(screen.inspector.get_by_text("fixed")).to_be_visible()
-    assert screen.picture().evaluate("(canvas) => canvas.toDataURL()") != before
+    changed_canvas(screen.picture(), before)
     screen.inspector.get_by_role("button", name="Auto").click()
     expect(screen.inspector.get_by_text("fixed")).to_have_count(0)
-    assert screen.picture().evaluate("(canvas) => canvas.toDataURL()") == before
+    expect_equal(lambda: canvas_text(screen.picture()), before)
 
 
 def test_the_source_line_is_the_one_that_made_the_op(screen: Screen, history: Any) -> None:
     screen.show_op(history, "add_2")
 
     source = screen.section("Source")
+    expect(source).to_contain_text("self.conv2(y) + x")
     marked = source.locator("[aria-current=true]")
     number, text = re.fullmatch(r"\s*(\d+)(.*)", marked.inner_text()).groups()  # type: ignore[union-attr]
 
@@ -232,8 +224,8 @@ def test_nan_and_infinity_are_counted_shown_and_marked(page: Page, files: dict[s
     screen = Screen.opened(page, files["broken"])
     screen.item("log").click()
 
-    assert screen.figure("NaN / Inf") == "2 / 2"
-    assert_figures(screen, value)
+    screen.expect_figure("NaN / Inf", "2 / 2")
+    expect_figures(screen, value)
     screen.expect_numbers(value, "0:2, 0:3")
     shown = [text for row in screen.rounded_cells() for text in row]
     assert shown[1] == "NaN"
@@ -256,7 +248,7 @@ def test_a_value_that_had_no_room_is_said_to_be_missing(
 
     expect(screen.inspector.get_by_text("No values to show")).to_be_visible()
     expect(screen.inspector).to_contain_text("Not in this file")
-    assert screen.figure("shape") == "2×8×12×10"
+    screen.expect_figure("shape", "2×8×12×10")
     expect(screen.grid).to_have_count(0)
 
 
@@ -265,7 +257,7 @@ def test_a_part_of_a_tensor_says_which_part_it_is(page: Page, files: dict[str, P
     screen = Screen.opened(page, files["small"])
     screen.item("x").click()
 
-    assert_figures(screen, value)  # always of the whole
+    expect_figures(screen, value)  # always of the whole
     screen.expect_numbers(value, "0, ")
     expect(screen.section("Picture").locator(".remark")).to_contain_text("every")
     expect(screen.page.get_by_role("button", name="Item after")).to_be_disabled()
@@ -281,4 +273,4 @@ def test_values_that_were_not_saved_say_what_would_save_them(page: Page, tmp_pat
     expect(screen.inspector.get_by_text("Not saved")).to_be_visible()
     expect(screen.inspector).to_contain_text("layers_to_save")
     screen.item("head").click()
-    assert_figures(screen, history["linear_1"].tensor_contents)
+    expect_figures(screen, history["linear_1"].tensor_contents)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import random
 import re
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.netviewpage import one_page
-from tests.browser.served import go_to
+from tests.browser.pages import VIEWPORT, eventually, expect_equal, expect_param, go_to, place_of, two_frames
+from tests.browser.screen import number_in
 from tests.browser.watchedrun import (
     DIGEST,
     INF_CELL,
@@ -32,7 +30,6 @@ from tests.browser.watchedrun import (
     weight,
     write_watched,
 )
-from tests.inspector.feeding import wait_until
 from torcheer.app.server import Serving, serve_runs_in_background
 from torcheer.inspector.columns import COLUMN, COLUMNS
 from torcheer.run.records import WatchedRow
@@ -45,18 +42,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("runs")
     write_watched(root / "first")
     return root
-
-
-@pytest.fixture(scope="module")
-def serving(folder: Path) -> Iterator[Serving]:
-    with serve_runs_in_background(folder, secret=SECRET) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def looked(browser: Browser, serving: Serving) -> Iterator[Page]:
-    with one_page(browser, size={"width": 1440, "height": 900}) as page:
-        yield page
 
 
 class Layers:
@@ -77,23 +62,40 @@ class Layers:
 
     def place(self, row: str, step: int) -> tuple[float, float]:
         """Where the cell is on the screen: each step is as wide as any other."""
-        stage, label = self.cells.bounding_box(), self.name(row).bounding_box()
-        assert stage is not None
-        assert label is not None
-        return stage["x"] + stage["width"] * (step + 0.5) / self.num_steps, label["y"] + label["height"] / 2
+        stage, label = place_of(self.cells), place_of(self.name(row))
+        return stage.at((step + 0.5) / self.num_steps, 0)[0], label.middle[1]
 
-    def point(self, row: str, step: int) -> str:
-        """What is read there."""
-        self.page.mouse.move(*self.place(row, step))
-        expect(self.reading).to_contain_text(f"{row} step {step} ")
-        return self.reading.inner_text()
+    def expect_read(self, row: str, step: int, words: str) -> None:
+        """Wait until this is read there. What comes under a pointer that rests is not read until it moves."""
+        x, y = self.place(row, step)
+
+        def is_read() -> None:
+            self.page.mouse.move(x, y - 1)
+            self.page.mouse.move(x, y)
+            two_frames(self.page)
+            read = self.reading.inner_text()
+            assert f"{row} step {step} " in read
+            assert words in read
+
+        eventually(is_read)
+
+    def expect_figure(self, row: str, step: int, title: str, wanted: float) -> None:
+        """Wait until this is the figure that is read there."""
+
+        def is_read() -> None:
+            self.expect_read(row, step, title)
+            found = re.search(rf"{title} (\S+)$", self.reading.inner_text())
+            assert found is not None
+            assert number_in(found[1]) == pytest.approx(wanted, rel=2e-4)
+
+        eventually(is_read)
 
     def colours(self, row: str, step: int) -> set[tuple[int, int, int]]:
         """All colours of the pixels of a cell."""
         x, y = self.place(row, step)
+        two_frames(self.page)
         pixels = self.cells.locator("canvas").evaluate(
-            """async (canvas, [x, y]) => {
-                for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+            """(canvas, [x, y]) => {
                 const box = canvas.getBoundingClientRect();
                 const context = canvas.getContext("2d");
                 return [...context.getImageData(x - box.left - 3, y - box.top - 5, 6, 10).data];
@@ -117,24 +119,17 @@ def open_layers(page: Page, serving: Serving, query: str = "", num_steps: int = 
     return layers
 
 
-def number(text: str) -> float:
-    return float(re.sub(r"\s", "", text).replace("−", "-"))
-
-
 def test_the_value_under_the_pointer_is_the_recorded_figure(looked: Page, serving: Serving) -> None:
     table = figures(ALL_STEPS)
     for column in ("norm", "mean", "q25"):
         layers = open_layers(looked, serving, f"fig={column}")
         generator = random.Random(column)
-        for _ in range(8):
+        for _ in range(6):
             row, step = generator.choice(ROWS).name, generator.randrange(NUM_STEPS)
             if (row, step) in {NAN_CELL, LOST_CELL, INF_CELL, UNSEEN}:
                 continue
-            title = "25 % quantile" if column == "q25" else column
-            found = re.search(rf"{title} (\S+)$", layers.point(row, step))
-            assert found is not None
             wanted = table[COLUMN[column], PLACE[row], step]
-            assert number(found[1]) == pytest.approx(wanted, rel=2e-4)
+            layers.expect_figure(row, step, TITLES.get(column, column), wanted)
 
 
 def test_nan_is_a_hatch_infinity_solid_and_what_was_not_recorded_grey(looked: Page, serving: Serving) -> None:
@@ -146,15 +141,15 @@ def test_nan_is_a_hatch_infinity_solid_and_what_was_not_recorded_grey(looked: Pa
         (0xFF, 0xFF, 0xFF),
     )
 
-    assert "of the finite values, has NaN" in layers.point(*NAN_CELL)
-    assert "norm unknown: has NaN" in layers.point(*LOST_CELL)
-    assert "has Inf" in layers.point(*INF_CELL)
-    assert "not recorded" in layers.point(*UNSEEN)
+    layers.expect_read(*NAN_CELL, "of the finite values, has NaN")
+    layers.expect_read(*LOST_CELL, "norm unknown: has NaN")
+    layers.expect_read(*INF_CELL, "has Inf")
+    layers.expect_read(*UNSEEN, "not recorded")
     looked.mouse.move(0, 0)
     for cell in (NAN_CELL, LOST_CELL):
-        assert layers.colours(*cell) == {danger, weak}
-    assert layers.colours(*INF_CELL) == {danger}
-    assert layers.colours(*UNSEEN) == {edge, surface}
+        expect_equal(lambda cell=cell: layers.colours(*cell), {danger, weak})
+    expect_equal(lambda: layers.colours(*INF_CELL), {danger})
+    expect_equal(lambda: layers.colours(*UNSEEN), {edge, surface})
     plain = layers.colours("conv.Act", 3)
     assert len(plain) == 1
     assert not plain & {danger, weak, edge, surface}
@@ -164,8 +159,8 @@ def test_a_press_on_an_alarm_leads_to_its_row_and_step(looked: Page, serving: Se
     layers = open_layers(looked, serving, "find=fc&shut=weight_gradient")
     layers.lines.get_by_role("button", name=re.compile("its norm is 118 at step 30")).click()
 
-    looked.wait_for_url(re.compile(r"row=conv\.weight\.Grad"))
-    assert "step=30" in looked.url
+    expect_param(looked, "row", r"conv\.weight\.Grad")
+    expect_param(looked, "step", "30")
     # What hid the row is gone.
     expect(layers.name("conv.weight.Grad")).to_have_attribute("aria-pressed", "true")
     expect(layers.selected).to_contain_text("conv.weight.Grad")
@@ -175,7 +170,7 @@ def test_a_press_on_an_alarm_leads_to_its_row_and_step(looked: Page, serving: Se
     layers.alarms.get_by_role("radio", name="This row 2").click()
     expect(layers.alarms.get_by_role("link")).to_have_count(2)
     layers.alarms.get_by_role("link", name=re.compile("25 % of the values")).click()
-    looked.wait_for_url(re.compile("step=40"))
+    expect_param(looked, "step", "40")
     expect(layers.selected).to_be_visible()
 
 
@@ -188,23 +183,22 @@ def test_a_row_that_the_figure_leaves_out_is_shown_with_another_figure(
     expect(looked.get_by_role("combobox", name="Figure")).to_have_value("norm")
 
 
-def test_what_scrolls_away_under_the_pointer_is_no_longer_read(page: Page, serving: Serving) -> None:
-    page.set_viewport_size({"width": 1440, "height": 600})
-    layers = open_layers(page, serving, "row=conv.Act")
+def test_what_scrolls_away_under_the_pointer_is_no_longer_read(looked: Page, serving: Serving) -> None:
+    looked.set_viewport_size({"width": 1440, "height": 600})
+    layers = open_layers(looked, serving, "row=conv.Act")
     expect(layers.selected).to_be_visible()
-    layers.point("relu.Act", 30)
-    page.mouse.wheel(0, 40)
-    expect(page.locator(".heat-reading")).not_to_contain_text("relu.Act")
+    layers.expect_read("relu.Act", 30, "norm")
+    looked.mouse.wheel(0, 40)
+    expect(looked.locator(".heat-reading")).not_to_contain_text("relu.Act")
+    looked.set_viewport_size(VIEWPORT)
 
 
 def test_gaps_stand_on_the_same_axis_and_say_what_is_missing(looked: Page, serving: Serving) -> None:
     layers = open_layers(looked, serving)
     gap = layers.lines.get_by_role("button", name="312 records were dropped (ring full), steps 20 to 23")
-    box, stage = gap.bounding_box(), layers.cells.bounding_box()
-    assert box is not None
-    assert stage is not None
-    assert box["x"] == pytest.approx(stage["x"] + stage["width"] * 20 / NUM_STEPS, abs=1)
-    assert box["width"] == pytest.approx(stage["width"] * 4 / NUM_STEPS, abs=1)
+    box, stage = place_of(gap), place_of(layers.cells)
+    assert box.x == pytest.approx(stage.at(20 / NUM_STEPS, 0)[0], abs=1)
+    assert box.width == pytest.approx(stage.width * 4 / NUM_STEPS, abs=1)
     expect(layers.alarms).to_contain_text("312 records were dropped")
 
 
@@ -220,7 +214,7 @@ def test_the_map_works_by_keyboard_from_cell_to_cell(looked: Page, serving: Serv
     looked.keyboard.press("ArrowLeft")
     expect(spoken).to_contain_text("relu.Act · step 9 · norm")
     looked.keyboard.press("Enter")
-    looked.wait_for_url(re.compile(r"row=relu\.Act&step=9"))
+    expect_param(looked, "row", r"relu\.Act&step=9")
     expect(layers.selected).to_contain_text("relu.Act")
     looked.keyboard.press("Escape")
     looked.keyboard.press("Escape")
@@ -236,7 +230,7 @@ def test_a_part_of_the_steps_is_drawn_with_the_pointer_and_left_with_a_button(
     looked.mouse.down()
     looked.mouse.move(*end, steps=4)
     looked.mouse.up()
-    looked.wait_for_url(re.compile("from=10&to=20"))
+    expect_param(looked, "from", "10&to=20")
     expect(layers.cells).to_have_accessible_name(re.compile("over steps 10 to 20;"))
     looked.reload()
     expect(layers.cells).to_have_accessible_name(re.compile("over steps 10 to 20;"))
@@ -250,7 +244,7 @@ def test_groups_fold_rows_are_filtered_and_the_address_keeps_it(looked: Page, se
     expect(layers.name("conv.weight")).to_have_count(0)
     looked.get_by_role("textbox", name="Filter rows").fill("conv2d")
     expect(layers.name("relu.Act")).to_have_count(0)
-    looked.wait_for_url(re.compile("find=conv2d"))
+    expect_param(looked, "find", "conv2d")
     looked.reload()
     expect(layers.map.get_by_role("button", name="Weights 1")).to_have_attribute("aria-expanded", "false")
     expect(layers.name("conv.Act")).to_be_visible()
@@ -263,7 +257,7 @@ def test_a_figure_that_few_rows_have_leaves_the_others_out(looked: Page, serving
     layers = open_layers(looked, serving, "fig=dead")
     expect(layers.name("relu.Act")).to_be_visible()
     expect(layers.name("conv.Act")).to_have_count(0)
-    assert "dead units 30.0" in layers.point("relu.Act", 30)
+    layers.expect_read("relu.Act", 30, "dead units 30.0")
 
 
 def test_each_rank_has_its_own_figures_and_events(looked: Page, serving: Serving) -> None:
@@ -273,15 +267,7 @@ def test_each_rank_has_its_own_figures_and_events(looked: Page, serving: Serving
     expect(layers.alarms.get_by_role("link")).to_have_count(0)
     wanted = figures(ALL_STEPS, rank=1)[COLUMN["norm"], PLACE["fc.weight"], 33]
     # Until those of the other rank have come, the figures of the first stay.
-    end = time.monotonic() + 20
-    while norm_in(layers.point("fc.weight", 33)) != pytest.approx(wanted, rel=2e-4):
-        assert time.monotonic() < end, layers.point("fc.weight", 33)
-        looked.wait_for_timeout(50)
-
-
-def norm_in(words: str) -> float | None:
-    found = re.search(r"norm (\S+)$", words)
-    return None if found is None else number(found[1])
+    layers.expect_figure("fc.weight", 33, "norm", wanted)
 
 
 def test_limits_of_the_colours_can_be_fixed(looked: Page, serving: Serving) -> None:
@@ -292,10 +278,10 @@ def test_limits_of_the_colours_can_be_fixed(looked: Page, serving: Serving) -> N
     looked.get_by_role("textbox", name="Low limit").press("Enter")
     looked.get_by_role("textbox", name="High limit").fill("1e9")
     looked.get_by_role("textbox", name="High limit").press("Enter")
-    looked.wait_for_url(re.compile("limits=-1000000000,1000000000"))
+    expect_param(looked, "limits", "-1000000000,1000000000")
     # Now all that there is lies in the middle: one quiet grey.
     grey = pytest.approx((0xEE, 0xF0, 0xF2), abs=2)
-    wait_until(lambda: [*layers.colours("conv.Act", 3)] == [grey], "that grey")
+    expect_equal(lambda: [*layers.colours("conv.Act", 3)], [grey])
     assert layers.colours("conv.Act", 3) != before
     looked.get_by_role("textbox", name="High limit").fill("-2e9")
     looked.get_by_role("textbox", name="High limit").press("Enter")
@@ -309,15 +295,16 @@ def test_a_row_in_full_has_its_figures_its_histograms_and_its_tensor(looked: Pag
     expect(layers.selected.get_by_role("img", name=re.compile("^Ridges of 3 histograms"))).to_be_attached()
     layers.selected.get_by_role("button", name="show as table").click()
     table = layers.selected.get_by_role("table", name="Figures over steps")
+    expect(table.locator("tbody tr[aria-selected=true]")).to_have_count(1)
     heads = table.locator("th").all_inner_texts()
     cells = table.locator("tbody tr[aria-selected=true] td").all_inner_texts()
     wanted = figures(ALL_STEPS)[:, PLACE["conv.weight"], 20]
     for column in ("mean", "std", "norm"):
-        assert number(cells[heads.index(column)]) == pytest.approx(wanted[COLUMN[column]], rel=1e-3)
+        assert number_in(cells[heads.index(column)]) == pytest.approx(wanted[COLUMN[column]], rel=1e-3)
     layers.selected.get_by_role("link", name="Open in Tensors").click()
     expect(looked.get_by_role("toolbar", name="Steps")).to_contain_text("Step 20")
-    shown = number(looked.locator("[data-figure=max]").inner_text())
-    assert shown == pytest.approx(weight(20).max(), rel=1e-3)
+    largest = looked.locator("[data-figure=max]")
+    expect_equal(lambda: number_in(largest.inner_text()), pytest.approx(weight(20).max(), rel=1e-3))
 
 
 def test_what_is_watched_grows_as_the_training_goes_on(page: Page, tmp_path: Path) -> None:
@@ -336,17 +323,14 @@ def test_what_is_watched_grows_as_the_training_goes_on(page: Page, tmp_path: Pat
         expect(layers.alarms.get_by_role("link", name=re.compile("half is dead"))).to_be_visible()
         layers.num_steps = 40
         wanted = figures(ALL_STEPS)[COLUMN["norm"], PLACE["fc.Act"], 30]
-        found = re.search(r"norm (\S+)$", layers.point("fc.Act", 30))
-        assert found is not None
-        assert number(found[1]) == pytest.approx(wanted, rel=2e-4)
+        layers.expect_figure("fc.Act", 30, "norm", wanted)
 
 
-def test_a_lost_connection_leaves_the_map_as_it_was(context: BrowserContext, folder: Path) -> None:
-    page = context.new_page()  # it may say that its server is gone
+def test_a_lost_connection_leaves_the_map_as_it_was(page: Page, folder: Path) -> None:
     with serve_runs_in_background(folder, secret=SECRET) as served:
         layers = open_layers(page, served)
     expect(page.locator(".toast")).to_be_visible()
-    assert "norm" in layers.point("conv.Act", 3)
+    layers.expect_read("conv.Act", 3, "norm")
 
 
 def test_alarms_of_layers_stand_beside_those_of_scalars_and_lead_here(looked: Page, serving: Serving) -> None:
@@ -354,8 +338,8 @@ def test_alarms_of_layers_stand_beside_those_of_scalars_and_lead_here(looked: Pa
     strip = looked.get_by_role("region", name="Alarms", exact=True)
     expect(strip).to_contain_text("exploding gradient 1")
     strip.get_by_role("button", name=re.compile("25 % of the values are NaN")).click()
-    looked.wait_for_url(re.compile(r"#layers\?.*row=conv\.weight\.Grad"))
-    assert "step=40" in looked.url
+    expect(looked).to_have_url(re.compile(r"#layers\?.*row=conv\.weight\.Grad"))
+    expect_param(looked, "step", "40")
     expect(Layers(looked).selected).to_contain_text("conv.weight.Grad")
 
 
@@ -385,7 +369,7 @@ def test_a_name_that_begins_with_a_digit_is_read_from_its_beginning(page: Page, 
     with serve_runs_in_background(tmp_path, secret=SECRET) as served:
         layers = open_layers(page, served)
         for name in ("0.weight", "(a).1.bias"):
-            assert drawn_text(layers.name(name).locator(".heat-label")) == name
+            expect_equal(lambda name=name: drawn_text(layers.name(name).locator(".heat-label")), name)
         expect(page.locator(".heat-reading")).to_have_text("2 rows · 60 steps watched (every step wanted)")
 
 

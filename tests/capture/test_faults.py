@@ -449,6 +449,34 @@ def test_the_causal_masks_of_transformers_are_passed_over(attention: str) -> Non
     assert "layers.1.mlp" in (fault.module or "")
 
 
+@pytest.mark.parametrize(
+    "mask",
+    [
+        lambda x: torch.ones(3, 3).tril().log(),
+        lambda x: (x > 0).float().log(),
+        lambda x: torch.ones(3, 3).tril().log2() * 2,
+    ],
+)
+def test_a_mask_that_forward_makes_by_a_logarithm_is_no_fault(mask: Callable[[Tensor], Tensor]) -> None:
+    x = torch.tensor([[1.0, -1.0, 2.0]] * 3)
+    assert fault_of(lambda m, x: F.softmax(x * m.weight + mask(x), -1), x) is None
+    assert fault_of(lambda m, x: F.softmax(x * m.weight + mask(x), -1), x, deliberate=True) is not None
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        lambda m, x: (x * m.weight).clamp(0, 1).log(),  # zeros and ones, but made of what the model computed
+        lambda m, x: x + torch.zeros(3).log(),  # nothing but minus infinity masks everything
+    ],
+)
+def test_the_logarithm_of_zero_is_a_fault(log: Callable[..., Tensor]) -> None:
+    fault = fault_of(log, torch.tensor([[1000.0, -1000.0, 2000.0]]))
+    assert fault is not None
+    assert fault.op is not None
+    assert fault.op.layer_type == "log"
+
+
 def test_data_with_minus_infinity_is_no_mask() -> None:
     fault = fault_of(lambda m, x: x * 2, torch.tensor([1.0, -INF]))
 

@@ -265,6 +265,24 @@ def test_what_did_not_change_is_not_written() -> None:
     assert model.mean._version == 0
 
 
+def test_what_forward_writes_into_its_arguments_stays_written() -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: list[int] = []
+
+        def forward(self, batch: dict[str, Any]) -> Tensor:
+            batch["count"] += 1
+            self.seen.append(batch["count"])
+            return batch["x"].relu_() * 2  # type: ignore[no-any-return]
+
+    model, batch = Model(), {"x": torch.tensor([-1.0, 1.0]), "count": 0}
+    tl.summary(model, [batch])
+
+    assert model.seen == []
+    assert (batch["count"], batch["x"].tolist()) == (1, [0.0, 1.0])  # type: ignore[attr-defined]
+
+
 def test_what_cannot_be_put_back_is_told_and_keeps_nothing_else_from_it() -> None:
     class Model(nn.Module):
         def __init__(self) -> None:

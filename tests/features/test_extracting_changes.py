@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 
+from tests.copying import run_copy
 from tests.features.hooking import interrupted
 from torcheer.errors import InputError
 from torcheer.features import extract
@@ -339,14 +337,7 @@ def test_it_goes_on_in_a_new_process(tmp_path: Path) -> None:
         "again = there.given(there.Counting(), there.Caching(), transform=there.doubled)\n"
         f"assert there.go_on(Path({str(tmp_path / 'f')!r}), again).is_complete\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONHASHSEED": "7"},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_copy(["-c", program], cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr
 

@@ -436,6 +436,16 @@ def test_a_list_of_dicts_without_a_batch_size_is_one_of_batches(tmp_path: Path) 
           sizes=(6, 5))  # fmt: skip
 
 
+def test_samples_that_are_taken_for_batches_are_told_what_they_need(tmp_path: Path) -> None:
+    for label in (1, torch.tensor(1), numpy.array(1)):
+        with pytest.raises(InputError, match=r"list of samples.*batch_size=32"):
+            extracted([{"input": X[n], "labels": label} for n in range(4)], tmp_path / "f")
+    # Without labels nobody knows: what the model says of it stays, with a word beside it.
+    with pytest.raises(RuntimeError) as caught:
+        extracted([{"input": X[n][:-1]} for n in range(4)], tmp_path / "f")
+    assert any("give batch_size=, such as batch_size=32" in note for note in caught.value.__notes__)
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

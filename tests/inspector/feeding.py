@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import pickle
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy
 from numpy.typing import NDArray
 
 from tests.inspector.framing import frame_of, plan_of, row_of
+from torcheer.inspector import launchprocess
 from torcheer.inspector.callbacks import Callbacks
+from torcheer.inspector.child import beginning
+from torcheer.inspector.child.loop import Loop  # noqa: F401 - so that no fork has to import it
 from torcheer.inspector.frames import FRAME
 from torcheer.inspector.launching import Child
 from torcheer.inspector.messages import Job
@@ -20,6 +26,19 @@ from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
 
 PATIENCE = 60.0  # seconds; for a machine that is busy with other things
+
+
+@contextmanager
+def children_are_forks() -> Iterator[None]:
+    """A child needs no new interpreter, and is not nice: it would have to wait for all other tests."""
+
+    def start(self: Any, end: Any) -> Any:
+        callbacks = None if self._pickled is None else pickle.loads(self._pickled)
+        return launchprocess._Multiprocessing(callbacks, "fork").start(end)
+
+    starts = mock.patch.object(launchprocess._Fresh, "start", start)
+    with starts, mock.patch.object(beginning, "_NICENESS", 0):
+        yield
 
 
 def job_of(run: Path | str | None, **settings: Any) -> Job:

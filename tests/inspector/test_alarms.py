@@ -79,7 +79,9 @@ def test_what_comes_first_in_the_forward_pass_is_named_once() -> None:
     assert [(alarm.alarm, alarm.layer, alarm.variable, alarm.step) for alarm in raised] == [
         ("nan", "b", "Act", 1)
     ]
-    assert raised[0].message.startswith("NaN in b.Act at step 1: 25 % of it; 13 other tensors")
+    assert raised[0].message == (
+        "NaN in b.Act at step 1: 25 % of it; 13 other tensors are not finite in the same step"
+    )
     assert raised[0].value == pytest.approx(0.25)
     assert watching.see(dict.fromkeys(STEP, NAN)) == []  # now the weights are, and all that follows
 
@@ -101,6 +103,17 @@ def test_what_comes_first_in_the_forward_pass_is_named_once() -> None:
 def test_the_cause_is_named(bad: Seen, says: str) -> None:
     (raised,) = Watching(plan_of(STEP)).see({**fine(), **bad})
     assert raised.message.startswith(says)
+
+
+def test_a_weight_that_is_not_trained_comes_before_what_is_made_of_it() -> None:
+    frozen = [name for name in STEP if not name.startswith("b.weight.")]
+    (raised,) = Watching(plan_of(frozen)).see({**fine(), "b.weight": NAN, "a.weight": NAN, "a.Act": NAN})
+    assert raised.message.startswith("NaN in b.weight at step 0")
+    # Where nobody asked for gradients and updates, it is not known which are trained.
+    (raised,) = Watching(plan_of([*STEP[:3], *STEP[6:9]])).see({"b.weight": NAN, "b.Act": NAN})
+    assert raised.message.endswith(
+        "in b.Act at step 0: 25 % of it; 1 other tensor is not finite in the same step"
+    )
 
 
 def test_a_container_comes_after_what_it_holds() -> None:

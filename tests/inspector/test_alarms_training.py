@@ -253,6 +253,14 @@ def certain() -> Training:
     )
 
 
-@pytest.mark.parametrize("make", [transformer, normalised, deep, noisy, recurrent, certain])
+@pytest.mark.parametrize(
+    "make",
+    [
+        transformer,
+        recurrent,
+        certain,
+        *(pytest.param(make, marks=pytest.mark.many) for make in (normalised, deep, noisy)),
+    ],
+)
 def test_a_healthy_training_raises_nothing(make: Callable[[], Training], tmp_path: Path) -> None:
     assert make().watched(tmp_path) == []

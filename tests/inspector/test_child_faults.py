@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import numpy
-import pytest
 
 from tests.inspector.feeding import (
     PATIENCE,
@@ -30,11 +29,6 @@ from torcheer.run.reading.face import open_run
 from torcheer.run.run import Run
 
 PLAN = plan_with("a.Act", "a.weight")
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    return tmp_path / "run"
 
 
 def closed(child: Child) -> list[object]:

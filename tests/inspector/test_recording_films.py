@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import io
-import signal
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
+from tests.copying import Copy, run_copy
 from tests.many import examples
 from torcheer.inspector.recording.colours import packed
 from torcheer.inspector.recording.films.filenames import stem_of
@@ -323,17 +321,12 @@ while True:
 def test_a_film_whose_writer_is_killed_has_all_frames_that_were_written(
     tmp_path: Path, format: Format
 ) -> None:
-    writer = subprocess.Popen(
-        [sys.executable, "-c", _WRITER, str(tmp_path), format], stdout=subprocess.PIPE, text=True
-    )
-    assert writer.stdout is not None
+    writer = Copy(["-c", _WRITER, str(tmp_path), format], cwd=tmp_path)
     count = 0
     while count < 25:
         count = int(writer.stdout.readline())
-    writer.send_signal(signal.SIGKILL)
-    written = [count, *map(int, writer.stdout.read().split())][-1]
-    writer.wait(timeout=30)
-    writer.stdout.close()
+    writer.kill()
+    written = [count, *map(int, writer.communicate()[0].split())][-1]
 
     seen = numbers(tmp_path / f"film{ENDINGS[format]}")
 
@@ -370,9 +363,7 @@ recorder.flush()
 
 @pytest.mark.parametrize("format", ENDINGS)
 def test_a_full_disk_is_told_once_and_what_is_there_stays(tmp_path: Path, format: Format) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _FULL, str(tmp_path), format], capture_output=True, text=True, timeout=120
-    )
+    done = run_copy(["-c", _FULL, str(tmp_path), format], cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) >= 12

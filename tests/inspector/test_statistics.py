@@ -102,6 +102,15 @@ def test_of_a_large_tensor_the_exact_figures_hold(values: NDArray[Any], others: 
     assert not any(math.isinf(value) for value in found.values())
 
 
+@pytest.mark.parametrize("size", [SAMPLE // 2, 1000])
+@pytest.mark.parametrize("value", [numpy.nan, numpy.inf])
+def test_where_nothing_is_finite_there_is_no_norm_and_it_is_no_estimate(size: int, value: float) -> None:
+    found = figures_of(numpy.full(size, value, numpy.float32))
+    assert all(math.isnan(found[name]) for name in ("norm", "mean", "std", "min", "max"))
+    assert found["nan"] + found["inf"] == 1
+    assert not int(found["estimates"]) & (NORM | MOMENTS)
+
+
 def test_the_spread_of_a_large_tensor_is_exact_where_it_is_known() -> None:
     values = numpy.random.default_rng(0).normal(3, 2, 100_000).astype(numpy.float32)
     values[0] = 1000  # in the sample or not, it counts

@@ -1,15 +1,15 @@
 """Several watches of one run: whose layers are whose."""
 
-import subprocess
-import sys
+from collections import OrderedDict
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
-from torch.optim import SGD, Optimizer
+from torch.optim import SGD, Adam, Optimizer
 
 import torcheer as tl
+from tests.copying import run_copy
 from torcheer.errors import InputError
 
 
@@ -127,10 +127,79 @@ def test_another_network_under_the_same_names_is_refused(tmp_path: Path, other: 
         pass
 
 
+@pytest.mark.parametrize("optimizer", [SGD, Adam])
+@pytest.mark.parametrize("num_steps", [0, 1])
+def test_another_network_is_refused_however_little_was_seen_of_the_first(
+    tmp_path: Path, optimizer: type[Optimizer], num_steps: int
+) -> None:
+    model = nn.Sequential(nn.Linear(4, 8))
+    given = optimizer(model.parameters())
+    with tl.watch(model, given, tmp_path, every=1, budget=None, when_full="block"):
+        for _ in range(num_steps):
+            step(model, given)
+
+    rows = {row.name: row.shape for row in tl.open_run(tmp_path).watched.rows}
+    assert (rows["0.weight"], rows["0.bias"]) == ([8, 4], [8])
+    with pytest.raises(InputError, match=r"0.weight had the shape 8 × 4, and has 5 × 4 here"):
+        watched(nn.Sequential(nn.Linear(4, 5)), tmp_path)
+
+
+def test_a_name_with_which_names_of_another_network_begin_is_refused(tmp_path: Path) -> None:
+    nested = nn.Sequential(nn.Sequential(nn.Linear(4, 8)))
+    watch, _ = watched(nested, tmp_path)
+    with watch, pytest.raises(InputError, match=r"name is '0'.*could not be told apart. Give another name="):
+        watched(nn.Sequential(nn.Linear(4, 3)), tmp_path, name="0")
+    own, _ = watched(nn.Linear(4, 4), tmp_path / "own")
+    with own, pytest.raises(InputError, match="name is 'weight'"):
+        watched(network(), tmp_path / "own", name="weight")
+
+
+def test_what_an_earlier_watch_has_under_a_name_is_not_taken_for_that_of_another(tmp_path: Path) -> None:
+    nested = nn.Sequential(nn.Sequential(nn.Linear(4, 4)))
+    first, optimizer = watched(nested, tmp_path / "a")
+    with first:
+        step(nested, optimizer)
+    for _ in range(2):
+        with pytest.raises(
+            InputError, match=r"'0.0.Act' was watched in this run without a name.*another name="
+        ):
+            watched(nn.Sequential(nn.Linear(4, 4)), tmp_path / "a", name="0")
+    with watched(nested, tmp_path / "a")[0] as again:
+        assert again.step == 1
+
+    first, optimizer = watched(nested[0], tmp_path / "b", name="0")
+    with first:
+        step(nested[0], optimizer)
+    with pytest.raises(InputError, match=r"'0.0.Act' was watched in this run under the name '0'"):
+        watched(nested, tmp_path / "b")
+    with watched(nested[0], tmp_path / "b", name="0")[0] as again:
+        assert again.step == 1
+
+
+def test_a_name_that_is_left_out_is_one_with_which_no_other_name_begins(tmp_path: Path) -> None:
+    class critic(nn.Sequential):  # noqa: N801
+        pass
+
+    whole = nn.Sequential(OrderedDict(critic=nn.Sequential(nn.Linear(4, 8)), out=nn.Linear(8, 4)))
+    first, _ = watched(whole, tmp_path / "a")
+    second, _ = watched(critic(nn.Linear(4, 3)), tmp_path / "a")
+    with first, second:
+        assert (first.name, second.name) == ("", "critic-2")
+
+    first, _ = watched(critic(nn.Linear(4, 3)), tmp_path / "b", name="critic")
+    second, _ = watched(whole, tmp_path / "b")
+    with first, second:
+        assert (first.name, second.name) == ("critic", "Sequential")
+
+
 def test_two_processes_that_watch_one_run_as_the_same_rank_are_refused(tmp_path: Path) -> None:
     watch, _ = watched(network(), tmp_path)
     text = f"""
 import torch, torcheer as tl
+from tests.inspector.feeding import children_are_forks
+from torcheer.inspector import watch_names
+children_are_forks().__enter__()
+watch_names._WAIT_SECONDS = 0.2  # for a process that is being killed
 model = torch.nn.Sequential(torch.nn.Linear(4, 4))
 for options in ({{}}, {{"name": "other"}}, {{"rank": 1}}):
     try:
@@ -140,7 +209,7 @@ for options in ({{}}, {{"name": "other"}}, {{"rank": 1}}):
         print(error)
 """
     with watch:
-        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+        done = run_copy(["-c", text], cwd=tmp_path)
     first, *others = done.stdout.splitlines()
     assert "another process watches" in first, done.stderr
     assert "name=" in first
@@ -148,7 +217,7 @@ for options in ({{}}, {{"name": "other"}}, {{"rank": 1}}):
 
 
 def test_ranks_log_each_their_own_series(tmp_path: Path) -> None:
-    for rank in (0, 1, 2):
+    for rank in (0, 2):
         model = network()
         watch, optimizer = watched(model, tmp_path, rank=rank)
         with watch:

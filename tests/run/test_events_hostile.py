@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import torcheer as tl
+from tests.many import some
 from tests.run import handmade_events as made
 from tests.run.amplification import can_measure, measured
 from tests.run.reading_all import read_all
@@ -102,14 +103,14 @@ def test_a_list_in_a_list_is_read_as_one(tmp_path: Path) -> None:
 
 
 def test_names_beyond_all_proportion_are_left_out_and_counted(tmp_path: Path) -> None:
-    values = [made.scalar(f"{at:x}", 1.0) for at in range(40_000)]
-    events = [made.event(*values[start : start + 1000]) for start in range(0, 40_000, 1000)]
+    values = [made.scalar(f"{at:x}", 1.0) for at in range(20_000)]
+    events = [made.event(*values[start : start + 1000]) for start in range(0, 20_000, 1000)]
     path = made.write_events(tmp_path, *events, SCALAR)
     assert path.stat().st_size < 1 << 20
     assert peak_bytes(tmp_path) < 64 << 20
     status = tl.open_run(tmp_path).status()
-    assert 10_000 < status.num_series < 40_000
-    assert f"{40_001 - status.num_series:,} values are left out" in status.note
+    assert 10_000 < status.num_series < 20_000
+    assert f"{20_001 - status.num_series:,} values are left out" in status.note
 
 
 def test_what_takes_all_it_can_get_leaves_enough_for_others(tmp_path: Path) -> None:
@@ -165,9 +166,9 @@ def test_pictures_of_one_value_are_each_read_from_their_own_place(tmp_path: Path
 # --- files -------------------------------------------------------------------------------------------
 
 
-def test_sessions_that_begin_anew_twenty_thousand_times_are_dealt_with_at_once(tmp_path: Path) -> None:
+def test_sessions_that_begin_anew_thousands_of_times_are_dealt_with_at_once(tmp_path: Path) -> None:
     records = []
-    for step in range(20_000):
+    for step in range(4000):
         records += [made.event(made.scalar(f"n{step % 200}", 1.0), step=step), made.restart(step + 1)]
     made.write_events(tmp_path, *records, made.event(made.scalar("n0", 7.0), step=5), made.restart(400))
     part = EventsPart(tmp_path)
@@ -267,16 +268,23 @@ def _unclosed(count: int) -> str:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "embeddings { " + "a" * 900_000 + " }",
-        _unclosed(400_000),
-        "embeddings { " + 'tensor_name "' * 40_000,
-        "embeddings " + "{" * 900_000,
-        "embeddings { " + 'x: "y" ' * 140_000 + "}",
-        "embeddings { single_image_dim: " + "9" * 900_000 + ' tensor_path: "t.tsv" }',
-        'embeddings { tensor_path: "a\0b" } embeddings { tensor_path: "' + "c" * 9000 + '" }',
-    ],
-    ids=["a word", "quotes", "quotes and words", "braces", "pairs", "digits", "no names"],
+    some(
+        [
+            pytest.param("embeddings { " + "a" * 900_000 + " }", id="a word"),
+            pytest.param(_unclosed(400_000), id="quotes"),
+            pytest.param("embeddings { " + 'tensor_name "' * 40_000, id="quotes and words"),
+            pytest.param("embeddings " + "{" * 900_000, id="braces"),
+            pytest.param("embeddings { " + 'x: "y" ' * 140_000 + "}", id="pairs"),
+            pytest.param(
+                "embeddings { single_image_dim: " + "9" * 900_000 + ' tensor_path: "t.tsv" }', id="digits"
+            ),
+            pytest.param(
+                'embeddings { tensor_path: "a\0b" } embeddings { tensor_path: "' + "c" * 9000 + '" }',
+                id="no names",
+            ),
+        ],
+        one_in=3,
+    ),
 )
 def test_a_configuration_of_a_megabyte_is_gone_through_once(tmp_path: Path, text: str) -> None:
     made.write_events(tmp_path, SCALAR)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.copying import ROOT, Copy
+from tests.many import examples
 from tests.run.rawtables import RawPart, parts_in, quick_folder
 from torcheer.run.locking import is_locked, take_lock
 from torcheer.run.run import Run
@@ -29,10 +31,11 @@ def tmp_path() -> Iterator[Path]:
 
 
 def start(script: str, folder: Path) -> Copy:
-    path = folder / "script.py"
-    path.write_text(BEGINNING + script)
+    # A file of its own: others may be about to read theirs.
+    with tempfile.NamedTemporaryFile("w", suffix=".py", dir=folder, delete=False) as file:
+        file.write(BEGINNING + script)
     environment = os.environ | {"PYTHONPATH": f"src{os.pathsep}.", "PYTHONWARNINGS": "error::ResourceWarning"}
-    return Copy([str(path), str(folder / "run")], cwd=ROOT, env=environment)
+    return Copy([file.name, str(folder / "run")], cwd=ROOT, env=environment)
 
 
 def end(process: Copy, *, code: int = 0) -> tuple[str, str]:
@@ -63,11 +66,11 @@ def run_script(script: str, folder: Path, *, code: int = 0) -> str:
 def test_the_session_says_how_the_program_ended(
     tmp_path: Path, last_line: str, code: int, outcome: str, reason: str
 ) -> None:
-    script = "run = Run(sys.argv[1])\nfor step in range(1000): run.log(step, loss=1.0)\n"
+    script = "run = Run(sys.argv[1])\nfor step in range(100): run.log(step, loss=1.0)\n"
     run_script(script + ("run.flush()\n" if code < -2 else "") + last_line, tmp_path, code=code)
 
     part = RawPart(tmp_path / "run")
-    assert part.points("loss").steps.tolist() == list(range(1000))
+    assert part.points("loss").steps.tolist() == list(range(100))
     assert part.session("outcome") == outcome
     assert part.session("reason").startswith(reason)
     assert len(part.session("reason")) <= 500
@@ -75,7 +78,7 @@ def test_the_session_says_how_the_program_ended(
 
 
 WITH_RECORDS = """
-from torcheer.run import endings
+from torcheer.run import endings, writing
 from torcheer.run.observations import Encoded, Observation
 from torcheer.run.records import TextHead
 def put(run, step, wait):
@@ -88,22 +91,22 @@ def put(run, step, wait):
 
 def test_a_program_that_ends_waits_as_long_as_the_writing_makes_progress(tmp_path: Path) -> None:
     script = """
-endings._EXIT_WAIT_SECONDS = 1.5
+endings._EXIT_WAIT_SECONDS = 0.8
 run = Run(sys.argv[1])
-for step in range(20): put(run, step, 0.12)
+for step in range(12): put(run, step, 0.1)
 run.log(0, loss=1.0)
 """
     error = run_script(WITH_RECORDS + script, tmp_path)
 
     part = RawPart(tmp_path / "run")
-    assert [step for step, _ in part.records("text", "note")] == list(range(20))
+    assert [step for step, _ in part.records("text", "note")] == list(range(12))
     assert part.session("outcome") == "finished"
     assert "RunWarning" not in error
 
 
 def test_a_program_that_ends_before_all_is_written_says_what_is_lost(tmp_path: Path) -> None:
     script = """
-endings._EXIT_WAIT_SECONDS = 0.1
+endings._EXIT_WAIT_SECONDS = writing._LOOK_SECONDS = 0.1
 run = Run(sys.argv[1])
 put(run, 0, 0)
 run.flush()
@@ -183,8 +186,8 @@ while not Path(sys.argv[1], "stop").exists():
     Run(tmp_path / "run").close()
     processes = [start(script, tmp_path) for _ in range(2)]
     for process in processes:
-        process.stdout.readline()
-    for _ in range(30):
+        assert process.stdout.readline()
+    for _ in range(examples(30)):
         Run(tmp_path / "run").close()
     (tmp_path / "run" / "stop").touch()
     for process in processes:
@@ -198,18 +201,18 @@ def test_two_processes_on_one_path_have_a_part_each(tmp_path: Path) -> None:
 run = Run(sys.argv[1])
 print("open", flush=True)
 sys.stdin.readline()
-for step in range(2000): run.log(step, loss=float(os.getpid()))
+for step in range(300): run.log(step, loss=float(os.getpid()))
 """
     processes = [start(script, tmp_path) for _ in range(3)]
     for process in processes:
-        process.stdout.readline()
+        assert process.stdout.readline()
     for process in processes:
         end(process)
 
     parts = parts_in(tmp_path / "run")
     assert [part.path.stem for part in parts] == ["rank-0", "rank-0.1", "rank-0.2"]
     assert {part.points("loss").values[0] for part in parts} == {float(process.pid) for process in processes}
-    assert all(part.points("loss").steps.tolist() == list(range(2000)) for part in parts)
+    assert all(part.points("loss").steps.tolist() == list(range(300)) for part in parts)
 
 
 # -- forks
@@ -218,23 +221,23 @@ for step in range(2000): run.log(step, loss=float(os.getpid()))
 def test_a_forked_child_writes_a_part_of_its_own_and_nothing_of_the_parents(tmp_path: Path) -> None:
     script = """
 run = Run(sys.argv[1], comment="both")
-for step in range(5000): run.log(step, parent=1.0)
+for step in range(500): run.log(step, parent=1.0)
 child = os.fork()
 if child == 0:
     run.log("wrong", loss=1.0)
-    for step in range(3000): run.log(step, child=1.0)
+    for step in range(300): run.log(step, child=1.0)
     sys.exit()
-for step in range(5000, 6000): run.log(step, parent=1.0)
+for step in range(500, 600): run.log(step, parent=1.0)
 assert os.waitpid(child, 0)[1] == 0
-run.log(6000, parent=1.0)
+run.log(600, parent=1.0)
 assert run.num_dropped == 0
 """
     run_script(script, tmp_path)
 
     parent, child = parts_in(tmp_path / "run")
     assert (parent.names(), child.names()) == (["parent"], ["child"])
-    assert parent.points("parent").steps.tolist() == list(range(6001))
-    assert child.points("child").steps.tolist() == list(range(3000))
+    assert parent.points("parent").steps.tolist() == list(range(601))
+    assert child.points("child").steps.tolist() == list(range(300))
     assert [part.session("outcome") for part in (parent, child)] == ["finished", "finished"]
     assert [part.session("num_dropped") for part in (parent, child)] == [0, 1]
     assert parent.is_intact()
@@ -259,7 +262,8 @@ with Run(sys.argv[1]) as run:
 
 
 def test_many_forks_in_the_midst_of_writing_neither_hang_nor_harm(tmp_path: Path) -> None:
-    script = """
+    num_forks = examples(15)
+    script = f"""
 run = Run(sys.argv[1])
 is_over = threading.Event()
 num_logged = 0
@@ -270,7 +274,7 @@ def log():
         num_logged += 1
 thread = threading.Thread(target=log)
 thread.start()
-for number in range(15):
+for number in range({num_forks}):
     child = os.fork()
     if child == 0:
         run.log(number, child=float(number))
@@ -289,7 +293,8 @@ print(num_logged)
     parent, child = parts_in(tmp_path / "run")
     assert parent.points("loss").steps.tolist() == list(range(int(out)))
     assert len(parent.records("text", "text")) == int(out)
-    assert child.points("child").steps.tolist() == list(range(15))  # each resumed the part of the one before
+    # Each resumed the part of the one before.
+    assert child.points("child").steps.tolist() == list(range(num_forks))
     assert parent.is_intact()
 
 

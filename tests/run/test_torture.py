@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from tests.many import IS_ALL
 from tests.run.torture import torture
 
 
@@ -12,6 +13,6 @@ def test_killed_writers_leave_intact_runs_with_all_but_the_last_half_second(tmp_
     seed = random.SystemRandom().randrange(2**32)
     print(f"python -m tests.run.torture --kills 6 --seed {seed}")
 
-    tally = torture(6, seed, tmp_path)
+    tally = torture(6, seed, tmp_path) if IS_ALL else torture(3, seed, tmp_path, longest=1.2)
 
-    assert tally.num_found > 0
+    assert tally.num_events > 0

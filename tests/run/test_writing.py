@@ -256,7 +256,7 @@ def test_many_threads_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_a_tight_loop_loses_nothing(tmp_path: Path) -> None:
-    num_calls = 300_000
+    num_calls = examples(300_000)
     with Run(tmp_path) as run:
         for step in range(num_calls):
             run.log(step, loss=0.5)

@@ -14,8 +14,6 @@ import argparse
 import os
 import random
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -27,6 +25,7 @@ import numpy
 from rich.console import Console
 from rich.progress import track
 
+from tests.copying import ROOT, Copy
 from tests.run.rawtables import RawPart, parts_in
 from torcheer.run.observing.png import encode_png
 from torcheer.run.reading.reader import RunReader
@@ -115,10 +114,9 @@ def log_for_ever(folder: str, number: int, seed: int) -> None:
             time.sleep(pause)
 
 
-def run_and_kill(folder: Path, child: Child, choices: random.Random) -> None:
-    command = [sys.executable, "-m", "tests.run.torture", "--child", str(folder), str(child.number)]
-    process = subprocess.Popen([*command, str(choices.randrange(2**32))], stdout=subprocess.PIPE)
-    assert process.stdout is not None
+def run_and_kill(folder: Path, child: Child, choices: random.Random, longest: float) -> None:
+    command = ["-m", "tests.run.torture", "--child", str(folder), str(child.number)]
+    process = Copy([*command, str(choices.randrange(2**32))], cwd=ROOT)
     stream, chunks, begun = process.stdout, [], threading.Event()
 
     def listen() -> None:
@@ -132,12 +130,12 @@ def run_and_kill(folder: Path, child: Child, choices: random.Random) -> None:
         begun.wait(choices.uniform(0.0, 0.6))  # while it still begins
     else:
         begun.wait(60)
-        time.sleep(choices.choice([choices.uniform(0, 0.3), choices.uniform(0, 1.5), choices.uniform(1, 3)]))
+        shortest, most = ((0.0, 0.1), (0.6, 1.0), (0.0, 0.5))[child.number % 3]
+        time.sleep(longest * choices.uniform(shortest, most))
     child.killed_at = time.time()
     process.kill()
-    process.wait()
     listener.join()
-    stream.close()
+    process.communicate()
     for line in b"".join(chunks).decode().splitlines():
         kind, moment, *wait = line.split()
         if wait:
@@ -224,8 +222,11 @@ def check_reader(folder: Path, found: dict[str, numpy.ndarray[tuple[int], numpy.
         reader.close()
 
 
-def torture(num_kills: int, seed: int, place: Path, *, is_shown: bool = False) -> Tally:
-    """Raises AssertionError at the first thing that is wrong; the run is left in `place`."""
+def torture(num_kills: int, seed: int, place: Path, *, longest: float = 3.0, is_shown: bool = False) -> Tally:
+    """Raises AssertionError at the first thing that is wrong; the run is left in `place`.
+
+    `longest`: seconds that a child lives.
+    """
     choices = random.Random(seed)
     tally = Tally()
     children: list[Child] = []
@@ -236,7 +237,7 @@ def torture(num_kills: int, seed: int, place: Path, *, is_shown: bool = False) -
             folder, children = place / f"run-{number}", []
         child = Child(number)
         children.append(child)
-        run_and_kill(folder, child, choices)
+        run_and_kill(folder, child, choices, longest)
         check(folder, children)
         add_to(tally, child)
     return tally

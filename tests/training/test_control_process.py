@@ -6,7 +6,10 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 import torcheer as tl
+from tests.copying import popen
 from tests.training import smallloop
 from torcheer.training.control import protocol
 from torcheer.training.control.control import Control, Status
@@ -32,7 +35,10 @@ def do(control: Control, command: Command, *states: str) -> Status:
     return control.wait(lambda status: status.state in wanted)
 
 
-def test_a_training_is_stepped_fails_is_changed_and_ends_with_its_parent(tmp_path: Path) -> None:
+def test_a_training_is_stepped_fails_is_changed_and_ends_with_its_parent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torcheer.training.control.process.subprocess.Popen", popen)
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.replace("NAME", "first"))
     control = Control(f"{script}:loop", folder=tmp_path, values=VALUES)

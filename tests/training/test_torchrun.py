@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
 
 import torcheer as tl
-from tests.copying import run_copy
+from tests.copying import torchrun
 from tests.training.severalranks import BATCH, EPOCHS, TEST, TRAINING, Points, network
 from torcheer.training import distributed
 
@@ -31,10 +31,8 @@ class Ended:
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     folder = tmp_path_factory.mktemp("torchrun")
-    command = ["-c", "from torch.distributed.run import main; main()", "--standalone", "--nproc_per_node=2"]
-    command += ["--monitor-interval=0.05", "-m", "tests.training.severalranks", str(folder)]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([f"{Path.cwd()}/src", str(Path.cwd())])}
-    process = run_copy(command, cwd=folder, env=environment, timeout=120)
+    command = ["--nproc-per-node", "2", "-m", "tests.training.severalranks", str(folder)]
+    process = torchrun(*command, cwd=folder, env=os.environ, timeout=120)
     files = [folder / f"rank-{number}.json" for number in range(2)]
     assert all(file.exists() for file in files), process.stderr
     ranks = [json.loads(file.read_text()) for file in files]

@@ -156,7 +156,8 @@ const writing = {
 
   begin(): void {
     if (this.timer !== null) return;
-    const wait = this.last + MIN_WRITE_GAP_MS - Date.now();
+    // Not by the clock of the day: where it is set back, nothing would be written until it has caught up.
+    const wait = this.last + MIN_WRITE_GAP_MS - performance.now();
     if (wait <= 0) this.write();
     else this.timer = setTimeout(() => this.write(), wait);
   },
@@ -169,7 +170,7 @@ const writing = {
   },
   write(): void {
     this.drop();
-    this.last = Date.now();
+    this.last = performance.now();
     writeAddress(writeRoute(route.peek()), false);
   },
 };

@@ -1097,6 +1097,8 @@ export interface WatchHead {
   columns: string[];
   /** as it was asked for: 20/s */
   every: string;
+  /** the name of whoever watches, empty for one without; null where nobody knows */
+  watch: string | null;
 }
 
 /** Figures of all rows over some steps. Bytes: steps as int64, times as float64, then float32.

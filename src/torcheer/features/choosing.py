@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from torch import nn
@@ -30,6 +31,18 @@ class Place(NamedTuple):
     way: int
 
 
+class Spot(NamedTuple):
+    """Where an op stands in the source: in which call of a module, and at which instruction.
+
+    It does not change when the model takes another way before it in the same call.
+    """
+
+    scope: str
+    layer_type: str
+    position: int  # which output of the call
+    site: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """One layer, under the name by which it was asked for: what a call of a module gives, or an op."""
@@ -42,6 +55,8 @@ class Choice:
     modules: tuple[str, ...]  # whose output it is
     call: str = ""  # of a module, such as rnn:2, whose first tensor it is; "": the op itself is meant
     place: Place | None = None  # of an op that is meant itself
+    spot: Spot | None = None  # of the same, where no other op of that pass stands there, as in a loop
+    ran: frozenset[str] = frozenset()  # the modules that gave a tensor in that pass
     key: Any = None  # of those that were asked for
     is_explicit: bool = True  # asked for by itself, and not as one of all
 
@@ -87,14 +102,18 @@ def _chosen(keys: Iterable[Any], model: nn.Module, history: ModelHistory) -> lis
     """In the order of the pass. What was asked for by itself counts before what a pattern brings along."""
     found: dict[str, Choice] = {}
     places: list[Place] = []
+    spots: list[Spot | None] = []
+    ran = frozenset(modules_that_ran(history))
     for key in keys:
         for one in _meant_by(key, model, history):
             if one.name in found and found[one.name].index != one.index:
                 raise InputError(f"{one.name!r} was asked for twice, and means two layers.")
             if one.is_explicit or one.name not in found or not found[one.name].is_explicit:
-                places = places if one.call or places else places_of_ops(history)
-                place = None if one.call else places[one.index]
-                found[one.name] = _choice(one, history._op(one.index), key, place)
+                if not one.call and not places:
+                    places, spots = places_of_ops(history), _only_spots(history)
+                place, spot = (None, None) if one.call else (places[one.index], spots[one.index])
+                choice = _choice(one, history._op(one.index), key)
+                found[one.name] = replace(choice, place=place, spot=spot, ran=ran)
     if not found:
         raise InputError(
             "no layers: of what was asked for nothing ran. 'all' takes every op; the modules of a scripted "
@@ -122,7 +141,7 @@ def keys_of(layers: Any) -> list[Any]:
     return list(dict.fromkeys(keys))
 
 
-def _choice(meant: _Meant, op: Op, key: Any, place: Place | None) -> Choice:
+def _choice(meant: _Meant, op: Op, key: Any) -> Choice:
     return Choice(
         name=meant.name,
         index=op.index,
@@ -131,7 +150,6 @@ def _choice(meant: _Meant, op: Op, key: Any, place: Place | None) -> Choice:
         scope=scope_of(op),
         modules=tuple(one.removesuffix(":1") for one in op.modules_exited if one),
         call=meant.call,
-        place=place,
         key=key,
         is_explicit=meant.is_explicit,
     )
@@ -147,12 +165,55 @@ def scope_of(op: Op) -> str:
 def indices_in(history: ModelHistory, choices: Sequence[Choice]) -> list[int | None]:
     """The ops of a pass that are meant, also where it took another way; None for those that are not there."""
     by_place: dict[Place, int] = {}
+    by_spot: dict[Spot, list[int]] = {}
     if any(choice.place is not None for choice in choices):
         by_place = {place: index for index, place in reversed(list(enumerate(places_of_ops(history))))}
+        for index, spot in enumerate(_spots(history)):
+            if spot is not None:
+                by_spot.setdefault(spot, []).append(index)
     return [
-        _output_of(history, choice.call) if choice.place is None else by_place.get(choice.place)
+        _output_of(history, choice.call)
+        if choice.place is None
+        else _op_at(choice.place, by_place, by_spot.get(choice.spot, []) if choice.spot else [])
         for choice in choices
     ]
+
+
+def _op_at(place: Place, by_place: Mapping[Place, int], on_spot: Sequence[int]) -> int | None:
+    """`on_spot` are the ops at the same instruction: where there are any, it is one of them, or none."""
+    if len(on_spot) == 1:
+        return on_spot[0]
+    found = by_place.get(place)
+    return found if not on_spot or found in on_spot else None
+
+
+def modules_that_ran(history: ModelHistory) -> list[str]:
+    """Those that gave a tensor in a pass."""
+    tree = history.module_tree
+    return [name for name in tree.addresses if any(one.output_ops for one in tree.passes_of(name) or ())]
+
+
+def _spots(history: ModelHistory) -> list[Spot | None]:
+    """Of every op of a pass; None for what no line of the source calls."""
+    return [
+        Spot(
+            _label_of(record.scope.module()),
+            record.trait.type,
+            record.position,
+            # Of a function its identity: to compare what it does would take long, and it stays the same.
+            tuple([part if type(part) is int else id(part) for part in record.site]),
+        )
+        if record.site and is_call(record)
+        else None
+        for record in history._tape.records
+    ]
+
+
+def _only_spots(history: ModelHistory) -> list[Spot | None]:
+    """The same; None also where several ops of the pass stand at one."""
+    spots = _spots(history)
+    counts = Counter(spots)
+    return [spot if counts[spot] == 1 else None for spot in spots]
 
 
 def _output_of(history: ModelHistory, call: str) -> int | None:

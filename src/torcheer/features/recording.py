@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import torch
@@ -15,7 +15,7 @@ from torcheer.capture.saving import Selection, Treatment
 from torcheer.capture.state import seed_everything
 from torcheer.capture.walk import ModelWalk
 from torcheer.errors import CaptureError, LayerNotFoundError
-from torcheer.features.choosing import Choice, indices_in, some_names
+from torcheer.features.choosing import Choice, indices_in, modules_that_ran, some_names
 from torcheer.features.samples import Samples
 from torcheer.features.sharded import running, whole
 
@@ -35,7 +35,7 @@ class WantedLayers:
 
     What a module gives is taken at its call, wherever that is among the ops. An op that was asked for itself
     is taken by its number. Where a model takes another way, other ops have these numbers: then the pass is
-    gone through once to find it.
+    gone through once to find it, by the line of the source at which it stands.
     """
 
     def __init__(self, model: nn.Module, choices: Sequence[Choice]) -> None:
@@ -43,6 +43,8 @@ class WantedLayers:
         self._choices = choices
         self._ops = [choice for choice in choices if choice.place is not None]
         self._now = list(self._ops)  # with the numbers that they had in the last batch
+        # In all passes that went to their end. Where one stops early, nobody knows what would have run.
+        self._ran = choices[0].ran if choices else frozenset()
         # The interpreter of a script makes an error of its own of what leaves it.
         self._may_stop = not any(isinstance(module, torch.jit.ScriptModule) for module in model.modules())
 
@@ -53,10 +55,11 @@ class WantedLayers:
             return self.values_and_pass(samples, seed)[0]
         except LayerNotFoundError:
             history = pass_without_values(self._model, again.copied(), seed)
+        self._ran &= frozenset(modules_that_ran(history))
         now = {}
         for choice, index in zip(self._choices, indices_in(history, self._choices), strict=True):
             if index is None:
-                raise _not_there(choice, history, batch)
+                raise _not_there(choice, history, batch, self._ran)
             now[choice.name] = index
         self._now = [replace(choice, index=now[choice.name]) for choice in self._ops]
         del history
@@ -89,7 +92,9 @@ def _selected(choices: Sequence[Choice]) -> Selection:
     )
 
 
-def _not_there(choice: Choice, history: ModelHistory, batch: int) -> CaptureError:
+def _not_there(choice: Choice, history: ModelHistory, batch: int, ran: Collection[str]) -> CaptureError:
+    """`ran`: the modules that all data went through so far, which alone can be named instead."""
+    modules = some_names([name for name in history.module_tree.addresses if name in ran and name])
     if choice.call:
         address, _, number = choice.call.rpartition(":")
         passes = history.module_tree.passes_of(address) or ()
@@ -99,30 +104,29 @@ def _not_there(choice: Choice, history: ModelHistory, batch: int) -> CaptureErro
         return CaptureError(
             f"{choice.name} is missing in batch {batch}: the model takes other ways for other data, and the "
             f"module {address or 'itself'} {what} there. Name layers that run for all data, or leave out the "
-            f"samples of which it does not run. In this batch ran {_some_modules(history)}."
+            f"samples of which it does not run. All data so far went through {modules or 'no module'}."
         )
-    instead = next((name for name in choice.modules if history.module_tree.passes_of(name)), "")
     address = choice.scope.rpartition(":")[0]
-    if not instead and history.module_tree.passes_of(address):
-        instead = address
-    do = (
-        f"Name the module {instead!r} instead: modules are found by their calls"
-        if instead
-        else "Name a module instead, which is found by its call: there are "
-        + (_some_modules(history) or "none in this model; make one of the step, such as nn.ReLU()")
-    )
+    instead = next((name for name in (*choice.modules, address) if name and name in ran), "")
+    if instead:
+        do = f"Name the module {instead!r} instead: modules are found by their calls"
+    elif modules:
+        do = f"Name a module instead, which is found by its call: all data so far went through {modules}"
+    else:
+        do = "Make a module of the step, such as nn.ReLU(), and name that: modules are found by their calls"
     return CaptureError(
         f"{choice.name} is missing in batch {batch}: the model takes other ways for other data, and the "
         f"{choice.layer_type} in {address or 'the model itself'} to which this label belongs in the first "
-        f"batch is not there. {do}."
+        f"batch is not there{_twice(choice, history)}. {do}."
     )
 
 
-def _some_modules(history: ModelHistory) -> str:
-    tree = history.module_tree
-    return some_names(
-        [name for name in tree.addresses if any(one.output_ops for one in tree.passes_of(name) or ())]
-    )
+def _twice(choice: Choice, history: ModelHistory) -> str:
+    """What bears the same label in this batch, and was not taken for it."""
+    same = choice.label.rpartition("_")[0]  # mul_1_5: the label, and its place in the pass
+    if not any(label.rpartition("_")[0] == same for label in history.layer_labels):
+        return ""
+    return f" (the {same} of this batch stands elsewhere in the source, or runs more than once)"
 
 
 def _captured(

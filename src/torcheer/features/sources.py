@@ -26,6 +26,7 @@ from torch.utils.data import (
     SubsetRandomSampler,
 )
 
+from torcheer.capture.batches import TARGET_NAMES
 from torcheer.capture.state import seed_everything
 from torcheer.errors import InputError
 from torcheer.features.datamarks import checksum_of_item, class_names, marks_of, names_of_samples
@@ -161,6 +162,15 @@ def _told_what_to_do() -> Iterator[None]:
         raise
 
 
+def note_on_batches(source: Source, error: Exception) -> None:
+    """Say of what the model raised that samples of a list may have been taken for batches."""
+    if isinstance(source, StreamSource) and source.is_list:
+        error.add_note(
+            "torcheer: without batch_size=, each entry of a list is taken for a batch. If these are samples, "
+            f"give batch_size=, such as batch_size={USUAL_BATCH_SIZE}."
+        )
+
+
 class StreamSource:
     """Batches that come one after the other. Whoever wants a later one must let the earlier ones go by."""
 
@@ -169,6 +179,7 @@ class StreamSource:
 
     def __init__(self, batches: Iterable[Any], words: str) -> None:
         self._batches = batches
+        self.is_list = isinstance(batches, list)
         self.words = words
         self.notes: list[str] = []
         self.num_batches: int | None = None
@@ -283,6 +294,17 @@ def _is_sample(item: Any) -> bool:
     )
 
 
+def _has_one_label(item: Any) -> bool:
+    """A dict whose label is one number: a batch would have one for each of its samples."""
+    labels = (
+        [value for name, value in item.items() if name in TARGET_NAMES] if isinstance(item, Mapping) else []
+    )
+    return any(
+        isinstance(label, int | float) or (isinstance(label, Tensor | numpy.ndarray) and not label.ndim)
+        for label in labels
+    )
+
+
 def _as_tensor(value: Any) -> Any:
     """Numbers in a list, as a tokenizer gives them: torch would make a tensor of each place in it."""
     if not isinstance(value, list | tuple) or not value or isinstance(value[0], str | Tensor):
@@ -327,6 +349,11 @@ def source_of(data: Any, batch_size: int | None) -> Source:
         raise InputError(f"a {type(data).__name__} holds no samples: give {_KINDS}.")
     if batch_size is not None:
         raise InputError("batch_size goes with a data set: what yields batches has made them already.")
+    if isinstance(data, list) and data and all(map(_has_one_label, data)):
+        raise InputError(
+            "this is a list of samples, each with a label of its own: give batch_size=, such as "
+            f"batch_size={USUAL_BATCH_SIZE}. Without it, each entry of a list is taken for a batch."
+        )
     return _of_stream(data)
 
 

@@ -16,14 +16,14 @@ from torcheer.capture.devices import AUTOMATIC, chosen_device, place
 from torcheer.capture.inputs import check_model
 from torcheer.capture.modes import same_modes_after
 from torcheer.capture.state import same_random_state_after, seed_everything
-from torcheer.errors import InputError
+from torcheer.errors import InputError, TorcheerError
 from torcheer.features.givenids import given_ids
 from torcheer.features.planning import Plan, plan_extraction
 from torcheer.features.recording import batch_seed
 from torcheer.features.samples import Caller
 from torcheer.features.shapes import read_shapes
 from torcheer.features.sharded import check_whole
-from torcheer.features.sources import Source, StreamSource, source_of
+from torcheer.features.sources import Source, StreamSource, note_on_batches, source_of
 from torcheer.features.wishes import Wishes, read_wishes
 
 
@@ -42,7 +42,13 @@ class Task:
         samples = self.caller.samples_of(self.source.first()).moved_to(self.device)
         if not samples.num_samples:
             raise InputError("the first batch has no samples: there is nothing to extract.")
-        return plan_extraction(self.model, samples, self.wishes)
+        try:
+            return plan_extraction(self.model, samples, self.wishes)
+        except TorcheerError:
+            raise
+        except Exception as error:
+            note_on_batches(self.source, error)
+            raise
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from torch import Tensor
 from torcheer.inspector.columns import QUANTILES
 from torcheer.inspector.saturation import Bounds
 
-_PIECE, _LINE = 1 << 18, 1 << 12
+_PIECE, _LINE = 1 << 18, 1 << 12  # a piece is made of whole lines
+_SHORT: Final = 2 * _LINE  # up to here one sum of float32 is precise, and faster than several
 _LARGEST, _SMALLEST = 1e16, 1e-12  # between them, the squares of a piece can be added up as float32
 _SPREAD: Final = 0.5  # of the mean square: where the spread is smaller, it is computed around the mean
 
@@ -67,12 +68,21 @@ def _line_norms(flat: Tensor) -> Tensor:
     if flat.dtype in (torch.float16, torch.bfloat16):
         return torch.cat([_line_norms(piece.float()) for piece in _pieces(flat)])
     num_lines = flat.numel() // _LINE
-    rest = flat[num_lines * _LINE :]
-    last: Tensor = torch.linalg.vector_norm(rest).view(1)
-    if not num_lines:
-        return last
-    lines: Tensor = torch.linalg.vector_norm(flat[: num_lines * _LINE].view(num_lines, _LINE), dim=1)
-    return torch.cat((lines, last)) if len(rest) else lines
+    if num_lines * _LINE == flat.numel() and num_lines:
+        return _norms_of_lines(flat, num_lines)
+    last = _norm_behind(flat, num_lines).view(1)
+    return torch.cat((_norms_of_lines(flat, num_lines), last)) if num_lines else last
+
+
+def _norms_of_lines(flat: Tensor, num_lines: int) -> Tensor:
+    found: Tensor = torch.linalg.vector_norm(flat.as_strided((num_lines, _LINE), (_LINE, 1)), dim=1)
+    return found
+
+
+def _norm_behind(flat: Tensor, num_lines: int) -> Tensor:
+    """Of what does not fill a line."""
+    found: Tensor = torch.linalg.vector_norm(flat[num_lines * _LINE :])
+    return found
 
 
 def _pieces(flat: Tensor) -> Sequence[Tensor]:
@@ -90,7 +100,8 @@ def _trusted(flat: Tensor, norm: float) -> Whole:
 
 def whole_figures(flat: Tensor) -> Whole:
     """Norm, mean, spread and extremes of a tensor of one dimension on the CPU."""
-    parts = [_figures(piece) for piece in _pieces(flat)]
+    is_short = flat.numel() <= _SHORT
+    parts = [_figures(piece, is_short=is_short) for piece in _pieces(flat)]
     if len(parts) == 1:
         return parts[0].whole()
     total = parts[0]
@@ -137,7 +148,7 @@ class _Sums(NamedTuple):
         return Whole(self.norm, self.num_nan, self.num_inf, self.has_positive_inf, moments)
 
 
-def _figures(flat: Tensor) -> _Sums:
+def _figures(flat: Tensor, *, is_short: bool) -> _Sums:
     if flat.dtype in (torch.float16, torch.bfloat16):
         flat = flat.float()
     low, high = flat.amin().item(), flat.amax().item()
@@ -147,25 +158,37 @@ def _figures(flat: Tensor) -> _Sums:
     if largest == 0:
         return _Sums(flat.numel(), 0.0, 0.0, 0.0, 0.0, 0.0)
     if _SMALLEST < largest < _LARGEST:
-        return _sums(flat, low, high)
+        return _sums(flat, low, high, is_short=is_short)
     return _scaled(flat.double(), low, high)
 
 
-def _sums(flat: Tensor, low: float, high: float) -> _Sums:
+def _squares(flat: Tensor) -> float:
+    """Their sum, added up as `norms` does: so the norm of a tensor that stays as it is stays the same."""
+    num_lines = flat.numel() // _LINE
+    found = 0.0
+    if num_lines:
+        lines = _norms_of_lines(flat, num_lines).numpy().astype(numpy.float64)
+        found = float(lines.dot(lines))
+    if num_lines * _LINE < flat.numel():
+        found += _norm_behind(flat, num_lines).item() ** 2
+    return found
+
+
+def _sums(flat: Tensor, low: float, high: float, *, is_short: bool) -> _Sums:
     num = flat.numel()
-    squares = torch.dot(flat, flat).item()
+    squares = torch.dot(flat, flat).item() if is_short else _squares(flat)
     mean = min(max(flat.sum().item() / num, low), high)
     around = squares - num * mean * mean
     if around < _SPREAD * squares:  # all but the mean may have been rounded away
         distances = flat - mean
-        around = torch.dot(distances, distances).item() if low < high else 0.0
+        around = _squares(distances) if low < high else 0.0
     return _Sums(num, mean, math.sqrt(around), math.sqrt(squares), low, high)
 
 
 def _scaled(flat: Tensor, low: float, high: float) -> _Sums:
     """Of numbers whose squares are too large or too small."""
     largest = max(-low, high)
-    sums = _sums(flat / largest, low / largest, high / largest)
+    sums = _sums(flat / largest, low / largest, high / largest, is_short=True)  # in float64
     mean, spread, norm = (figure * largest for figure in (sums.mean, sums.spread, sums.norm))
     return sums._replace(mean=mean, spread=spread, norm=norm, low=low, high=high)
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+import msgspec
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
@@ -223,6 +224,7 @@ class _Builder:
             role=role,
             excerpt_bytes=num_bytes,
             unit_bytes=unit_bytes,
+            shape=tuple(tensor.shape) if role == "weight" and tensor is not None else None,
             **of_layer,
         )
 
@@ -269,12 +271,4 @@ def _limit(sizes: list[int], over: int) -> int:
 def _replaced(row: Row, limit: int) -> Row:
     if row.excerpt_bytes <= limit:
         return row
-    return Row(
-        name=row.name,
-        layer=row.layer,
-        variable=row.variable,
-        role=row.role,
-        module=row.module,
-        excerpt_bytes=limit,
-        unit_bytes=row.unit_bytes,
-    )
+    return msgspec.structs.replace(row, excerpt_bytes=limit)

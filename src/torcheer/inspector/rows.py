@@ -32,6 +32,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     module: str = ""  # the type of the module: Conv2d
     excerpt_bytes: int = 0  # for a piece of it that keeps its shape; 0 where no tensors are kept
     unit_bytes: int = 0  # for whether each unit was ever other than 0, a byte each
+    shape: tuple[int, ...] | None = None  # of a weight; of all else it is known when it is seen
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

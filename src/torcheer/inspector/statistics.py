@@ -219,7 +219,10 @@ def _figures(heads: NDArray[Any], seen: _Seen) -> _Floats:
     is_cut = heads["num_sampled"] < num_elements
     # A sample that is not the whole stands for all finite values.
     num_meant = num_elements * (1 - seen.nan - seen.inf)
-    norm = numpy.where(has_norm, heads["norm"], numpy.sqrt(seen.mean_square * num_meant))
+    # Where nothing is finite, there is nothing to have a norm: 0 would say that all is 0.
+    is_none_finite = heads["num_nan"] + heads["num_inf"] >= num_elements
+    of_whole_norm = numpy.where(is_none_finite, numpy.nan, heads["norm"])
+    norm = numpy.where(has_norm, of_whole_norm, numpy.sqrt(seen.mean_square * num_meant))
     figures = numpy.full((len(heads), len(COLUMNS)), numpy.nan)
     for name, of_whole, of_sample in (
         ("mean", heads["mean"], seen.mean),

@@ -15,6 +15,7 @@ from torch import nn
 from torcheer.errors import InputError, TorcheerError
 from torcheer.run.locking import PartLock, take_lock
 from torcheer.run.reading.face import open_run
+from torcheer.run.reading.watchedface import Watched
 from torcheer.run.records import WatchedRow
 from torcheer.run.schema import LOCK_ENDING
 
@@ -34,6 +35,7 @@ class WatchName:
 
     def __init__(self, folder: str, rank: int, name: str, lock: PartLock | None) -> None:
         self.folder, self.rank, self.name = folder, rank, name
+        self.first_words = frozenset({name})  # of the names of its rows, up to the first dot
         self._lock = lock
         self._watch: weakref.ref[Counting] | None = None
         self.is_first = True  # of those in this process that watch the run
@@ -85,28 +87,54 @@ def checked_name(name: Any) -> str | None:
     return name
 
 
-def take_name(folder: str | None, rank: int, name: str | None, model: nn.Module) -> WatchName:
+def take_name(
+    folder: str | None, rank: int, name: str | None, model: nn.Module, layers: Mapping[str, nn.Module]
+) -> WatchName:
     """The name that was asked for, or one that nobody in this process has. Raises InputError."""
     if folder is None:
         return WatchName("", rank, name or "", None)
     real = os.path.realpath(folder)
-    used = {held.name for held in _held if (held.folder, held.rank) == (real, rank)}
+    others = [held for held in _held if (held.folder, held.rank) == (real, rank)]
+    used = {held.name for held in others}
     if name is not None and name in used:
         raise InputError(
             f"this run is watched under the name {name!r} already: give another, or close that watch first."
         )
-    chosen = _free(used, type(model).__name__) if name is None else name
+    # `critic` + `0` is what the layer `critic.0` of a network without a name is called, too.
+    words = frozenset(word for held in others if not held.name for word in held.first_words)
+    if name is not None and name in words:
+        raise InputError(
+            f"name is {name!r}, and so begin names of another network, which is watched in this run without "
+            "a name: the two could not be told apart. Give another name=, or give the other watch one."
+        )
+    own_words = _first_words(layers)
+    free = _free(used, words, own_words, type(model).__name__)
+    chosen = free if name is None else name
     taken = WatchName(real, rank, chosen, _locked(Path(folder), rank, chosen))
+    taken.first_words = frozenset({chosen}) if chosen else own_words
     taken.is_first = not used
     _held.add(taken)
     return taken
 
 
-def _free(used: set[str], kind: str) -> str:
-    """None for the first; for others the type of the model, with a number where that is taken, too."""
-    words = "".join("-" if letter in _FORBIDDEN else letter for letter in kind)
-    names = ("", words, *(f"{words}-{number}" for number in range(2, len(used) + 3)))
-    return next(name for name in names if name not in used)
+def _first_words(layers: Mapping[str, nn.Module]) -> frozenset[str]:
+    """With what the names of the rows of these layers begin, up to the first dot."""
+    own = layers.get("")
+    of_model = () if own is None else ("Act", "Grad", *own._parameters)
+    return frozenset((*(address.partition(".")[0] for address in layers if address), *of_model))
+
+
+def _free(used: set[str], words: frozenset[str], own_words: frozenset[str], kind: str) -> str:
+    """None for the first; for others the type of the model, with a number where that is taken, too.
+
+    Taken are the names of others, and the words with which names of those without a name begin.
+    """
+    if "" not in used and used.isdisjoint(own_words):
+        return ""
+    taken = used | words
+    word = "".join("-" if letter in _FORBIDDEN else letter for letter in kind)
+    names = (word, *(f"{word}-{number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)
 
 
 def _locked(folder: Path, rank: int, name: str) -> PartLock | None:
@@ -146,12 +174,27 @@ def next_step(taken: WatchName, layers: Mapping[str, nn.Module]) -> int:
     if taken.rank not in watched.ranks:
         return beginning
     watched = watched.of_rank(taken.rank)
+    _check_names(taken, watched)
     _check_network(watched.rows, layers)
     if not taken.name and not others:
         steps = watched.steps
         return int(steps[-1]) + 1 if len(steps) else 0
     own = (watched[row.name].steps for row in watched.rows if row.layer in layers)
     return max((int(steps[-1]) + 1 for steps in own if len(steps)), default=beginning)
+
+
+def _check_names(taken: WatchName, watched: Watched) -> None:
+    """Raises InputError where another watch, under another name, has rows that begin as those of this one."""
+    for name in watched.names:
+        other = watched.watch_of(name)
+        if other is None or other == taken.name or name.partition(".")[0] not in taken.first_words:
+            continue
+        who = f"under the name {other!r}" if other else "without a name"
+        own = f"the name {taken.name!r}" if taken.name else "no name"
+        raise InputError(
+            f"{name!r} was watched in this run {who}, and this watch, which has {own}, would have rows that "
+            "begin alike: the two could not be told apart. Give this watch another name=, or another run."
+        )
 
 
 def _check_network(rows: Iterable[WatchedRow], layers: Mapping[str, nn.Module]) -> None:

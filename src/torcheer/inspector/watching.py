@@ -102,7 +102,7 @@ def watch(
     _split(chosen, children)
     refuse_in_a_child(start_method)
     folder, own_rank = run_folder(run), rank_of(rank)
-    taken = take_name(folder, own_rank, checked_name(name), model)
+    taken = take_name(folder, own_rank, checked_name(name), model, chosen)
     with ExitStack() as undone:  # where anything of this fails
         undone.callback(taken.release)
         chosen = taken.named(chosen)

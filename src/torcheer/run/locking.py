@@ -78,7 +78,7 @@ def is_locked(path: Path) -> bool | None:
     if not _HAS_LOCKS:
         return None
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # it may be a pipe
     except FileNotFoundError:
         return False
     except OSError:

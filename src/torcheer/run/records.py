@@ -200,6 +200,7 @@ class WatchHead(Head, frozen=True, tag="watch"):
     num_rows: int
     columns: list[str]  # the figures of a row: mean, std, min, max, norm, zeros…
     every: str  # as it was asked for: 20/s
+    watch: str | None = None  # the name of whoever watches, empty for one without; None where nobody knows
 
 
 class StatisticsHead(Head, frozen=True, tag="statistics"):

@@ -3,11 +3,8 @@
 import functools
 import json
 import operator
-import os
-import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -16,11 +13,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.copying import ROOT, run_copy
 from tests.features.transforms import samplefunctions
 from torcheer.errors import InputError
 from torcheer.features.transforms import Function, begin_all
-
-ROOT = Path(__file__).parents[3]
 
 
 def words(function: Callable[..., Any]) -> str:
@@ -35,24 +31,12 @@ def made(source: str, **known: Any) -> FunctionType:
 
 
 def test_words_are_the_same_in_another_process() -> None:
-    # Under another seed of hashes, so that sets have another order.
     script = (
         "import json; from torcheer.features.transforms import Function; "
         "from tests.features.transforms.samplefunctions import WORDED; "
         "print(json.dumps({key: Function(each).words for key, each in WORDED.items()}))"
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PYTHONHASHSEED": "1",
-            "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "src"))),
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    answer = run_copy(["-c", script], cwd=ROOT)
     here = {key: words(each) for key, each in samplefunctions.WORDED.items()}
     assert json.loads(answer.stdout) == here
     assert len(set(here.values())) == len(here)

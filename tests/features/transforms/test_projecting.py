@@ -2,10 +2,6 @@
 
 import hashlib
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy
 import pytest
@@ -15,11 +11,10 @@ from hypothesis import strategies as st
 from sklearn.random_projection import johnson_lindenstrauss_min_dim
 from torch import Tensor
 
+from tests.copying import ROOT, run_copy
 from torcheer.errors import InputError
 from torcheer.features.transforms import Project, units_keeping_distances
 from torcheer.features.transforms.projecting import draw_matrix
-
-ROOT = Path(__file__).parents[3]
 
 
 def projected(project: Project, values: Tensor) -> Tensor:
@@ -114,13 +109,7 @@ def test_another_process_draws_the_same_matrix_and_gives_the_same_bits() -> None
         "values = torch.arange(5000.0).sin().reshape(2, 2500); "
         "print(Project(20, seed=5).begin('fc', (2500,), values.dtype, ())(values).numpy().tobytes().hex())"
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    answer = run_copy(["-c", script], cwd=ROOT)
     here = projected(Project(20, seed=5), torch.arange(5000.0).sin().reshape(2, 2500))
     assert answer.stdout.strip() == here.numpy().tobytes().hex()
 

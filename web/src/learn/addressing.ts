@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import { param, route, setParams } from "../route";
 import { chooseExercise, exerciseId } from "./exercises/state";
-import { chooseExample, closeLesson, runOwn, type Place } from "./lessons";
+import { closeLesson, openExample, runOwn, type Place } from "./lessons";
 import { pack, unpack } from "./packing";
 import * as store from "./store";
 
@@ -50,7 +50,7 @@ async function openNamed(place: Place): Promise<void> {
   if (text !== null) {
     packed = { text, signs };
     void runOwn(text, place);
-  } else if (example !== undefined) chooseExample(example, place);
+  } else if (example !== undefined) openExample(example, place);
   else if (store.opening.peek().state !== "empty") closeLesson();
 }
 

@@ -57,9 +57,15 @@ export interface Place {
   readonly step?: number;
 }
 
-export function chooseExample(example: Example, place: Place = {}): void {
+/** Leave the exercises for an example. */
+export function chooseExample(example: Example): void {
+  pageMode.value = "expressions";
+  openExample(example);
+}
+
+/** Take an example apart, also behind the exercises, where an address names both. */
+export function openExample(example: Example, place: Place = {}): void {
   batch(() => {
-    pageMode.value = "expressions";
     exampleId.value = example.id;
     isOwn.value = false;
     isEditing.value = false;

@@ -33,6 +33,17 @@ export async function pictureOf(drawing: Drawing): Promise<Blob> {
 
 const TYPES = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm", "video/mp4"];
 
+const MAX_TRIES = 100;
+const BETWEEN_TRIES_MS = 20;
+
+/** Wait for what is encoded so far, which may be nothing. */
+async function nextPart(recorder: MediaRecorder): Promise<void> {
+  await new Promise<void>((resolve) => {
+    recorder.addEventListener("dataavailable", () => setTimeout(resolve, BETWEEN_TRIES_MS), { once: true });
+    recorder.requestData();
+  });
+}
+
 /** Every frame that is drawn from now on. Throws a sentence where the browser cannot. */
 export function startVideo(drawing: Drawing): VideoTaking {
   const type = typeof MediaRecorder === "undefined" ? undefined : TYPES.find((one) => MediaRecorder.isTypeSupported(one));
@@ -52,6 +63,8 @@ export function startVideo(drawing: Drawing): VideoTaking {
     frame: () => drawing.drawNow(),
     stop: async () => {
       drawing.onPainted = null;
+      // An encoder that has not come to its first frame yet would leave an empty file.
+      for (let tries = 0; parts.length === 0 && tries < MAX_TRIES; tries += 1) await nextPart(recorder);
       await new Promise<void>((resolve) => {
         recorder.onstop = () => resolve();
         recorder.stop();

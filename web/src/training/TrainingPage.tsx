@@ -1,5 +1,5 @@
 /** Charts of the chosen runs: alarms, scalars in groups, then all else that the runs hold. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { RunsFrame } from "../runs/RunsFrame";
 import { Sections } from "../sections/Sections";
 import * as store from "../store";
@@ -23,10 +23,11 @@ export function TrainingPage() {
     const stops = [followOptions(), followLayouts(), startEscape()];
     return () => {
       settleOptions();
-      cursor.value = null;
       for (const stop of stops) stop();
     };
   }, []);
+  // As it goes, not after the next paint: by then the next charts may be there, and pointed at.
+  useLayoutEffect(() => () => (cursor.value = null), []);
   const options = (
     <>
       <ScalarOptions />

@@ -54,6 +54,8 @@ export function HeatMap() {
     return () => {
       observer.disconnect();
       place.removeEventListener("wheel", onWheel);
+      // Of the map that goes: the next one has its own.
+      state.plotWidth.value = 0;
     };
   }, []);
 

@@ -1,5 +1,5 @@
 /** The watched layers of one run: a map of rows over steps, alarms and gaps on the same axis, and one row in full. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { param } from "../route";
 import { RunsFrame } from "../runs/RunsFrame";
 import * as runs from "../runs/store";
@@ -18,16 +18,9 @@ import "./watching.css";
 
 export function LayersPage() {
   const source = page.source.value;
-  useEffect(() => {
-    if (source === null) return undefined;
-    const stop = followLayers(source);
-    return () => {
-      stop();
-      state.pointed.value = null;
-      // The width belongs to the map that is gone.
-      state.plotWidth.value = 0;
-    };
-  }, [source]);
+  useEffect(() => (source === null ? undefined : followLayers(source)), [source]);
+  // As it goes, not after the next paint: by then the next map may be there, and pointed at.
+  useLayoutEffect(() => () => (state.pointed.value = null), []);
   return <RunsFrame>{state.run.value === null ? <NoneYet /> : <Layers />}</RunsFrame>;
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from torcheer.features.manifest import FORMAT, NAME
+from torcheer.graph.ordinary_file import open_file
 from torcheer.run.reading.finding import FoundRun, FoundRuns
 from torcheer.run.reading.links import LinkRule, links_within
 
@@ -19,7 +20,7 @@ _SIGN: Final = f'"{FORMAT}"'.encode()
 
 def is_feature_folder(path: Path) -> bool:
     try:
-        with open(path / NAME, "rb") as file:
+        with open_file(path / NAME) as file:
             return _SIGN in file.read(_HEAD_BYTES)
     except OSError:
         return False

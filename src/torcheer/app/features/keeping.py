@@ -18,6 +18,7 @@ import numpy
 from torcheer.app.features.choosing import Chosen
 from torcheer.app.features.openset import Array, OpenSet
 from torcheer.app.runs.netanalysisrows import Kept
+from torcheer.graph.ordinary_file import read_file
 
 FOLDER: Final = "analyses"
 _VERSION: Final = 1
@@ -79,9 +80,11 @@ def _read(path: Path, head_type: type[Head], shape: tuple[int, ...] | None) -> t
     place = path.with_suffix(".json")
     if place.stat().st_size > _MAX_HEAD_BYTES:
         raise ValueError("too large")
-    head = msgspec.json.decode(place.read_bytes(), type=head_type)
+    head = msgspec.json.decode(read_file(place), type=head_type)
     if shape is None:
         return head, None
+    if not path.with_suffix(".npy").is_file():  # a pipe would keep us waiting
+        raise ValueError("no numbers")
     # As a map first: a header that lies about its size costs nothing.
     mapped = numpy.load(path.with_suffix(".npy"), mmap_mode="r", allow_pickle=False)
     fits = len(mapped.shape) == len(shape) and all(

@@ -93,6 +93,7 @@ class ForwardSearch:
         self._history = history
         self._deliberate = deliberate
         self._seen: list[Seen] = []
+        self._is_of_data: list[bool] = []  # which ops give real numbers made of parameters or of real inputs
         self._params: dict[int, Seen] = {}
         self.num_seen = 0
         self.num_unseen = 0
@@ -111,6 +112,9 @@ class ForwardSearch:
     def _look_at(self, index: int, record: Record) -> tuple[Seen, Made | None]:
         value = as_plain(kept_value(self._history, index))
         inputs = [self._state_of(parent) for parent in _read_parents(record)]
+        is_of_data = record.trait is INPUT or any(p < 0 or self._is_of_data[p] for p in record.parents)
+        is_real = value is None or value.is_floating_point() or value.is_complex()
+        self._is_of_data.append(is_of_data and is_real)
         if value is None:
             self._unseen.add(index)
             self.num_unseen += not self._made  # those before the fault
@@ -149,7 +153,10 @@ class ForwardSearch:
             name = self._history._tape.addresses.get(index, "").rpartition(".")[2]
             return not name.startswith("running_")  # a statistic has run away
         value = as_plain(kept_value(self._history, index))
-        return value is not None and not inputs and _is_mask(value)
+        if value is None or not _is_mask(value):
+            return False
+        # `ones.tril().log()` is a mask. The same numbers as the logarithm of what a model says are a fault.
+        return not inputs or (not self._is_of_data[index] and bool((value == 0).any()))
 
     def _origin(self, record: Record, state: Seen, inputs: list[Seen]) -> Origin | None:
         """Where a value that is not finite came from; None where it came in with a known input."""

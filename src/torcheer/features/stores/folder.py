@@ -21,6 +21,7 @@ from torcheer.features.journal import FOLDER, Done, Ended, RaggedPlace, line_of
 from torcheer.features.manifest import ArraySpec
 from torcheer.features.rawbytes import npy_bytes, raw_bytes
 from torcheer.features.stores.protocol import Array, Rows
+from torcheer.graph.ordinary_file import NoOrdinaryFileError, open_file, read_file
 
 _LARGEST_WRITE: Final = 256 << 20  # at once: some systems take no more than 2 GB
 
@@ -37,7 +38,7 @@ class FolderStore:
 
     def read(self, name: str) -> bytes | None:
         try:
-            return (self.folder / name).read_bytes()
+            return _content(self.folder / name)
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -50,10 +51,10 @@ class FolderStore:
             try:
                 os.link(beside, path)
             except FileExistsError:
-                return path.read_bytes()
+                return _content(path)
             except OSError:  # a disk without links
                 if path.exists():
-                    return path.read_bytes()
+                    return _content(path)
                 os.replace(beside, path)
         return content
 
@@ -102,7 +103,7 @@ class FolderStore:
         folder = self.folder / FOLDER
         if not folder.is_dir():
             return []
-        return [path.read_bytes() for path in sorted(folder.glob("*.jsonl"))]
+        return [_content(path) for path in sorted(folder.glob("*.jsonl"))]
 
     def make_room(self, arrays: Sequence[ArraySpec], num_rows: int | None, batch_size: int | None) -> None:
         (self.folder / FOLDER).mkdir(parents=True, exist_ok=True)
@@ -152,11 +153,14 @@ class FolderStore:
         if not num_rows * array.row_bytes:
             return numpy.empty(shape, array.numpy_dtype)
         try:
+            open_file(path).close()  # NumPy would wait for a pipe
             return numpy.memmap(path, array.numpy_dtype, "r", len(_header(array, 0)), shape)
         except FileNotFoundError as error:
             raise FileFormatError(
                 f"{path} is gone, or about to be made: the manifest names it. Extract the features again."
             ) from error
+        except NoOrdinaryFileError as error:
+            raise FileFormatError(f"{path} is no ordinary file. Extract the features again.") from error
         except ValueError as error:
             raise FileFormatError(f"{path} is too short for {num_rows:,} samples: it was cut off.") from error
 
@@ -164,9 +168,12 @@ class FolderStore:
         sizes = [int(numpy.prod(shape, dtype=numpy.int64)) for shape in place.shapes]
         part = self.folder / f"{Path(place.part).name}.npy"
         start = len(_header(_flat(array), 0)) + place.start * array.numpy_dtype.itemsize
-        with open(part, "rb") as file:
-            file.seek(start)
-            values = numpy.fromfile(file, array.numpy_dtype, sum(sizes))
+        try:
+            with open_file(part) as file:
+                file.seek(start)
+                values = numpy.fromfile(file, array.numpy_dtype, sum(sizes))
+        except NoOrdinaryFileError as error:
+            raise FileFormatError(f"{part} is no ordinary file. Extract the features again.") from error
         if len(values) < sum(sizes):
             raise FileFormatError(f"{part} ends before value {place.start + sum(sizes):,}: it was cut off.")
         pieces = numpy.split(values, numpy.cumsum(sizes)[:-1]) if sizes else []
@@ -279,6 +286,13 @@ def _file_of(array: ArraySpec) -> str:
 
 def _flat(array: ArraySpec) -> ArraySpec:
     return ArraySpec(name=array.name, file=array.file, dtype=array.dtype, shape=())
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_file(path)
+    except NoOrdinaryFileError as error:
+        raise FileFormatError(f"{path} is no ordinary file, and no part of features.") from error
 
 
 def _header(array: ArraySpec, num_rows: int) -> bytes:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from torcheer.errors import FileFormatError, InputError
 from torcheer.features.stores.folder import FolderStore
+from torcheer.graph.ordinary_file import NoOrdinaryFileError, open_file
 
 Content = bytes | memoryview
 _NUM_SYNCS: Final = 8  # at once
@@ -95,12 +96,14 @@ class LocalPlace:
     @contextmanager
     def _opened(self, key: str) -> Iterator[BufferedReader | None]:
         try:
-            file = open(self.folder / key, "rb")  # noqa: SIM115
+            file = open_file(self.folder / key)
         except (FileNotFoundError, NotADirectoryError):
             yield None
             return
         except IsADirectoryError as error:
             raise FileFormatError(f"{self.folder / key} is a folder where a file should be.") from error
+        except NoOrdinaryFileError as error:
+            raise FileFormatError(f"{self.folder / key} is no ordinary file.") from error
         with file:
             yield file
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy
 
 from torcheer.inspector.alarms.sight import Finding, Indices, Sight
-from torcheer.inspector.alarms.words import counted, percent
+from torcheer.inspector.alarms.words import counted, parameter, percent
 from torcheer.inspector.columns import COLUMN
 from torcheer.inspector.frames import HAS_NORM, HAS_POSITIVE_INF
 from torcheer.inspector.messages import Numbers
@@ -15,7 +15,8 @@ from torcheer.inspector.rows import Plan, Row
 from torcheer.inspector.thresholds import Thresholds
 from torcheer.run.lossnames import is_loss
 
-# A step goes forward, then backward, then it changes the weights. What comes first is the cause.
+# A step goes forward, then backward, then it changes the weights. What comes first is the cause. A weight
+# that is not trained was there before all of them.
 _STAGES: Final = {
     "tensor": 0,
     "activation": 0,
@@ -25,7 +26,7 @@ _STAGES: Final = {
     "update": 3,
     "weight": 4,
 }
-_BACKWARD: Final = 1
+_BEFORE, _BACKWARD = -1, 1
 _MOST_SKIPPED: Final = 3  # steps in a row that were skipped for their gradients, as loss scaling does
 
 
@@ -93,8 +94,7 @@ class Nonfinite:
         """The first in the order of a step. What holds another that is bad comes after that one."""
         ordered = [index for index in self._causes if index in bad]
         first = ordered[0]
-        stage = _STAGES[self._rows[first].role]
-        if stage == 0:
+        if _STAGES[self._rows[first].role] == 0:
             layers = {self._rows[index].layer for index in ordered if self._rows[index].role == "activation"}
             for index in ordered:
                 row = self._rows[index]
@@ -131,7 +131,9 @@ class Nonfinite:
         what = "NaN and infinite values" if nan and inf else ("NaN" if nan else "infinite values")
         message = f"{what} in {row.name} at step {sight.frame.step:,}: {percent(nan + inf)} of it"
         if num_others:
-            message += f"; {counted(num_others, 'other tensor')} not finite at this step came after it"
+            # Not that they came after it: a weight that somebody else spoiled is read at the end of the step.
+            are = "is" if num_others == 1 else "are"
+            message += f"; {counted(num_others, 'other tensor')} {are} not finite in the same step"
         return Finding(
             layer=row.layer, variable=row.variable, value=nan + inf, threshold=0.0, message=message
         )
@@ -142,7 +144,17 @@ def _places_in_a_step(plan: Plan) -> list[tuple[int, int, int]]:
     layers: dict[str, int] = {}
     for row in plan.rows:
         layers.setdefault(row.layer, len(layers))
-    return [_place(row, index, layers[row.layer]) for index, row in enumerate(plan.rows)]
+    frozen = _frozen(plan)
+    return [
+        (_BEFORE, index, 0) if row.name in frozen else _place(row, index, layers[row.layer])
+        for index, row in enumerate(plan.rows)
+    ]
+
+
+def _frozen(plan: Plan) -> set[str]:
+    """Weights that no step changes: they have no update where others have one. Nobody knows without those."""
+    trained = {parameter(row) for row in plan.rows if row.role in ("weight_gradient", "update")}
+    return {row.name for row in plan.rows if row.role == "weight"} - trained if trained else set()
 
 
 def _place(row: Row, index: int, layer: int) -> tuple[int, int, int]:

@@ -70,8 +70,8 @@ class Keeper:
         self._plan, self._digest = plan, plan.digest()
         self._tensors = Tensors(names)
         self._histograms = Histograms(names, self._job.histogram_seconds)
-        self._shapes: list[list[int] | None] = [None] * len(plan.rows)
-        self._shapes_left = numpy.ones(len(plan.rows), dtype=bool)
+        self._shapes = [None if row.shape is None else list(row.shape) for row in plan.rows]
+        self._shapes_left = numpy.array([shape is None for shape in self._shapes], dtype=bool)
         self._has_new_shapes = False
         self._write_rows(0, time.time())
         self._shapes_at = -math.inf  # the first that are seen are written at once
@@ -232,7 +232,8 @@ class Keeper:
             )
             for row, shape in zip(self._plan.rows, self._shapes, strict=True)
         ]
-        self._run.log_watch(step, rows, COLUMNS, digest=self._digest, every=self._job.every, time=at)
+        how: dict[str, Any] = {"every": self._job.every, "watch": self._job.name}
+        self._run.log_watch(step, rows, COLUMNS, digest=self._digest, **how, time=at)
 
     def _note_shapes(self, rows: NDArray[Any]) -> None:
         for index in numpy.flatnonzero(self._shapes_left & ((rows["flags"] & IS_SEEN) != 0)).tolist():

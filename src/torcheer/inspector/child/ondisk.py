@@ -66,7 +66,7 @@ def _files(folder: str, rank: int) -> list[Path]:
     except OSError:
         return []
     paths = [Path(folder, name) for name in names if name.endswith(PART_ENDING)]
-    return [path for path in paths if rank_in(path.stem) == rank]
+    return [path for path in paths if rank_in(path.stem) == rank and path.is_file()]
 
 
 def _try(path: Path, stretch: Stretch) -> There:

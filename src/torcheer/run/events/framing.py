@@ -11,6 +11,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 import google_crc32c
 
+from torcheer.graph.ordinary_file import open_file
 from torcheer.run.events.limits import MOST_RECORD_BYTES, end_of_data
 
 _HEAD: Final = struct.Struct("<QI")
@@ -61,7 +62,7 @@ class FrameFile:
         """Records that are new since the last time. One that is cut off is waited for, and not read again."""
         if self.fault or self.size <= self.position or self.size < self._wanted:
             return
-        with open(self.path, "rb") as file:
+        with open_file(self.path) as file:
             self.size = os.fstat(file.fileno()).st_size
             end = end_of_data(file.fileno(), self.position, self.size)
             file.seek(self.position)
@@ -117,7 +118,7 @@ class FrameFile:
 def read_again(path: Path, frame_offset: int, length: int) -> bytes | None:
     """The bytes of a record that was seen before; None where they are no longer there."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             file.seek(frame_offset)
             data = file.read(length)
     except OSError:

@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from torcheer.graph.ordinary_file import open_file
 from torcheer.run.events.protobuf import DamagedMessageError
 
 FREE_BYTES: Final = 32 << 20  # of memory, for any folder
@@ -126,7 +127,7 @@ def end_of_data(file: int, start: int, size: int) -> int:
 
 def read_small_file(path: Path, most_bytes: int) -> bytes:
     """A file in whole. OSError where it is larger, or has holes: those take no room on the disk."""
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most_bytes:
             raise OSError(f"{path.name} has {size:,} bytes")

@@ -26,6 +26,8 @@ _MOST_PICTURE: Final = 1 << 16  # pixels of a side
 _BLOCK_BYTES: Final = 1 << 16  # of a table that is read at once
 _FILLED_ROWS: Final = 1 << 12
 _MOST_COLUMNS: Final = 10_000  # of labels
+# What stands in no text: bytes that are no UTF-8, and characters that nobody can see.
+_NO_TEXT: Final = re.compile(r"[\ufffd\x00-\x08\x0e-\x1f\x7f]")
 # Text, and what stands between it. An open quote is a token of its own, and the end of what can be read.
 _TOKEN: Final = re.compile(r'#[^\n]*|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\w.+-]+|[{}<>:]|"', re.DOTALL)
 
@@ -104,7 +106,7 @@ class ProjectorFolder:
             left -= sum(os.stat(one).st_size for one in table.files)
             entry = self._read_entry(number, table) if left >= 0 else None
             if entry is None:
-                note = f"the embedding {table.name[:100]!r} could not be read"
+                note = _unread(table.name)
                 continue
             entries[number], tables[number] = entry, table
         return entries, tables, note
@@ -123,14 +125,19 @@ class ProjectorFolder:
 
     def _tables(self, text: str) -> tuple[list[_Table], str]:
         tables: list[_Table] = []
+        note = ""
         for block in _blocks(text):
+            if block is None:
+                which = "some embeddings" if tables else "the embeddings"
+                return tables, f"{which} are not read ({CONFIG} is damaged)"
             words, sizes = block.words, block.sizes
+            name, _, step = words.get("tensor_name", "embedding").rpartition(":")
             tensor = self._inside(words.get("tensor_path"))
             if tensor is None:
+                note = _unread(name or step)
                 continue
             if len(tables) == _MOST_TABLES:
                 return tables, f"of more than {_MOST_TABLES:,} embeddings the first are shown"
-            name, _, step = words.get("tensor_name", "embedding").rpartition(":")
             tables.append(
                 _Table(
                     name=name or step,
@@ -141,7 +148,7 @@ class ProjectorFolder:
                     sprite_size=(sizes[0], sizes[1]) if len(sizes) == 2 else (0, 0),
                 )
             )
-        return tables, ""
+        return tables, note
 
     def _inside(self, name: str | None) -> Path | None:
         """A file of this folder; a configuration must not lead anywhere else."""
@@ -169,13 +176,21 @@ class _Block:
             self.sizes.append(min(int(token[:9]), _MOST_PICTURE))
 
 
-def _blocks(text: str) -> Iterator[_Block]:
-    """Up to where the text is damaged."""
+def _unread(name: str) -> str:
+    return f"the embedding {name[:100]!r} could not be read"
+
+
+def _blocks(text: str) -> Iterator[_Block | None]:
+    """Up to where the text is damaged, which None stands for."""
     depth, outer, key, is_value, block = 0, "", "", False, _Block()
+    end = 0
     for match in _TOKEN.finditer(text):
         token = match.group()
-        if token == '"' or (token in _CLOSING and depth == 0):
+        is_text = _NO_TEXT.search(text, end, match.start()) is None
+        if not is_text or token == '"' or (token in _CLOSING and depth == 0):
+            yield None
             return
+        end = match.end()
         if token in _OPENING:
             if depth == 0:
                 outer, block = key, _Block()
@@ -189,6 +204,8 @@ def _blocks(text: str) -> Iterator[_Block]:
         elif token != ":" and token[0] != "#":
             key = token
         is_value = token == ":" or (is_value and token[0] == "#")
+    if depth or _NO_TEXT.search(text, end) is not None:
+        yield None
 
 
 _OPENING: Final = ("{", "<")

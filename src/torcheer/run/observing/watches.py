@@ -38,18 +38,21 @@ class ObservingWatches(Handing):
         *,
         digest: str,
         every: str = "",
+        watch: str | None = None,
         time: float | None = None,
     ) -> None:
         """Say what is watched from here on, and which figures there are. The last one with a digest holds.
 
         - `digest`: by which statistics name these rows.
         - `every`: how often, as somebody asked for it.
+        - `watch`: the name of whoever watches, empty for one without.
         """
         head = WatchHead(
             digest=plain_text(digest),
             num_rows=len(rows),
             columns=[plain_text(column) for column in columns],
             every=plain_text(every),
+            watch=None if watch is None else plain_text(watch),
         )
         self._keep_now(
             "watch", WATCH, step, time, head, msgspec.json.encode([_plain_row(row) for row in rows])

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -117,6 +118,10 @@ class SnapshotFile:
                 self._held = None
 
     def _read_shared(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        # SQLite would wait for a pipe in the place of a journal.
+        for path in (*self._journals, f"{self.path}-shm"):
+            if os.path.exists(path) and not os.path.isfile(path):
+                raise damage_error(f"{Path(path).name} is no ordinary file")
         uri = self.path.absolute().as_uri() + "?mode=ro"
         if not self._num_holding:
             return _read(uri, job)
@@ -181,7 +186,9 @@ def _state_of(path: str) -> FileState | None:
         found = os.stat(path)
     except OSError:
         return None
-    return FileState(found.st_size, found.st_mtime_ns, found.st_ino) if found.st_size else None
+    if not found.st_size or not stat.S_ISREG(found.st_mode):
+        return None
+    return FileState(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
 def _wants_to_write(error: sqlite3.OperationalError) -> bool:

@@ -102,7 +102,8 @@ class WatchedSeries:
     def to_pandas(self) -> Any:
         """A data frame: a row for each step, a column for each figure, and the time. Needs pandas.
 
-        The column `estimates` names the figures that are those of a sample of `num_values` values.
+        The column `estimates` names the figures that are those of a sample of `num_values` values, which is
+        NaN at steps without estimates.
         """
         pandas = needed_pandas("to_pandas")
         data = {"time": pandas.to_datetime(self.times, unit="s", utc=True)}
@@ -111,7 +112,8 @@ class WatchedSeries:
         data[ESTIMATES] = [
             " ".join(column for column, mark in marks.items() if mark[step]) for step in range(len(self))
         ]
-        data[NUM_VALUES] = self._figures.column(NUM_VALUES)
+        num_values = self._figures.column(NUM_VALUES)
+        data[NUM_VALUES] = numpy.where([bool(names) for names in data[ESTIMATES]], num_values, numpy.nan)
         return pandas.DataFrame(data, index=pandas.Index(self.steps, name="step"))
 
     def __repr__(self) -> str:
@@ -142,6 +144,10 @@ class Watched:
     @property
     def names(self) -> list[str]:
         return [row.name for row in self.rows]
+
+    def watch_of(self, name: str) -> str | None:
+        """The name= of the watch that a row is of, empty for one without; None where nobody knows."""
+        return self._plan.watches.get(name)
 
     @property
     def layers(self) -> list[str]:
@@ -174,7 +180,10 @@ class Watched:
         return self._reader.watched.table(self.rank, column)
 
     def to_pandas(self, column: str) -> Any:
-        """One figure as a data frame: a row for each step, a column for each row. Needs pandas."""
+        """One figure as a data frame: a row for each step, a column for each row. Needs pandas.
+
+        `≈ 0.weight` is True at the steps at which the figure of `0.weight` is that of a sample.
+        """
         return self.table(column).to_pandas()
 
     def __getitem__(self, name: str) -> WatchedSeries:

@@ -29,6 +29,7 @@ class PartPlan(NamedTuple):
     every: str
     rows: Sequence[WatchedRow]
     columns: Sequence[str]
+    watch: str | None = None  # the name of whoever watched; None where nobody knows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,7 @@ class WatchedPlan:
     columns: tuple[str, ...]
     every: str  # as it was asked for last
     num_steps: int  # that were watched and are kept; of several children, of the one that has most
+    watches: Mapping[str, str | None] = field(default_factory=dict)  # by row: the name of whoever watched it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,11 +79,17 @@ def rank_plan(
                 plans[entry.head.digest] = plan
     rows: dict[str, WatchedRow] = {}
     columns: dict[str, None] = {}
+    watches: dict[str, str | None] = {}
     every, latest = "", float("-inf")
     for plan in (plan for plans in of_parts.values() for plan in reversed(plans.values())):
         # Place and shape are those of the last plan: the first is made before the model has run.
         _extend(rows, {row.name: row for row in plan.rows}, _MOST_ROWS)
+        # A plan that was made anew, and of which nothing was seen since, knows less than those before it.
+        for row in plan.rows:
+            if row.shape is not None and row.name in rows and rows[row.name].shape is None:
+                rows[row.name] = msgspec.structs.replace(rows[row.name], shape=row.shape)
         _extend(columns, dict.fromkeys(plan.columns), _MOST_COLUMNS)
+        _extend(watches, dict.fromkeys((row.name for row in plan.rows), plan.watch), _MOST_ROWS)
         if plan.time >= latest:
             every, latest = plan.every, plan.time
     return RankPlan(
@@ -90,6 +98,7 @@ def rank_plan(
             columns=tuple(columns),
             every=every,
             num_steps=max((_num_steps(part) for part in parts), default=0),
+            watches=watches,
         ),
         of_parts=of_parts,
         row_places={name: place for place, name in enumerate(rows)},
@@ -116,7 +125,7 @@ def read_plan(part: SqlitePart, entry: RecordEntry) -> PartPlan | None:
     if len(rows) != head.num_rows:
         part.note_damage("it is not known what some statistics are of")
         return None
-    return PartPlan(entry.time, head.every, rows, head.columns)
+    return PartPlan(entry.time, head.every, rows, head.columns, head.watch)
 
 
 def _num_steps(part: SqlitePart) -> int:

@@ -32,10 +32,18 @@ class WatchedTable:
         return numpy.array(self.values, dtype) if copy else numpy.asarray(self.values, dtype)
 
     def to_pandas(self) -> Any:
-        """A data frame: a row for each step, a column for each row that was watched. Needs pandas."""
+        """A data frame: a row for each step, a column for each row that was watched. Needs pandas.
+
+        Behind these stands a column `≈ name` for each that has estimates: True at the steps of which the
+        figure is that of a sample.
+        """
         pandas = needed_pandas("to_pandas")
         index = pandas.Index(self.steps, name="step")
-        return pandas.DataFrame(self.values.T, index=index, columns=self.names)
+        values = pandas.DataFrame(self.values.T, index=index, columns=self.names)
+        places = numpy.flatnonzero(self.is_estimate.any(axis=1))
+        marked = [f"≈ {self.names[place]}" for place in places]
+        marks = pandas.DataFrame(self.is_estimate[places].T, index=index, columns=marked)
+        return pandas.concat([values, marks], axis=1) if len(places) else values
 
     def __repr__(self) -> str:
         about = " ≈" if self.is_estimate.any() else ""

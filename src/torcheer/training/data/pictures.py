@@ -11,6 +11,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import FileFormatError, InputError
+from torcheer.graph.ordinary_file import open_file
 
 
 @functools.cache
@@ -48,7 +49,7 @@ def read_picture(path: Path, mode: str) -> Any:
     """The picture in a file, whole, in a mode of Pillow's. What is no picture is named."""
     image = _required()
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return image.open(file).convert(mode)
     # Pillow raises whatever its decoders meet: a broken file is no reason to know them all.
     except Exception as error:

@@ -1,5 +1,5 @@
 /** The plots that a training wants, as its numbers come: a few at a glance, more by scrolling. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { Blank } from "../../shell/Blank";
 import { followOptions } from "../../training/feeds";
 import { options, settleOptions } from "../../training/options";
@@ -19,10 +19,11 @@ export function PlotsPanel() {
     const stops = [followOptions(), startEscape()];
     return () => {
       settleOptions();
-      cursor.value = null;
       for (const stop of stops) stop();
     };
   }, []);
+  // As it goes, not after the next paint: by then the next charts may be there, and pointed at.
+  useLayoutEffect(() => () => (cursor.value = null), []);
   return (
     <section class="panel control-plots" aria-label="Plots">
       <Plots />

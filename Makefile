@@ -28,7 +28,7 @@ help:
 	@echo "make torture kill writers and ranks at random instants, watch a training for ten minutes, and look at"
 	@echo "             what is left; read a hundred thousand damaged files, and measure what that takes"
 	@echo "make zoo     capture, validate and draw every real architecture"
-	@echo "make bench   measure against the bare forward pass and against others"
+	@echo "make bench   measure against the bare forward pass and against others; some 20 minutes"
 	@echo "make gallery draw the pictures of docs/gallery again, and photograph the pages"
 	@echo "make docs    the API reference, in build/docs/"
 	@echo "make docs-outputs"

@@ -7,7 +7,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -23,15 +25,16 @@ from bench.report import ROOT, Section, Table, Verdict
 from torcheer.capture.drawing import draw_history
 from torcheer.graph.drawing.options import read_options
 
-PEER_SECONDS = 120  # then it is given up
+PEER_SECONDS = 30  # then it is given up
 PEER_MODELS = ("ResNet-18", "GPT-2 small, 64 tokens")
+QUICK_MODELS = ("ResNet-18", "2,000 ops, nested", "2,000 ops, flat")
 TEXT = """\
 From a captured pass to the text of its SVG, every op unfolded: description, diagram, layout, text. By the
 clock on the wall, the median of a few runs. *Nested* models are blocks of blocks with residuals, as real
 ones are; *flat* ones have all their ops in one forward."""
 PEER_TEXT = """\
 TorchLens draws with Graphviz, a system package. From the captured pass to the SVG file, one run in a process
-of its own; a run that takes more than two minutes is given up."""
+of its own; a run that takes more than half a minute is given up."""
 PEER_PROGRAM = """
 import sys, time, warnings
 warnings.simplefilter("ignore")
@@ -89,16 +92,17 @@ class Drawn:
 
 
 def bench_drawing(effort: Effort) -> Section:
-    drawn = [_measure(name, built, at_most, effort) for name, built, at_most in _models()]
+    names = QUICK_MODELS if effort.is_quick else MODELS
+    theirs = {} if effort.is_quick or not _has_peer() else {name: _peer_seconds(name) for name in PEER_MODELS}
+    drawn = [_measure(name, share) for name, share in effort.divide(names)]
     rows = [
         (one.model, f"{one.num_ops:,}", f"{one.seconds:.2f}", f"{one.kilobytes:,.0f}", _limit(one.at_most))
         for one in drawn
     ]
     table = Table(columns=("model", "ops", "seconds", "KB of SVG", "at most"), rows=rows)
-    beside = _beside_peer(drawn)
     return Section(
         title="Pictures",
-        parts=[TEXT, table, *beside],
+        parts=[TEXT, table, *_beside_peer(drawn, theirs)],
         verdicts=[
             Verdict(what=f"SVG of {one.model}, s", figure=one.seconds, at_most=one.at_most)
             for one in drawn
@@ -108,27 +112,28 @@ def bench_drawing(effort: Effort) -> Section:
     )
 
 
-def _models() -> list[tuple[str, Built, float | None]]:
-    return [
-        ("ResNet-18", build("ResNet-18"), 0.3),
-        ("GPT-2 small, 64 tokens", build("GPT-2 small, 64 tokens"), None),
-        ("Swin-B", swin(), 2.0),
-        ("2,000 ops, nested", nested(2000), 2.0),
-        ("2,000 ops, flat", flat(2000), 2.0),
-        ("10,000 ops, nested", nested(10_000), 15.0),
-        ("10,000 ops, flat", flat(10_000), 15.0),
-    ]
+# What builds it, and the most seconds that its picture may take.
+MODELS: dict[str, tuple[Callable[[], Built], float | None]] = {
+    "ResNet-18": (partial(build, "ResNet-18"), 0.3),
+    "GPT-2 small, 64 tokens": (partial(build, "GPT-2 small, 64 tokens"), None),
+    "Swin-B": (swin, 2.0),
+    "2,000 ops, nested": (partial(nested, 2000), 2.0),
+    "2,000 ops, flat": (partial(flat, 2000), 2.0),
+    "10,000 ops, nested": (partial(nested, 10_000), 15.0),
+    "10,000 ops, flat": (partial(flat, 10_000), 15.0),
+}
 
 
-def _measure(name: str, built: Built, at_most: float | None, effort: Effort) -> Drawn:
+def _measure(name: str, effort: Effort) -> Drawn:
     print(f"  {name} …", flush=True)
-    model, inputs = built
+    make, at_most = MODELS[name]
+    model, inputs = make()
     with torch.no_grad():
         history = tl.log_forward_pass(model, inputs)
     drawing = read_options("unrolled", {"vis_fold_repeats": False})
     seconds: list[float] = []
     svg = ""
-    while len(seconds) < 3 or sum(seconds) < effort.seconds_a_size:
+    while len(seconds) < effort.min_rounds or effort.seconds_left > seconds[-1]:
         started = perf_counter()
         svg = draw_history(history, drawing).svg
         seconds.append(perf_counter() - started)
@@ -141,11 +146,14 @@ def _measure(name: str, built: Built, at_most: float | None, effort: Effort) -> 
     )
 
 
-def _beside_peer(drawn: list[Drawn]) -> list[str | Table]:
-    if peer.version() is None or shutil.which("dot") is None:
-        return ["TorchLens with Graphviz could not be measured: it is not installed here."]
-    ours = {one.model: one.seconds for one in drawn}
-    rows = [(name, f"{ours[name]:.2f}", _peer_seconds(name)) for name in PEER_MODELS]
+def _has_peer() -> bool:
+    return peer.version() is not None and shutil.which("dot") is not None
+
+
+def _beside_peer(drawn: list[Drawn], theirs: dict[str, str]) -> list[str | Table]:
+    if not theirs:
+        return ["TorchLens was not measured: Graphviz is missing, or this was the quick bench."]
+    rows = [(one.model, f"{one.seconds:.2f}", theirs[one.model]) for one in drawn if one.model in theirs]
     return [PEER_TEXT, Table(columns=("seconds", "torcheer", f"TorchLens {peer.version()}"), rows=rows)]
 
 

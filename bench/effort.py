@@ -1,16 +1,38 @@
-"""How long the benches take."""
+"""How long a bench may take."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TypeVar
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    seconds_a_model: float
-    seconds_a_size: float
-    num_imports: int
+    """The seconds for a bench or a part of it, setting up included; they run from when this is made."""
 
+    seconds: float
+    is_quick: bool  # fewer models, fewer rounds, rough figures
+    started: float = field(default_factory=perf_counter)
 
-FULL = Effort(seconds_a_model=20, seconds_a_size=3, num_imports=7)
-QUICK = Effort(seconds_a_model=3, seconds_a_size=1, num_imports=2)
+    @property
+    def min_rounds(self) -> int:
+        return 2 if self.is_quick else 3
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self.started + self.seconds - perf_counter())
+
+    def divide(self, parts: Iterable[Part]) -> Iterator[tuple[Part, Effort]]:
+        """The parts in turn, each with an equal share of the seconds that those before it have left.
+
+        On a busy machine they leave none: then it is half of what it would have been.
+        """
+        waiting = list(parts)
+        least = self.seconds / len(waiting) / 2
+        for number, part in enumerate(waiting):
+            seconds = max(least, self.seconds_left / (len(waiting) - number))
+            yield part, Effort(seconds=seconds, is_quick=self.is_quick)

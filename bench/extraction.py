@@ -9,12 +9,11 @@ import gc
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from time import perf_counter
 from typing import IO, Final
@@ -24,6 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import Dataset
 
+from bench.peer import Program, answers_alone, program
 from examples.alexnet import AlexNet
 
 BATCH: Final = 32
@@ -140,36 +140,12 @@ class _outputs_of:  # noqa: N801
 # --- a program for each ------------------------------------------------------------------------------------
 
 
-class Contender:
-    """The bench's end of such a program."""
-
-    def __init__(self, requests: IO[str], answers: IO[str]) -> None:
-        self._requests = requests
-        self._answers = answers
-
-    def ask(self, num_samples: int) -> tuple[float, int]:
-        """Seconds, and the most memory that the program ever had."""
-        print(num_samples, file=self._requests, flush=True)
-        answer = self._answers.readline()
-        if not answer:
-            raise RuntimeError("a program of the bench ended; its own message stands above.")
-        seconds, peak_bytes = json.loads(answer)
-        return float(seconds), int(peak_bytes)
-
-
-@contextmanager
 def contender(
     way: str, *, num_threads: int, rank: str = "0", world: str = "1", to: str = ""
-) -> Iterator[Contender]:
-    command = [sys.executable, "-m", "bench.extraction", way, str(num_threads), to]
-    root = Path(__file__).parent.parent
-    environment = {**os.environ, "RANK": rank, "WORLD_SIZE": world, "OMP_NUM_THREADS": str(num_threads)}
-    with subprocess.Popen(
-        command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        yield Contender(process.stdin, process.stdout)
+) -> AbstractContextManager[Program]:
+    """Asked for a number of samples, it says the seconds, and the most memory that it ever had."""
+    environment = {"RANK": rank, "WORLD_SIZE": world, "OMP_NUM_THREADS": str(num_threads)}
+    return program("bench.extraction", way, str(num_threads), to, **environment)
 
 
 def _serve(way: str, to: str, requests: IO[str], answers: IO[str]) -> None:
@@ -211,9 +187,7 @@ def _main() -> None:
     warnings.simplefilter("ignore")
     way, num_threads, to = sys.argv[1:4]
     torch.set_num_threads(int(num_threads))
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-    sys.stdout = sys.stderr
-    _serve(way, to, sys.stdin, answers)
+    _serve(way, to, sys.stdin, answers_alone())
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import numpy as np
 
 from bench import peer
 from bench.effort import Effort
-from bench.extraction import Contender, contender
+from bench.extraction import contender
 from bench.measure import Times, interleave
 from bench.report import Section, Table, Verdict
 from torcheer.features.manifest import ArraySpec
@@ -30,11 +30,13 @@ NAMES: Final = {
     "save": "hooks + torch.save",
     "torchlens": "TorchLens",
 }
-TEXT: Final = """\
-Every layer of AlexNet (22 ops, 4.2 MB a sample) for pictures of 224 × 224, 32 a batch, on disk. Seconds by
-the clock on the wall, in turn, each way in a program of its own. *forward + np.memmap* runs the bare model
-and writes as many bytes into memory maps, without waiting for the disk; ours syncs all of it, and can go on
-after a kill. *hooks + torch.save* writes a file a batch. *TorchLens* is its `extract_dataset`."""
+NUM_PICTURES: Final = 128
+TEXT: Final = f"""\
+Every layer of AlexNet (22 ops, 4.2 MB a sample) for {NUM_PICTURES} pictures of 224 × 224, 32 a batch, on
+disk. Seconds by the clock on the wall, in turn, each way in a program of its own. *forward + np.memmap* runs
+the bare model and writes as many bytes into memory maps, without waiting for the disk; ours syncs all of it,
+and can go on after a kill. *hooks + torch.save* writes a file a batch. *TorchLens* is its
+`extract_dataset`."""
 DISK_TEXT: Final = """\
 Writing alone, blocks of 32 MB: the store of `tl.extract`, synced and journaled, against copies into a plain
 `np.memmap`."""
@@ -42,27 +44,24 @@ RANKS_TEXT: Final = """\
 The same extraction by one process and by two, one thread each, as torchrun starts them. On two processors:
 one process writes with the second, too."""
 MEMORY_TEXT: Final = """\
-The most memory that a process ever had, all layers of a small CNN (pictures of 32 × 32), for 1,000 samples
-and for 20,000."""
+The most memory that a process ever had, all layers of a small CNN (pictures of 32 × 32), for few samples and
+for many."""
 
 
 def bench_features(effort: Effort) -> Section:
-    num_samples = 256
-    found = {}
-    for num_threads in (2, 1):
-        print(f"  AlexNet, {num_threads} threads …", flush=True)
-        found[num_threads] = _ways(num_samples, num_threads, effort)
-    print("  writing alone …", flush=True)
-    disk = _disk(effort)
-    print("  ranks …", flush=True)
-    ranks = _ranks(num_samples, effort)
     print("  memory …", flush=True)
-    memory = {number: _memory(number) for number in (1_000, 20_000)}
+    memory = {number: _memory(number) for number in ((500, 2_000) if effort.is_quick else (1_000, 20_000))}
+    ranks = {} if effort.is_quick else _ranks(effort)
+    threads = (2,) if effort.is_quick else (2, 1)
+    measures = (*(partial(_ways, number) for number in threads), _disk)
+    *ways, disk = (measure(share) for measure, share in effort.divide(measures))
+    found = dict(zip(threads, ways, strict=True))
     return Section(
         title="Features",
         parts=[
             *(TEXT, _table(found), DISK_TEXT, _disk_table(disk)),
-            *(RANKS_TEXT, _rank_table(ranks), MEMORY_TEXT, _memory_table(memory)),
+            *((RANKS_TEXT, _rank_table(ranks)) if ranks else ()),
+            *(MEMORY_TEXT, _memory_table(memory)),
         ],
         verdicts=_verdicts(found, disk, memory),
         data={
@@ -74,22 +73,26 @@ def bench_features(effort: Effort) -> Section:
     )
 
 
-def _ways(num_samples: int, num_threads: int, effort: Effort) -> Times:
-    ways = [way for way in NAMES if way != "torchlens" or peer.version() is not None]
+def _ways(num_threads: int, effort: Effort) -> Times:
+    print(f"  AlexNet, {num_threads} threads …", flush=True)
+    ways = ("bare", "memmap", "torcheer") if effort.is_quick else tuple(NAMES)
+    if peer.version() is None:
+        ways = tuple(way for way in ways if way != "torchlens")
     with ExitStack() as stack:
         programs = {way: stack.enter_context(contender(way, num_threads=num_threads)) for way in ways}
-        clocks = {way: partial(_seconds, program, num_samples) for way, program in programs.items()}
+        clocks = {way: partial(_seconds, program) for way, program in programs.items()}
         rarely = {way: clocks.pop(way) for way in ("torchlens",) if way in clocks}
-        return interleave(clocks, seconds=3 * effort.seconds_a_model, min_rounds=4, rarely=rarely)
+        return interleave(clocks, effort, rarely=rarely)
 
 
-def _seconds(program: Contender, num_samples: int) -> float:
-    return program.ask(num_samples)[0]
+def _seconds(program: peer.Program) -> float:
+    return float(program.ask(NUM_PICTURES)[0])
 
 
 def _disk(effort: Effort) -> Times:
+    print("  writing alone …", flush=True)
     block = np.random.default_rng(0).random((64, 65_536 * 2), dtype=np.float32)
-    num_blocks = 16
+    num_blocks = 4 if effort.is_quick else 16
     folder = Path(tempfile.mkdtemp(prefix="torcheer-bench-"))
 
     def memmap() -> float:
@@ -117,7 +120,7 @@ def _disk(effort: Effort) -> Times:
         return _cleared(folder, seconds)
 
     try:
-        return interleave({"np.memmap": memmap, "store": store}, seconds=effort.seconds_a_model, min_rounds=5)
+        return interleave({"np.memmap": memmap, "store": store}, effort)
     finally:
         shutil.rmtree(folder)
 
@@ -129,16 +132,17 @@ def _cleared(folder: Path, seconds: float) -> float:
     return seconds
 
 
-def _ranks(num_samples: int, effort: Effort) -> dict[int, float]:
+def _ranks(effort: Effort) -> dict[int, float]:
     """Seconds by the number of processes, medians of rounds in turn."""
+    print("  ranks …", flush=True)
     found: dict[int, list[float]] = {1: [], 2: []}
-    for _ in range(3 if effort.seconds_a_model < 10 else 5):
+    for _ in range(effort.min_rounds):
         for world in found:
-            found[world].append(_by_ranks(num_samples, world))
+            found[world].append(_by_ranks(world))
     return {world: statistics.median(seconds) for world, seconds in found.items()}
 
 
-def _by_ranks(num_samples: int, world: int) -> float:
+def _by_ranks(world: int) -> float:
     folder = tempfile.mkdtemp(prefix="torcheer-bench-")
     try:
         with ExitStack() as stack:
@@ -151,7 +155,7 @@ def _by_ranks(num_samples: int, world: int) -> float:
             seconds = [0.0] * world
 
             def run(rank: int) -> None:
-                seconds[rank] = programs[rank].ask(num_samples)[0]
+                seconds[rank] = _seconds(programs[rank])
 
             threads = [threading.Thread(target=run, args=(rank,)) for rank in range(world)]
             for thread in threads:
@@ -166,7 +170,7 @@ def _by_ranks(num_samples: int, world: int) -> float:
 
 def _memory(num_samples: int) -> int:
     with contender("small", num_threads=1) as program:
-        return program.ask(num_samples)[1]
+        return int(program.ask(num_samples)[1])
 
 
 # --- tables ------------------------------------------------------------------------------------------------
@@ -178,8 +182,8 @@ def _table(found: dict[int, Times]) -> Table:
         if way in found[2].by_name:
             cells = [str(times.ratio(way, "memmap")) for times in found.values()]
             rows.append((name, *cells, f"{found[2].median(way):.2f} s"))
-    columns = ("way", "× forward + np.memmap, two threads", "one thread", "two threads, median")
-    return Table(columns=columns, rows=rows)
+    ratios = (f"× {NAMES['memmap']}, {number} threads" for number in found)
+    return Table(columns=("way", *ratios, "2 threads, median"), rows=rows)
 
 
 def _disk_table(disk: Times) -> Table:
@@ -209,9 +213,9 @@ def _verdicts(found: dict[int, Times], disk: Times, memory: dict[int, int]) -> l
         for number, times in found.items()
     ]
     speed = disk.ratio("np.memmap", "store").median
-    small, large = memory[1_000], memory[20_000]
+    (few, small), (many, large) = memory.items()
     return [
         *verdicts,
         Verdict(what="writing: speed of the store / of np.memmap", figure=speed, at_least=0.7),
-        Verdict(what="peak memory, 20,000 samples / 1,000", figure=large / small, at_most=1.1),
+        Verdict(what=f"peak memory, {many:,} samples / {few:,}", figure=large / small, at_most=1.1),
     ]

@@ -74,9 +74,9 @@ class Turns:
 
 def bench_fitting(effort: Effort) -> Section:
     found = {}
-    for name, build in CASES.items():
+    for name, share in effort.divide(QUICK_CASES if effort.is_quick else CASES):
         print(f"  {name} …", flush=True)
-        found[name] = _measured(build(), effort)
+        found[name] = _measured(CASES[name](), share)
     return Section(
         title="Training with fit",
         parts=[TEXT, _table(found)],
@@ -100,7 +100,9 @@ def _measured(case: Case, effort: Effort) -> dict[str, Times]:
             LOGGED: partial(_fitted, *_made(case), run=run),
             HAND_NORM: partial(_by_hand, Hand(*_made(case), with_norm=True)),
         }
-        return {name: _beside(name, contender, case, effort) for name, contender in contenders.items()}
+        return {
+            name: _beside(name, contenders[name], case, share) for name, share in effort.divide(contenders)
+        }
 
 
 def _beside(name: str, contender: Callable[[Iterable[Any]], Any], case: Case, effort: Effort) -> Times:
@@ -109,9 +111,11 @@ def _beside(name: str, contender: Callable[[Iterable[Any]], Any], case: Case, ef
     times = Times()
     gc.collect()
     gc.freeze()
-    started = perf_counter()
-    while perf_counter() - started < effort.seconds_a_model:
+    seconds = 0.0
+    while not times.by_name or effort.seconds_left > seconds:
+        started = perf_counter()
         contender(Turns(case.batches, hand, times, name))
+        seconds = perf_counter() - started
     gc.unfreeze()
     return times
 
@@ -215,3 +219,4 @@ CASES: dict[str, Callable[[], Case]] = {
     "CNN on digits": _digits_cnn,
     "ResNet-18": _resnet18,
 }
+QUICK_CASES: Final = ("tiny MLP", "CNN on digits")

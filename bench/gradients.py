@@ -36,7 +36,9 @@ class Measured:
 
 
 def bench_gradients(effort: Effort) -> Section:
-    measured = [_measure(name, effort) for name in MEASURED]
+    measured = [
+        _measure(name, share) for name, share in effort.divide(MEASURED[: 1 if effort.is_quick else None])
+    ]
     return Section(
         title="A pass with its gradients",
         parts=[TEXT, _table(measured)],
@@ -62,7 +64,7 @@ def _measure(name: str, effort: Effort) -> Measured:
         ONE_CALL: lambda: _log_backward(model, inputs),
     }
     with torch.enable_grad():
-        times = interleave(clocks(runs), seconds=effort.seconds_a_model, min_rounds=3)
+        times = interleave(clocks(runs), effort)
     return Measured(model=name, times=times, num_nodes=len(one.nodes), num_grads=len(one.grads))
 
 

@@ -23,7 +23,7 @@ print((imported - started) * 1e3, (perf_counter() - started) * 1e3)
 def bench_imports(effort: Effort) -> Section:
     print("  import torcheer …", flush=True)
     _import_ms()  # compiles what is not compiled yet
-    both = [_import_ms() for _ in range(effort.num_imports)]
+    both = [_import_ms() for _ in range(2 if effort.is_quick else 7)]
     imported, used = ([pair[i] for pair in both] for i in (0, 1))
     what = {
         "`import torcheer` after `import torch`": imported,

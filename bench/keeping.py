@@ -31,6 +31,7 @@ PLAIN_LOAD = "safetensors load"
 COPIED_LOAD = "safetensors load, copied"
 OPEN = "tl.load_history alone"
 BATCHES = {"ResNet-18": 8, "GPT-2 small, 64 tokens": 1}
+QUICK_MODELS = ("GPT-2 small, 64 tokens",)
 TEXT = """\
 By the clock on the wall, since a disk is waited for. Both write the same tensors: the values of a history, no
 memory twice. `history.save` also writes the structure, sums up every byte, and waits (fsync) until
@@ -52,7 +53,8 @@ class Kept:
 
 
 def bench_keeping(effort: Effort) -> Section:
-    kept = [_measure(name, batch, effort) for name, batch in BATCHES.items()]
+    names = QUICK_MODELS if effort.is_quick else BATCHES
+    kept = [_measure(name, BATCHES[name], share) for name, share in effort.divide(names)]
     return Section(
         title="A history on the disk",
         parts=[TEXT, _speeds(kept), "Ratios within a round:", _ratios(kept)],
@@ -80,7 +82,7 @@ def _measure(name: str, batch: int, effort: Effort) -> Kept:
             OPEN: partial(load_history, ours),
         }
         clocks = {name: partial(_seconds, run) for name, run in runs.items()}
-        times = interleave(clocks, seconds=effort.seconds_a_model, min_rounds=3)
+        times = interleave(clocks, effort)
         megabytes = os.path.getsize(ours) / 1e6
     return Kept(model=f"{name}, batch {batch}", num_ops=len(history), megabytes=megabytes, times=times)
 
@@ -149,10 +151,3 @@ def _verdicts(one: Kept) -> list[Verdict]:
             at_most=0.5,
         ),
     ]
-
-
-if __name__ == "__main__":
-    from bench.effort import QUICK
-
-    torch.set_num_threads(1)
-    print(bench_keeping(QUICK))

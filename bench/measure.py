@@ -13,8 +13,11 @@ import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from time import perf_counter, process_time
 from typing import Any
+
+from bench.effort import Effort
 
 Clock = Callable[[], float]  # runs a contender once and says how many seconds it took
 
@@ -74,13 +77,9 @@ class Ratio:
 
 
 def interleave(
-    contenders: Mapping[str, Clock],
-    *,
-    seconds: float,
-    min_rounds: int,
-    rarely: Mapping[str, Clock] | None = None,
+    contenders: Mapping[str, Clock], effort: Effort, *, rarely: Mapping[str, Clock] | None = None
 ) -> Times:
-    """Rounds for about so many seconds. Those in `rarely` run each k-th round, a third of the time in all."""
+    """As many rounds as fit into the effort. Those in `rarely` run each k-th round, a third of the time."""
     rarely = rarely or {}
     everyone = {**contenders, **rarely}
     warm_up = {name: clock() for name, clock in everyone.items()}
@@ -90,13 +89,15 @@ def interleave(
     rare_seconds = sum(warm_up[name] for name in rarely)
     every = max(1, math.ceil(2 * rare_seconds / often_seconds))
     times = Times()
-    started = perf_counter()
-    number = 0
-    while number < min_rounds or perf_counter() - started < seconds:
-        names = list(everyone) if number % every == 0 else list(contenders)
-        for name in _order(names, number):
+    round_seconds: dict[bool, float] = {}  # by whether all took part
+    for number in count():
+        is_of_all = number % every == 0
+        if number >= effort.min_rounds and effort.seconds_left < round_seconds.get(is_of_all, 0):
+            break
+        started = perf_counter()
+        for name in _order(list(everyone if is_of_all else contenders), number):
             times.add(name, number, everyone[name]())
-        number += 1
+        round_seconds[is_of_all] = perf_counter() - started
     gc.unfreeze()
     return times
 

@@ -23,10 +23,8 @@ from bench.report import ROOT, Section, Table, Verdict
 from examples.alexnet import AlexNet
 
 SIZES: Final = (10_000, 100_000)  # units; and AlexNet
-BUDGET_BYTES: Final = 1 << 30
-NUM_RECORDS: Final = 1000
-QUICK_BUDGET_BYTES: Final = 64 << 20
-NUM_QUICK_RECORDS: Final = 60
+RECORDS: Final = (600, 1 << 30)  # how many, and the budget in bytes
+QUICK_RECORDS: Final = (40, 64 << 20)
 NUM_FIRST: Final = 5
 NUM_SCRUBS: Final = 40
 
@@ -76,10 +74,10 @@ def bench_netview(effort: Effort) -> Section:
         return _without("Playwright is not installed (it comes with the extra `dev`)")
     if find_chromium() is None:
         return _without("there is no Chromium here (`make browser` installs one where it may)")
-    is_quick = effort.num_imports <= 2
+    sizes = (None,) if effort.is_quick else (*SIZES, None)
     with tempfile.TemporaryDirectory(dir=ROOT) as folder:
-        drawn = [_drawn(Path(folder), num_units, effort) for num_units in (*SIZES, None)]
-        recorded = _recorded(Path(folder), is_quick)
+        drawn = [_drawn(Path(folder), num_units, effort) for num_units in sizes]
+        recorded = _recorded(Path(folder), effort)
     return Section(
         title="NetView",
         parts=[TEXT, _drawn_table(drawn), LONG_TEXT, _recorded_table(recorded)],
@@ -130,7 +128,7 @@ def _drawn(folder: Path, num_units: int | None, effort: Effort) -> Drawn:
         count = sum(layer.grid.num_units for layer in view.scene.layers)
         print(f"  {count:,} units …", flush=True)
         view.run.flush()  # type: ignore[union-attr]
-        num_updates = 3 if effort.num_imports <= 2 else 7
+        num_updates = 2 if effort.is_quick else 7
         with net_page(place) as page:
             turning = page.locator("canvas.above").evaluate(TURN, 60)
             page.wait_for_timeout(1500)
@@ -169,8 +167,8 @@ def _drawn_table(drawn: list[Drawn]) -> Table:
 # --- a long recording -------------------------------------------------------------------------------
 
 
-def _recorded(folder: Path, is_quick: bool) -> Recorded:
-    num_records, budget = (NUM_QUICK_RECORDS, QUICK_BUDGET_BYTES) if is_quick else (NUM_RECORDS, BUDGET_BYTES)
+def _recorded(folder: Path, effort: Effort) -> Recorded:
+    num_records, budget = QUICK_RECORDS if effort.is_quick else RECORDS
     print(f"  {num_records:,} records of AlexNet …", flush=True)
     model, shape = _network(None)
     seconds: list[float] = []

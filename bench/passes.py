@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import Any
 
 import torch
@@ -13,7 +15,7 @@ from bench.contenders import BARE, HOOKS, KEEP_OUTPUTS, KEEP_VALUES, OURS, RECOR
 from bench.effort import Effort
 from bench.measure import Times, clocks, interleave
 from bench.models import ARCHITECTURES, MODELS, TINY, build, requiring_grad
-from bench.peer import Peer, torchlens_process
+from bench.peer import Program, torchlens_process
 from bench.report import Section, Table, Verdict
 
 AGAINST_TORCHLENS = {
@@ -21,6 +23,7 @@ AGAINST_TORCHLENS = {
     "GPT-2 small, 64 tokens": 10,
     **dict.fromkeys(TINY, 80),
 }
+QUICK_MODELS = ("AlexNet", "ResNet-18", "GPT-2 small, 64 tokens", "2,000 tiny ops, a loop")
 COMPARED = (KEEP_OUTPUTS, KEEP_VALUES, HOOKS, RECORDED, OURS, TORCHLENS)
 
 
@@ -38,8 +41,9 @@ class Measured:
 
 
 def bench_passes(effort: Effort) -> Section:
+    settings = product(QUICK_MODELS, (False,)) if effort.is_quick else product(MODELS, (False, True))
     with torchlens_process() as peer:
-        measured = [_measure(name, grad, peer, effort) for name in MODELS for grad in (False, True)]
+        measured = [_measure(name, grad, peer, share) for (name, grad), share in effort.divide(settings)]
     explained = "\n".join(f"- **{name}**: {text}." for name, text in contenders.EXPLAINED.items())
     return Section(
         title="A captured pass",
@@ -57,14 +61,14 @@ def bench_passes(effort: Effort) -> Section:
     )
 
 
-def _measure(name: str, grad: bool, peer: Peer | None, effort: Effort) -> Measured:
+def _measure(name: str, grad: bool, peer: Program | None, effort: Effort) -> Measured:
     print(f"  {name}{', grad' if grad else ''} …", flush=True)
     model, inputs = build(name)
     inputs = requiring_grad(inputs) if grad else inputs
     rarely = {}
     if peer is not None:
-        peer.load(name, grad)
-        rarely = {TORCHLENS: peer.seconds}
+        peer.ask({"load": name, "grad": grad})
+        rarely = {TORCHLENS: partial(peer.ask, {"run": True})}
     with torch.set_grad_enabled(grad):
         runs = contenders.in_this_process(model, inputs)
         kept = {}
@@ -73,7 +77,7 @@ def _measure(name: str, grad: bool, peer: Peer | None, effort: Effort) -> Measur
             kept[contender] = (len(tensors), contenders.megabytes(tensors))
             del tensors
             gc.collect()
-        times = interleave(clocks(runs), seconds=effort.seconds_a_model, min_rounds=3, rarely=rarely)
+        times = interleave(clocks(runs), effort, rarely=rarely)
     return Measured(model=name, grad=grad, times=times, num_ops=kept[OURS][0], kept=kept)
 
 

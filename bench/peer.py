@@ -14,7 +14,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,41 +24,46 @@ from bench.measure import seconds_of
 from bench.models import build, requiring_grad
 
 
-class Peer:
-    """The bench's end: `load` a model, then ask for `seconds` as often as wanted."""
+class Program:
+    """The bench's end of a program of its own, which answers each line with a line."""
 
     def __init__(self, requests: IO[str], answers: IO[str]) -> None:
         self._requests = requests
         self._answers = answers
 
-    def load(self, model_name: str, grad: bool) -> None:
-        self._ask({"load": model_name, "grad": grad})
-
-    def seconds(self) -> float:
-        return self._ask({"run": True})
-
-    def _ask(self, request: dict[str, Any]) -> float:
+    def ask(self, request: Any) -> Any:
         print(json.dumps(request), file=self._requests, flush=True)
         answer = self._answers.readline()
         if not answer:
-            raise RuntimeError("the TorchLens process ended; its own message stands above.")
-        return float(json.loads(answer))
+            raise RuntimeError("a program of the bench ended; its own message stands above.")
+        return json.loads(answer)
 
 
 @contextmanager
-def torchlens_process() -> Iterator[Peer | None]:
-    """None where TorchLens is not installed."""
-    if version() is None:
-        yield None
-        return
-    command = [sys.executable, "-m", "bench.peer"]
-    root = Path(__file__).parent.parent
+def program(module: str, *arguments: str, **environment: str) -> Iterator[Program]:
     with subprocess.Popen(
-        command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", module, *arguments],
+        cwd=Path(__file__).parent.parent,
+        env={**os.environ, **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        yield Peer(process.stdin, process.stdout)  # leaving closes its input, and with it the program
+        yield Program(process.stdin, process.stdout)  # leaving closes its input, and with it the program
+
+
+def answers_alone() -> IO[str]:
+    """Standard output, for the answers; whatever else such a program prints goes to standard error."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    sys.stdout = sys.stderr
+    return answers
+
+
+def torchlens_process() -> AbstractContextManager[Program | None]:
+    """None where TorchLens is not installed."""
+    return nullcontext() if version() is None else program("bench.peer")
 
 
 def version() -> str | None:
@@ -107,10 +112,7 @@ def _serve(requests: IO[str], answers: IO[str]) -> None:
 def _main() -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    # Whatever TorchLens prints must not get among the answers.
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-    sys.stdout = sys.stderr
-    _serve(sys.stdin, answers)
+    _serve(sys.stdin, answers_alone())
 
 
 if __name__ == "__main__":

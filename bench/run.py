@@ -1,71 +1,86 @@
 """`make bench`: run every bench, print what it found, and write it down.
 
-A new bench is a function from an Effort to a Section; it goes into BENCHES.
+A new bench is a module with a function from an Effort to a Section; it gets its seconds in SHARES.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from importlib import import_module
 from time import perf_counter
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when transformers is imported
 
 import torch
 
-from bench.drawing import bench_drawing
-from bench.effort import FULL, QUICK, Effort
-from bench.features import bench_features
-from bench.fitting import bench_fitting
-from bench.gradients import bench_gradients
-from bench.growth import bench_growth
-from bench.imports import bench_imports
-from bench.keeping import bench_keeping
-from bench.netview import bench_netview
-from bench.passes import bench_passes
-from bench.report import Section, budget_table, document, machine, write_docs, write_json
-from bench.runs import bench_runs
-from bench.teaching import bench_teaching
-from bench.watching import bench_watching
+from bench.effort import Effort
+from bench.report import Section, Table, budget_table, document, machine, write_docs, write_json
 
-BENCHES: dict[str, Callable[[Effort], Section]] = {
-    "passes": bench_passes,
-    "gradients": bench_gradients,
-    "keeping": bench_keeping,
-    "drawing": bench_drawing,
-    "runs": bench_runs,
-    "watching": bench_watching,
-    "netview": bench_netview,
-    "fitting": bench_fitting,
-    "teaching": bench_teaching,
-    "features": bench_features,
-    "growth": bench_growth,
-    "imports": bench_imports,
+# Seconds for each bench, with its imports and all that it sets up: quick, and in full. The sums stay below
+# three and twenty minutes.
+SHARES = {
+    "passes": (33, 210),
+    "gradients": (6, 40),
+    "keeping": (10, 40),
+    "drawing": (8, 70),
+    "runs": (14, 60),
+    "watching": (22, 310),
+    "netview": (17, 110),
+    "fitting": (10, 60),
+    "teaching": (8, 30),
+    "features": (22, 140),
+    "growth": (12, 90),
+    "imports": (4, 15),
 }
+QUICK_SECONDS, FULL_SECONDS = map(sum, zip(*SHARES.values(), strict=True))
 
 
 def main() -> None:
     options = _options()
     torch.set_num_threads(1)
     about = machine()
-    started = perf_counter()
-    sections = []
-    for name in options.only or BENCHES:
-        print(f"{name}:", flush=True)
-        sections.append(BENCHES[name](QUICK if options.quick else FULL))
-        print(f"\n{sections[-1]}\n", flush=True)
+    sections, rows = [], []
+    for name in options.only or SHARES:
+        section, row = _run(name, options.quick)
+        sections.append(section)
+        rows.append(row)
     print(f"## Budgets\n\n{budget_table(sections)}\n")
-    minutes = (perf_counter() - started) / 60
-    print(f"took {minutes:.1f} minutes; figures in {_shown(write_json(sections, about))}")
+    print(_seconds_table(rows))
+    if options.quick:
+        print("\nQuick: fewer models and rounds, so these figures are rough.")
+    print(f"\nfigures in {_shown(write_json(sections, about))}")
     if not options.quick and not options.only:
         print(f"tables in {_shown(write_docs(document(sections, about)))}")
 
 
+def _run(name: str, is_quick: bool) -> tuple[Section, tuple[str, float, float, float]]:
+    """What a bench found, and its row of seconds: taken, its share, of processors."""
+    share = SHARES[name][0 if is_quick else 1]
+    print(f"{name}, {share} seconds:", flush=True)
+    effort, processors = Effort(seconds=share, is_quick=is_quick), sum(os.times()[:4])
+    section = getattr(import_module(f"bench.{name}"), f"bench_{name}")(effort)
+    taken, processors = perf_counter() - effort.started, sum(os.times()[:4]) - processors
+    print(f"\n{section}\n\n{name} took {taken:.0f} of {share} seconds\n", flush=True)
+    return section, (name, taken, share, processors)
+
+
+def _seconds_table(rows: list[tuple[str, float, float, float]]) -> Table:
+    total = ("all", *(sum(row[at] for row in rows) for at in (1, 2, 3)))
+    return Table(
+        columns=("bench", "seconds", "share", "of processors"),
+        rows=[(name, *(f"{seconds:.0f}" for seconds in row)) for name, *row in (*rows, total)],
+    )
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.run", description="Measure torcheer.")
-    parser.add_argument("--quick", action="store_true", help="a minute or two, rough figures, docs untouched")
-    parser.add_argument("--only", nargs="+", choices=BENCHES, metavar="BENCH", help=", ".join(BENCHES))
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"{QUICK_SECONDS / 60:.0f} minutes, not {FULL_SECONDS / 60:.0f}; rough figures, docs untouched",
+    )
+    parser.add_argument("--only", nargs="+", choices=SHARES, metavar="BENCH", help=", ".join(SHARES))
     return parser.parse_args()
 
 

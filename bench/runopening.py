@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,24 +17,28 @@ from time import perf_counter
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import numpy
 from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
-from bench.bigrun import write_big_run
 from bench.effort import Effort
 from bench.report import ROOT, Table
+from torcheer.run.schema import APPLICATION_ID, FORMAT, PAGE_BYTES, TABLES
 
 NUM_SERIES: Final = 10
 NUM_POINTS: Final = 1_000_000
+NUM_QUICK_POINTS: Final = 100_000
 NUM_BUCKETS: Final = 1000
+BLOCK: Final = 1 << 16
 OPEN_TEXT: Final = f"""\
-A run of {NUM_SERIES} × {NUM_POINTS:,} points on disk. Seconds on the clock from the moment a page connects to
+A run of {NUM_SERIES} long series on disk. Seconds on the clock from the moment a page connects to
 a server that has never seen the run until all {NUM_SERIES} series are there to be drawn, in {NUM_BUCKETS:,}
 buckets each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
+    num_points: int  # of each series
     seconds: list[float]
     megabytes: float
 
@@ -42,13 +48,51 @@ class Opened:
 
 
 def open_big_run(folder: Path, effort: Effort) -> Opened:
-    print("  ten million points opened …", flush=True)
-    path = write_big_run(folder / "big" / "run", NUM_SERIES, NUM_POINTS)
+    num_points = NUM_QUICK_POINTS if effort.is_quick else NUM_POINTS
+    print(f"  {NUM_SERIES} × {num_points:,} points opened …", flush=True)
+    path = _write_big_run(folder / "big" / "run", NUM_SERIES, num_points)
     seconds = []
-    for _ in range(3 if effort.num_imports > 2 else 1):
+    for _ in range(effort.min_rounds):
         with _server(folder / "big") as url:
             seconds.append(asyncio.run(_first_chart(url)))
-    return Opened(seconds=seconds, megabytes=path.stat().st_size / 1e6)
+    return Opened(num_points=num_points, seconds=seconds, megabytes=path.stat().st_size / 1e6)
+
+
+def _write_big_run(folder: Path, num_series: int, num_points: int) -> Path:
+    """As the writer would leave it: `num_series` scalars of `num_points` each; returns the file."""
+    folder.mkdir(parents=True)
+    path = folder / "rank-0.sqlite"
+    started = time.time() - num_points * 0.01
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
+    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.executescript(TABLES)
+    connection.execute("BEGIN")
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", [("format", str(FORMAT)), ("generation", "0")])
+    connection.execute(
+        "INSERT INTO sessions (started, ended, outcome, host, pid) VALUES (?, ?, 'finished', 'bench', 1)",
+        (started, time.time()),
+    )
+    generator = numpy.random.default_rng(0)
+    steps = numpy.arange(num_points, dtype="<i8")
+    times = started + steps * 0.01
+    for name in range(1, num_series + 1):
+        connection.execute(
+            "INSERT INTO names (id, kind, name) VALUES (?, 'scalar', ?)", (name, f"train/{name}")
+        )
+        values = numpy.exp(-steps / num_points * 4) + generator.normal(0, 0.05, num_points)
+        for first in range(0, num_points, BLOCK):
+            chosen = slice(first, first + BLOCK)
+            columns = [numbers[chosen].tobytes() for numbers in (steps, times, values)]
+            connection.execute(
+                "INSERT INTO points (name, first, count, level, num_bad, steps, times, vals) "
+                "VALUES (?, ?, ?, 3, 0, ?, ?, ?)",
+                (name, first, len(columns[0]) // 8, *columns),
+            )
+    connection.execute("COMMIT")
+    connection.close()
+    return path
 
 
 @contextmanager
@@ -121,7 +165,7 @@ def opened_table(opened: Opened) -> Table:
         columns=("", "MB", "seconds, median", "least"),
         rows=[
             (
-                f"{NUM_SERIES} series of {NUM_POINTS:,} points",
+                f"{NUM_SERIES} series of {opened.num_points:,} points",
                 f"{opened.megabytes:,.0f}",
                 f"{opened.median_seconds:.2f}",
                 f"{min(opened.seconds):.2f}",

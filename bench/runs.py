@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ import torcheer as tl
 from bench.effort import Effort
 from bench.measure import Times, clocks, interleave
 from bench.report import ROOT, Section, Table, Verdict
-from bench.runopening import OPEN_TEXT, Opened, open_big_run, opened_table
+from bench.runopening import NUM_SERIES, OPEN_TEXT, Opened, open_big_run, opened_table
 
 NUM_EVENTS: Final = 20_000
 NUM_NAMES: Final = 10
@@ -44,10 +45,9 @@ a round; CPU time of the process with the writer's thread, and its commits to di
 
 def bench_runs(effort: Effort) -> Section:
     with tempfile.TemporaryDirectory(dir=ROOT) as folder:
-        written = _written(Path(folder), effort)
-        read = _read(Path(folder), effort)
-        steps = _steps(Path(folder), effort)
         opened = open_big_run(Path(folder), effort)
+        measures = (_written, _read, _steps)
+        written, read, steps = (measure(Path(folder), share) for measure, share in effort.divide(measures))
     return Section(
         title="Runs",
         parts=[
@@ -85,7 +85,9 @@ def _verdicts(written: Times, read: Times, steps: Times, opened: Opened) -> list
             at_most=1.02,
         ),
         Verdict(
-            what="10 million points, seconds to the first chart", figure=opened.median_seconds, at_most=2
+            what=f"{NUM_SERIES} × {opened.num_points:,} points, seconds to the first chart",
+            figure=opened.median_seconds,
+            at_most=2,
         ),
     ]
 
@@ -95,20 +97,13 @@ def _verdicts(written: Times, read: Times, steps: Times, opened: Opened) -> list
 
 def _written(folder: Path, effort: Effort) -> Times:
     print("  scalars written …", flush=True)
-    places = _fresh_folders(folder / "written")
+    places = (folder / "written" / str(number) for number in count())
     runs: dict[str, Callable[[], Any]] = {
         OURS: lambda: _write_run(next(places)),
         OURS_FACE: lambda: _write_with(tl.SummaryWriter, next(places)),
         THEIRS: lambda: _write_with(SummaryWriter, next(places)),
     }
-    return interleave(clocks(runs), seconds=effort.seconds_a_model, min_rounds=3)
-
-
-def _fresh_folders(folder: Path) -> Iterator[Path]:
-    number = 0
-    while True:
-        yield folder / str(number)
-        number += 1
+    return interleave(clocks(runs), effort)
 
 
 def _write_run(folder: Path) -> None:
@@ -136,7 +131,7 @@ def _read(folder: Path, effort: Effort) -> Times:
         READ_EVENTS: partial(_read_run, folder / "theirs"),
         READ_THEIRS: partial(_read_theirs, folder / "theirs"),
     }
-    return interleave(clocks(runs), seconds=effort.seconds_a_model, min_rounds=3)
+    return interleave(clocks(runs), effort)
 
 
 def _read_run(folder: Path) -> None:
@@ -153,12 +148,8 @@ def _read_theirs(folder: Path) -> None:
 
 
 def _events_table(written: Times, read: Times) -> Table:
-    rows = [
-        ("written", times, name) for times, name in ((written, OURS), (written, OURS_FACE), (written, THEIRS))
-    ]
-    rows += [
-        ("read", times, name) for times, name in ((read, READ), (read, READ_EVENTS), (read, READ_THEIRS))
-    ]
+    rows = [("written", written, name) for name in (OURS, OURS_FACE, THEIRS)]
+    rows += [("read", read, name) for name in (READ, READ_EVENTS, READ_THEIRS)]
     theirs = {"written": THEIRS, "read": READ_THEIRS}
     return Table(
         columns=("", "µs an event", "theirs / this"),
@@ -195,7 +186,7 @@ def _steps(folder: Path, effort: Effort) -> Times:
             PLAIN: partial(_train, model, optimizer, x, y, None),
             LOGGED: partial(_train, model, optimizer, x, y, run),
         }
-        return interleave(clocks(runs), seconds=2 * effort.seconds_a_model, min_rounds=5)
+        return interleave(clocks(runs), effort)
 
 
 def _train(

@@ -41,11 +41,10 @@ class Case:
 
 def bench_teaching(effort: Effort) -> Section:
     found = {}
-    for name, build in CASES.items():
+    for name, share in effort.divide((*CASES, MICROGRAD)):
         print(f"  {name} …", flush=True)
-        found[name] = _measured(build(), effort)
-    print("  micrograd …", flush=True)
-    small = _small(effort)
+        found[name] = _small(share) if name == MICROGRAD else _measured(CASES[name](), share)
+    small = found.pop(MICROGRAD)
     return Section(
         title="The teaching engine",
         parts=[TEXT, _table(found), SMALL_TEXT, _small_table(small)],
@@ -66,7 +65,7 @@ def _measured(case: Case, effort: Effort) -> Times:
         TORCH: partial(_step, theirs, torch.optim.Adam(theirs.parameters()), torch.nn, case),
         OURS: partial(_step, ours, autograd.optim.Adam(ours.parameters()), autograd.nn, case),
     }
-    return interleave(clocks(steps), seconds=effort.seconds_a_model, min_rounds=20)
+    return interleave(clocks(steps), effort)
 
 
 def _step(model: Any, optimizer: Any, nn: ModuleType, case: Case) -> Any:
@@ -190,7 +189,7 @@ def _small(effort: Effort) -> Times:
         OURS: made(autograd.nn, autograd.optim),
         MICROGRAD: scalar_step,
     }
-    return interleave(clocks(steps), seconds=effort.seconds_a_model / 2, min_rounds=10)
+    return interleave(clocks(steps), effort)
 
 
 # --- tables ------------------------------------------------------------------------------------------

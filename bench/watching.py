@@ -6,6 +6,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -24,11 +26,10 @@ from torcheer.inspector.framewriting import FrameWriter
 
 PLAIN, RATE, EVERY, THEIRS = "a step", "watched, 20/s", "figures of every step", "TensorBoard histograms"
 SAMPLED = "the same from samples alone"
-BLOCK_SECONDS: Final = 4.0  # several looks, also where the budget allows one a second
 _MOST = {RATE: 1.05, EVERY: 1.10}
 
 TEXT: Final = f"""\
-Training steps, by the clock, in blocks of {BLOCK_SECONDS} seconds, all layers watched: activations, their
+Training steps, by the clock, in blocks of a few seconds, all layers watched: activations, their
 gradients, weights, weight gradients, updates, optimizer state. *{RATE}*: `tl.watch(model, optimizer, run)` as
 it is by default, figures, histograms and samples of tensors, with the budget of 3 %. *{EVERY}*:
 `every=1, tensors=False, budget=None`: norms, NaN and Inf of whole tensors at each step, means and extremes
@@ -54,12 +55,11 @@ class Trained:
 
 def bench_watching(effort: Effort) -> Section:
     found: dict[tuple[str, int], tuple[Times, dict[str, float]]] = {}
-    for num_threads in (1, torch.get_num_threads() if torch.get_num_threads() > 1 else 2):
+    for (num_threads, name), share in effort.divide(QUICK if effort.is_quick else product((1, 2), MODELS)):
+        print(f"  {name}, {num_threads} threads …", flush=True)
         torch.set_num_threads(num_threads)
         try:
-            for name, build in MODELS.items():
-                print(f"  {name}, {num_threads} threads …", flush=True)
-                found[name, num_threads] = _measured(build, effort)
+            found[name, num_threads] = _measured(MODELS[name], share)
         finally:
             torch.set_num_threads(1)
     return Section(
@@ -82,8 +82,10 @@ def bench_watching(effort: Effort) -> Section:
 
 
 def _measured(build: Callable[[], Trained], effort: Effort) -> tuple[Times, dict[str, float]]:
+    # Of the five, two have no budget: a warm-up and a round. A fifth of the time is for setting up.
+    clock = partial(_clock, 0.8 * effort.seconds / (3 * (1 + effort.min_rounds) + 2 * 2))
     with tempfile.TemporaryDirectory(dir=ROOT) as folder, ExitStack() as stack:
-        clocks: dict[str, Callable[[], float]] = {PLAIN: _clock(build(), lambda: None)}
+        clocks: dict[str, Callable[[], float]] = {PLAIN: clock(build(), lambda: None)}
         seen: dict[str, float] = {}
         each: dict[str, Any] = {"every": 1, "tensors": False, "budget": None}
         for name, options in ((RATE, {}), (EVERY, each), (SAMPLED, each)):
@@ -92,12 +94,13 @@ def _measured(build: Callable[[], Trained], effort: Effort) -> tuple[Times, dict
             if name == SAMPLED:
                 for part in watcher._parts:
                     part.writer_type, part.is_changed = _SampledWriter, True
-            clocks[name] = _clock(trained, watcher.flush, _noting(seen, name, watcher))
+            clocks[name] = clock(trained, watcher.flush, _noting(seen, name, watcher))
         trained = build()
         writer = SummaryWriter(str(Path(folder) / "theirs"))  # type: ignore[no-untyped-call]
         stack.callback(writer.close)
-        clocks[THEIRS] = _clock(trained, writer.flush, lambda: _write_histograms(trained, writer))
-        times = interleave(clocks, seconds=3 * effort.seconds_a_model, min_rounds=4)
+        clocks[THEIRS] = clock(trained, writer.flush, lambda: _write_histograms(trained, writer))
+        rarely = {name: clocks.pop(name) for name in (SAMPLED, THEIRS)}
+        times = interleave(clocks, effort, rarely=rarely)
     return times, seen
 
 
@@ -130,14 +133,14 @@ def _noting(seen: dict[str, float], name: str, watcher: tl.Watcher) -> Callable[
 
 
 def _clock(
-    trained: Trained, settle: Callable[[], Any], after: Callable[[], Any] = lambda: None
+    block_seconds: float, trained: Trained, settle: Callable[[], Any], after: Callable[[], Any] = lambda: None
 ) -> Callable[[], float]:
     """Seconds for a step. What the other process has still to do is waited for, so that nobody else pays."""
 
     def clock() -> float:
         trained.step()
         started, num_steps = perf_counter(), 0
-        while perf_counter() - started < BLOCK_SECONDS:
+        while perf_counter() - started < block_seconds:
             trained.step()
             after()
             num_steps += 1
@@ -222,3 +225,4 @@ MODELS: dict[str, Callable[[], Trained]] = {
     "ResNet-18": _resnet18,
     "transformer": _transformer,
 }
+QUICK: Final = ((1, "small CNN"), (2, "small CNN"))  # threads, and a model

@@ -236,6 +236,7 @@ def damaged(path: Path, **changes: Any) -> Path:
         {"shape": [-1]},
         {"shape": [10**9, 10**9]},
         {"shape": ["a"]},
+        {"shape": [0] * 70},
         {"layout": "other"},
         {"role": "other"},
     ],

@@ -149,6 +149,8 @@ def _check_array(array: ArraySpec) -> None:
         raise ValueError(f"{array.name} has the dtype {array.dtype!r}")
     if any(size < (-1 if array.layout == "ragged" else 0) for size in array.shape):
         raise ValueError(f"{array.name} has the shape {array.shape}")
+    if len(array.shape) > _MAX_DIMS:
+        raise ValueError(f"{array.name} has {len(array.shape)} dimensions")
 
 
 def _check_whole(manifest: Manifest) -> None:
@@ -165,6 +167,7 @@ def _check_whole(manifest: Manifest) -> None:
 
 _SAFE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _LONGEST_NAME: Final = 120
+_MAX_DIMS: Final = 63  # NumPy has 64, and one is that of the samples
 _MOST_BYTES: Final = 1 << 62  # what can be counted
 
 

@@ -309,3 +309,16 @@ def test_a_run_becomes_event_files_and_back(run: SavedRun, tmp_path: Path) -> No
 
     assert again.status().source == "tensorboard"
     assert again.scalars("train/acc").values.tolist() == [0.0, 0.5, 1.0]
+
+
+def test_embeddings_with_long_names_become_event_files(tmp_path: Path) -> None:
+    with tl.Run(tmp_path / "run") as run:
+        for ending in "ab":
+            run.log_embedding(1, "x" * 5000 + ending, torch.rand(3, 2))
+
+    with tl.open_run(tmp_path / "run") as saved:
+        saved.export_tensorboard(tmp_path / "events")
+
+    folders = list((tmp_path / "events").glob("00001/*"))
+    assert len(folders) == 2
+    assert all((folder / "tensors.tsv").stat().st_size for folder in folders)

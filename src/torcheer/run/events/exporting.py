@@ -30,6 +30,7 @@ from torcheer.run.records import EmbeddingHead, Kind, PassHead
 NOT_SHOWN: Final[tuple[Kind, ...]] = ("watch", "statistics", "alarm", "gap", "netview", "moment", "table")
 _VERSION: Final = "brain.Event:2"
 _NOT_FOR_NAMES: Final = re.compile(r"[^A-Za-z0-9_.-]")
+_LONGEST_NAME: Final = 60  # in characters: folders have names of 255 bytes
 _BUFFER_BYTES: Final = 1 << 20
 
 
@@ -139,7 +140,8 @@ class _Export:
                 self._file.write(framed(_event(last.step, last.time) + pb.bytes_field(4, graph)))
 
     def _write_embedding(self, name: str, entry: RecordEntry, head: EmbeddingHead, data: bytes) -> None:
-        place = f"{entry.step:05d}/{_NOT_FOR_NAMES.sub('_', name)}-{entry.id}"
+        # A name may be longer than those of folders; the number tells two of them apart.
+        place = f"{entry.step:05d}/{_NOT_FOR_NAMES.sub('_', name)[:_LONGEST_NAME]}-{entry.id}"
         folder = self._folder / place
         folder.mkdir(parents=True, exist_ok=True)
         labels_at, sprite_at = head.matrix_bytes, head.matrix_bytes + head.label_bytes

@@ -22,7 +22,7 @@ from tests.browser.netviewmodels import NUM_MOMENTS, EveryShape, Recorded, every
 from tests.browser.netviewpage import FlatPlate, NetPage, Pixels, Read, layer_of
 from tests.browser.pages import eventually, expect_equal, expect_param
 from tests.browser.screen import grouped
-from tests.many import some
+from tests.many import IS_ALL, some
 from torcheer.app.server import Serving, serve_runs_in_background
 from torcheer.run.netscene import NetLayer
 
@@ -88,7 +88,7 @@ def test_the_value_under_the_pointer_and_its_colour_are_those_of_the_record(
     tensors = {layer: np.asarray(view.values(f"{layer}.Act"), np.float64) for layer in LAYERS}
     seen: set[str] = set()
     matches = []
-    for x, y, read in net.points(180, dice):
+    for x, y, read in net.points(600 if IS_ALL else 180, dice):
         layer = layer_of(view, read.layer)
         if read.layer in tensors:
             tensor = tensors[read.layer]

@@ -136,3 +136,28 @@ def test_a_hook_that_raises_leaves_its_module() -> None:
     assert history["mul_1"].containing_module_origin == ""
     assert len(model.first._forward_hooks) == 1
     assert history.validate()
+
+
+def test_hooks_that_a_first_forward_registers_are_not_registered_twice_by_a_replay() -> None:
+    class Recording(nn.Module):
+        """As models do that return all hidden states: hooks from the first forward on, noted in a flag."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
+
+        def forward(self, x: Tensor) -> list[Tensor]:
+            self.states: list[Tensor] = []
+            if not hasattr(self, "is_hooked"):
+                self.is_hooked = True
+                for layer in self.layers:
+                    layer.register_forward_hook(lambda _, __, output: self.states.append(output))
+            self.layers(x)
+            return self.states
+
+    model = Recording()
+    history = tl.log_forward_pass(model, torch.randn(3, 4))
+
+    assert history.validate()
+    assert [len(layer._forward_hooks) for layer in model.layers] == [1, 1, 1]
+    assert len(model(torch.randn(3, 4))) == 3

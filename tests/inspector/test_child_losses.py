@@ -194,7 +194,6 @@ def test_a_ring_that_the_system_does_not_allow_is_an_error_that_says_what_to_do(
 # --- nobody who listens ------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("fresh_children")
 def test_what_waits_in_a_full_channel_at_the_end_is_not_lost(run: Path) -> None:
     plan = plan_with("a.Act")
     child = started(run)

@@ -115,9 +115,10 @@ class Snapshot:
 
 
 def held_by(modules: list[nn.Module]) -> Snapshot:
-    """What modules keep in attributes of their own, and which parameters, buffers and modules are theirs.
+    """What modules keep in attributes of their own, their forward hooks, and which parameters, buffers and
+    modules are theirs.
 
-    The quick way, for the start of every pass: without numbers, hooks and the attributes themselves.
+    The quick way, for the start of every pass: without numbers and the attributes themselves.
     """
     kept = [
         own[name]
@@ -132,6 +133,8 @@ def held_by(modules: list[nn.Module]) -> Snapshot:
         # In a script they are none.
         found = [own[name] for name in members if type(own.get(name)) is dict]
         snapshot._parts += [_ContentBefore(one, _DICT) for one in found]
+        # A first forward may register hooks, and note in an attribute that it did.
+        snapshot._parts += [_ContentBefore(own[name], _ORDERED) for name in _HOOKS if name in own]
     snapshot._parts += shards
     return snapshot
 
@@ -402,6 +405,7 @@ def _is_foreign(kind: type) -> bool:
 
 _OF_EVERY_MODULE = frozenset(vars(nn.Module()))
 _MEMBERS = ("_parameters", "_buffers", "_modules")
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks")  # those that change what a forward gives
 
 
 def _own_tensors(module: nn.Module) -> list[Tensor]:

@@ -308,11 +308,9 @@ class Child:
         )
 
     def _become_inert(self) -> None:
-        """In a fork: the child is the parent's. Only our copy of the channel is closed."""
+        """In a fork: the child is the parent's."""
         self.is_inert = True
         self._heard = []
-        if self._life is not None:
-            self._life.channel.close()
 
 
 _all_children: weakref.WeakSet[Child] = weakref.WeakSet()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import time
+import weakref
 from collections import deque
 from contextlib import suppress
 from typing import Final
@@ -30,14 +32,15 @@ class Life:
                 f"there can be no channel to the process that watches ({error}): close files that are open, "
                 "or allow more of them (ulimit -n)."
             ) from error
+        self.channel: Channel[ToParent] = to_child(ours)
+        _all_channels.add(self.channel)  # before the start: the new process may be a fork
         try:
             self._process = way.start(theirs)
         except BaseException:
-            ours.close()
+            self.channel.close()
             raise
         finally:
             theirs.close()
-        self.channel: Channel[ToParent] = to_child(ours)
         self.is_ready = False
         self.failure = ""  # why it could not begin
         self.is_expected_to_end = False  # it said that it was idle, or was told to close
@@ -99,6 +102,19 @@ class Life:
         if self.is_alive:  # somebody has to wait for its end, else it stays a zombie
             with suppress(RuntimeError):  # the interpreter is ending
                 threading.Thread(target=self._process.wait, name="torcheer end", daemon=True).start()
+
+
+# The training's ends. A fork that kept one would hide from the process that watches that it was closed.
+_all_channels: weakref.WeakSet[Channel[ToParent]] = weakref.WeakSet()
+
+
+def _close_channels_in_fork() -> None:
+    for channel in list(_all_channels):
+        channel.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_channels_in_fork)
 
 
 class Deaths:

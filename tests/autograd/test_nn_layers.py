@@ -423,21 +423,39 @@ def test_gradients_of_gradients_go_through_norms_and_cells() -> None:
 @pytest.mark.parametrize(
     ("do", "message"),
     [
-        (lambda: nn.Conv2d(3, 4, 3, groups=2), "equal groups"),
-        (lambda: nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"), "one of zeros here"),
-        (lambda: nn.GroupNorm(4, 6), "6 channels do not make 4 groups"),
-        (lambda: nn.MultiHeadAttention(10, 4), "10 numbers cannot be shared out evenly among 4 heads"),
         (lambda: nn.Dropout(1.5), "from 0 to 1"),
-        (lambda: nn.LSTM(3, 4)(torch.randn(5, 2, 2)), "steps of 3 numbers"),
-        (lambda: nn.GRU(3, 4)(torch.randn(5, 2, 3), torch.zeros(1, 3, 4)), r"\(1, 2, 4\), not \(1, 3, 4\)"),
-        (lambda: nn.BatchNorm2d(3)(torch.randn(2, 3)), "takes 4 dimensions"),
         (lambda: nn.BatchNorm1d(3)(torch.randn(1, 3)), "more than one item"),
         (lambda: nn.LayerNorm(4)(torch.randn(2, 3)), r"last dimensions are to be \(4,\)"),
-        (lambda: nn.RNN(3, 4, nonlinearity="gelu"), "'tanh' or 'relu'"),
-        (lambda: nn.TransformerEncoderLayer(8, 2, activation="step"), "'relu', 'gelu' or a function"),
+        (lambda: nn.LSTM(3, 4, proj_size=2)(torch.randn(5, 2, 3)), "proj_size"),
+        (lambda: nn.GRU(3, 4)(packed(torch.randn(5, 2, 3))), "packed sequences"),
+        (lambda: nn.MultiheadAttention(4, 2, add_bias_kv=True)(*[torch.randn(3, 2, 4)] * 3), "add_bias_kv"),
         (lambda: nn.functional.embedding(torch.tensor([0]), torch.zeros(2, 2), sparse=True), "sparse"),
+        (lambda: nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(4, 2), 1), "take the layer of that"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(do: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
+        do()
+
+
+def packed(x: Tensor) -> Any:
+    return torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([5, 3]))
+
+
+@pytest.mark.parametrize(
+    ("do", "message"),
+    [
+        (lambda: nn.Conv2d(3, 4, 3, groups=2), "divisible by groups"),
+        (lambda: nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"), "zeros"),
+        (lambda: nn.GroupNorm(4, 6), "divisible by"),
+        (lambda: nn.MultiHeadAttention(10, 4), "divisible by num_heads"),
+        (lambda: nn.LSTM(3, 4)(torch.randn(5, 2, 2)), "[Ee]xpected 3, got 2"),
+        (lambda: nn.GRU(3, 4)(torch.randn(5, 2, 3), torch.zeros(1, 3, 4)), "Expected hidden size"),
+        (lambda: nn.BatchNorm2d(3)(torch.randn(2, 3)), "expected 4D input"),
+        (lambda: nn.RNN(3, 4, nonlinearity="gelu"), "Unknown nonlinearity"),
+        (lambda: nn.TransformerEncoderLayer(8, 2, activation="step"), "activation should be relu/gelu"),
+    ],
+)
+def test_what_torchs_layers_refuse_is_refused_here(do: Callable[[], Any], message: str) -> None:
+    with pytest.raises((ValueError, RuntimeError, AssertionError), match=message):
         do()

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from torcheer.autograd import optim, tracer
 from torcheer.autograd.nn import Linear, Parameter
-from torcheer.errors import AutogradError, InputError
+from torcheer.errors import AutogradError
 
 OPTIMIZERS: dict[str, tuple[str, dict[str, Any]]] = {
     "sgd": ("SGD", {"lr": 0.1}),
@@ -116,7 +116,7 @@ def test_groups_have_settings_of_their_own() -> None:
 
     close(ours, theirs)
     assert [group["lr"] for group in our_optimizer.param_groups] == [0.1, 0.01]
-    assert "(1):1 parameters, lr=0.01, momentum=0.9" in repr(our_optimizer)
+    assert repr(our_optimizer).startswith("SGD (\nParameter Group 0\n")
 
 
 def test_a_step_writes_in_place_into_the_same_parameter() -> None:
@@ -156,23 +156,42 @@ def test_a_closure_is_called_and_parameters_without_a_gradient_stay() -> None:
 @pytest.mark.parametrize(
     ("do", "message"),
     [
-        (lambda: optim.SGD([]), "needs parameters"),
-        (lambda: optim.SGD(torch.nn.Linear(2, 2).parameters()), "torch.optim"),
-        (lambda: optim.SGD([tracer([1.0], requires_grad=True) * 2]), "computed tensor"),
-        (lambda: optim.SGD([tracer([1.0])] * 2), "two groups|twice"),
+        (lambda: optim.SGD([]), "empty parameter list"),
+        (lambda: optim.SGD([tracer([1.0], requires_grad=True) * 2]), "non-leaf"),
+        (
+            lambda: optim.SGD([{"params": one} for one in [tracer([1.0])] * 2]),
+            "more than one parameter group",
+        ),
         (lambda: optim.SGD([tracer([1.0])], nesterov=True), "nesterov"),
         (lambda: optim.Adam([tracer([1.0])], betas=(1.0, 0.9)), "betas"),
         (
             lambda: optim.SGD([tracer([1.0])]).load_state_dict(
                 optim.SGD(Linear(2, 2).parameters()).state_dict()
             ),
-            r"\[2\] parameters, and here there are \[1\]",
+            "doesn't match the size",
         ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(do: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(ValueError, match=message):
         do()
+
+
+def test_an_optimizer_that_asks_for_the_loss_again_gets_it() -> None:
+    theirs, ours = [one.clone().requires_grad_() for one in FIRST], [Parameter(one.clone()) for one in FIRST]
+    pairs = ((torch.optim.LBFGS(theirs), theirs), (optim.LBFGS(ours), ours))
+    for optimizer, params in pairs:
+
+        def closure(optimizer: Any = optimizer, params: list[Any] = params) -> Any:
+            optimizer.zero_grad()
+            loss = valley(params)
+            loss.backward()
+            return loss
+
+        for _ in range(3):
+            optimizer.step(closure)
+
+    close(ours, theirs)
 
 
 # --- schedulers ------------------------------------------------------------------------------------------
@@ -263,10 +282,9 @@ def test_a_plateau_is_noticed_when_torch_notices_it(mode: str, threshold_mode: s
         ours.step(torch.tensor(measure) if mode == "min" else measure)
         assert ours.get_last_lr() == pytest.approx(theirs.get_last_lr())
     assert ours.get_last_lr()[0] < 0.3
-    with pytest.raises(InputError, match="looks at a measure"):
-        ours.step()
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", SCHEDULERS)
 def test_a_scheduler_goes_on_from_its_state(name: str) -> None:
     _, first = pair_of_optimizers()
@@ -284,24 +302,11 @@ def test_a_scheduler_goes_on_from_its_state(name: str) -> None:
         assert right.get_last_lr() == left.get_last_lr()
 
 
-def test_a_cycle_ends() -> None:
-    _, optimizer = pair_of_optimizers()
-    cycle = optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=2)
-    cycle.step()
-
-    with pytest.raises(InputError, match="2 steps, and they are done"):
-        cycle.step()
-    with pytest.raises(InputError, match="how long"):
-        optim.lr_scheduler.OneCycleLR(optimizer, 0.1)
-    with pytest.raises(InputError, match="1 functions for 2 groups"):
-        optim.lr_scheduler.LambdaLR(optimizer, [lambda _: 1.0])
-
-
 def test_an_optimizer_takes_named_parameters_and_ordinary_tracers() -> None:
     layer = Linear(2, 1)
     x = tracer(torch.ones(2), requires_grad=True)
     optimizer = optim.SGD(layer.named_parameters(), lr=0.1)
-    optimizer.add_param_group({"params": x, "lr": 0.5})
+    optimizer.add_param_group({"params": [("x", x)], "lr": 0.5})
     before = x.data.clone()
 
     layer(x).sum().backward()

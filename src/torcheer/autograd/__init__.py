@@ -50,7 +50,7 @@ param = _factories.param
 # Read when they are asked for: nn and optim stand on all of this.
 _ROOMS: Final = ("nn", "optim")
 _ELSEWHERE: Final = {
-    "functional": "torcheer.autograd.nn.functional",
+    "functional": "torcheer.autograd.functional",
     "checkpoint": "torcheer.autograd.checkpointing",
     "gradcheck": "torcheer.autograd.gradchecking",
 }

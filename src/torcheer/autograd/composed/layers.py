@@ -1,4 +1,4 @@
-"""What layers of nn do beside products: look up, drop out, attend and rearrange."""
+"""What layers of nn do beside products: look up, drop out and rearrange."""
 
 from __future__ import annotations
 
@@ -96,61 +96,6 @@ def _drawn(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Tensor:
         # Numbers are drawn in the order of memory, so without a shape of its own it is laid out as the input.
         empty = torch.empty_like(like) if shape is None else like.new_empty(shape)
         return empty.bernoulli_(1 - p).as_subclass(Tensor)
-
-
-# --- attention -------------------------------------------------------------------------------------------
-
-
-@call("scaled_dot_product_attention")
-def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Any:
-    """For each query the mean of the values, weighed by how well their keys match it."""
-    if enable_gqa:
-        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
-        value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
-    if is_causal:
-        if attn_mask is not None:
-            raise InputError("is_causal is a mask itself: pass it or attn_mask, not both.")
-        attn_mask = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()
-    return attend(query, key, value, attn_mask, dropout_p, scale)[0]
-
-
-def attend(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    dropout_p: float = 0.0,
-    scale: float | None = None,
-) -> tuple[Any, Any]:
-    """The same with the weights. The mask is True where a query may look, or a number to be added there."""
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = torch.matmul(query * scale, key.transpose(-2, -1))
-    weights = rules.softmax(scores, dim=-1) if mask is None else _masked_softmax(scores, mask)
-    weights = dropout(weights, dropout_p) if dropout_p > 0 else weights
-    return torch.matmul(weights, value), weights
-
-
-def _masked_softmax(scores: Tensor, mask: Tensor) -> Any:
-    """A query that may look at nothing gets 0 everywhere: a softmax of nothing but -inf is no number."""
-    with as_plain():
-        looks = mask.as_subclass(Tensor)
-        looks = (looks if looks.dtype == torch.bool else looks != -math.inf).any(-1, keepdim=True)
-        all_look = bool(looks.all())
-    if mask.dtype == torch.bool:
-        scores = torch.where(mask if all_look else mask | ~looks, scores, -math.inf)
-    else:
-        scores = scores + (mask if all_look else torch.where(looks, mask, 0.0))
-    weights = rules.softmax(scores, dim=-1)
-    return weights if all_look else torch.where(looks, weights, 0.0)
 
 
 # --- rearranging -----------------------------------------------------------------------------------------

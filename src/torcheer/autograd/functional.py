@@ -10,12 +10,6 @@ from typing import Any
 
 import torch.nn.functional
 
-import torcheer.autograd.composed.convolutions
-import torcheer.autograd.composed.entropies
-import torcheer.autograd.composed.layers
-import torcheer.autograd.composed.losses
-import torcheer.autograd.composed.normalising
-import torcheer.autograd.composed.pooling  # noqa: F401  (each of these enters its functions into CALLS)
 from torcheer.autograd.calls import CALLS
 
 

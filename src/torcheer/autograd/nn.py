@@ -1,0 +1,529 @@
+"""Layers and models, with torch's names: `import torcheer.autograd.nn as nn`.
+
+A dozen layers and losses stand here to be read. Every other one is torch's own class (`of_torch`): what it
+computes with a tracer comes to our rules, as every call of torch's does, and its parameters become ours when
+they are set (`Module.register_parameter`).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final, Self, cast
+
+import torch
+from torch import Tensor
+
+from torcheer.autograd import functional as F
+from torcheer.autograd import functional as functional
+from torcheer.autograd.engine import tracer
+from torcheer.autograd.modes import as_plain, modes
+from torcheer.errors import AutogradError, InputError
+
+init, utils = torch.nn.init, torch.nn.utils
+
+# `import torcheer.autograd.nn.functional as F` finds them as well.
+sys.modules.update(
+    {f"{__name__}.functional": functional, f"{__name__}.init": init, f"{__name__}.utils": utils}
+)
+
+
+class Parameter(tracer):
+    """A tensor that wants a gradient; a module finds it among its attributes."""
+
+    _is_param = True  # isinstance(…, torch.nn.Parameter) asks for it
+
+    @staticmethod
+    def __new__(cls: type[Parameter], data: Any, requires_grad: bool = True) -> Parameter:
+        return cast(Parameter, tracer.__new__(cls, data, requires_grad=requires_grad))
+
+    def detach(self) -> tracer:  # type: ignore[override]
+        """Its values alone, which are no parameter any more: a module that keeps them does not learn them."""
+        with as_plain():
+            return Tensor._make_subclass(tracer, self)
+
+
+# --- modules ---------------------------------------------------------------------------------------------
+
+
+class LayerCall:
+    """One call of a layer: every op in it keeps this, so that they can be shown as one."""
+
+    __slots__ = ("layer",)
+
+    def __init__(self, layer: Module) -> None:
+        self.layer = layer
+
+    def __repr__(self) -> str:
+        return repr(self.layer)
+
+
+def _no_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
+    raise InputError(
+        f"{type(self).__name__} does not say what it computes: give it a method forward(self, x)."
+    )
+
+
+def _no_backward_hook(self: Module, *args: Any, **kwargs: Any) -> Any:
+    raise AutogradError("a module has no hooks on the way back here, a tensor has: x.register_hook(f).")
+
+
+class Module(torch.nn.Module):
+    """The base of all layers and models: torch's, with parameters of ours and a print form of its own."""
+
+    is_one_layer: ClassVar[bool] = False  # shown as one layer although there are modules inside
+    forward: Callable[..., Any] = _no_forward
+    register_backward_hook = register_full_backward_hook = _no_backward_hook
+    register_full_backward_pre_hook = _no_backward_hook
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        # Here and not in __init__, so that a model may set its layers before it calls that, or never call it.
+        made = super().__new__(cls)
+        super(Module, made).__init__()
+        return made
+
+    def __init__(self) -> None:
+        pass
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        around = modes.layer
+        if self.is_one_layer or not self._modules:
+            modes.layer = LayerCall(self)
+        try:
+            return super().__call__(*args, **kwargs)
+        finally:
+            modes.layer = around
+
+    def register_parameter(self, name: str, param: Any) -> None:
+        """The same as to set the attribute. One of torch's becomes one of ours, of the same memory."""
+        if type(param) is torch.nn.Parameter:
+            param = Parameter(param.data, param.requires_grad)
+        super().register_parameter(name, param)
+
+    def add_module(self, name: str, module: torch.nn.Module | None) -> None:
+        if module is not None:
+            _check_is_ours(
+                module, f"{type(self).__name__} holds layers of torcheer.autograd.nn, and {name!r}"
+            )
+        super().add_module(name, module)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        with as_plain():  # another type or device is no op that a gradient goes back through
+            return cast(Self, super()._apply(fn, recurse))  # type: ignore[no-untyped-call]
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """All parameters and buffers by name, as ordinary tensors of the same memory: torch reads them."""
+        state = super().state_dict(*args, **kwargs)
+        if not kwargs.get("keep_vars"):
+            state.update({name: one.data for name, one in state.items() if isinstance(one, tracer)})
+        return state
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Take over the values of such a state, also of torch's. One that does not fit changes nothing."""
+        own = self.state_dict()
+        found = [
+            f"{what}: {', '.join(names)}"
+            for what, names in (
+                ("missing", [name for name in own if name not in state_dict]),
+                ("unexpected", [name for name in state_dict if name not in own]),
+            )
+            if strict and names
+        ]
+        wrong = [
+            f"{name} is {tuple(own[name].shape)} here, and {tuple(value.shape)} in the state"
+            for name, value in state_dict.items()
+            if isinstance(own.get(name), Tensor) and value.shape != own[name].shape
+        ]
+        if wrong:
+            found.append(f"other shapes: {'; '.join(wrong)}")
+        if found:
+            raise InputError(
+                f"this state is not of such a {type(self).__name__}: {'. '.join(found)}. Nothing was changed."
+                + ("" if wrong else " strict=False takes over what fits.")
+            )
+        return super().load_state_dict(state_dict, strict, assign)
+
+    # --- printing it -------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        inside = self._printed_children()
+        if not inside or self.is_one_layer:
+            return self._line()
+        lines = [f"{self._title()}("]
+        for name, module in inside:
+            first, *rest = repr(module).split("\n")
+            lines += [f"    ({name}):{first}", *(f"    {line}" for line in rest)]
+        return "\n".join([*lines, ")"])
+
+    def _title(self) -> str:
+        return type(self).__name__
+
+    def _line(self) -> str:
+        """A module without others inside."""
+        return f"{self._title()}({self.extra_repr()})"
+
+    def _printed_children(self) -> list[tuple[str, torch.nn.Module]]:
+        return [(name, module) for name, module in self._modules.items() if module is not None]
+
+
+class Model(Module):
+    """A module that says of which parts it consists: `construct` returns them in order, for printing."""
+
+    def construct(self) -> Sequence[torch.nn.Module]:
+        return list(self.children())
+
+    def _title(self) -> str:
+        return "Sequence"
+
+    def _printed_children(self) -> list[tuple[str, torch.nn.Module]]:
+        return [(str(place), module) for place, module in enumerate(self.construct())]
+
+
+def _check_is_ours(module: Any, who: str) -> None:
+    if not isinstance(module, Module):
+        raise InputError(
+            f"{who} is a {type(module).__module__}.{type(module).__name__}: take the layer of that name "
+            "here, or write a Module whose forward calls it."
+        )
+
+
+# --- layers to be read -----------------------------------------------------------------------------------
+
+
+class Sequential(torch.nn.Sequential, Module):
+    """One after the other: each gets what the one before it gave."""
+
+    def forward(self, x: Any) -> Any:
+        for module in self:
+            x = module(x)
+        return x
+
+    __repr__ = Module.__repr__
+
+    def _title(self) -> str:
+        return "Sequence"
+
+    def _printed_children(self) -> list[tuple[str, torch.nn.Module]]:
+        return [(str(place), module) for place, module in enumerate(self)]
+
+
+class Linear(Module):
+    """Each output is a weighted sum of all inputs, plus a bias: y = x wᵀ + b."""
+
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = Parameter(torch.empty(out_features, in_features, device=device, dtype=dtype))
+        self.bias = Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, x: Tensor) -> Any:
+        return F.linear(x, self.weight, self.bias)
+
+    def __repr__(self) -> str:
+        return f"Linear layer ({self.in_features} X {self.out_features})"
+
+
+class LayerNorm(Module):
+    """Each item by itself to mean 0 and variance 1, over its last dimensions; then a scale and a shift."""
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
+        self.weight = self.bias = None
+        if elementwise_affine:
+            self.weight = Parameter(torch.ones(shape, device=device, dtype=dtype))
+        if elementwise_affine and bias:
+            self.bias = Parameter(torch.zeros(shape, device=device, dtype=dtype))
+
+    def forward(self, x: Tensor) -> Any:
+        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def __repr__(self) -> str:
+        return f"LayerNorm {_size(self.normalized_shape)}"
+
+
+class Dropout(Module):
+    """While training, single numbers are left out by chance."""
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise InputError(f"p is the chance to be left out, from 0 to 1, not {p}.")
+        self.p = p
+
+    def forward(self, x: Tensor) -> Any:
+        return F.dropout(x, self.p, self.training)
+
+    def extra_repr(self) -> str:
+        return str(self.p)
+
+
+class ReLU(Module):
+    """What is below 0 becomes 0. `inplace` is taken for torch's sake: there is always a new tensor."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+
+    def forward(self, x: Tensor) -> Any:
+        return F.relu(x)
+
+
+class Tanh(Module):
+    """Between -1 and 1."""
+
+    def forward(self, x: Tensor) -> Any:
+        return F.tanh(x)
+
+
+class Sigmoid(Module):
+    """Between 0 and 1."""
+
+    def forward(self, x: Tensor) -> Any:
+        return F.sigmoid(x)
+
+
+class Softmax(Module):
+    """Positive, and 1 together: scores become probabilities."""
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Any:
+        return F.softmax(x, self.dim)
+
+    def extra_repr(self) -> str:
+        return str(self.dim)
+
+
+class LogSoftmax(Softmax):
+    def forward(self, x: Tensor) -> Any:
+        return F.log_softmax(x, self.dim)
+
+
+class Softmin(Softmax):
+    def forward(self, x: Tensor) -> Any:
+        return F.softmin(x, self.dim)
+
+
+class Flatten(Module):
+    """Several dimensions become one: of each item a vector, unless said otherwise."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, x: Tensor) -> Any:
+        return x.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return "" if (self.start_dim, self.end_dim) == (1, -1) else f"{self.start_dim}, {self.end_dim}"
+
+
+class MSELoss(Module):
+    """The mean of the squares of all differences; `reduction` says what to make of them instead."""
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = reduction
+
+    def forward(self, input: Tensor, target: Tensor) -> Any:
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+    def extra_repr(self) -> str:
+        return "" if self.reduction == "mean" else self.reduction
+
+
+class CrossEntropyLoss(Module):
+    """How surprising the true class is, of scores for each: the softmax is part of it."""
+
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.ignore_index, self.reduction, self.label_smoothing = ignore_index, reduction, label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Any:
+        return F.cross_entropy(
+            input,
+            target,
+            self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+    def extra_repr(self) -> str:
+        return "" if self.reduction == "mean" else self.reduction
+
+
+def causal_mask(num_steps: int) -> Tensor:
+    """For attention that may not look ahead: -inf above the diagonal, 0 elsewhere."""
+    return torch.full((num_steps, num_steps), -math.inf).triu(1)
+
+
+# --- all others, which are torch's -----------------------------------------------------------------------
+
+_SHORT: Final = {
+    "MSE": "MSELoss",
+    "L1": "L1Loss",
+    "Huber": "HuberLoss",
+    "BCE": "BCEWithLogitsLoss",
+    "CrossEntropy": "CrossEntropyLoss",
+    "NLL": "NLLLoss",
+    "MultiHeadAttention": "MultiheadAttention",
+}
+
+
+def of_torch(torchs: type[torch.nn.Module]) -> type[Module]:
+    """A layer of torch's whose parameters are ours."""
+
+    @functools.wraps(torchs.__init__)
+    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+        for one in (*args, *kwargs.values()):
+            if isinstance(one, torch.nn.Module):
+                _check_is_ours(one, f"{torchs.__name__} takes layers of torcheer.autograd.nn, and one")
+        torchs.__init__(self, *args, **kwargs)
+        if getattr(self, "inplace", False):
+            self.inplace = False  # there is always a new tensor
+        for one in self.modules():
+            _adopt(one)
+
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return Module.__call__(self, *[_as_tracer(one) for one in args], **kwargs)
+
+    return type(
+        torchs.__name__,
+        (torchs, Module),
+        {
+            "__doc__": torchs.__doc__,
+            "__module__": __name__,
+            "__init__": made,
+            "__call__": called,
+            "__repr__": Module.__repr__,
+            "_line": _LINES.get(torchs.__name__, _as_written),
+            "is_one_layer": torchs.__name__ == "MultiheadAttention",
+        },
+    )
+
+
+def _adopt(module: torch.nn.Module) -> None:
+    """A layer that torch made inside of another becomes ours, too, as if it had been made here."""
+    if isinstance(module, Module):
+        return
+    kind = next(one for one in type(module).__mro__ if getattr(torch.nn, one.__name__, None) is one)
+    module.__class__ = getattr(sys.modules[__name__], kind.__name__)
+    for name, parameter in tuple(module._parameters.items()):
+        module.register_parameter(name, parameter)
+
+
+def _as_tracer(value: Any) -> Any:
+    """What a layer is given may be an ordinary tensor, and what it gives has the methods of a tracer."""
+    return tracer(value) if type(value) is Tensor and value.is_floating_point() else value
+
+
+def _as_written(layer: Any) -> str:
+    """`LeakyReLU(0.2)`, `MaxPool2d(2, stride=1)`: as it was made, without what is as always."""
+    texts: list[str] = []
+    parameters = inspect.signature(type(layer).__init__).parameters.values()
+    for place, one in enumerate(list(parameters)[1:]):
+        value = getattr(layer, one.name, one.default)
+        is_window = one.name == "stride" and value == getattr(layer, "kernel_size", None)
+        if is_window or isinstance(value, Tensor) or value is one.default or value == one.default:
+            continue
+        texts.append(repr(value) if place == 0 else f"{one.name}={value!r}")
+    return f"{type(layer).__name__}({', '.join(texts)})"
+
+
+def _size(shape: Sequence[int]) -> str:
+    return str(shape[0]) if len(shape) == 1 else str(tuple(shape))
+
+
+def _recurrent(layer: Any) -> str:
+    more = [f"{layer.num_layers} layers"] if layer.num_layers > 1 else []
+    more += ["both directions"] if layer.bidirectional else []
+    text = f"{type(layer).__name__} {layer.input_size} -> {layer.hidden_size}"
+    return f"{text} ({', '.join(more)})" if more else text
+
+
+def _form(form: str) -> Callable[[Any], str]:
+    return lambda layer: form.format(type(layer).__name__, layer)
+
+
+# How some are printed: by their sizes, as the convolutions of torchtrace.
+_LINES: Final[dict[str, Callable[[Any], str]]] = {
+    "Bilinear": _form("{0} layer ({1.in1_features} X {1.in2_features} X {1.out_features})"),
+    "Embedding": _form("{0} {1.num_embeddings} -> {1.embedding_dim}"),
+    "GroupNorm": _form("{0} {1.num_channels} in {1.num_groups} groups"),
+    "RMSNorm": lambda layer: f"{type(layer).__name__} {_size(layer.normalized_shape)}",
+    "MultiheadAttention": _form("MultiHeadAttention {1.embed_dim} ({1.num_heads} heads)"),
+    **dict.fromkeys(("RNN", "LSTM", "GRU"), _recurrent),
+    **dict.fromkeys(("RNNCell", "LSTMCell", "GRUCell"), _form("{0} {1.input_size} -> {1.hidden_size}")),
+    **{
+        f"{kind}{num_dims}d": _form(form)
+        for num_dims in (1, 2, 3)
+        for kind, form in (
+            ("Conv", "{0} {1.in_channels} -> {1.out_channels}"),
+            ("ConvTranspose", "{0} {1.in_channels} -> {1.out_channels}"),
+            ("BatchNorm", "{0} {1.num_features}"),
+            ("InstanceNorm", "{0} {1.num_features}"),
+        )
+    },
+}
+
+
+def _is_torchs(name: str) -> bool:
+    """Whether torch has a layer of this name. The lazy ones have no parameters when they are made."""
+    found = getattr(torch.nn, name, None)
+    return isinstance(found, type) and issubclass(found, torch.nn.Module) and not name.startswith("Lazy")
+
+
+def __getattr__(name: str) -> Any:
+    full = _SHORT.get(name, name)
+    if full not in globals():
+        if not _is_torchs(full):
+            raise AttributeError(
+                f"torcheer.autograd.nn has no {name}. A layer of your own is a class on nn.Module with a "
+                "forward(self, x) that calls functions of torch; its weights are attributes, nn.Parameter(…)."
+            )
+        globals()[full] = of_torch(getattr(torch.nn, full))
+    globals()[name] = globals()[full]
+    return globals()[name]
+
+
+__all__ = ["Model", "Parameter", "causal_mask", "functional", "init", "utils"]
+__all__ += [*_SHORT, *filter(_is_torchs, dir(torch.nn))]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,14 +10,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torcheer.features.analysis import LayerComparison, Probe, SimilarityMatrix
-    from torcheer.features.analysis import cka as cka
-    from torcheer.features.analysis import compare_layers as compare_layers
-    from torcheer.features.analysis import compare_similarity as compare_similarity
-    from torcheer.features.analysis import label_contrast as label_contrast
-    from torcheer.features.analysis import probe as probe
-    from torcheer.features.analysis import probe_layers as probe_layers
-    from torcheer.features.analysis import rsa as rsa
+    from torcheer.analysis import LayerComparison, Probe, SimilarityMatrix
+    from torcheer.analysis import cka as cka
+    from torcheer.analysis import compare_layers as compare_layers
+    from torcheer.analysis import compare_similarity as compare_similarity
+    from torcheer.analysis import label_contrast as label_contrast
+    from torcheer.analysis import probe as probe
+    from torcheer.analysis import probe_layers as probe_layers
+    from torcheer.analysis import rsa as rsa
     from torcheer.features.extracting import extract as extract
     from torcheer.features.reading import Features
     from torcheer.features.reading import open_features as open_features

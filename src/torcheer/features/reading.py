@@ -22,7 +22,7 @@ from torcheer.features.stores.protocol import Array, Store
 if TYPE_CHECKING:
     import xarray
 
-    from torcheer.features.analysis import LayerComparison, Probe, SimilarityMatrix
+    from torcheer.analysis import LayerComparison, Probe, SimilarityMatrix
 
 
 _MOST_UNCHECKED = 1 << 22  # samples: fewer are listed whatever there is
@@ -192,19 +192,19 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
 
     def rsa(self, layer: str, labels: ArrayLike | None = None, **options: Any) -> SimilarityMatrix:
         """How alike all samples are to a layer, sorted by label: `tl.features.rsa`, which has the options."""
-        from torcheer.features.analysis import rsa
+        from torcheer.analysis import rsa
 
         return rsa(self._fixed(layer), self.labels if labels is None else labels, **options)
 
     def compare_layers(self, *layers: str, method: Any = "rsa", **options: Any) -> LayerComparison:
         """Every layer with every other, by `"rsa"` or `"cka"`: `tl.features.compare_layers`."""
-        from torcheer.features.analysis import compare_layers
+        from torcheer.analysis import compare_layers
 
         return compare_layers(self._several(layers), method=method, **options)
 
     def probe(self, layer: str, targets: ArrayLike | None = None, **options: Any) -> Probe:
         """How well labels, or targets of your own, can be read from a layer: `tl.features.probe`."""
-        from torcheer.features.analysis import probe
+        from torcheer.analysis import probe
 
         return probe(self._fixed(layer), self._targets(targets), **options)
 
@@ -212,7 +212,7 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
         self, *layers: str, targets: ArrayLike | None = None, **options: Any
     ) -> dict[str, Probe]:
         """The same for several layers, or for all, with the same folds."""
-        from torcheer.features.analysis import probe_layers
+        from torcheer.analysis import probe_layers
 
         return probe_layers(self._several(layers), self._targets(targets), **options)
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import msgspec
 import numpy
 
+from torcheer.analysis.similarity import Metric, SimilarityMatrix, label_contrast
 from torcheer.app.featuremessages import FeatureContrast, FeatureProbe
 from torcheer.app.features.choosing import MAX_NAME, label_text
 from torcheer.app.features.openset import Array, Indices
@@ -22,7 +23,6 @@ from torcheer.app.runs.listing import clipped, finite
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features.reading import Features, open_features
 from torcheer.features.storedlayers import StoredLayer
-from torcheer.netview.analysis.similarities import Metric, SimilarityMatrix, label_contrast
 
 _MOST_CONFUSED: Final = 60  # labels, in a table that can be looked at
 _CHECK_BYTES: Final = 32 << 20
@@ -111,7 +111,7 @@ def _left_out_words(num_before: int, num_after: int) -> str:
 
 
 def similarity_task(features: Features, order: Order, reports: Reports) -> None:
-    from torcheer.features.analysis.rsa import rsa
+    from torcheer.analysis import rsa
 
     layer = even_layer(features, order.layers[0])
     wanted = numpy.array(order.samples)
@@ -160,7 +160,7 @@ def contrast_of(matrix: SimilarityMatrix) -> FeatureContrast | None:
 
 
 def layers_task(features: Features, order: Order, reports: Reports) -> None:
-    from torcheer.features.analysis.comparing import compare_layers
+    from torcheer.analysis import compare_layers
 
     samples = numpy.sort(numpy.array(order.samples))
     layers: dict[int, StoredLayer] = {}
@@ -222,7 +222,7 @@ def _part_of(reports: Reports, place: int, count: int) -> Callable[[float], None
 
 def probed(features: Features, order: Order, number: int, says: Callable[[float], None]) -> FeatureProbe:
     """One layer. What goes wrong with it is said of it, and the others go on."""
-    from torcheer.features.analysis.probes import probe
+    from torcheer.analysis import probe
 
     try:
         layer = even_layer(features, number)

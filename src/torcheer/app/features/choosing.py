@@ -8,11 +8,11 @@ from typing import Final
 
 import numpy
 
+from torcheer.analysis.rows import chosen_samples
 from torcheer.app.featuremessages import FeatureRows, LabelKind
 from torcheer.app.features.openset import Array, Indices, OpenSet
 from torcheer.app.runs.listing import clipped
 from torcheer.errors import InputError
-from torcheer.features.analysis.samples import chosen_samples
 
 MAX_NAME: Final = 80
 MAX_CLASSES: Final = 1000  # more different labels are not told apart by name

@@ -9,6 +9,17 @@ from typing import Any, Final, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from torcheer.analysis import (
+    SimilarityMatrix,
+    clusters,
+    compare_similarity,
+    label_contrast,
+    principal_components,
+    receptive_fields,
+    similarity,
+    tuning,
+)
+from torcheer.analysis.libraries import MissingLibraryError
 from torcheer.app.frames import as_json, binary_frame
 from torcheer.app.netanalysismessages import (
     Metric,
@@ -34,16 +45,6 @@ from torcheer.app.runs.netanalysisrows import Kept, LayerRows, RowDesk, RowPlan
 from torcheer.app.runs.nets import Nets
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.errors import InputError
-from torcheer.netview.analysis.components import principal_components
-from torcheer.netview.analysis.fields import receptive_fields
-from torcheer.netview.analysis.preferences import tuning
-from torcheer.netview.analysis.similarities import (
-    SimilarityMatrix,
-    compare_similarity,
-    label_contrast,
-    similarity,
-)
-from torcheer.netview.analysis.trees import clusters
 
 _KEPT_BYTES: Final = 1 << 26  # of matrices
 _MOST_MEANS: Final = 1 << 24  # units by labels
@@ -95,7 +96,7 @@ class Analyses:
         labels = _labels(items, places)
         order = numpy.arange(len(places)) if labels is None else numpy.argsort(labels, kind="stable")
         is_defined = ~numpy.isnan(numpy.diagonal(matrix.values))
-        leaves, tree, by_tree = _tree(matrix, numpy.flatnonzero(is_defined))
+        leaves, tree, by_tree, no_tree = _tree(matrix, numpy.flatnonzero(is_defined))
         num_odd = int((~is_defined).sum())
         some = "1 item has" if num_odd == 1 else f"{num_odd:,} items have"
         odd = f"{some} no {question.metric}: all units are alike, or silent" if num_odd else ""
@@ -106,7 +107,7 @@ class Analyses:
             leaves=places[leaves].tolist(),
             by_tree=places[by_tree].tolist(),
             contrast=_contrast(matrix, labels),
-            note="; ".join(part for part in (note, odd) if part),
+            note="; ".join(part for part in (note, odd, no_tree) if part),
         )
         return binary_frame(answer, tree.astype("<f8").tobytes() + matrix.values.astype("<f4").tobytes())
 
@@ -270,14 +271,18 @@ def _contrast(matrix: SimilarityMatrix, labels: NDArray[numpy.int64] | None) -> 
 
 def _tree(
     matrix: SimilarityMatrix, kept: NDArray[numpy.int64]
-) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.int64]]:
-    """Rows that are leaves, the tree, and the rows as they stand below it."""
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.int64], str]:
+    """Rows that are leaves, the tree, the rows as they stand below it, and why there is no tree."""
+    nothing = kept[:0], numpy.zeros((0, 4)), kept[:0]
     if len(kept) < 2:
-        return kept[:0], numpy.zeros((0, 4)), kept[:0]
+        return *nothing, ""
     values = matrix.values[numpy.ix_(kept, kept)]
     some = SimilarityMatrix(values=values, metric=matrix.metric, order=numpy.arange(len(kept)), labels=None)
-    found = clusters(some)
-    return kept, found.tree, kept[found.order]
+    try:
+        found = clusters(some)
+    except MissingLibraryError as error:  # the matrix is worth seeing without it
+        return *nothing, str(error).rstrip(".")
+    return kept, found.tree, kept[found.order], ""
 
 
 def _of_all(matrix: SimilarityMatrix, places: NDArray[numpy.int64], num_items: int) -> SimilarityMatrix:

@@ -9,14 +9,25 @@ from typing import Literal
 import numpy
 from numpy.typing import NDArray
 
+from torcheer.analysis.cka import Kernel, Similarity, centred_kernel, check_enough, cka, ratio, samples_bytes
+from torcheer.analysis.rows import (
+    MEMORY_BYTES,
+    Indices,
+    Matrix,
+    Rows,
+    Samples,
+    as_size,
+    check_memory,
+    chosen_samples,
+)
+from torcheer.analysis.similarity import (
+    Metric,
+    check_matrix_fits,
+    correlation,
+    similarity_values,
+    standardised,
+)
 from torcheer.errors import InputError
-from torcheer.features.analysis.cka import Kernel, Similarity, centred_kernel, cka, samples_bytes
-from torcheer.features.analysis.hsic import check_enough, ratio
-from torcheer.features.analysis.rows import MEMORY_BYTES, Indices, Rows, as_size, check_memory
-from torcheer.features.analysis.rsa import check_matrix_fits, similarity_values
-from torcheer.features.analysis.samples import Samples, chosen_samples
-from torcheer.netview.analysis.points import Matrix
-from torcheer.netview.analysis.similarities import Metric, ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,11 +106,11 @@ def _by_rsa(work: _Work, metric: Metric, second_order: str) -> Matrix:
 
     def of(number: int, both: NDArray[numpy.bool_]) -> Matrix:
         if not both.all():
-            return _standard(vectors[number][both], second_order)
+            return standardised(vectors[number][both], second_order)
         if number not in made:
             # In place of what they were made of: they have its order.
             made.add(number)
-            vectors[number] = _standard(vectors[number], second_order)
+            vectors[number] = standardised(vectors[number], second_order)
         return vectors[number]
 
     result = numpy.full((len(vectors), len(vectors)), numpy.nan)
@@ -107,20 +118,8 @@ def _by_rsa(work: _Work, metric: Metric, second_order: str) -> Matrix:
         for j in range(i, len(vectors)):
             both = is_there[i] & is_there[j]
             one, other = of(i, both), of(j, both)
-            result[i, j] = result[j, i] = _correlation(one, other)
+            result[i, j] = result[j, i] = correlation(one, other)
     return result
-
-
-def _standard(values: Matrix, second_order: str) -> Matrix:
-    """Of mean 0 and length 1; nothing but NaN where the values do not vary."""
-    values = ranks(values) if second_order == "spearman" else values
-    apart = values - values.mean() if len(values) else values
-    length = float(numpy.linalg.norm(apart))
-    return apart / length if length > 0 else numpy.full(len(values), numpy.nan)
-
-
-def _correlation(one: Matrix, other: Matrix) -> float:
-    return float(numpy.clip(one @ other, -1.0, 1.0)) if len(one) > 1 else float("nan")
 
 
 def _by_cka(work: _Work, *, unbiased: bool, kernel: Kernel, batch: int | None) -> Matrix:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler
 
+from torcheer.analysis.rows import Array, labels_of
 from torcheer.capture.choosing import chosen_layers, unwrapped
-from torcheer.capture.nesting import tensors_in
+from torcheer.capture.nesting import map_tensors, tensors_in
 from torcheer.capture.stances import without_compiler
 from torcheer.capture.state import same_model_after, same_random_state_after
 from torcheer.errors import InputError
 from torcheer.graph.progress import Progress
 from torcheer.graph.sizes import readable_bytes
-from torcheer.netview.analysis.batches import ItemSet, item_set_of
-from torcheer.netview.analysis.itemrows import Responses
-from torcheer.netview.analysis.points import Array, labels_of
+from torcheer.netview.analysis.recorded import Responses
+
+_LABELS: Final = ("labels", "label")  # as dictionaries name them
+_KINDS: Final = (
+    "a tensor, a pair (x, labels), a dictionary of tensors, a Dataset, a DataLoader, or anything that yields "
+    "batches x or (x, y)"
+)
 
 
 def responses(
@@ -57,7 +64,7 @@ def responses(
         raise InputError(
             "the model has lazy parameters that do not exist yet: call it once on a batch before."
         )
-    item_set = item_set_of(data, batch_size)
+    item_set = _item_set_of(data, batch_size)
     if labels is not None and not item_set.is_in_order:
         raise InputError(
             "the loader gives items in an order of its own, so labels= would go with others: let it yield "
@@ -114,7 +121,7 @@ class _Keeper:
             self._inputs.append(_array(first))
             self._num_bytes += self._inputs[-1].nbytes
 
-    def end(self, num_items: int, labels: Array | None, item_set: ItemSet) -> None:
+    def end(self, num_items: int, labels: Array | None, item_set: _ItemSet) -> None:
         for name in self._layers:
             if name in self._left_out:
                 continue
@@ -233,3 +240,139 @@ def _array(tensor: Tensor) -> Array:
         dtype = torch.complex64
     copied = tensor.to("cpu", dtype, copy=True, memory_format=torch.contiguous_format)
     return numpy.asarray(copied.resolve_conj().resolve_neg().numpy())
+
+
+# --- a test set, batch by batch ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Batch:
+    """What a model is called with, and the labels of its items where they are known."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    labels: Array | None
+    num_items: int
+
+    @property
+    def first(self) -> Tensor:
+        """The first tensor with items that goes in."""
+        return next(tensor for _, tensor in tensors_in((self.args, dict(self.kwargs))) if tensor.ndim)
+
+    def mapped(self, change: Callable[[Tensor], Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        args, kwargs = map_tensors((self.args, dict(self.kwargs)), change)
+        return args, kwargs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _ItemSet:
+    """Batches in their order, and how many items there are, where that is known before."""
+
+    batches: Iterable[_Batch]
+    num_items: int | None
+    is_in_order: bool = True  # as far as can be seen: the first item of the data comes first
+
+
+def _item_set_of(data: Any, batch_size: int) -> _ItemSet:
+    if batch_size < 1:
+        raise InputError(f"batch_size is {batch_size}: it is one at least.")
+    if isinstance(data, Tensor | numpy.ndarray | Mapping | tuple):
+        return _whole(data, batch_size)
+    if isinstance(data, Dataset):
+        data = DataLoader(data, batch_size)
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise InputError(f"a {type(data).__name__} is no test set: give {_KINDS}.")
+    if isinstance(data, DataLoader):
+        sampler = data.sampler if type(data.batch_sampler) in (BatchSampler, type(None)) else None
+        is_in_order = isinstance(sampler, SequentialSampler) or isinstance(data.dataset, IterableDataset)
+        return _ItemSet(batches=_each(data), num_items=_length(sampler), is_in_order=is_in_order)
+    return _ItemSet(batches=_each(data), num_items=None)
+
+
+def _each(data: Iterable[Any]) -> Iterator[_Batch]:
+    """Not begun before the first batch is asked for: a loader draws a random number when it begins."""
+    for given in data:
+        yield _batch_of(given)
+
+
+def _batch_of(given: Any) -> _Batch:
+    """A batch as a loader gives it: x, (x,), (x, y), or a dictionary; x may be several tensors itself."""
+    x, y = given, None
+    if isinstance(given, tuple | list):
+        if len(given) not in (1, 2):
+            raise InputError(
+                f"a batch of {len(given)} things says not which of them are labels: give x or (x, y), where "
+                "x may be a tuple or a dictionary of what the model takes."
+            )
+        x, y = given[0], given[1] if len(given) == 2 else None
+    args, kwargs = _call_of(x)
+    for name in _LABELS:
+        given_label = kwargs.pop(name, None)
+        y = given_label if y is None else y
+    sizes = [tensor.shape[0] for _, tensor in tensors_in((args, kwargs)) if tensor.ndim]
+    if not sizes:
+        raise InputError(
+            f"there is no tensor with items in a batch of {type(given).__name__}: give {_KINDS}."
+        )
+    return _Batch(args=args, kwargs=kwargs, labels=_labels(y, sizes[0]), num_items=sizes[0])
+
+
+def _call_of(x: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(x, Mapping):
+        return (), {str(name): _tensor(part) for name, part in x.items()}
+    if isinstance(x, tuple | list):
+        return tuple(_tensor(part) for part in x), {}
+    return (_tensor(x),), {}
+
+
+def _labels(y: Any, num_items: int) -> Array | None:
+    """Where there is one for each item; a picture or a row of numbers for each is no label."""
+    if isinstance(y, Tensor):
+        y = y.detach().cpu().numpy() if y.dtype != torch.bfloat16 else y.detach().float().cpu().numpy()
+    if y is None or isinstance(y, Mapping | str):
+        return None
+    try:
+        labels = numpy.asarray(y)
+    except ValueError:  # lists of different lengths
+        return None
+    return labels if labels.shape == (num_items,) and labels.dtype.kind != "O" else None
+
+
+def _whole(data: Any, batch_size: int) -> _ItemSet:
+    """Arrays that hold all items: x, or a pair of it and labels."""
+    is_pair = isinstance(data, tuple)
+    if is_pair and len(data) not in (1, 2):
+        raise InputError(f"a tuple of {len(data)} is no test set: give {_KINDS}.")
+    parts = [
+        numpy.asarray(part) if isinstance(part, list) else part for part in (data if is_pair else [data])
+    ]
+    arrays = [array for part in parts for array in (part.values() if isinstance(part, Mapping) else [part])]
+    lengths = {len(array) for array in arrays if isinstance(array, Tensor | numpy.ndarray) and array.ndim}
+    if len(lengths) != 1 or not all(isinstance(array, Tensor | numpy.ndarray) for array in arrays):
+        raise InputError(
+            "the parts of this test set are not arrays with a row for each item, all of one length: give "
+            f"{_KINDS}."
+        )
+    (num_items,) = lengths
+
+    def batches() -> Iterator[_Batch]:
+        for start in range(0, num_items, batch_size):
+            rows = slice(start, start + batch_size)
+            yield _batch_of([_cut(part, rows) for part in parts])
+
+    return _ItemSet(batches=batches(), num_items=num_items)
+
+
+def _cut(part: Any, rows: slice) -> Any:
+    return {name: array[rows] for name, array in part.items()} if isinstance(part, Mapping) else part[rows]
+
+
+def _tensor(value: Any) -> Any:
+    return torch.from_numpy(value.copy()) if isinstance(value, numpy.ndarray) else value
+
+
+def _length(sampler: Any) -> int | None:
+    try:
+        return len(sampler)
+    except TypeError:
+        return None

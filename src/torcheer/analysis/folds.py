@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
+from torcheer.analysis.libraries import needed
+from torcheer.analysis.rows import Array, Indices
+from torcheer.analysis.targets import Targets
 from torcheer.errors import InputError
-from torcheer.features.analysis.rows import Indices
-from torcheer.features.analysis.targets import Targets
-from torcheer.netview.analysis.points import Array
 
 Folds = int | Iterable[tuple[ArrayLike, ArrayLike]]
 Mask = NDArray[numpy.bool_]
@@ -59,17 +59,20 @@ def fold_numbers(
     """In which fold each sample is tested."""
     if not 2 <= count <= num:
         raise InputError(f"folds is {count}, and there are {num:,} samples: take 2 to {num:,}.")
-    random = numpy.random.default_rng(seed)
     if codes is not None:
         _check_classes(codes, count, classes)
-    if groups is not None:
-        return _by_groups(count, codes, groups, random)
-    # Dealt out like cards, a class after the other: no fold has two more of one, or in all, than another.
-    order = random.permutation(num)
-    if codes is not None:
-        order = order[numpy.argsort(codes[order], kind="stable")]
+    selection = needed("sklearn.model_selection", "a probe")
+    kinds = numpy.zeros(num, numpy.int64) if codes is None else codes
+    if groups is None:
+        splits = selection.StratifiedKFold(count, shuffle=True, random_state=seed)
+    else:
+        num_groups = len(numpy.unique(groups))
+        if num_groups < count:
+            raise InputError(f"{num_groups} groups are too few for {count} folds: take fewer folds.")
+        splits = selection.StratifiedGroupKFold(count, shuffle=True, random_state=seed)
     number = numpy.empty(num, numpy.int64)
-    number[order] = numpy.arange(num) % count
+    for place, (_, test) in enumerate(splits.split(kinds, kinds, groups)):
+        number[test] = place
     return number
 
 
@@ -92,28 +95,6 @@ def groups_of(groups: ArrayLike, num_rows: int) -> Indices:
             "of the layer."
         )
     return numpy.asarray(numpy.unique(array, return_inverse=True)[1], numpy.int64)
-
-
-def _by_groups(count: int, codes: Indices | None, groups: Indices, random: numpy.random.Generator) -> Indices:
-    """The largest first, each where its classes are rarest so far."""
-    names, member = numpy.unique(groups, return_inverse=True)
-    if len(names) < count:
-        raise InputError(f"{len(names)} groups are too few for {count} folds: take fewer folds.")
-    kinds = numpy.zeros(len(groups), numpy.int64) if codes is None else codes
-    counts = numpy.zeros((len(names), int(kinds.max()) + 1))
-    numpy.add.at(counts, (member, kinds), 1.0)
-    shares = counts / counts.sum(axis=0)
-    mixed = random.permutation(len(names))
-    filled = numpy.zeros((count, shares.shape[1]))
-    fold_of = numpy.empty(len(names), numpy.int64)
-    for group in mixed[numpy.argsort(-counts[mixed].sum(axis=1), kind="stable")]:
-        # Least of squares: of what is added to them, only the mixed term depends on the fold.
-        best = int((filled @ shares[group]).argmin()) if filled.any() else 0
-        empty = numpy.flatnonzero(filled.sum(axis=1) == 0)
-        best = int(empty[0]) if len(empty) else best
-        filled[best] += shares[group]
-        fold_of[group] = best
-    return numpy.asarray(fold_of[member], numpy.int64)
 
 
 def _given(folds: Sequence[tuple[ArrayLike, ArrayLike]], samples: Indices) -> list[Fold]:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.features.analysis.counting import CountingRows
+from tests.analysis.counting import CountingRows
 from tests.many import examples
+from torcheer.analysis import cka, compare_layers
 from torcheer.errors import InputError
-from torcheer.features.analysis import cka, compare_layers
 
 
 def two_layers(num: int = 30, *, seed: int = 0) -> tuple[numpy.ndarray, numpy.ndarray]:

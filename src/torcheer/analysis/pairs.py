@@ -9,9 +9,7 @@ from typing import Final
 
 import numpy
 
-from torcheer.features.analysis.progress import Told, silent
-from torcheer.features.analysis.rows import Source, raw_rows
-from torcheer.netview.analysis.points import Array, Matrix
+from torcheer.analysis.rows import Array, Matrix, Source, raw_rows
 
 _NEAR: Final = 1e-6  # of squared lengths: nearer points are compared unit by unit
 _CHUNK_BYTES: Final = 4 << 20
@@ -80,7 +78,13 @@ def products(left: RawBlock, right: RawBlock, affine: Affine) -> Matrix:
     return total
 
 
-def gram(source: Source, memory_bytes: int, affine: Affine | None = None, *, told: Told = silent) -> Matrix:
+def gram(
+    source: Source,
+    memory_bytes: int,
+    affine: Affine | None = None,
+    *,
+    progress: Callable[[float], object] = lambda _: None,
+) -> Matrix:
     """Of all samples: (x_i - shift) (x_j - shift), or of what `affine` makes of them."""
     shift = source.shift
 
@@ -92,7 +96,7 @@ def gram(source: Source, memory_bytes: int, affine: Affine | None = None, *, tol
     for left, right in pairs_of_blocks(source, memory_bytes):
         place(values, left, right, products(left, right, affine or less))
         done += len(left.values) * len(right.values)
-        told(min(1.0, 2 * done / values.size))
+        progress(min(1.0, 2 * done / values.size))
     return values
 
 

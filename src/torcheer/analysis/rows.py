@@ -1,21 +1,73 @@
-"""What is analysed: a row for each sample, read from the disk some at a time."""
+"""What is analysed: a row for each sample, a column for each unit; in memory, or read in blocks."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 import numpy
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from torcheer.errors import InputError
-from torcheer.netview.analysis.points import Array, Matrix
 
+Array = NDArray[Any]
 Indices = NDArray[numpy.int64]
+Matrix = NDArray[numpy.float64]
+Samples = int | ArrayLike | None
 
 MEMORY_BYTES: Final = 1 << 30
 _BLOCK_BYTES: Final = 64 << 20
+_CHUNK_NUMBERS: Final = 4 << 20  # that are turned into float64 at once
+
+
+# --- arrays in memory ------------------------------------------------------------------------------------
+
+
+def points_of(given: ArrayLike, *, what: str = "points", is_finite: bool = False) -> Array:
+    """Items down, units across, as real numbers of whatever type. `is_finite`: nothing else will do."""
+    points = numpy.asarray(given)
+    if points.ndim < 1 or points.dtype.kind not in "fiub":
+        raise InputError(
+            f"{what} must be an array of real numbers with a row for each item, and not {points.dtype} of "
+            f"the shape {points.shape}."
+        )
+    points = points.reshape(len(points), -1) if points.size else points.reshape(len(points), 0)
+    if not points.size:
+        raise InputError(f"{what} of the shape {points.shape} hold nothing: give a row for each item.")
+    if is_finite and not numpy.isfinite(points).all():
+        items = numpy.flatnonzero(~numpy.isfinite(points).all(axis=1))
+        raise InputError(
+            f"{what} hold NaN or infinities, first in item {items[0]}, in {len(items)} of {len(points)}: "
+            "leave those items out."
+        )
+    return points
+
+
+def labels_of(given: ArrayLike, num_items: int) -> Array:
+    labels = numpy.asarray(given)
+    if labels.shape != (num_items,):
+        raise InputError(
+            f"labels of the shape {labels.shape} do not go with {num_items:,} items: give one for each."
+        )
+    return labels
+
+
+def chunks_of_units(points: Array, centre: Matrix | None = None) -> Iterator[Matrix]:
+    """All items, some units at a time, so that a large layer needs no second copy of itself.
+
+    `centre` is taken away: a number for each unit, or one for each item as a column.
+    """
+    num_units = max(1, _CHUNK_NUMBERS // len(points))
+    for start in range(0, points.shape[1], num_units):
+        chunk = points[:, start : start + num_units].astype(numpy.float64)
+        if centre is not None:
+            chunk -= centre if centre.ndim == 2 else centre[start : start + num_units]
+        yield chunk
+
+
+# --- layers on the disk ----------------------------------------------------------------------------------
 
 
 class Rows(Protocol):
@@ -160,3 +212,77 @@ def _filled(source: Source, array: Array) -> Array:
         stop = min(start + step, source.num_samples)
         array[start:stop] = source.raw(start, stop)
     return array
+
+
+# --- which samples ---------------------------------------------------------------------------------------
+
+
+def chosen_samples(num_rows: int, samples: Samples, labels: Array | None = None) -> Indices:
+    """Sorted, each once.
+
+    A number takes that many, evenly spaced; with `labels`, as many of each label as it goes.
+    """
+    if samples is None:
+        return numpy.arange(num_rows)
+    if numpy.ndim(samples) == 0:
+        return _so_many(num_rows, _count_of(samples, num_rows), labels)
+    return _named(num_rows, numpy.asarray(samples))
+
+
+def _count_of(samples: object, num_rows: int) -> int:
+    try:
+        count = operator.index(samples)  # type: ignore[arg-type]
+    except TypeError:
+        raise InputError(
+            f"samples is {samples!r}: give a number of samples, an array of their indices, or None for all."
+        ) from None
+    if not 0 < count <= num_rows:
+        raise InputError(f"samples is {count:,}, and there are {num_rows:,}: take 1 to {num_rows:,}.")
+    return count
+
+
+def _so_many(num_rows: int, count: int, labels: Array | None) -> Indices:
+    if labels is None:
+        return _spaced(count, num_rows)
+    _, number, sizes = numpy.unique(labels, return_inverse=True, return_counts=True)
+    shares = _even_shares(sizes, count)
+    taken = [
+        numpy.flatnonzero(number == label)[_spaced(int(share), int(size))]
+        for label, (share, size) in enumerate(zip(shares, sizes, strict=True))
+    ]
+    return numpy.sort(numpy.concatenate(taken))
+
+
+def _even_shares(sizes: Indices, count: int) -> Indices:
+    """The same of each, as far as there are so many; what is left goes to the first that have more."""
+    shares = numpy.zeros(len(sizes), numpy.int64)
+    while (left := count - int(shares.sum())) > 0:
+        has_more = numpy.flatnonzero(shares < sizes)
+        each = left // len(has_more)
+        if not each:
+            shares[has_more[:left]] += 1
+        shares[has_more] = numpy.minimum(shares[has_more] + each, sizes[has_more])
+    return shares
+
+
+def _spaced(count: int, size: int) -> Indices:
+    return numpy.arange(count) * size // max(count, 1)
+
+
+def _named(num_rows: int, given: Array) -> Indices:
+    if given.dtype.kind == "b" and given.shape == (num_rows,):
+        return numpy.flatnonzero(given)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or not len(given):
+        raise InputError(
+            f"samples of the shape {given.shape} and {given.dtype} name no samples: give their indices, or "
+            f"True and False for each of {num_rows:,}."
+        )
+    chosen = numpy.unique(given).astype(numpy.int64)
+    if chosen[0] < 0 or chosen[-1] >= num_rows:
+        wrong = chosen[0] if chosen[0] < 0 else chosen[-1]
+        raise InputError(f"there is no sample {wrong}: indices go from 0 to {num_rows - 1:,}.")
+    if len(chosen) != len(given):
+        raise InputError(
+            f"samples names {len(given) - len(chosen):,} of them more than once: take numpy.unique of them."
+        )
+    return chosen

@@ -1,4 +1,7 @@
-"""How alike items are to a layer: matrices of items, sorted by label, and compared with one another."""
+"""How alike samples are to a layer: matrices of samples, sorted by label, and compared with one another.
+
+`similarity` takes an array, `rsa` a layer on the disk, however wide; both compute the same.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,29 @@ from typing import Final, Literal, get_args
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
+from torcheer.analysis.pairs import RawBlock, pairs_of_blocks, place, products, squared_distances
+from torcheer.analysis.rows import (
+    MEMORY_BYTES,
+    Array,
+    Indices,
+    Matrix,
+    Rows,
+    Samples,
+    Source,
+    as_size,
+    check_memory,
+    chosen_samples,
+    in_memory,
+    labels_of,
+    points_of,
+    source_of,
+)
 from torcheer.errors import InputError
-from torcheer.netview.analysis.points import Array, Matrix, labels_of, points_of, products
 
 Metric = Literal["correlation", "cosine", "euclidean"]
 
 _METRICS: Final = get_args(Metric)
-_NEAR: Final = 1e-6  # of squared lengths: nearer points are compared unit by unit
+_SHARE: Final = 3  # of the matrix: it, one part of it, and what is read meanwhile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -59,18 +78,101 @@ def similarity(
       that has none (no unit responds, or all do alike); `"euclidean"` gives the distance.
     """
     given = points_of(points, is_finite=True)
+    _check_metric(metric)
+    named = None if labels is None else labels_of(labels, len(given))
+    values = _values(in_memory(given), metric, MEMORY_BYTES)
+    return _matrix(values, metric, numpy.arange(len(given)), named)
+
+
+def rsa(
+    rows: Rows,
+    labels: ArrayLike | None = None,
+    *,
+    metric: Metric = "correlation",
+    samples: Samples = None,
+    memory_bytes: int = MEMORY_BYTES,
+) -> SimilarityMatrix:
+    """How alike every sample is to every other, as `similarity` says it of arrays.
+
+    - `labels`: one for each sample of the layer. Rows and columns are then sorted by it.
+    - `metric`: `"correlation"` and `"cosine"` give 1 for samples alike in all but size, and NaN for one that
+      has none; `"euclidean"` gives the distance.
+    - `samples`: all unless told otherwise; a number takes that many, evenly spaced, and with labels as many
+      of each as it goes; or their indices. `order` of the result holds indices of the layer.
+
+    The matrix must fit in `memory_bytes` three times. What is left of it holds samples while the others are
+    read: where the layer is q times as large as that, the disk is read about (q + 1) / 2 times over.
+    """
+    check_memory(memory_bytes)
+    _check_metric(metric)
+    named = None if labels is None else labels_of(labels, len(rows))
+    chosen = chosen_samples(len(rows), samples, named)
+    values = similarity_values(rows, chosen, metric=metric, memory_bytes=memory_bytes)
+    return _matrix(values, metric, chosen, None if named is None else named[chosen])
+
+
+def similarity_values(rows: Rows, chosen: Indices, *, metric: Metric, memory_bytes: int) -> Matrix:
+    """Of the chosen samples, in their order."""
+    check_matrix_fits(len(chosen), memory_bytes)
+    source = source_of(rows, chosen, memory_bytes=memory_bytes)
+    left = memory_bytes - (_SHARE - 1) * 8 * len(chosen) ** 2
+    return _values(source, metric, left)
+
+
+def check_matrix_fits(num_samples: int, memory_bytes: int) -> None:
+    needed = _SHARE * 8 * num_samples**2
+    if needed > memory_bytes:
+        most = int((memory_bytes / (_SHARE * 8)) ** 0.5)
+        raise InputError(
+            f"a matrix of {num_samples:,} by {num_samples:,} samples needs {as_size(needed)}, and "
+            f"{as_size(memory_bytes)} may be used: take fewer samples (samples={most}), or allow more "
+            f"(memory_bytes={needed})."
+        )
+
+
+def _check_metric(metric: str) -> None:
     if metric not in _METRICS:
         raise InputError(f"there is no metric {metric!r}: take {', '.join(map(repr, _METRICS))}.")
-    values = (
-        _distances(given) if metric == "euclidean" else _cosines(given, is_centred=metric == "correlation")
-    )
+
+
+def _matrix(values: Matrix, metric: Metric, samples: Indices, labels: Array | None) -> SimilarityMatrix:
     if labels is None:
-        return SimilarityMatrix(values=values, metric=metric, order=numpy.arange(len(given)), labels=None)
-    named = labels_of(labels, len(given))
-    order = numpy.argsort(named, kind="stable")
+        return SimilarityMatrix(values=values, metric=metric, order=samples, labels=None)
+    sort = numpy.argsort(labels, kind="stable")
     return SimilarityMatrix(
-        values=values[numpy.ix_(order, order)], metric=metric, order=order, labels=named[order]
+        values=values[numpy.ix_(sort, sort)], metric=metric, order=samples[sort], labels=labels[sort]
     )
+
+
+def _values(source: Source, metric: Metric, memory_bytes: int) -> Matrix:
+    if metric == "euclidean":
+        values = squared_distances(source, memory_bytes)
+        return numpy.sqrt(values, out=values)
+    return _cosines(source, memory_bytes, is_centred=metric == "correlation")
+
+
+def _cosines(source: Source, memory_bytes: int, *, is_centred: bool) -> Matrix:
+    values = numpy.empty((source.num_samples, source.num_samples))
+    means = numpy.zeros(source.num_samples)
+    is_flat = numpy.zeros(source.num_samples, bool)
+
+    def centred(block: RawBlock, _: slice, chunk: Matrix) -> Matrix:
+        return chunk - means[block.at, None] if is_centred else chunk
+
+    for left, right in pairs_of_blocks(source, memory_bytes):
+        for block in (left, right) if is_centred else ():
+            means[block.at] = block.values.mean(axis=1, dtype=numpy.float64)
+            # What is left of a constant row is rounding.
+            is_flat[block.at] = block.values.max(axis=1) == block.values.min(axis=1)
+        place(values, left, right, products(left, right, centred))
+    lengths = numpy.sqrt(numpy.diagonal(values))
+    lengths[is_flat] = numpy.nan
+    lengths[lengths == 0] = numpy.nan
+    for row, length in zip(values, lengths, strict=True):
+        row /= length * lengths  # one product: the matrix stays symmetric to the last digit
+    numpy.clip(values, -1.0, 1.0, out=values)
+    numpy.fill_diagonal(values, numpy.where(numpy.isnan(lengths), numpy.nan, 1.0))
+    return values
 
 
 def label_contrast(matrix: SimilarityMatrix) -> LabelContrast:
@@ -124,9 +226,7 @@ def compare_similarity(
     pairs = [matrix[above] for matrix in (one_by_item, other_by_item)]
     is_there = ~numpy.isnan(pairs[0]) & ~numpy.isnan(pairs[1])
     one, other = (pair[is_there] for pair in pairs)
-    if method == "spearman":
-        one, other = ranks(one), ranks(other)
-    return _correlation(one, other)
+    return correlation(standardised(one, method), standardised(other, method))
 
 
 def ranks(values: ArrayLike) -> Matrix:
@@ -134,6 +234,19 @@ def ranks(values: ArrayLike) -> Matrix:
     _, place, counts = numpy.unique(numpy.asarray(values), return_inverse=True, return_counts=True)
     last = numpy.cumsum(counts)
     return numpy.asarray((last - (counts - 1) / 2)[place], numpy.float64)
+
+
+def standardised(values: Matrix, method: str) -> Matrix:
+    """Of mean 0 and length 1; nothing but NaN where the values do not vary."""
+    values = ranks(values) if method == "spearman" else values
+    apart = values - values.mean() if len(values) else values
+    length = float(numpy.linalg.norm(apart))
+    return apart / length if length > 0 else numpy.full(len(values), numpy.nan)
+
+
+def correlation(one: Matrix, other: Matrix) -> float:
+    """Of two that are standardised."""
+    return float(numpy.clip(one @ other, -1.0, 1.0)) if len(one) > 1 else float("nan")
 
 
 def _by_item(matrix: SimilarityMatrix | ArrayLike) -> Matrix:
@@ -148,56 +261,3 @@ def _by_item(matrix: SimilarityMatrix | ArrayLike) -> Matrix:
         return given.astype(numpy.float64)
     back = numpy.argsort(matrix.order)
     return matrix.distances[numpy.ix_(back, back)]
-
-
-def _correlation(one: Matrix, other: Matrix) -> float:
-    if len(one) < 2:
-        return float("nan")
-    one, other = one - one.mean(), other - other.mean()
-    size = float(numpy.linalg.norm(one) * numpy.linalg.norm(other))
-    return float(numpy.clip(one @ other / size, -1.0, 1.0)) if size > 0 else float("nan")
-
-
-def _cosines(points: Array, *, is_centred: bool) -> Matrix:
-    centre = points.mean(axis=1, dtype=numpy.float64, keepdims=True) if is_centred else None
-    values = products(points, centre)
-    lengths = numpy.sqrt(numpy.diagonal(values))
-    if is_centred:
-        # What is left of a constant row is rounding.
-        lengths = numpy.where(numpy.ptp(points, axis=1) == 0, 0.0, lengths)
-    lengths = numpy.where(lengths > 0, lengths, numpy.nan)  # by zero, rounding would become infinite
-    with numpy.errstate(invalid="ignore"):
-        values = values / lengths[:, None] / lengths
-    values = numpy.clip(values, -1.0, 1.0)
-    numpy.fill_diagonal(values, numpy.where(lengths > 0, 1.0, numpy.nan))
-    return values
-
-
-def _distances(points: Array) -> Matrix:
-    # Where units are silent, many items are the same, to the last digit.
-    first: dict[bytes, int] = {}
-    number = numpy.array([first.setdefault(row.tobytes(), len(first)) for row in points])
-    _, places = numpy.unique(number, return_index=True)
-    squares = _squared(points[places])
-    return numpy.asarray(numpy.sqrt(squares)[numpy.ix_(number, number)])
-
-
-def _squared(points: Array) -> Matrix:
-    values = products(points, points.mean(axis=0, dtype=numpy.float64))
-    lengths = numpy.diagonal(values)
-    values = lengths[:, None] + lengths - 2 * values
-    # The difference of large numbers says little about points that lie near one another.
-    rows, columns = numpy.nonzero(numpy.triu(values < _NEAR * (lengths[:, None] + lengths), 1))
-    for row in numpy.unique(rows):
-        near = columns[rows == row]
-        values[row, near] = values[near, row] = _squared_distances(points[row], points[near])
-    numpy.fill_diagonal(values, 0.0)
-    return numpy.maximum(values, 0.0)
-
-
-def _squared_distances(point: Array, others: Array) -> Matrix:
-    total = numpy.zeros(len(others))
-    for start in range(0, len(others), 64):
-        apart = others[start : start + 64].astype(numpy.float64) - point.astype(numpy.float64)
-        total[start : start + 64] = numpy.einsum("ij,ij->i", apart, apart)
-    return total

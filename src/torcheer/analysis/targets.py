@@ -8,10 +8,8 @@ from typing import Final
 import numpy
 from numpy.typing import ArrayLike
 
+from torcheer.analysis.rows import Array, Indices, Matrix, Samples, chosen_samples
 from torcheer.errors import InputError
-from torcheer.features.analysis.rows import Indices
-from torcheer.features.analysis.samples import Samples, chosen_samples
-from torcheer.netview.analysis.points import Array, Matrix
 
 _CLASSES: Final = "biuUS"
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr
 
-from tests.features.analysis.counting import CountingRows
+from tests.analysis.counting import CountingRows
 from tests.many import examples
+from torcheer.analysis import compare_layers, compare_similarity, label_contrast, rsa
+from torcheer.analysis.rows import chosen_samples
+from torcheer.analysis.similarity import similarity
 from torcheer.errors import InputError
-from torcheer.features.analysis import compare_layers, compare_similarity, label_contrast, rsa
-from torcheer.features.analysis.samples import chosen_samples
-from torcheer.netview.analysis.similarities import similarity
 
 METRICS = ("correlation", "cosine", "euclidean")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy
@@ -12,10 +13,10 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier, RidgeCV
 from sklearn.metrics import confusion_matrix, r2_score
 
-from tests.features.analysis.counting import CountingRows
+from tests.analysis.counting import CountingRows
 from tests.many import examples
+from torcheer.analysis import Probe, clusters, probe, probe_layers
 from torcheer.errors import InputError
-from torcheer.features.analysis import Probe, probe, probe_layers
 
 SMALL = 600_000
 
@@ -325,3 +326,34 @@ def test_values_whose_squares_are_no_numbers_are_told(kind: Any, num_units: int)
 def test_targets_without_classes_are_told(targets: Any, num: int, words: str) -> None:
     with pytest.raises(InputError, match=words):
         probe(numpy.ones((num, 3)), targets)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("kind", ["ridge", "logistic"])
+def test_several_alphas_are_chosen_from_alike_where_the_layer_is_streamed(
+    kind: Any, standardize: bool
+) -> None:
+    points, targets = classes_of(1500, 20, 3)
+    points += 10 * numpy.random.default_rng(1).normal(size=points.shape)
+    points[:, 4] = 0.1  # constant
+    options: Any = {"kind": kind, "folds": 3, "alpha": [0.1, 30.0, 3000.0], "standardize": standardize}
+
+    streamed, held = (
+        probe(points, targets, memory_bytes=250_000, **options),
+        probe(points, targets, **options),
+    )
+
+    assert (streamed.alphas == held.alphas).all()
+    assert (streamed.predictions != held.predictions).mean() < 0.002
+    assert streamed.is_converged
+
+
+def test_a_missing_library_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.model_selection", None)
+    monkeypatch.setitem(sys.modules, "scipy.cluster.hierarchy", None)
+    points, targets = classes_of(30, 4, 2)
+
+    with pytest.raises(InputError, match=r"probe needs scikit-learn: pip install 'torcheer\[analysis\]'"):
+        probe(points, targets)
+    with pytest.raises(InputError, match=r"tree of clusters needs SciPy: pip install 'torcheer\[analysis\]'"):
+        clusters(points)

@@ -8,8 +8,8 @@ from typing import Final
 import numpy
 from numpy.typing import ArrayLike
 
+from torcheer.analysis.rows import Array, Matrix, chunks_of_units, points_of
 from torcheer.errors import InputError
-from torcheer.netview.analysis.points import Array, Matrix, chunks_of_units, points_of, products
 
 _USUAL: Final = 50
 _SMALL: Final = 2 << 20  # numbers that are decomposed as they are
@@ -71,7 +71,7 @@ def _decomposed(points: Array, mean: Matrix, wanted: int) -> tuple[Matrix, Matri
         return lengths[:kept], axes[:kept]
     # Squared, it is quicker by far and needs little memory, at the price of half of the digits.
     is_tall = points.shape[1] <= len(points)
-    squares, turned = numpy.linalg.eigh(_covariance(points, mean) if is_tall else products(points, mean))
+    squares, turned = numpy.linalg.eigh(_covariance(points, mean) if is_tall else _products(points, mean))
     lengths = numpy.sqrt(numpy.maximum(squares[::-1], 0.0))
     kept = min(wanted, int((lengths > epsilon**0.5 * max(float(lengths[0]), largest)).sum()))
     lengths, axes = lengths[:kept], turned.T[::-1][:kept]
@@ -87,6 +87,13 @@ def _covariance(points: Array, mean: Matrix) -> Matrix:
     for start in range(0, len(points), num_items):
         chunk = points[start : start + num_items] - mean
         total += chunk.T @ chunk
+    return total
+
+
+def _products(points: Array, mean: Matrix) -> Matrix:
+    total = numpy.zeros((len(points), len(points)))
+    for chunk in chunks_of_units(points, mean):
+        total += chunk @ chunk.T
     return total
 
 

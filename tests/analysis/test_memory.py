@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from torcheer.features.analysis import cka, compare_layers, probe, rsa
+from torcheer.analysis import cka, compare_layers, probe, rsa
 
 MEMORY = 64 << 20
 WIDE = numpy.random.default_rng(0).normal(size=(150, 64_000)).astype(numpy.float32)  # 38 MB, 77 as float64

@@ -1,26 +1,32 @@
-"""Centred kernel alignment: how alike two layers, or two models, see the same samples."""
+"""Centred kernel alignment: how alike two layers, or two models, see the same samples.
+
+It is made of HSIC, which says how much two layers depend on one another: the sum of the products of their
+centred matrices of samples.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy
 
-from torcheer.errors import InputError
-from torcheer.features.analysis.hsic import centred, check_enough, empty_sums, ratio, side_by_side
-from torcheer.features.analysis.pairs import gram, squared_distances
-from torcheer.features.analysis.rows import (
+from torcheer.analysis.pairs import gram, squared_distances
+from torcheer.analysis.rows import (
     MEMORY_BYTES,
     Indices,
+    Matrix,
     Rows,
+    Samples,
+    Source,
     as_size,
     check_memory,
+    chosen_samples,
     shifted,
     source_of,
 )
-from torcheer.features.analysis.samples import Samples, chosen_samples
-from torcheer.netview.analysis.points import Matrix
+from torcheer.errors import InputError
 
 Kernel = Literal["linear", "rbf"]
 
@@ -94,8 +100,8 @@ def centred_kernel(rows: Rows, chosen: Indices, wanted: Similarity, *, others_by
     source = source_of(rows, chosen, memory_bytes=wanted.memory_bytes)
     left = max(wanted.memory_bytes - others_bytes - samples_bytes(len(chosen), 1), 1)
     if wanted.kernel == "linear":
-        return centred(gram(shifted(source), left), is_unbiased=wanted.is_unbiased)
-    return centred(_rbf(squared_distances(source, left), wanted.fraction), is_unbiased=wanted.is_unbiased)
+        return _centred(gram(shifted(source), left), is_unbiased=wanted.is_unbiased)
+    return _centred(_rbf(squared_distances(source, left), wanted.fraction), is_unbiased=wanted.is_unbiased)
 
 
 def samples_bytes(num_samples: int, num_layers: int) -> int:
@@ -142,10 +148,10 @@ def _by_units(a: Rows, b: Rows, chosen: Indices, wanted: Similarity) -> float:
     first, second = (
         shifted(source_of(rows, chosen, memory_bytes=wanted.memory_bytes // 2)) for rows in (a, b)
     )
-    both = empty_sums(first.num_units, second.num_units)
-    one = empty_sums(first.num_units, first.num_units)
-    other = empty_sums(second.num_units, second.num_units)
-    for x, y in side_by_side(first, second):
+    both = _empty_sums(first.num_units, second.num_units)
+    one = _empty_sums(first.num_units, first.num_units)
+    other = _empty_sums(second.num_units, second.num_units)
+    for x, y in _side_by_side(first, second):
         both.add(x, y)
         one.add(x, x)
         other.add(y, y)
@@ -173,3 +179,88 @@ def _in_batches(a: Rows, b: Rows, chosen: Indices, wanted: Similarity, batch: in
             num * (num - 3)
         )
     return ratio(*totals.tolist())
+
+
+# --- HSIC ------------------------------------------------------------------------------------------------
+
+
+def _centred(kernel: Matrix, *, is_unbiased: bool) -> Matrix:
+    """In place: such that the sum of the products of two of them is their HSIC, up to a factor.
+
+    The unbiased one is that of Song et al. (2012), which leaves out every sample's product with itself. In
+    this form, its rows sum to 0 without the diagonal.
+    """
+    num = len(kernel)
+    if not is_unbiased:
+        means = kernel.mean(axis=0)
+        kernel -= means[:, None]
+        kernel -= means - means.mean()
+        return kernel
+    numpy.fill_diagonal(kernel, 0.0)
+    sums = kernel.sum(axis=0) / (num - 2)
+    kernel -= sums[:, None]
+    kernel -= sums - sums.sum() / (num - 1)
+    numpy.fill_diagonal(kernel, 0.0)
+    return kernel
+
+
+def check_enough(num_samples: int, *, is_unbiased: bool) -> None:
+    least = 4 if is_unbiased else 2
+    if num_samples < least:
+        raise InputError(f"CKA of {num_samples} samples is not defined: give {least} at least.")
+
+
+def ratio(both: float, first: float, second: float) -> float:
+    """CKA. NaN where a layer does not vary, or where an estimate of its own HSIC is not above 0."""
+    if not (first > 0 and second > 0):
+        return float("nan")
+    return both / float(numpy.sqrt(first) * numpy.sqrt(second))
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _CrossSums:
+    """What linear HSIC of two layers needs, summed over samples: units by units, filled block by block."""
+
+    products: Matrix  # x yᵀ
+    sums: tuple[Matrix, Matrix]  # x, and y
+    weighted: tuple[Matrix, Matrix]  # x |y|², and y |x|²
+    lengths: tuple[float, float] = (0.0, 0.0)  # |x|², and |y|²
+    joint: float = 0.0  # |x|² |y|²
+    num: int = 0
+
+    def add(self, x: Matrix, y: Matrix) -> None:
+        of_x, of_y = numpy.einsum("ij,ij->i", x, x), numpy.einsum("ij,ij->i", y, y)
+        self.products += x.T @ y
+        self.sums[0][:] += x.sum(axis=0)
+        self.sums[1][:] += y.sum(axis=0)
+        self.weighted[0][:] += of_y @ x
+        self.weighted[1][:] += of_x @ y
+        self.lengths = self.lengths[0] + float(of_x.sum()), self.lengths[1] + float(of_y.sum())
+        self.joint += float(of_x @ of_y)
+        self.num += len(x)
+
+    def hsic(self, *, is_unbiased: bool) -> float:
+        """As the sum of the products of two `_centred` matrices."""
+        x, y = self.sums
+        if not is_unbiased:
+            left = self.products - numpy.outer(x / self.num, y)
+            return float(numpy.vdot(left, left))
+        own = float(numpy.vdot(self.products, self.products)) - self.joint
+        totals = (float(x @ x) - self.lengths[0]) * (float(y @ y) - self.lengths[1])
+        rows = float(x @ self.products @ y - x @ self.weighted[0] - y @ self.weighted[1]) + self.joint
+        return own + totals / ((self.num - 1) * (self.num - 2)) - 2 * rows / (self.num - 2)
+
+
+def _empty_sums(num_first: int, num_second: int) -> _CrossSums:
+    return _CrossSums(
+        products=numpy.zeros((num_first, num_second)),
+        sums=(numpy.zeros(num_first), numpy.zeros(num_second)),
+        weighted=(numpy.zeros(num_first), numpy.zeros(num_second)),
+    )
+
+
+def _side_by_side(first: Source, second: Source) -> Iterator[tuple[Matrix, Matrix]]:
+    """The same samples of both, block by block."""
+    step = min(first.rows_at_once(), second.rows_at_once())
+    for one, other in zip(first.blocks(step), second.blocks(step), strict=True):
+        yield one.values, other.values

@@ -1,0 +1,51 @@
+"""What layers have learnt, on arrays: similarity, components, clusters, tuning, CKA, probes.
+
+from torcheer import analysis
+
+alike = analysis.similarity(points, labels)
+found = analysis.probe(features["features.6"], labels)
+
+No torch. Layers on the disk are read in blocks and computed in bounded memory. Probes and clusters need
+scikit-learn and SciPy: `pip install 'torcheer[analysis]'`.
+"""
+
+from __future__ import annotations
+
+from torcheer.analysis.cka import cka
+from torcheer.analysis.clusters import Clusters, clusters
+from torcheer.analysis.components import Components, principal_components
+from torcheer.analysis.layers import LayerComparison, compare_layers
+from torcheer.analysis.probes import Probe, probe, probe_layers
+from torcheer.analysis.rows import Rows
+from torcheer.analysis.similarity import (
+    LabelContrast,
+    SimilarityMatrix,
+    compare_similarity,
+    label_contrast,
+    rsa,
+    similarity,
+)
+from torcheer.analysis.units import Tuning, receptive_fields, tuning
+
+__all__ = [
+    "Clusters",
+    "Components",
+    "LabelContrast",
+    "LayerComparison",
+    "Probe",
+    "Rows",
+    "SimilarityMatrix",
+    "Tuning",
+    "cka",
+    "clusters",
+    "compare_layers",
+    "compare_similarity",
+    "label_contrast",
+    "principal_components",
+    "probe",
+    "probe_layers",
+    "receptive_fields",
+    "rsa",
+    "similarity",
+    "tuning",
+]

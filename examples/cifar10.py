@@ -1,23 +1,23 @@
 """The training cycle, on CIFAR-10: data, net, optimizer, fit, save and reload, testing.
 
 python -m examples.cifar10          # with CIFAR-10 in ./data; where it is not, this says how to get it
-python -m examples.cifar10 --try    # with a small set in the same format, made of scikit-learn's digits
+python -m examples.cifar10 --try    # with scikit-learn's digits, as pictures of the same size
 
 `torcheer view runs` shows it, also while it trains.
 """
 
 import argparse
 from pathlib import Path
+from typing import Any
 
+import numpy
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 import torcheer as tl
-from torcheer.training.data import transforms
-
-DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+from torcheer.training.datasets import Digits
 
 
 class Net(nn.Module):
@@ -40,15 +40,10 @@ class Net(nn.Module):
         return x
 
 
-def main(folder: Path, run: Path, num_epochs: int, *, download: bool = False) -> tl.Evaluation:
+def main(train: Dataset[Any], test: Dataset[Any], run: Path, num_epochs: int) -> tl.Evaluation:
     torch.set_num_threads(1)  # four small pictures at a time are not worth more
     torch.manual_seed(0)
-    to_numbers = transforms.Compose(  # from -1 to 1
-        [transforms.ToTensor(), transforms.Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))]
-    )
-    train = tl.CIFAR10(folder, train=True, transform=to_numbers, download=download)
     train_loader = DataLoader(train, batch_size=4, shuffle=True, num_workers=2)
-    test = tl.CIFAR10(folder, train=False, transform=to_numbers)
     test_loader = DataLoader(test, batch_size=4, num_workers=2)
 
     net = Net()
@@ -76,20 +71,27 @@ def main(folder: Path, run: Path, num_epochs: int, *, download: bool = False) ->
     return evaluation
 
 
-def write_small_set(folder: Path) -> None:
-    """The digits as pictures of 32 by 32 pixels, in the files of CIFAR-10's binary version.
+def to_numbers(picture: Any) -> Tensor:
+    """From -1 to 1, colour first."""
+    return torch.from_numpy(numpy.array(picture)).permute(2, 0, 1) / 127.5 - 1
 
-    There each picture is a byte for its class, then all its red pixels, its green ones, its blue ones.
-    """
-    train, test = tl.load_digits()
-    (folder / "cifar-10-batches-bin").mkdir(parents=True, exist_ok=True)
-    parts = {f"data_batch_{number}.bin": train for number in range(1, 6)} | {"test_batch.bin": test}
-    for number, (name, digits) in enumerate(parts.items()):
-        mine = slice(number, None, 5) if digits is train else slice(None)
-        pixels = F.interpolate(digits.images[mine] * 255, scale_factor=4).expand(-1, 3, -1, -1).flatten(1)
-        rows = torch.cat([digits.labels[mine, None], pixels], 1)
-        (folder / "cifar-10-batches-bin" / name).write_bytes(rows.to(torch.uint8).numpy().tobytes())
-    (folder / "cifar-10-batches-bin" / "batches.meta.txt").write_text("\n".join(DIGITS))
+
+def cifar10(folder: Path, *, download: bool) -> tuple[Dataset[Any], Dataset[Any]]:
+    """CIFAR-10, by torchvision."""
+    return (
+        tl.CIFAR10(folder, train=True, transform=to_numbers, download=download),
+        tl.CIFAR10(folder, train=False, transform=to_numbers),
+    )
+
+
+class SmallSet(TensorDataset):
+    """The digits as pictures of the size and with the colours of CIFAR-10's."""
+
+    classes = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+    def __init__(self, digits: Digits) -> None:
+        pictures = F.interpolate(digits.images * 2 - 1, scale_factor=4).expand(-1, 3, -1, -1)
+        super().__init__(pictures, digits.labels)
 
 
 if __name__ == "__main__":
@@ -100,11 +102,12 @@ if __name__ == "__main__":
     parser.add_argument("--download", action="store_true", help="fetch CIFAR-10 where it is not there")
     parser.add_argument("--try", action="store_true", dest="is_try", help="without CIFAR-10")
     chosen = parser.parse_args()
-    if chosen.is_try:
-        chosen.folder = chosen.run.with_name("small-cifar10")
-        write_small_set(chosen.folder)
     try:
-        main(chosen.folder, chosen.run, chosen.epochs, download=chosen.download)
+        if chosen.is_try:
+            small_train, small_test = map(SmallSet, tl.load_digits())
+            main(small_train, small_test, chosen.run, chosen.epochs)
+        else:
+            main(*cifar10(chosen.folder, download=chosen.download), chosen.run, chosen.epochs)
     except tl.InputError as error:
-        advice = str(error).replace("say download=True", "give --download")  # as it is said to this program
+        advice = str(error).replace("Say download=True", "Give --download")  # as it is said to this program
         raise SystemExit(f"{advice}\n--try trains on a small set instead.") from None

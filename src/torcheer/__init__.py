@@ -64,9 +64,8 @@ if TYPE_CHECKING:
     from torcheer.training.checkpointing.checkpoints import save_checkpoint as save_checkpoint
     from torcheer.training.checkpointing.keepingcheckpoints import Checkpoints
     from torcheer.training.control.opening import control as control
-    from torcheer.training.data.cifar10 import CIFAR10, CIFAR100
-    from torcheer.training.data.digits import load_digits as load_digits
-    from torcheer.training.data.imagefolder import ImageFolder
+    from torcheer.training.datasets import CIFAR10, CIFAR100, ImageFolder
+    from torcheer.training.datasets import load_digits as load_digits
     from torcheer.training.evaluations.evaluating import evaluate as evaluate
     from torcheer.training.evaluations.evaluation import Evaluation
     from torcheer.training.fitting import fit as fit
@@ -202,15 +201,15 @@ _HOMES = {
     "trackable": "torcheer.capture.choosing",
     "watch": "torcheer.inspector.watching",
     "Watcher": "torcheer.inspector.watcher",
-    "CIFAR10": "torcheer.training.data.cifar10",
-    "CIFAR100": "torcheer.training.data.cifar10",
+    "CIFAR10": "torcheer.training.datasets",
+    "CIFAR100": "torcheer.training.datasets",
     "Callback": "torcheer.training.callbacks",
     "Checkpoint": "torcheer.training.checkpointing.checkpoints",
     "Checkpoints": "torcheer.training.checkpointing.keepingcheckpoints",
     "EarlyStopping": "torcheer.training.stopping",
     "Evaluation": "torcheer.training.evaluations.evaluation",
     "History": "torcheer.training.history",
-    "ImageFolder": "torcheer.training.data.imagefolder",
+    "ImageFolder": "torcheer.training.datasets",
     "Loop": "torcheer.training.loop",
     "Parameters": "torcheer.training.looping.parameters",
     "Setup": "torcheer.training.looping.setup",
@@ -226,7 +225,7 @@ _HOMES = {
     "fit": "torcheer.training.fitting",
     "gradcheck": "torcheer.autograd.gradchecking",
     "load_checkpoint": "torcheer.training.checkpointing.checkpoints",
-    "load_digits": "torcheer.training.data.digits",
+    "load_digits": "torcheer.training.datasets",
     "loss_below": "torcheer.training.looping.criteria",
     "no_errors_for": "torcheer.training.looping.criteria",
     "parameter": "torcheer.training.looping.parameters",

@@ -19,7 +19,7 @@ from tests.run import handmade_events as made
 from torcheer.app.features.finding import find_features
 from torcheer.cli import app
 from torcheer.errors import FileFormatError, InputError
-from torcheer.training.data.pictures import read_picture
+from torcheer.training.datasets import read_picture
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 CONFIG = "projector_config.pbtxt"

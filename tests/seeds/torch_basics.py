@@ -1,11 +1,10 @@
 # The training cycle of the seed, snippet by snippet and in its order. Its slips are put right as they were meant:
 # transforms.Compose takes a list, a model is a class, and net, running_loss, PATH, total and correct have values.
-# Only the imports of the data are others.
 
 #Imports
 import torch
-import torcheer.training.data as torchvision  #for dataset
-import torcheer.training.data.transforms as transforms
+import torchvision  #for dataset
+import torchvision.transforms as transforms
 
 #Data processing
 #image to numpy

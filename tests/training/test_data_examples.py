@@ -5,9 +5,11 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 import torcheer as tl
 from examples import cifar10, digits, digits_trials
+from tests.training.cifarfiles import published, random_parts, write_python_version
 
 
 def test_the_digits_leave_something_for_every_page(tmp_path: Path) -> None:
@@ -53,19 +55,13 @@ def test_a_trial_that_breaks_leaves_a_run_that_died(tmp_path: Path, monkeypatch:
     assert tl.open_run(tmp_path / "it").status().state == "died"
 
 
-def test_the_cycle_on_a_small_set_in_cifar_s_format(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    cifar10.write_small_set(tmp_path)
-    train, _ = tl.load_digits()
-    pictures = tl.CIFAR10(tmp_path)
-    first = train.images[0, 0].mul(255).to(torch.uint8).repeat_interleave(4, 0).repeat_interleave(4, 1)
-    assert numpy.array_equal(pictures.data[0], first[:, :, None].expand(-1, -1, 3).numpy())
-    assert sorted(pictures.targets) == train.labels.sort().values.tolist()
-    for path in tmp_path.glob("*/*.bin"):
-        path.write_bytes(path.read_bytes()[: 12 * 3073])  # a few will do
+def test_the_cycle_on_a_small_set_of_cifar_s_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train, test = (
+        cifar10.SmallSet(digits.Digits(part.images[:12], part.labels[:12])) for part in tl.load_digits()
+    )
+    assert train[0][0].shape == (3, 32, 32)
 
-    evaluation = cifar10.main(tmp_path, tmp_path / "run", num_epochs=1)
+    evaluation = cifar10.main(train, test, tmp_path / "run", num_epochs=1)
 
     run = tl.open_run(tmp_path / "run")
     assert evaluation.num_items == 12
@@ -73,3 +69,14 @@ def test_the_cycle_on_a_small_set_in_cifar_s_format(
         evaluation.accuracy == run.scalars("test/accuracy").values[-1]
     )  # what was reloaded is what was saved
     assert "seven" in capsys.readouterr().out
+
+
+def test_cifar_comes_as_tensors(tmp_path: Path) -> None:
+    write_python_version(tmp_path, random_parts())
+    with published():
+        train, _ = cifar10.cifar10(tmp_path, download=False)
+
+        pictures = next(iter(DataLoader(train, batch_size=20)))[0]  # type: ignore[var-annotated]
+
+    assert pictures.shape == (20, 3, 32, 32)
+    assert (pictures.min(), pictures.max()) == (-1, 1)

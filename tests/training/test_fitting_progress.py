@@ -18,7 +18,6 @@ from tests.training.fitted import BATCHES, EPOCHS, fitted, loader, net
 from torcheer.graph.pace import Pace, clock_text, rate_text
 from torcheer.training import progress
 from torcheer.training.callbacks import Callback, Training
-from torcheer.training.progresspage import NotebookBars
 
 Batch = tuple[torch.Tensor, torch.Tensor]
 
@@ -48,7 +47,7 @@ def test_on_a_terminal_two_bars_show_rate_and_remaining_time(
 ) -> None:
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr(progress, "_REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr("torcheer.graph.progress.REFRESH_SECONDS", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
 
@@ -66,9 +65,8 @@ def test_in_a_notebook_one_output_is_drawn_again(monkeypatch: pytest.MonkeyPatch
     handle = SimpleNamespace(update=lambda page: drawn.append(page.data))
     monkeypatch.setattr("IPython.display.display", lambda page, display_id: drawn.append(page.data) or handle)
     monkeypatch.setattr(progress, "is_notebook", lambda: True)
-    monkeypatch.setattr(progress, "_REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr("torcheer.graph.progress.REFRESH_SECONDS", 0.0)
 
-    assert isinstance(progress.progress_of(True), NotebookBars)
     fitted(progress=True)
 
     assert "<progress max='4' value='3'></progress> 3/4" in "".join(drawn)
@@ -79,16 +77,15 @@ def test_in_a_notebook_one_output_is_drawn_again(monkeypatch: pytest.MonkeyPatch
 def test_progress_of_a_stream_is_known_after_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
 
-    class Seen(progress.Bars):
-        def draw(self, training: Training) -> None:
-            texts.append(f"{self.epoch_text(training)} | {self.all_text(training)}")
+    class Seen(progress.TerminalBars):
+        def set(self, bar: int, title: str, text: str, *, done: float, total: float | None) -> None:
+            texts.append(text if bar == 0 else f"{texts.pop()} | {text}")
+
+        def draw(self) -> None: ...
 
         def write(self, line: str) -> None: ...
 
-        def close(self, training: Training) -> None: ...
-
-    monkeypatch.setattr(progress, "_REFRESH_SECONDS", 0.0)
-    monkeypatch.setattr("torcheer.training.fitting.progress_of", lambda wanted: Seen())
+    monkeypatch.setattr("torcheer.training.fitting.fit_progress", lambda wanted: progress.FitBars(Seen(2)))
     batches = list(loader())
 
     fitted(train_loader=SimpleIterable(batches))

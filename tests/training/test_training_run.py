@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 import torcheer as tl
-from torcheer.training.observing import stepbar
 from torcheer.training.trainingrun import training_run
 
 
@@ -149,7 +148,7 @@ def test_a_terminal_shows_a_bar_with_what_is_left(tmp_path: Path, monkeypatch: p
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(stepbar, "_REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr("torcheer.graph.progress.REFRESH_SECONDS", 0.0)
     with training_run(tmp_path / "a", total_steps=4, progress=True) as training:
         for _ in range(3):
             training.step(loss=torch.tensor(0.25), note="text")

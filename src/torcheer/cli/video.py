@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +10,7 @@ import typer
 
 from torcheer.cli.runs import RunArgument
 from torcheer.errors import InputError
+from torcheer.graph.progress import PARTS, Progress
 
 _SIZE = re.compile(r"(\d{1,5})[x×X](\d{1,5})")
 
@@ -38,7 +36,7 @@ def video(
     from torcheer.inspector.recording.making import make_video
 
     before = _stamp(output)
-    with _showing_progress(f"{layer} → {output}") as progress:
+    with Progress(f"{layer} → {output}", None, PARTS) as progress:
         try:
             made = make_video(
                 _folder_of(run),
@@ -50,7 +48,7 @@ def video(
                 last_step=last_step,
                 kind=kind,
                 theme=theme,
-                progress=progress,
+                progress=progress.reach,
             )
         except KeyboardInterrupt:
             left = f": {output} holds the frames so far" if _stamp(output) not in (None, before) else ""
@@ -81,23 +79,3 @@ def _pixels(size: str) -> tuple[int, int]:
     if found is None:
         raise InputError(f"{size!r} is no size: give width and height as 640x480.")
     return int(found[1]), int(found[2])
-
-
-@contextmanager
-def _showing_progress(title: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar, where somebody can see it."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from rich import progress
-    from rich.console import Console
-
-    columns = (
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.TaskProgressColumn(),
-        progress.TimeRemainingColumn(),
-    )
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda num_done, total: bar.update(task, completed=num_done, total=total)

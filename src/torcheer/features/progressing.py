@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from time import monotonic
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
 
 from torcheer.graph.pace import Pace, clock_text, rate_text
+from torcheer.graph.progress import REFRESH_SECONDS, TerminalBars
 from torcheer.graph.sizes import readable_bytes
 
 _LINE_SECONDS: Final = 30.0
-_REFRESH_SECONDS: Final = 0.2
 
 
 class ExtractionProgress:
@@ -25,25 +25,12 @@ class ExtractionProgress:
         self._done = 0
         self._pace = Pace()
         self._pace.note(0)
-        self._bar: Any = None
-        self._task: Any = None
+        self._bar: TerminalBars | None = None
         self._due = monotonic()
 
     def __enter__(self) -> ExtractionProgress:
         if self._is_shown and sys.stderr.isatty():
-            from rich import progress
-            from rich.console import Console
-
-            columns = (
-                progress.TextColumn("{task.description}"),
-                progress.BarColumn(bar_width=24),
-                progress.TextColumn("{task.fields[text]}"),
-            )
-            self._bar = progress.Progress(
-                *columns, console=Console(stderr=True), transient=True, auto_refresh=False
-            )
-            self._task = self._bar.add_task(self._title, total=self._total, text="")
-            self._bar.start()
+            self._bar = TerminalBars()
         self._due = monotonic() + (0.0 if self._bar is not None else _LINE_SECONDS)
         return self
 
@@ -51,7 +38,7 @@ class ExtractionProgress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            self._bar.close()
 
     def add(self, num_samples: int) -> None:
         """So many more went through the model."""
@@ -60,9 +47,9 @@ class ExtractionProgress:
         if not self._is_shown or monotonic() < self._due:
             return
         if self._bar is not None:
-            self._bar.update(self._task, completed=self._done, text=self.text())
-            self._bar.refresh()
-            self._due = monotonic() + _REFRESH_SECONDS
+            self._bar.set(0, self._title, self.text(), done=self._done, total=self._total)
+            self._bar.draw()
+            self._due = monotonic() + REFRESH_SECONDS
         else:
             say(f"{self._title}: {self.text()}")
             self._due = monotonic() + _LINE_SECONDS

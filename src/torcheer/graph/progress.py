@@ -1,53 +1,179 @@
-"""A bar for work that takes long: on a terminal only, and only after a second."""
+"""How far long work is: bars on a terminal or in a notebook, lines elsewhere. All of it goes to stderr."""
 
 from __future__ import annotations
 
+import html
 import sys
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
-_PATIENCE_SECONDS = 1.0
+from torcheer.graph.pace import Pace, clock_text, rate_text
+from torcheer.graph.sizes import readable_bytes
+
+REFRESH_SECONDS = 0.2
+_PATIENCE_SECONDS = 1.0  # work that is over sooner shows no bar
+_MOST_LINES = 12  # above the bars of a notebook
+BYTES = "bytes"
+PARTS = "parts"  # shown as percent: they are none that a person counts
+
+
+class Bars(Protocol):
+    """Some bars, one below the other, with lines of text above them.
+
+    Whoever works draws them, a few times a second: a thread that draws would take its time from the work.
+    """
+
+    def is_due(self) -> bool:
+        """True a few times a second."""
+
+    def set(self, bar: int, title: str, text: str, *, done: float, total: float | None) -> None:
+        """What a bar shows when it is drawn next; it moves to and fro where the total is not known."""
+
+    def draw(self) -> None: ...
+
+    def write(self, line: str) -> None:
+        """A line above the bars, which stays."""
+
+    def close(self) -> None:
+        """Take the bars away."""
+
+
+class TerminalBars:
+    """Bars at the bottom of a terminal."""
+
+    def __init__(self, num_bars: int = 1) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        columns = (
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(bar_width=24),
+            progress.TextColumn("{task.fields[text]}", markup=False),
+        )
+        self._bars = progress.Progress(
+            *columns, console=Console(stderr=True), transient=True, auto_refresh=False
+        )
+        self._tasks = [self._bars.add_task("", total=None, text="") for _ in range(num_bars)]
+        self._due = 0.0
+
+    def is_due(self) -> bool:
+        return perf_counter() >= self._due
+
+    def set(self, bar: int, title: str, text: str, *, done: float, total: float | None) -> None:
+        self._bars.update(self._tasks[bar], description=title, text=text, completed=done, total=total)
+
+    def draw(self) -> None:
+        self._bars.start()
+        self._bars.refresh()
+        self._due = perf_counter() + REFRESH_SECONDS
+
+    def write(self, line: str) -> None:
+        self._bars.console.print(line, markup=False, highlight=False)
+
+    def close(self) -> None:
+        self._bars.stop()
+
+
+class NotebookBars:
+    """Bars in the output of a notebook's cell, which is drawn again and again, and the last lines."""
+
+    def __init__(self, num_bars: int = 1) -> None:
+        self._bars = [""] * num_bars
+        self._lines: list[str] = []
+        self._handle: Any = None
+        self._due = 0.0
+
+    def is_due(self) -> bool:
+        return perf_counter() >= self._due
+
+    def set(self, bar: int, title: str, text: str, *, done: float, total: float | None) -> None:
+        length = f"max='{total}' value='{done}'" if total else ""
+        self._bars[bar] = (
+            "<div style='font-family:monospace;white-space:pre'>"
+            f"{html.escape(title)} <progress {length}></progress> {html.escape(text)}</div>"
+        )
+
+    def draw(self) -> None:
+        from IPython.display import HTML, display
+
+        num_left_out = max(0, len(self._lines) - _MOST_LINES)
+        lines = [f"… {num_left_out} lines before"] if num_left_out else []
+        text = html.escape("\n".join([*lines, *self._lines[num_left_out:]]))
+        page = HTML(f"<div><pre style='margin:0'>{text}</pre>{''.join(self._bars)}</div>")  # type: ignore[no-untyped-call]
+        if self._handle is None:
+            self._handle = display(page, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update(page)
+        self._due = perf_counter() + REFRESH_SECONDS
+
+    def write(self, line: str) -> None:
+        self._lines.append(line)
+
+    def close(self) -> None:
+        self._bars = []
+        self.draw()
 
 
 class Progress:
-    """Counts bytes; shows them when it is worth it."""
+    """Counts bytes or other things; shows a bar on a terminal when it takes longer than a second."""
 
-    def __init__(self, title: str, total_bytes: int) -> None:
+    def __init__(self, title: str, total: int | None, what: str = BYTES) -> None:
         self._title = title
-        self._total = total_bytes
+        self._total = total or None
+        self._what = what
         self._done = 0
+        self._pace = Pace()
+        self._pace.note(0)
         self._started = perf_counter()
-        self._bar: Any = None
-        self._task: Any = None
+        self._bars: TerminalBars | None = None
 
     def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._bars is not None:
+            self._bars.close()
 
-    def add(self, num_bytes: int) -> None:
-        self._done += num_bytes
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self._done)
-        elif perf_counter() - self._started > _PATIENCE_SECONDS and _is_terminal():
-            self._show()
+    def add(self, num_more: int) -> None:
+        self.reach(self._done + num_more, self._total)
 
-    def _show(self) -> None:
-        from rich import progress
-        from rich.console import Console
-
-        columns = (
-            progress.TextColumn("{task.description}"),
-            progress.BarColumn(),
-            progress.DownloadColumn(),
-            progress.TransferSpeedColumn(),
-        )
-        self._bar = progress.Progress(*columns, console=Console(stderr=True), transient=True)
-        self._bar.start()
-        self._task = self._bar.add_task(self._title, total=self._total, completed=self._done)
+    def reach(self, num_done: int, total: int | None) -> None:
+        """So much of all is done by now."""
+        self._done, self._total = num_done, total
+        if self._bars is None and perf_counter() - self._started > _PATIENCE_SECONDS and is_terminal():
+            self._bars = TerminalBars()
+        if self._bars is not None and self._bars.is_due():
+            self._pace.note(num_done)
+            text = progress_text(num_done, total, self._pace, self._what)
+            self._bars.set(0, self._title, text, done=num_done, total=total)
+            self._bars.draw()
 
 
-def _is_terminal() -> bool:
+def progress_text(done: int, total: int | None, pace: Pace, what: str = "steps") -> str:
+    """`1,024/10,000  38 steps/s  3:54 left`."""
+    if what == PARTS:
+        shown, speed = [] if total is None else [f"{done / max(total, 1):.0%}"], ""
+    elif what == BYTES:
+        shown = [readable_bytes(number) for number in (done, total) if number is not None]
+        speed = "" if pace.rate is None else f"{readable_bytes(pace.rate)}/s"
+    else:
+        shown = [f"{number:,}" for number in (done, total) if number is not None]
+        speed = rate_text(pace.rate, what)
+    left = "" if total is None else f"{clock_text(pace.seconds_left(total - done))} left"
+    return "  ".join(part for part in ("/".join(shown), speed, left) if part)
+
+
+def is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
+
+
+def is_notebook() -> bool:
+    """True where what is shown appears in a notebook: asked of IPython only where it runs already."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+def say(line: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()

@@ -29,7 +29,7 @@ from torcheer.training.preparing import (
     num_batches_of,
     optimizer_of,
 )
-from torcheer.training.progress import progress_of
+from torcheer.training.progress import fit_progress
 from torcheer.training.recording import Recorder
 from torcheer.training.resuming import checkpoints_of, resumed, say_going_on
 from torcheer.training.runsettings import opened_run, settings_of
@@ -139,7 +139,7 @@ def fit(
         opened_run(run, training, is_resumed=went_on_from is not None) as training.run,
         same_modes_after(model),
         Recorder(training, settings) as recorder,
-        listening(training, progress_of(progress)) as listeners,
+        listening(training, fit_progress(progress)) as listeners,
     ):
         say_going_on(went_on_from, training)
         _train(training, recorder, scheduling, measurer, listeners, interruption)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from torcheer.graph.progress import say
 from torcheer.training import distributed
 from torcheer.training.callbacks import Training
-from torcheer.training.progress import say
 
 INTERRUPTED = "interrupted"
 STOPPING = "stopping after this step; Ctrl-C again ends it at once"

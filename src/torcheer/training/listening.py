@@ -14,7 +14,7 @@ from torcheer.capture.batches import Batch
 from torcheer.training import distributed
 from torcheer.training.callbacks import Callback, Training, heard_by
 from torcheer.training.interrupting import INTERRUPTED
-from torcheer.training.progress import Bars
+from torcheer.training.progress import FitBars
 from torcheer.training.stopping import put_best_back
 
 Heard = Callable[[Training], object]  # a method of a callback
@@ -58,7 +58,7 @@ class Listeners:
     @property
     def on_test_batch(self) -> Callable[[Batch, Any], None] | None:
         progress, training = self._progress, self._training
-        if not isinstance(progress, Bars):
+        if not isinstance(progress, FitBars):
             return None
         return lambda _batch, _outputs: progress.on_test_batch(training)
 

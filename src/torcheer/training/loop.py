@@ -18,7 +18,6 @@ from typing import Any, Final, Self, TypeVar
 from torcheer.errors import InputError, ParameterError
 from torcheer.training.control.protocol import Counters, Level
 from torcheer.training.looping.interrupts import stopping
-from torcheer.training.looping.loopprogress import progress_of
 from torcheer.training.looping.parameterforms import live_names, with_values
 from torcheer.training.looping.parameters import Parameters
 from torcheer.training.looping.recording import Row, new_session
@@ -26,6 +25,7 @@ from torcheer.training.looping.running import RunUnderWay
 from torcheer.training.looping.seeding import OwnRandomness, checked_seed, new_seed, seed_of_run
 from torcheer.training.looping.setup import Setup
 from torcheer.training.looping.standing import Standing
+from torcheer.training.progress import loop_progress
 
 P = TypeVar("P", bound=Parameters)
 
@@ -138,8 +138,8 @@ class Loop(Standing[P]):
 
     def run(self) -> Counters:
         """Go on to the end of all runs, or until `stop`. Ctrl-C stops it after its trial."""
-        with progress_of(self.shows_progress, self._num_done) as progress:
-            self._go("run", None, lambda: progress.show(self.counters))
+        with loop_progress(self.shows_progress, self._num_done) as show:
+            self._go("run", None, lambda: show(self.counters))
         return self.counters
 
     def stop(self) -> None:

@@ -1,23 +1,47 @@
-"""Show how a training gets on: bars on a terminal, a page in a notebook, a line for each epoch elsewhere.
+"""Show how a training gets on: bars on a terminal, a page in a notebook, lines elsewhere.
 
-All of it goes to stderr, so that what a program prints stays its own.
+One each for `tl.fit`, `tl.training_run` and `tl.Loop`. What a program prints to stdout stays its own.
 """
 
 from __future__ import annotations
 
-import sys
-from time import perf_counter
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from torch import Tensor
 
 from torcheer.graph.pace import Pace, clock_text, rate_text
+from torcheer.graph.progress import (
+    Bars,
+    NotebookBars,
+    TerminalBars,
+    is_notebook,
+    is_terminal,
+    progress_text,
+    say,
+)
 from torcheer.training import distributed
 from torcheer.training.callbacks import Callback, Training
+from torcheer.training.control.protocol import Counters
 from torcheer.training.history import SECONDS
 
-_REFRESH_SECONDS = 0.2
+_MOST_VALUES: Final = 4  # of a step, beside its bar
 
 
-class Lines(Callback):
+# --- tl.fit ----------------------------------------------------------------------------------------------
+
+
+def fit_progress(wanted: bool) -> Callback | None:
+    """What shows the progress here; None where nobody wants to see it."""
+    if not wanted or not distributed.is_main():
+        return None
+    if is_notebook():
+        return FitBars(NotebookBars(2))
+    return FitBars(TerminalBars(2)) if is_terminal() else FitLines()
+
+
+class FitLines(Callback):
     """A line for each epoch."""
 
     def on_epoch(self, training: Training) -> None:
@@ -27,159 +51,76 @@ class Lines(Callback):
         say_why_stopped(training)
 
 
-class Bars(Callback):
-    """How far the epoch is and how far all of it is, drawn a few times a second by whoever inherits this."""
+class FitBars(Callback):
+    """How far the epoch is and how far all of it is, with a line for each epoch."""
 
-    def __init__(self) -> None:
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
         self._pace = Pace()
         self._all = Pace()
-        self._due = 0.0
         self._is_testing = False
         self._num_batches: int | None = None  # of an epoch; learned from the first where nobody knows
 
     def on_begin(self, training: Training) -> None:
         self._num_batches = training.num_batches
         self._all.note(training.steps_done)
-        self.draw(training)
+        self._draw(training)
 
     def on_step(self, training: Training) -> None:
         self._is_testing = False
-        if perf_counter() >= self._due:
-            self._note_and_draw(training)
+        if self._bars.is_due():
+            self._pace.note(training.batches_done)
+            self._all.note(training.steps_done)
+            self._draw(training)
 
     def on_test_batch(self, training: Training) -> None:
         """After the epoch: how fast its steps were stays as it is."""
-        if perf_counter() >= self._due:
+        if self._bars.is_due():
             self._is_testing = True
-            self._draw_now(training)
+            self._draw(training)
 
     def on_epoch(self, training: Training) -> None:
         self._num_batches = training.num_batches or training.batches_done
-        self.write(epoch_line(training))
+        self._bars.write(epoch_line(training))
         self._all.note(training.steps_done)
-        self._draw_now(training)
+        self._draw(training)
 
     def on_end(self, training: Training) -> None:
-        self.close(training)
+        self._bars.close()
         say_why_stopped(training)
 
-    def _note_and_draw(self, training: Training) -> None:
-        self._pace.note(training.batches_done)
-        self._all.note(training.steps_done)
-        self._draw_now(training)
-
-    def _draw_now(self, training: Training) -> None:
-        self.draw(training)
-        self._due = perf_counter() + _REFRESH_SECONDS
-
-    @property
-    def num_batches(self) -> int | None:
-        return self._num_batches
-
-    def num_steps(self, training: Training) -> int | None:
-        return None if self._num_batches is None else self._num_batches * training.num_epochs
-
-    def epoch_text(self, training: Training) -> str:
-        total, done = self._num_batches, training.batches_done
-        parts = [f"{done:,}" if total is None else f"{done:,}/{total:,}", rate_text(self._pace.rate)]
-        if total is not None:
-            parts.append(f"{clock_text(self._pace.seconds_left(total - done))} left")
-        if self._is_testing:
-            parts.append("testing")
-        elif training.stepped is not None:
-            parts.append(f"loss {float(training.stepped.loss):.4g}")
-        return "  ".join(part for part in parts if part)
-
-    def all_text(self, training: Training) -> str:
-        total = self.num_steps(training)
-        if total is None:
-            return f"{training.epochs_done}/{training.num_epochs}"
-        left = self._all.seconds_left(total - training.steps_done)
-        return f"{training.steps_done / max(total, 1):.0%}  {clock_text(left)} left"
-
-    def draw(self, training: Training) -> None:
-        raise NotImplementedError
-
-    def write(self, line: str) -> None:
-        raise NotImplementedError
-
-    def close(self, training: Training) -> None:
-        raise NotImplementedError
-
-
-class TerminalBars(Bars):
-    """Two bars at the bottom of a terminal, with the lines of the epochs above them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._bars: Any = None
-        self._tasks: list[Any] = []
-        self._is_open = False
-
-    def draw(self, training: Training) -> None:
-        if self._bars is None:
-            self._prepare(training)
+    def _draw(self, training: Training) -> None:
         number = min(training.epoch + 1, training.num_epochs)
-        self._bars.update(
-            self._tasks[0],
-            description=f"epoch {number}/{training.num_epochs}",
-            total=self.num_batches,
-            completed=training.batches_done,
-            text=self.epoch_text(training),
+        num_batches, num_steps = self._num_batches, None
+        if num_batches is not None:
+            num_steps = num_batches * training.num_epochs
+        self._bars.set(
+            0,
+            f"epoch {number}/{training.num_epochs}",
+            self._epoch_text(training),
+            done=training.batches_done,
+            total=num_batches,
         )
-        self._bars.update(
-            self._tasks[1],
-            total=self.num_steps(training),
-            completed=training.steps_done,
-            text=self.all_text(training),
+        self._bars.set(
+            1,
+            f"all {training.num_epochs}",
+            self._all_text(training, num_steps),
+            done=training.steps_done,
+            total=num_steps,
         )
-        if self._is_open:
-            self._bars.refresh()
-        else:
-            self._is_open = True
-            self._bars.start()
+        self._bars.draw()
 
-    def _prepare(self, training: Training) -> None:
-        from rich import progress
-        from rich.console import Console
+    def _epoch_text(self, training: Training) -> str:
+        text = progress_text(training.batches_done, self._num_batches, self._pace)
+        if self._is_testing:
+            return f"{text}  testing"
+        return text if training.stepped is None else f"{text}  loss {float(training.stepped.loss):.4g}"
 
-        columns = (
-            progress.TextColumn("{task.description}"),
-            progress.BarColumn(bar_width=24),
-            progress.TextColumn("{task.fields[text]}"),
-        )
-        # Drawn by the training itself, a few times a second: a thread that draws would take its time from it.
-        self._bars = progress.Progress(
-            *columns, console=Console(stderr=True), transient=True, auto_refresh=False
-        )
-        self._tasks = [
-            self._bars.add_task(name, total=None, text="") for name in ("epoch", f"all {training.num_epochs}")
-        ]
-
-    def write(self, line: str) -> None:
-        self._bars.console.print(line, markup=False, highlight=False)
-
-    def close(self, training: Training) -> None:
-        if self._bars is not None:
-            self._bars.stop()
-            self._bars, self._is_open = None, False
-
-
-def progress_of(wanted: bool) -> Callback | None:
-    """What shows the progress here; None where nobody wants to see it."""
-    if not wanted or not distributed.is_main():
-        return None
-    if is_notebook():
-        from torcheer.training.progresspage import NotebookBars
-
-        return NotebookBars()
-    return TerminalBars() if sys.stderr is not None and sys.stderr.isatty() else Lines()
-
-
-def is_notebook() -> bool:
-    """Whether what is shown appears in a notebook: asked of IPython only where it runs already."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return hasattr(shell, "kernel")
+    def _all_text(self, training: Training, num_steps: int | None) -> str:
+        if num_steps is None:
+            return f"{training.epochs_done}/{training.num_epochs}"
+        left = self._all.seconds_left(num_steps - training.steps_done)
+        return f"{training.steps_done / max(num_steps, 1):.0%}  {clock_text(left)} left"
 
 
 def epoch_line(training: Training) -> str:
@@ -199,7 +140,112 @@ def say_why_stopped(training: Training) -> None:
         say(f"stopped after {training.steps_done:,} steps: {training.stopped_by}")
 
 
-def say(line: str) -> None:
-    if sys.stderr is not None:
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
+# --- tl.training_run -------------------------------------------------------------------------------------
+
+
+class StepBar:
+    """Counts steps: a bar on a terminal, a line for each epoch everywhere."""
+
+    def __init__(self, first_step: int, total_steps: int | None) -> None:
+        self._total = total_steps
+        self._pace = Pace()
+        self._pace.note(first_step)
+        self._bars = TerminalBars() if is_terminal() else None
+
+    def show_step(self, num_steps: int, values: Mapping[str, Any]) -> None:
+        """So many are done; a few times a second that is drawn, with the values."""
+        if self._bars is not None and self._bars.is_due():
+            self._pace.note(num_steps)
+            text = "  ".join([progress_text(num_steps, self._total, self._pace), *_number_texts(values)])
+            self._bars.set(0, "", text, done=num_steps, total=self._total)
+            self._bars.draw()
+
+    def show_epoch(self, num_epochs: int, means: Mapping[str, Any]) -> None:
+        line = "  ".join([f"epoch {num_epochs}", *_number_texts(means)])
+        if self._bars is None:
+            say(line)
+        else:
+            self._bars.write(line)
+
+    def close(self) -> None:
+        if self._bars is not None:
+            self._bars.close()
+
+
+def _number_texts(values: Mapping[str, Any]) -> list[str]:
+    """`loss 0.1234`; the first few, and only what is a number."""
+    texts = []
+    for name, value in list(values.items())[:_MOST_VALUES]:
+        try:
+            number = value.detach() if isinstance(value, Tensor) else value
+            texts.append(f"{name} {float(number):.4g}")
+        except (TypeError, ValueError, RuntimeError):
+            continue
+    return texts
+
+
+# --- tl.Loop ---------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def loop_progress(wanted: bool, num_done: int) -> Iterator[Callable[[Counters], None]]:
+    """What is to be called after every trial. `num_done`: runs that are over already."""
+    if not wanted:
+        yield lambda counters: None
+    elif not is_terminal():
+        yield _LoopLines(num_done).show
+    else:
+        bars = TerminalBars(2)
+        try:
+            yield _LoopBars(bars, num_done).show
+        finally:
+            bars.close()
+
+
+class _LoopLines:
+    """What came of each run."""
+
+    def __init__(self, num_done: int) -> None:
+        self._num_done = num_done
+
+    def show(self, counters: Counters) -> None:
+        if counters.run > self._num_done:
+            say(f"run {counters.run}/{counters.num_runs}: {counters.epoch} epochs, {counters.step:,} trials")
+        self._num_done = counters.run
+
+
+class _LoopBars:
+    """Runs and epochs."""
+
+    def __init__(self, bars: Bars, num_done: int) -> None:
+        self._bars = bars
+        self._pace, self._runs = Pace(), Pace()
+        self._num_done = num_done
+        self._lengths: list[int] = []  # in epochs, of the runs that are over
+
+    def show(self, counters: Counters) -> None:
+        has_ended = counters.run > self._num_done
+        if has_ended:
+            self._num_done = counters.run
+            self._lengths.append(counters.epoch)
+        if self._bars.is_due():
+            self._draw(counters, counters.run if has_ended else counters.run + self._part(counters))
+
+    def _part(self, counters: Counters) -> float:
+        """Of the run under way: how much of it is done, if it is as long as those before it."""
+        length = sum(self._lengths) / len(self._lengths) if self._lengths else counters.num_epochs
+        return min(counters.epoch / length, 0.99) if length else 0.0
+
+    def _draw(self, counters: Counters, num_done: float) -> None:
+        self._pace.note(counters.step)
+        self._runs.note(round(1000 * num_done))
+        left = self._runs.seconds_left(round(1000 * ((counters.num_runs or 0) - num_done)))
+        runs = f"{_of(counters.run, counters.num_runs)}  {clock_text(left)} left"
+        epochs = f"{_of(counters.epoch, counters.num_epochs)}  {rate_text(self._pace.rate, 'trials')}"
+        self._bars.set(0, "runs", runs, done=num_done, total=counters.num_runs)
+        self._bars.set(1, "epochs", epochs, done=counters.epoch, total=counters.num_epochs)
+        self._bars.draw()
+
+
+def _of(done: int, total: int | None) -> str:
+    return f"{done}" if total is None else f"{done}/{total}"

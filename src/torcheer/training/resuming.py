@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torcheer.errors import InputError
+from torcheer.graph.progress import say
 from torcheer.training import distributed
 from torcheer.training.callbacks import Training
 from torcheer.training.madewith import differences
-from torcheer.training.progress import say
 from torcheer.training.telling import warn
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from torcheer.run.run import Run
 from torcheer.run.scalarvalues import NOT_A_NUMBER, number_of
 from torcheer.training.distributed import from_main, is_connected, is_main, names_of_rank, num_ranks, rank
 from torcheer.training.observing.recording import Recording
-from torcheer.training.observing.stepbar import StepBar
 from torcheer.training.observing.watchoptions import Watch, begin_watching, watch_options
+from torcheer.training.progress import StepBar
 
 _Path = str | os.PathLike[str]
 

@@ -72,7 +72,7 @@ def responses(
         )
     keeper = _Keeper(chosen, keep_inputs=keep_inputs, max_bytes=max_bytes)
     where = torch.device(device) if device is not None else _device_of(model)
-    with _as_it_was(model), keeper.listening(), _Bar("responses", item_set.num_items or 0) as bar:
+    with _as_it_was(model), keeper.listening(), Progress("responses", item_set.num_items, "items") as bar:
         for batch in item_set.batches:
             keeper.begin(batch.first)
             # A copy: a model may write into what it is given.
@@ -185,24 +185,6 @@ class _Keeper:
             labels=known if labels is None else labels_of(labels, self._num_items),
             left_out=self._left_out,
         )
-
-
-class _Bar(Progress):
-    """Counts items."""
-
-    def _show(self) -> None:
-        from rich import progress
-        from rich.console import Console
-
-        columns = (
-            progress.TextColumn("{task.description}"),
-            progress.BarColumn(),
-            progress.MofNCompleteColumn(),
-            progress.TimeRemainingColumn(),
-        )
-        self._bar = progress.Progress(*columns, console=Console(stderr=True), transient=True)
-        self._bar.start()
-        self._task = self._bar.add_task(self._title, total=self._total or None, completed=self._done)
 
 
 @contextmanager

@@ -35,7 +35,7 @@ def video(
     theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
 ) -> None:
     """Make a video of a tensor of a run over its steps."""
-    from torcheer.inspector.recording.making import make_video
+    from torcheer.video.from_run import make_video
 
     before = _stamp(output)
     with _showing_progress(f"{layer} → {output}") as progress:

@@ -330,7 +330,7 @@ class GifFilm:
         return len(self._ends) - 1
 
     def append(self, image: Image.Image, step: int) -> None:
-        options = {"duration": self._milliseconds, "disposal": 1, "include_color_table": True}
+        options: dict[str, Any] = {"duration": self._milliseconds, "disposal": 1, "include_color_table": True}
         data = b"".join(GifImagePlugin.getdata(image.quantize(kmeans=1), **options))
         _write_from(self.path, self._ends[-1], data + _GIF_TAIL)
         self._ends.append(self._ends[-1] + len(data))

@@ -14,6 +14,7 @@ from torcheer.video.canvas import Box, Canvas
 from torcheer.video.charts import (
     HistogramChart,
     ImageChart,
+    Kind,
     PictureChart,
     PointChart,
     Spread,
@@ -106,6 +107,12 @@ class Chart(Protocol):
     def draw(self, canvas: Canvas, box: Box, taken: Any) -> str: ...
 
 
+class TensorChart(Chart, Protocol):
+    """Takes what is to be seen of a tensor."""
+
+    def take(self, values: Values, canvas: Canvas, box: Box) -> Any: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
     """What is to be seen at one step. It is small, and nobody else's: the tensor may go."""
@@ -129,7 +136,7 @@ class SeriesView:
         self._kind = kind
         self._histogram = HistogramChart()
         self._image = ImageChart()
-        self._charts = {
+        self._charts: dict[Kind, TensorChart] = {
             "picture": PictureChart(),
             "tiles": TileChart(),
             "histogram": self._histogram,

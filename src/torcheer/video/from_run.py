@@ -161,7 +161,11 @@ def _find_series(run: SavedRun, name: str, kind: WantedKind = "auto") -> tuple[s
     if len(found) > 1:
         raise InputError(f"{name!r} could be any of {_listed(found)}: name one of them.")
     series = found[0]
-    records_of = {"tensor": run.tensors, "histogram": run.histograms, "image": run.images}
+    records_of: dict[SeriesKind, Callable[[str], Sequence[Any]]] = {
+        "tensor": run.tensors,
+        "histogram": run.histograms,
+        "image": run.images,
+    }
     held: list[Sequence[Any]] = [records_of[each](series) for each in kinds if series in names[each]]
     # Of the tensors and the histograms of a name, as a histogram whichever there are more of.
     return series, max(held, key=len) if kind == "histogram" else held[0]

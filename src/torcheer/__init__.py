@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from torcheer.features.reading import open_features as open_features
     from torcheer.graph.drawing.picture import Picture
     from torcheer.inspector.handler import ParallelHandler, ParrallelHandler
-    from torcheer.inspector.recording.making import make_video as make_video
-    from torcheer.inspector.recording.recorder import DataRecorder
     from torcheer.inspector.telling import InspectorWarning
     from torcheer.inspector.thresholds import Thresholds
     from torcheer.inspector.watcher import Watcher
@@ -84,6 +82,8 @@ if TYPE_CHECKING:
     from torcheer.training.telling import TrainingWarning
     from torcheer.training.trainingrun import TrainingRun
     from torcheer.training.trainingrun import training_run as training_run
+    from torcheer.video.from_run import make_video as make_video
+    from torcheer.video.recorder import DataRecorder
 
 __version__ = RELEASE
 
@@ -174,7 +174,7 @@ _HOMES = {
     "BackwardPass": "torcheer.capture.backward.passes",
     "Comparison": "torcheer.capture.examining.comparison",
     "DataOrder": "torcheer.training.ordering.dataorder",
-    "DataRecorder": "torcheer.inspector.recording.recorder",
+    "DataRecorder": "torcheer.video.recorder",
     "Edit": "torcheer.capture.editing.editor",
     "Features": "torcheer.features.reading",
     "Fault": "torcheer.capture.examining.findings",
@@ -194,7 +194,7 @@ _HOMES = {
     "load_history": "torcheer.capture.keeping.loading",
     "extract": "torcheer.features.extracting",
     "open_features": "torcheer.features.reading",
-    "make_video": "torcheer.inspector.recording.making",
+    "make_video": "torcheer.video.from_run",
     "open_run": "torcheer.run.reading.face",
     "show_model_graph": "torcheer.capture.drawing",
     "Thresholds": "torcheer.inspector.thresholds",

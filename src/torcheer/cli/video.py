@@ -33,7 +33,7 @@ def video(
     theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
 ) -> None:
     """Make a video of a tensor of a run over its steps."""
-    from torcheer.inspector.recording.making import make_video
+    from torcheer.video.from_run import make_video
 
     before = _stamp(output)
     with Progress(f"{layer} → {output}", None, PARTS) as progress:

@@ -1,4 +1,4 @@
-"""Limits of a scale that stay where they are from frame to frame: they are round, and only ever grow."""
+"""Scales of charts: limits that are round and only ever grow, ticks, and numbers in a few characters."""
 
 from __future__ import annotations
 
@@ -8,13 +8,69 @@ from typing import Any, Final
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.recording.colours import NUM_LEVELS
-from torcheer.inspector.recording.readable import round_step, round_up
+from torcheer.video.canvas import NUM_LEVELS, THIN_SPACE
 
+INFINITE: Final = NUM_LEVELS  # the level of what is not finite, one above the last
+
+_ROUND: Final = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
+_NEARLY: Final = 1 + 1e-9  # what is left of it by rounding does not count
 _LARGEST: Final = 1e300  # beyond it differences are no numbers any more
 _SMALLEST: Final = 1e-300
 _NARROW: Final = 0.5  # of the largest value: what lies within so little of it is shown without zero
-INFINITE: Final = NUM_LEVELS  # the level of what is not finite, one above the last
+
+
+# --- numbers -------------------------------------------------------------------------------------------
+
+
+def readable_number(value: float) -> str:
+    """Three digits: `0.0123`, `−4.5`, `1.2e−7`."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if 1e-4 <= size < 1e5:
+        text = f"{value:.3g}" if size < 1000 else f"{value:.0f}"
+    else:
+        mantissa, _, exponent = f"{value:.2e}".partition("e")
+        text = f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+    return text.replace("-", "−")
+
+
+def readable_whole(value: int) -> str:
+    """In groups of three: `12 345`."""
+    return f"{value:,}".replace(",", THIN_SPACE).replace("-", "−")
+
+
+def round_up(value: float) -> float:
+    """The next round number that is not smaller; of a number above 0."""
+    power = math.floor(math.log10(value))
+    for factor in _ROUND:
+        # By its digits: 3 × 0.1 would be 0.30000000000000004.
+        candidate = float(f"{factor}e{power}")
+        if candidate * _NEARLY >= value:
+            return candidate
+    return float(f"1e{power + 1}")
+
+
+def round_step(span: float, num_steps: float) -> float:
+    """The round step that goes into a span no more often than that."""
+    raw = span / num_steps
+    power = math.floor(math.log10(raw))
+    return next(float(f"{f}e{power}") for f in _STEPS if float(f"{f}e{power}") * _NEARLY >= raw)
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers between two limits, at most so many."""
+    if not high > low:
+        return []
+    step = round_step(high - low, max(1, most - 1))
+    first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
+    return [number * step for number in range(first, last + 1)]
+
+
+# --- limits --------------------------------------------------------------------------------------------
 
 
 class ColourLimits:
@@ -36,6 +92,16 @@ class ColourLimits:
     @property
     def is_negative(self) -> bool:
         return self.high <= 0
+
+    @property
+    def bound(self) -> float:
+        return max(abs(self.low), abs(self.high))
+
+    def include_all(self, values: NDArray[Any]) -> None:
+        """Every finite value must have its place."""
+        finite = values[numpy.isfinite(values)]
+        if finite.size:
+            self.include(float(finite.min()), float(finite.max()))
 
     def include(self, low: float, high: float) -> None:
         """Values from low to high must have their place."""
@@ -104,3 +170,7 @@ class AxisLimits:
         self.low = min(low, math.floor(low / step + 1e-9) * step)
         self.high = max(high, math.ceil(high / step - 1e-9) * step)
         self._is_set = True
+
+    def place(self, value: Any) -> Any:
+        """Where values are, from 0 at the lower end to 1 at the upper."""
+        return (value - self.low) / (self.high - self.low)

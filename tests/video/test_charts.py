@@ -10,33 +10,36 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from PIL import Image as Pillow
 
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.inspector.recording.charts.fitting import averaged, enlarged, fitted_size
-from torcheer.inspector.recording.charts.histograms import Counts, FewValues
-from torcheer.inspector.recording.charts.images import Image
-from torcheer.inspector.recording.charts.kinds import kind_of
-from torcheer.inspector.recording.charts.measuring import measure
-from torcheer.inspector.recording.charts.projections import PointChart
-from torcheer.inspector.recording.colours import DARK, LIGHT, Theme, channels, packed, pixel
-from torcheer.inspector.recording.moving import Moving, frame_of
-from torcheer.inspector.recording.painting import body_of
-from torcheer.inspector.recording.readable import round_up
-from torcheer.inspector.recording.sheet import Sheet
+from torcheer.video.canvas import DARK, LIGHT, Canvas, Theme, rgb
+from torcheer.video.charts import Counts, FewValues, PointChart, averaged, enlarged, fitted_size, kind_of
+from torcheer.video.frame import Moment, SeriesView, body_of, frame_of, measure
+from torcheer.video.scales import round_up
 
 FINITE = st.floats(-1e6, 1e6, allow_nan=False, width=32)
 
 
 def frame(tensor: Any, *, name: str = "weight", theme: Theme = LIGHT, kind: Any = "auto") -> Any:
-    sheet = Sheet((640, 480), theme)
-    return frame_of(Moving(name, kind).of_tensor(3, tensor, sheet), sheet).copy()
+    canvas = Canvas((640, 480), theme)
+    return drawn(SeriesView(name, kind).of_tensor(3, tensor, canvas), canvas)
+
+
+def drawn(moment: Moment, canvas: Canvas) -> Any:
+    """Rows, columns and colours of a frame."""
+    return numpy.array(frame_of(moment, canvas))
+
+
+def is_colour(pixels: Any, colour: Any) -> Any:
+    return (pixels == numpy.array(colour)).all(axis=-1)
 
 
 def cells(pixels: Any, rows: int, columns: int, width: int = 640 - 32 - 80) -> Any:
     """The middle of each cell of a picture, by how it is said to be laid out."""
-    sheet = Sheet((640, 480), LIGHT)
-    box = body_of(sheet)
+    canvas = Canvas((640, 480), LIGHT)
+    box = body_of(canvas)
     height, wide = fitted_size(rows, columns, width, box.height)
     x, y = box.x + (width - wide) // 2, box.y + (box.height - height) // 2
     down = y + ((numpy.arange(rows) + 0.5) * height / rows).astype(int)
@@ -51,29 +54,29 @@ def cells(pixels: Any, rows: int, columns: int, width: int = 640 - 32 - 80) -> A
 def test_a_matrix_with_both_signs_is_centred_on_zero(theme: Theme) -> None:
     seen = cells(frame(torch.tensor([[-1.0, 0.0, 1.0]]).expand(3, 3), theme=theme), 3, 3)
 
-    assert seen[0, 0] == theme.diverging[0]
-    assert seen[1, 1] == theme.diverging[127]
-    assert seen[2, 2] == theme.diverging[-1]
+    assert tuple(seen[0, 0]) == tuple(theme.diverging[0])
+    assert tuple(seen[1, 1]) == tuple(theme.diverging[127])
+    assert tuple(seen[2, 2]) == tuple(theme.diverging[-1])
 
 
 def test_the_middle_of_the_diverging_ramp_is_the_tokens_own_zero() -> None:
-    assert LIGHT.diverging[127] == pixel("#EEF0F2")
-    assert DARK.diverging[127] == pixel("#24272A")
+    assert tuple(LIGHT.diverging[127]) == rgb("#EEF0F2")
+    assert tuple(DARK.diverging[127]) == rgb("#24272A")
 
 
 def test_a_matrix_of_one_sign_runs_from_zero() -> None:
     seen = cells(frame(torch.tensor([[0.0, 2.0], [4.0, 1.0]])), 2, 2)
 
-    assert seen[0, 0] == LIGHT.sequential[0]
-    assert seen[0, 1] == LIGHT.sequential[127]
-    assert seen[1, 0] == LIGHT.sequential[-1]
+    assert tuple(seen[0, 0]) == tuple(LIGHT.sequential[0])
+    assert tuple(seen[0, 1]) == tuple(LIGHT.sequential[127])
+    assert tuple(seen[1, 0]) == tuple(LIGHT.sequential[-1])
 
 
 def test_of_negative_values_zero_is_the_quiet_end_too() -> None:
     seen = cells(frame(torch.tensor([[0.0, -2.0], [-4.0, -1.0]])), 2, 2)
 
-    assert seen[0, 0] == LIGHT.sequential[0]
-    assert seen[1, 0] == LIGHT.sequential[-1]
+    assert tuple(seen[0, 0]) == tuple(LIGHT.sequential[0])
+    assert tuple(seen[1, 0]) == tuple(LIGHT.sequential[-1])
 
 
 def test_nan_is_a_hatch_and_infinity_is_solid() -> None:
@@ -82,15 +85,15 @@ def test_nan_is_a_hatch_and_infinity_is_solid() -> None:
 
     pixels = frame(values)
 
-    box = body_of(Sheet((640, 480), LIGHT))
+    box = body_of(Canvas((640, 480), LIGHT))
     side = fitted_size(2, 2, 528, box.height)[0] // 2
     x, y = box.x + (528 - 2 * side) // 2, box.y + (box.height - 2 * side) // 2
     hatched, solid = (
         pixels[y : y + side, x + side : x + 2 * side],
         pixels[y + side : y + 2 * side, x : x + side],
     )
-    assert set(numpy.unique(hatched)) == {LIGHT.danger, LIGHT.surface}
-    assert set(numpy.unique(solid)) == {LIGHT.danger}
+    assert set(map(tuple, hatched.reshape(-1, 3))) == {LIGHT.danger, LIGHT.surface}
+    assert set(map(tuple, solid.reshape(-1, 3))) == {LIGHT.danger}
 
 
 def test_every_cell_of_a_small_matrix_has_the_colour_of_its_value() -> None:
@@ -127,7 +130,7 @@ def test_one_nan_in_a_large_matrix_is_not_lost() -> None:
     pixels = frame(values)
 
     body = pixels[70:]  # below the figures, which say it in red, too
-    assert (body == LIGHT.danger).any()
+    assert is_colour(body, LIGHT.danger).any()
 
 
 @given(st.integers(1, 50), st.integers(1, 50), st.integers(0, 60), st.integers(0, 60))
@@ -151,13 +154,13 @@ def test_a_picture_fits_its_box(rows: int, columns: int, width: int, height: int
 
 
 def test_a_smaller_tensor_is_seen_with_the_scale_of_the_larger_one_before() -> None:
-    sheet, moving = Sheet((640, 480), LIGHT), Moving("weight")
+    canvas, view = Canvas((640, 480), LIGHT), SeriesView("weight")
     values = torch.tensor([[-1.0, 1.0], [0.5, -0.5]])
-    frame_of(moving.of_tensor(0, values * 4, sheet), sheet)
+    frame_of(view.of_tensor(0, values * 4, canvas), canvas)
 
-    later = frame_of(moving.of_tensor(1, values, sheet), sheet)
+    later = drawn(view.of_tensor(1, values, canvas), canvas)
 
-    assert cells(later, 2, 2)[0, 1] == LIGHT.diverging[round(127 + 127 / 4)]
+    assert tuple(cells(later, 2, 2)[0, 1]) == tuple(LIGHT.diverging[round(127 + 127 / 4)])
 
 
 # --- tiles --------------------------------------------------------------------------------------------
@@ -170,9 +173,9 @@ def test_filters_of_three_channels_are_in_colour() -> None:
     seen = cells(frame(filters), 3, 3, width=640 - 32)
 
     grey = 128
-    assert seen[0, 0] == packed(numpy.array([255, grey, grey], numpy.uint8))
-    assert seen[1, 1] == packed(numpy.array([grey, 255, grey], numpy.uint8))
-    assert seen[2, 2] == packed(numpy.array([grey, grey, 0], numpy.uint8))
+    assert tuple(seen[0, 0]) == (255, grey, grey)
+    assert tuple(seen[1, 1]) == (grey, 255, grey)
+    assert tuple(seen[2, 2]) == (grey, grey, 0)
 
 
 def test_a_filter_is_a_row_and_a_channel_a_column() -> None:
@@ -182,18 +185,18 @@ def test_a_filter_is_a_row_and_a_channel_a_column() -> None:
 
     pixels = frame(filters)
 
-    down, across = numpy.nonzero(pixels[62:] == LIGHT.diverging[-1])
-    below, left = numpy.nonzero(pixels[62:, :520] == LIGHT.diverging[0])
+    down, across = numpy.nonzero(is_colour(pixels[62:], LIGHT.diverging[-1]))
+    below, left = numpy.nonzero(is_colour(pixels[62:, :520], LIGHT.diverging[0]))
     scale_bar = across > 500
     assert numpy.median(down[~scale_bar]) < numpy.median(below)
     assert numpy.median(left) < numpy.median(across[~scale_bar])
 
 
 def test_more_filters_than_pixels_are_counted() -> None:
-    sheet = Sheet((640, 480), LIGHT)
-    moment = Moving("conv.weight").of_tensor(0, torch.randn(512, 512, 3, 3), sheet)
+    canvas = Canvas((640, 480), LIGHT)
+    moment = SeriesView("conv.weight").of_tensor(0, torch.randn(512, 512, 3, 3), canvas)
 
-    said = moment.chart.draw(sheet, body_of(sheet), moment.taken)
+    said = moment.chart.draw(canvas, body_of(canvas), moment.taken)
 
     assert "of 512 filters" in said
     assert "of 512 channels" in said
@@ -232,8 +235,7 @@ def test_the_shape_says_what_is_drawn(name: str, shape: tuple[int, ...], kind: s
 def test_whatever_is_asked_for_there_is_a_frame(shape: tuple[int, ...], kind: Any, fill: float) -> None:
     pixels = frame(torch.full(shape, fill), kind=kind)
 
-    assert pixels.shape == (480, 640)
-    assert (channels(pixels)[..., 3] == 255).all()
+    assert pixels.shape == (480, 640, 3)
 
 
 @pytest.mark.parametrize(
@@ -274,9 +276,9 @@ def test_few_values_are_counted_exactly(values: Any) -> None:
 
 def test_many_values_are_counted_nearly_exactly() -> None:
     values = numpy.random.default_rng(0).normal(0, 1, 200_000)
-    sheet = Sheet((640, 480), LIGHT)
+    canvas = Canvas((640, 480), LIGHT)
 
-    spread = Moving("bias").of_tensor(0, values, sheet).taken
+    spread = SeriesView("bias").of_tensor(0, values, canvas).taken
 
     assert isinstance(spread, Counts)
     counts, _ = numpy.histogram(values, 30, (-6, 6))
@@ -288,7 +290,7 @@ def test_bars_are_as_high_as_their_shares() -> None:
 
     pixels = frame(values)
 
-    heights = (pixels == LIGHT.bar).sum(axis=0)
+    heights = is_colour(pixels, LIGHT.bar).sum(axis=0)
     bars = heights[heights > 0]
     assert bars.max() == pytest.approx(3 * bars.min(), rel=0.03)
     columns = numpy.flatnonzero(heights)
@@ -297,7 +299,7 @@ def test_bars_are_as_high_as_their_shares() -> None:
 
 
 def test_zeros_alone_have_a_bar_of_their_own() -> None:
-    heights = (frame(torch.zeros(100)) == LIGHT.bar).sum(axis=0)
+    heights = is_colour(frame(torch.zeros(100)), LIGHT.bar).sum(axis=0)
 
     assert 5 <= (heights > 0).sum() <= 12
 
@@ -305,7 +307,7 @@ def test_zeros_alone_have_a_bar_of_their_own() -> None:
 def test_a_spike_at_zero_does_not_hide_the_rest() -> None:
     values = torch.cat([torch.zeros(100_000), torch.linspace(0.1, 1, 1000)])
 
-    heights = (frame(values) == LIGHT.bar).sum(axis=0)
+    heights = is_colour(frame(values), LIGHT.bar).sum(axis=0)
 
     assert numpy.median(heights[heights > 0]) > 50
 
@@ -315,9 +317,9 @@ def test_a_spike_at_zero_does_not_hide_the_rest() -> None:
 
 def test_points_are_the_first_two_principal_components() -> None:
     rows = numpy.random.default_rng(0).normal(0, 1, (50, 8)) * numpy.array([5, 3, 1, 1, 0.5, 0.5, 0.1, 0.1])
-    sheet = Sheet((640, 480), LIGHT)
+    canvas = Canvas((640, 480), LIGHT)
 
-    cloud = PointChart().take(rows, sheet, body_of(sheet))
+    cloud = PointChart().take(rows, canvas, body_of(canvas))
 
     centred = rows - rows.mean(axis=0)
     _, scales, directions = numpy.linalg.svd(centred, full_matrices=False)
@@ -331,12 +333,12 @@ def test_points_do_not_jump_while_a_tensor_drifts(shape: tuple[int, int]) -> Non
     generator = numpy.random.default_rng(0)
     rows = generator.normal(0, 1, shape) * 0.1
     rows[:, :2] += generator.normal(0, 1, (shape[0], 2))
-    sheet, chart = Sheet((640, 480), LIGHT), PointChart()
-    before = chart.take(rows, sheet, body_of(sheet)).points
+    canvas, chart = Canvas((640, 480), LIGHT), PointChart()
+    before = chart.take(rows, canvas, body_of(canvas)).points
 
     for _ in range(50):
         rows = rows + generator.normal(0, 0.01, shape)
-        points = chart.take(rows, sheet, body_of(sheet)).points
+        points = chart.take(rows, canvas, body_of(canvas)).points
         assert numpy.abs(points - before).max() < 0.5
         before = points
 
@@ -344,9 +346,9 @@ def test_points_do_not_jump_while_a_tensor_drifts(shape: tuple[int, int]) -> Non
 def test_rows_that_are_not_finite_are_left_out() -> None:
     rows = numpy.random.default_rng(0).normal(0, 1, (10, 4))
     rows[3, 1] = numpy.nan
-    sheet = Sheet((640, 480), LIGHT)
+    canvas = Canvas((640, 480), LIGHT)
 
-    cloud = PointChart().take(rows, sheet, body_of(sheet))
+    cloud = PointChart().take(rows, canvas, body_of(canvas))
 
     assert len(cloud.points) == 9
 
@@ -358,31 +360,31 @@ def test_an_image_keeps_its_colours() -> None:
     rgba = numpy.zeros((2, 2, 4), numpy.uint8)
     rgba[..., 3] = 255
     rgba[0, 1, :3], rgba[1, 0, 3] = (10, 200, 30), 0
-    sheet = Sheet((640, 480), LIGHT)
+    canvas = Canvas((640, 480), LIGHT)
 
-    pixels = frame_of(Moving("image").of_image(0, Image(rgba=rgba)), sheet)
+    pixels = drawn(SeriesView("image").of_image(0, Pillow.fromarray(rgba)), canvas)
 
     seen = cells(pixels, 2, 2, width=640 - 32)
-    assert seen[0, 1] == packed(numpy.array([10, 200, 30], numpy.uint8))
-    assert seen[1, 0] == LIGHT.surface
+    assert tuple(seen[0, 1]) == (10, 200, 30)
+    assert tuple(seen[1, 0]) == tuple(LIGHT.surface)
 
 
 @pytest.mark.parametrize("size", [(16, 16), (64, 64), (100, 80), (160, 120), (281, 201), (1920, 1080)])
 def test_a_frame_has_its_size(size: tuple[int, int]) -> None:
-    sheet = Sheet(size, LIGHT)
+    canvas = Canvas(size, LIGHT)
     for tensor in (torch.randn(4, 4), torch.randn(8, 3, 3, 3), torch.randn(8, 8, 3, 3), torch.randn(100)):
-        pixels = frame_of(
-            Moving("a name that is too long for a small frame").of_tensor(0, tensor, sheet), sheet
+        pixels = drawn(
+            SeriesView("a name that is too long for a small frame").of_tensor(0, tensor, canvas), canvas
         )
-        assert pixels.shape == (size[1], size[0])
-        assert (pixels != LIGHT.surface).any()
+        assert pixels.shape == (size[1], size[0], 3)
+        assert not is_colour(pixels, LIGHT.surface).all()
 
 
 def test_name_and_step_are_in_the_frame() -> None:
-    sheet = Sheet((640, 480), LIGHT)
+    canvas = Canvas((640, 480), LIGHT)
     values = torch.eye(3)
     pixels = {
-        (name, step): frame_of(Moving(name).of_tensor(step, values, sheet), sheet)[:34].copy()
+        (name, step): drawn(SeriesView(name).of_tensor(step, values, canvas), canvas)[:34]
         for name in ("one", "two")
         for step in (1, 2)
     }
@@ -393,10 +395,10 @@ def test_name_and_step_are_in_the_frame() -> None:
 
 
 def test_a_piece_says_of_what_it_is_one() -> None:
-    sheet = Sheet((640, 480), LIGHT)
+    canvas = Canvas((640, 480), LIGHT)
     piece = torch.eye(3)
     plain, of_more, of_all = (
-        frame_of(Moving("w", "auto", whole).of_tensor(0, piece, sheet), sheet)[34:60].copy()
+        drawn(SeriesView("w", "auto", whole).of_tensor(0, piece, canvas), canvas)[34:60]
         for whole in (None, (30, 30), (3, 3))
     )
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 import torcheer as tl
 from torcheer.cli.video import video
 from torcheer.errors import InputError
-from torcheer.inspector.recording.making import make_video
+from torcheer.video.from_run import make_video
 
 NUM_STEPS = 12
 
@@ -156,7 +156,7 @@ def test_no_run_and_a_run_without_tensors_are_said(tmp_path: Path) -> None:
 def test_without_the_library_mp4_is_refused_before_anything_is_written(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.inspector.recording.making.is_installed", lambda: False)
+    monkeypatch.setattr("torcheer.video.from_run.can_encode_mp4", lambda: False)
 
     assert "pip install 'torcheer[video]'" in refusal(run, "sample", "-o", tmp_path / "out.mp4")
     assert not list(tmp_path.iterdir())

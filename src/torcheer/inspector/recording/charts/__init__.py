@@ -1,1 +1,0 @@
-"""What is drawn of a tensor: a picture, tiles, a histogram, points; with scales that last."""

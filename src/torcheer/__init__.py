@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from torcheer.capture.examining.comparison import Comparison
     from torcheer.capture.examining.findings import Fault
     from torcheer.capture.examining.statistics import StatsTable
-    from torcheer.capture.fields.fields import Field
+    from torcheer.capture.fields.field import Field
     from torcheer.capture.keeping.loading import load_history as load_history
     from torcheer.errors import (
         AutogradError,
@@ -178,7 +178,7 @@ _HOMES = {
     "Edit": "torcheer.capture.editing.editor",
     "Features": "torcheer.features.reading",
     "Fault": "torcheer.capture.examining.findings",
-    "Field": "torcheer.capture.fields.fields",
+    "Field": "torcheer.capture.fields.field",
     "InspectorWarning": "torcheer.inspector.telling",
     "NetView": "torcheer.netview.view",
     "ParallelHandler": "torcheer.inspector.handler",

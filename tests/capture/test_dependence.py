@@ -134,7 +134,7 @@ CASES: dict[str, Case] = {
     "index add": case(lambda x: torch.zeros(4, 3).index_add_(0, torch.tensor([0, 3]), x)),
     # places that the data chooses
     "rows chosen": case(lambda x, i: x[i], X, CHOICE, tight=False),
-    "columns chosen": case(lambda x, i: x[..., i], X, CHOICE, tight=False),
+    "columns chosen": case(lambda x, i: x[..., i], X, CHOICE, exact=False),
     "gather": case(lambda x, i: x.gather(1, i[:, None]), X, CHOICE, tight=False),
     "index select": case(lambda x, i: x.index_select(0, i), X, CHOICE, tight=False),
     "embedding": case(lambda i: F.embedding(i, torch.arange(12.0).reshape(3, 4)), WORDS),
@@ -145,7 +145,7 @@ CASES: dict[str, Case] = {
     "mean cross entropy": case(lambda x: F.cross_entropy(x, torch.tensor([1, 0]))),
     "grid": case(
         lambda x, y: F.grid_sample(x[None, None], y.reshape(1, 1, 3, 2), align_corners=False),
-        X, Y, tight=False,
+        X, Y, exact=False,
     ),
     "is in": case(lambda i: torch.isin(i, torch.tensor([1])), WORDS),
     "buckets": case(lambda x: torch.bucketize(x, torch.tensor([0.0, 1.0]))),

@@ -29,7 +29,7 @@ from torcheer.graph.text import describe_pass, pass_as_html
 if TYPE_CHECKING:
     from torcheer.capture.examining.faults import Fault
     from torcheer.capture.examining.statistics import StatsTable
-    from torcheer.capture.fields.fields import Field
+    from torcheer.capture.fields.field import Field
     from torcheer.graph.drawing.options import DrawingOptions
     from torcheer.graph.drawing.picture import Picture
 
@@ -172,7 +172,7 @@ class ModelHistory(RecordedPass):
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
     ) -> Field:
         """Which elements of the inputs, or of an earlier layer, can reach a unit of a layer."""
-        from torcheer.capture.fields.fields import receptive_field
+        from torcheer.capture.fields.field import receptive_field
 
         with undisturbed():
             return receptive_field(self, layer, unit, onto)
@@ -181,7 +181,7 @@ class ModelHistory(RecordedPass):
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
     ) -> Field:
         """Which units of a later layer, or of the outputs, a unit of a layer can reach."""
-        from torcheer.capture.fields.fields import projective_field
+        from torcheer.capture.fields.field import projective_field
 
         with undisturbed():
             return projective_field(self, layer, unit, onto)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.catcher import Unkept, write_targets
-from torcheer.capture.memory import BatchDims, Geometry
+from torcheer.capture.memory import Geometry
 from torcheer.capture.nesting import collect_tensors, map_leaves
 from torcheer.capture.state import same_random_state_after
 from torcheer.capture.tape import ALIAS, NOT_CALLS, TENSOR, UPDATED, Context, Record, Tape
@@ -43,7 +43,7 @@ def why_not_replayable(tape: Tape, record: Record) -> str:
         return _CANNOT["empty"]
     if record.trait.name in _CANNOT:
         return _CANNOT[record.trait.name]
-    if _namespace(record) in _COLLECTIVE:
+    if namespace_of(record) in _COLLECTIVE:
         return "it exchanges tensors with other ranks"
     context = record.context or Context()
     if record.trait.name == "requires_grad_" and (context.is_below_vmap or any(context.batch_dims)):
@@ -58,7 +58,7 @@ def why_not_replayable(tape: Tape, record: Record) -> str:
 _COLLECTIVE = ("c10d", "_c10d_functional", "_c10d_functional_autograd", "c10d_functional", "symm_mem")
 
 
-def _namespace(record: Record) -> str:
+def namespace_of(record: Record) -> str:
     """Where an operator was registered, such as "aten"; "" for a function of Python."""
     name = getattr(record.trait.func, "_qualified_op_name", None) or getattr(record.trait.func, "_name", "")
     return name.partition("::")[0] if isinstance(name, str) and "::" in name else ""
@@ -74,7 +74,7 @@ def replay(record: Record, values: Values, instead: SlotValues | None = None) ->
     if record.trait is ALIAS:
         return [written_over((record.args[1], record.args[0]), [tensors[0]])]
     if record.context is not None and any(record.context.batch_dims):
-        return [_under_vmap(record, tensors, record.context.batch_dims)]
+        return [_under_vmap(record, tensors, record.context)]
     args, kwargs = _arguments(record, tensors)
     targets = write_targets(record.trait, args, kwargs)
     context = record.context or Context()
@@ -105,7 +105,7 @@ def _arguments(record: Record, tensors: list[Tensor]) -> tuple[tuple[Any, ...], 
     by_slot = iter(tensors)
     writes = bool(record.context and record.context.num_targets) or bool(record.trait.side_writes)
     # The schema of somebody's own operator need not say what it writes into.
-    writes = writes or _namespace(record) not in ("", "aten", "prims")
+    writes = writes or namespace_of(record) not in ("", "aten", "prims")
 
     def fill(leaf: Any) -> Any:
         if leaf is not TENSOR:
@@ -121,23 +121,25 @@ def _arguments(record: Record, tensors: list[Tensor]) -> tuple[tuple[Any, ...], 
     return args, kwargs
 
 
-def _under_vmap(record: Record, values: list[Tensor], dims: tuple[BatchDims, ...]) -> Tensor:
-    """An op that ran inside vmap runs inside vmap again, over the same dimensions."""
-    *of_arguments, of_output = [dict(each) for each in dims]
-
+def _under_vmap(record: Record, values: list[Tensor], context: Context) -> Tensor:
     def call(*tensors: Tensor) -> Tensor:
         by_slot = iter(tensors)
         fill = lambda leaf: next(by_slot) if leaf is TENSOR else leaf  # noqa: E731
         args, kwargs = map_leaves(tuple(record.args), fill), map_leaves(dict(record.kwargs or {}), fill)
         return collect_tensors(record.trait.func(*args, **kwargs))[0]
 
-    run: Callable[..., Any] = call
-    for level in sorted({level for each in dims for level, _ in each}, reverse=True):
+    with torch.no_grad(), _as_recorded(context, {}):
+        return in_vmap_as_recorded(context, call, values)
+
+
+def in_vmap_as_recorded(context: Context, call: Callable[..., Tensor], tensors: list[Tensor]) -> Tensor:
+    """An op that ran inside vmap runs inside vmap again, over the same dimensions."""
+    *of_arguments, of_output = [dict(each) for each in context.batch_dims]
+    run: Callable[..., Tensor] = call
+    for level in sorted({level for each in context.batch_dims for level, _ in each}, reverse=True):
         in_dims = tuple(each.get(level) for each in of_arguments)
         run = torch.vmap(run, in_dims=in_dims, out_dims=of_output.get(level, 0))
-    with torch.no_grad(), _as_recorded(record.context or Context(), {}):
-        out: Tensor = run(*values)
-    return out
+    return run(*tensors)
 
 
 @contextmanager

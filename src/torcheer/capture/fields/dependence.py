@@ -1,262 +1,492 @@
 """Which elements of a call's arguments its outputs depend on, and the other way round.
 
-A call is run again on random values, with its constants as they are, and differentiated: what has a
-derivative depends. On random values a derivative that is not zero everywhere is practically never zero.
+A call is run again in double precision, with its constants as they are and random values where data stood,
+and is differentiated: what has a derivative depends. On random values a derivative that is not zero
+everywhere is practically never zero.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import partial, reduce
-from operator import or_
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from types import GetSetDescriptorType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd import forward_ad
 
-from torcheer.capture.fields.calls import NO_FUNCTIONS, Call, call_of
-from torcheer.capture.fields.generic import GenericValues
-from torcheer.capture.fields.marks import Found, Masks, marked_rows, taken, weighted
-from torcheer.capture.fields.planning import Plan, doubtful_plan, plan_for
-from torcheer.capture.fields.standins import UndecidedError
-from torcheer.capture.state import same_random_state_after
-from torcheer.capture.tape import UPDATED, Tape
+from torcheer.capture.catcher import write_targets
+from torcheer.capture.checking.replay import (
+    in_vmap_as_recorded,
+    namespace_of,
+    replay,
+    why_not_replayable,
+    written_over,
+)
+from torcheer.capture.fields.rules import About, UndecidedError, rule_for
+from torcheer.capture.memory import has_data
+from torcheer.capture.nesting import collect_tensors, map_leaves
+from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, OUTPUT, OWN_TRAITS, TENSOR, UPDATED, Record
+from torcheer.capture.traits import Kind, trait_of
 
-# Where a constant meets data and may decide alone: `mask & causal`, `cat([zeros, x])`, `x * mask`.
-_MIXES = frozenset(
+if TYPE_CHECKING:
+    from torcheer.capture.history import ModelHistory
+
+__all__ = ["Dependence", "Masks"]
+
+Masks = dict[int, Tensor]  # by op: which of its elements
+Run = Callable[[list[Tensor]], list[Tensor]]  # from the data of a call to its outputs
+
+# Values beyond this are an additive mask (-10000, -1e9, the least float, -inf), not activations: they stay.
+_DWARFS = 9_000.0
+# Through these a mask keeps its values, since what is not known counts as zero.
+_CARRIERS = frozenset(
     (
-        "where masked_fill logical_and logical_or bitwise_and bitwise_or and or iand ior mul imul rmul cat "
-        "concat concatenate stack hstack vstack setitem index_put index_copy index_add scatter scatter_add "
-        "copy masked_scatter slice_scatter select_scatter addcmul getitem"
+        "add sub iadd isub radd rsub mul imul rmul div true_divide where masked_fill to float double half "
+        "baddbmm addmm bfloat16 type type_as view reshape expand expand_as transpose permute unsqueeze "
+        "squeeze getitem setitem contiguous clone flatten cat stack concat copy clamp clamp_min maximum "
+        "max slice narrow select unbind split chunk repeat detach dropout"
     ).split()
 )
-_SATURATES = frozenset(["softmax", "log_softmax"])  # what was masked comes out as a constant
+# These make constants of their own; and what was masked comes out of a softmax as one.
 _CUTS = frozenset(
     (
         "pad constant_pad_nd tril triu setitem fill zero index_fill masked_fill diag_embed "
         "pack_padded_sequence pad_packed_sequence"
     ).split()
 )
+_SATURATES = frozenset(["softmax", "log_softmax"])
+# Linear in their one argument that is data, so that they can be counted; and where what is only added stands.
+_COUNTED = {
+    **dict.fromkeys("linear matmul rmatmul mm bmm convolution".split(), 2),
+    **{f"conv{kind}{n}d": 2 for kind in ("", "_transpose") for n in (1, 2, 3)},
+    **dict.fromkeys("addmm baddbmm".split(), 0),
+}
+# Only the shape, type or device of their argument counts, or they write over what was there.
+_SHAPE_ONLY = frozenset(
+    "normal_ uniform_ random_ exponential_ geometric_ cauchy_ log_normal_ resize_as_ new".split()
+)
+_HOMES = (
+    *(F, torch._C._nn, torch, torch.Tensor, torch._C.TensorBase, torch._VF),
+    *(getattr(torch._C, name) for name in ("_linalg", "_fft", "_special")),
+)
+_NO_FUNCTIONS = "a loaded history has no functions"
+
+
+class Call(NamedTuple):
+    """One call of the pass with all its outputs."""
+
+    record: Record
+    ops: range
+    data: tuple[int, ...]  # the parents that are data, each once
+
+    @property
+    def name(self) -> str:
+        return self.record.trait.name.strip("_")
 
 
 class Dependence:
-    """Answers for one call at a time, and remembers where it was in doubt."""
+    """Answers for one call at a time, and remembers where it was in doubt.
 
-    def __init__(self, tape: Tape, values: GenericValues) -> None:
-        self._tape = tape
-        self.values = values
-        self._plans: dict[int, Plan] = {}
-        self._blind: dict[tuple[int, int], bool] = {}
+    Data is what descends from the origins. Single elements of data may still be fixed: no data reaches them,
+    as in the masked half of scores. They keep their values, and so do those to which a constant was added
+    that dwarfs all data.
+    """
+
+    def __init__(self, history: ModelHistory, origins: Iterable[int], ops: Iterable[int]) -> None:
+        self._history = history
+        self._tape = history._tape
+        self._origins = frozenset(origins)
+        self._data: list[bool] = []
+        for op, parents in enumerate(history._structure.parents):
+            self._data.append(op in self._origins or any(self._data[parent] for parent in parents))
+        self._constants: dict[int, Tensor] = {}
+        self._fixed: Masks = {}
+        self._held: dict[int, tuple[Tensor, Tensor]] = {}  # the elements that keep their values; the values
+        self._reached: dict[int, Masks] = {}  # by the first op of a call: what data reaches of its outputs
+        self._undecided: dict[int, str] = {}
         self.doubts: dict[int, str] = {}  # by op: why everything was taken to reach everything
+        self.unknown: dict[str, None] = {}  # constants whose values are not there
+        for op in ops:
+            if self._data[op] and op not in self._origins:
+                self._settle(op)
+        self.doubts.clear()
+
+    def is_data(self, parent: int) -> bool:
+        return parent >= 0 and self._data[parent]
 
     def call(self, op: int) -> Call:
-        return call_of(self._tape, self.values, op)
+        """The call that made an op."""
+        records, record = self._tape.records, self._tape.records[op]
+        # Strides may look at all the memory that what it was made of lies in.
+        is_strided = record.trait.name == "as_strided"
+        parents = sorted(self._history._structure.ancestors(op)) if is_strided else record.parents
+        data = tuple(dict.fromkeys(parent for parent in parents if self.is_data(parent)))
+        first = last = op
+        if record.trait not in OWN_TRAITS:
+            while first > 0 and _goes_on(records[first - 1], records[first]):
+                first -= 1
+            while last + 1 < len(records) and _goes_on(records[last], records[last + 1]):
+                last += 1
+        return Call(record, range(first, last + 1), data)
 
     def backward(self, call: Call, masks: Masks) -> Masks:
         """The elements of each parent that the marked elements of the outputs depend on."""
-        return self._answer(call, partial(self._pull, call, masks))
+        return self._answer(call, partial(self._pull, call, masks), call.data)
 
     def forward(self, call: Call, masks: Masks) -> Masks:
         """The elements of each output that depend on the marked elements of the parents."""
-        return self._answer(call, partial(self._push, call, masks))
+        return self._answer(call, partial(self._push, call, masks), call.ops)
 
-    def _answer(self, call: Call, ask: Callable[[Plan], Masks]) -> Masks:
+    def _answer(self, call: Call, ask: Callable[[], Masks], ends: Iterable[int]) -> Masks:
         key = call.ops[0]
-        try:
-            if key not in self._plans:
-                self._plans[key] = plan_for(self._tape, self.values, call)
-            found = ask(self._plans[key])
-        except Exception as error:
-            # Whatever went wrong: an answer that is too large is still right.
-            self._plans[key] = doubtful_plan(self._tape, self.values, call, _reason(error, call))
-            found = ask(self._plans[key])
-        if self._plans[key].doubt:
-            self.doubts[key] = self._plans[key].doubt
+        if key not in self._undecided:
+            try:
+                return ask()
+            except Exception as error:
+                # Whatever went wrong: an answer that is too large is still right.
+                self._undecided[key] = _reason(error, call)
+        self.doubts[key] = self._undecided[key]
+        return {op: torch.ones(self.shape(op), dtype=torch.bool) for op in ends}
+
+    def _is_counted(self, call: Call) -> bool:
+        """Whether ones may stand for data and for weights that are not zero: that is exact, and fast."""
+        parents, kwargs = call.record.parents, call.record.kwargs or {}
+        data = [slot for slot, parent in enumerate(parents) if self.is_data(parent)]
+        return (
+            call.name in _COUNTED
+            and len(data) == 1
+            and data[0] != _COUNTED[call.name]
+            and not (call.record.context is not None and any(call.record.context.batch_dims))
+            and kwargs.keys().isdisjoint(("alpha", "beta", "out"))
+            and all(self._dtype(parent).is_floating_point for parent in parents)
+        )
+
+    def _pull(self, call: Call, masks: Masks) -> Masks:
+        if self._is_counted(call):
+            leaf = torch.zeros(self.shape(call.data[0]), requires_grad=True)
+            out, mask = self._outputs(call, [leaf])[call.ops[0]], masks[call.ops[0]]
+            return {call.data[0]: torch.autograd.grad(out, leaf, mask.to(out.dtype))[0] > 0.5}
+        leaves = [self._sample(parent).requires_grad_() for parent in call.data]
+        outs = self._outputs(call, leaves)
+        ends = [(outs[op], mask) for op, mask in masks.items() if outs[op].requires_grad]
+        given = [_weighted(mask, out.dtype, place) for place, (out, mask) in enumerate(ends)]
+        grads = _gradients([out for out, _ in ends], leaves, given)
+        return {parent: grad != 0 for parent, grad in zip(call.data, grads, strict=True)}
+
+    def _push(self, call: Call, masks: Masks) -> Masks:
+        """By differentiating the backward pass, which is linear in what it is given."""
+        if self._is_counted(call):
+            with torch.no_grad():
+                out = self._outputs(call, [masks[call.data[0]].to(torch.float32)])[call.ops[0]]
+            return {call.ops[0]: out > 0.5}
+        leaves = [self._sample(parent).requires_grad_() for parent in call.data]
+        found = {op: torch.zeros(self.shape(op), dtype=torch.bool) for op in call.ops}
+        outs = {op: out for op, out in self._outputs(call, leaves).items() if out.requires_grad}
+        given = [torch.zeros_like(out).requires_grad_() for out in outs.values()]
+        grads = _gradients(list(outs.values()), leaves, given, create_graph=True)
+        moves = [
+            (grad, _weighted(masks[parent], leaf.dtype, parent))
+            for parent, leaf, grad in zip(call.data, leaves, grads, strict=True)
+            if parent in masks and grad.requires_grad
+        ]
+        moved = _gradients([grad for grad, _ in moves], given, [move for _, move in moves])
+        found |= {op: move != 0 for op, move in zip(outs, moved, strict=True)}
         return found
 
-    def settle(self, ops: Iterable[int]) -> None:
-        """Find elements that no data reaches in tensors that are data, such as the masked half of scores."""
-        asked: set[int] = set()
-        for op in ops:
-            if self.values.is_origin(op):
-                continue  # data, whatever it was made of
-            call = self.call(op)
-            if not call.data:
-                self.values.release(op)  # all that it was given turned out to be constant
-            elif call.ops[0] not in asked and self._may_settle(call):
-                asked.add(call.ops[0])
-                reached = self.forward(call, {parent: self._open(parent) for parent in call.data})
-                for each, mask in reached.items():
-                    if not mask.all() and not self.values.is_origin(each):
-                        self.values.fix(each, ~mask)
-            self.values.holds(op)  # now, in order: asked for later it would have to go back far
-        self.doubts.clear()
+    # --- a call, run again -----------------------------------------------------------------------
 
-    def _open(self, parent: int) -> Tensor:
-        fixed = self.values.fixed(parent)
-        return torch.ones(self.values.shape(parent), dtype=torch.bool) if fixed is None else ~fixed
-
-    def _may_settle(self, call: Call) -> bool:
-        if any(self.values.fixed(parent) is not None for parent in call.data):
-            return True
-        has_constants = len(call.data) < len(set(call.record.parents))
-        if call.name in _SATURATES and any(self.values.holds(parent) for parent in call.data):
-            return True
-        mixes = has_constants and (call.name in _MIXES or call.record.trait is UPDATED)
-        return mixes or call.name in _CUTS
-
-    # --- backward --------------------------------------------------------------------------
-
-    def _pull(self, call: Call, masks: Masks, plan: Plan) -> Masks:
-        if plan.aligned:
-            return dict.fromkeys(plan.aligned, reduce(or_, masks.values()))
-        if plan.pull is not None:
-            return {call.data[0]: plan.pull(masks[call.ops[0]])}
-        rows = marked_rows(plan, masks)
-        found = {parent: Found(self.values.shape(parent), rows) for parent in call.data}
-        for trial in plan.trials:
-            leaves = [leaf.requires_grad_() for leaf in self._leaves(call, plan, trial, rows)]
-            outs = self._outputs(call, plan, leaves, rows)
-            ends = [(outs[op], mask) for op, mask in masks.items() if outs[op].requires_grad]
-            if len(ends) < len(masks) and not plan.is_trusted:
-                raise UndecidedError("it has no derivative")
-            if not ends:
-                continue
-            cotangents = [
-                weighted(plan, taken(mask, rows), out.dtype, place) for place, (out, mask) in enumerate(ends)
-            ]
-            grads = torch.autograd.grad([out for out, _ in ends], leaves, cotangents, allow_unused=True)
-            for parent, grad in zip(call.data, grads, strict=True):
-                found[parent].add(grad, plan)
-        answer = {parent: each.mask() for parent, each in found.items()}
-        for parent in call.data:
-            if not plan.is_trusted and not answer[parent].any():
-                self._check_sight(call, plan, parent)
-        return answer
-
-    # --- forward ---------------------------------------------------------------------------
-
-    def _push(self, call: Call, masks: Masks, plan: Plan) -> Masks:
-        if plan.aligned:
-            marked = [mask for parent, mask in masks.items() if parent in plan.aligned]
-            nothing = torch.zeros(self._tape.meta(call.ops[0]).shape, dtype=torch.bool)
-            return dict.fromkeys(call.ops, reduce(or_, marked, nothing))
-        rows = marked_rows(plan, masks)
-        found = {op: Found(self._tape.meta(op).shape, rows) for op in call.ops}
-        for trial in plan.trials:
-            leaves = self._leaves(call, plan, trial, rows)
-            tangents = [
-                weighted(plan, taken(masks[p], rows), leaf.dtype, p) if p in masks else torch.zeros_like(leaf)
-                for p, leaf in zip(call.data, leaves, strict=True)
-            ]
-            try:
-                moves = self._moves(call, plan, leaves, tangents, rows)
-            except NotImplementedError:  # no forward derivative
-                moves = self._moves_twice_back(call, plan, leaves, tangents, rows)
-            if not plan.is_trusted and any(moves.get(op) is None for op in call.ops):
-                raise UndecidedError("it has no derivative")
-            for op, move in moves.items():
-                found[op].add(move, plan)
-        answer = {op: each.mask() for op, each in found.items()}
-        if not plan.is_trusted and not any(mask.any() for mask in answer.values()):
-            for parent in masks:
-                self._check_sight(call, plan, parent)
-        return answer
-
-    def _moves(
-        self, call: Call, plan: Plan, leaves: list[Tensor], tangents: list[Tensor], rows: Tensor | None
-    ) -> dict[int, Tensor | None]:
-        if plan.is_counted:  # linear, and nothing is added
-            with torch.no_grad():
-                return dict(self._outputs(call, plan, tangents, rows))
-        with torch.no_grad(), forward_ad.dual_level():
-            duals = [
-                forward_ad.make_dual(x, t)  # type: ignore[no-untyped-call]
-                for x, t in zip(leaves, tangents, strict=True)
-            ]
-            outs = self._outputs(call, plan, duals, rows)
-            return {
-                op: forward_ad.unpack_dual(out).tangent  # type: ignore[no-untyped-call]
-                for op, out in outs.items()
-            }
-
-    def _moves_twice_back(
-        self, call: Call, plan: Plan, leaves: list[Tensor], tangents: list[Tensor], rows: Tensor | None
-    ) -> dict[int, Tensor | None]:
-        """The same by differentiating the backward pass, which is linear in what it is given."""
-        leaves = [leaf.requires_grad_() for leaf in leaves]
-        outs = {op: out for op, out in self._outputs(call, plan, leaves, rows).items() if out.requires_grad}
-        if not outs:
-            return {}
-        given = [torch.zeros_like(out).requires_grad_() for out in outs.values()]
-        grads = torch.autograd.grad(
-            list(outs.values()), leaves, given, create_graph=True, allow_unused=True, materialize_grads=True
-        )
-        moves = torch.autograd.grad(grads, given, tangents, allow_unused=True)
-        return dict(zip(outs, moves, strict=True))
-
-    # --- both --------------------------------------------------------------------------------
-
-    def _leaves(self, call: Call, plan: Plan, trial: int, rows: Tensor | None) -> list[Tensor]:
-        if plan.is_counted:
-            return [taken(torch.zeros(()).expand(self.values.shape(p)), rows).clone() for p in call.data]
-        return [self.values.sample(parent, trial, rows) for parent in call.data]
-
-    def _outputs(
-        self, call: Call, plan: Plan, leaves: list[Tensor], rows: Tensor | None
-    ) -> dict[int, Tensor]:
-        made = plan.run(leaves, rows)
-        outs = {op: made[0 if len(made) == 1 else call.position(op)] for op in call.ops}
-        for op, out in outs.items():
-            shape = self._tape.meta(op).shape
-            if out.shape != (shape if rows is None else (len(rows), *shape[1:])):
-                raise UndecidedError("its output has another shape when it is run again")
+    def _outputs(self, call: Call, leaves: list[Tensor]) -> dict[int, Tensor]:
+        made = self._run(call)(leaves)
+        first = self._tape.records[call.ops[0]].position if call.record.trait not in OWN_TRAITS else 0
+        outs = {op: made[0 if len(made) == 1 else first + op - call.ops[0]] for op in call.ops}
+        if any(out.shape != self.shape(op) for op, out in outs.items()):
+            raise UndecidedError("its output has another shape when it is run again")
         return outs
 
-    def _check_sight(self, call: Call, plan: Plan, parent: int) -> None:
-        """Stop where a parent moves the outputs although no derivative says so."""
-        key = (call.ops[0], parent)
-        if key not in self._blind:
-            self._blind[key] = self._is_blind(call, plan, parent)
-        if self._blind[key]:
-            raise UndecidedError("its derivative does not show what it depends on")
+    def _run(self, call: Call) -> Run:
+        record, data = call.record, [slot for slot, p in enumerate(call.record.parents) if self.is_data(p)]
+        name = record.trait.name
+        if record.trait is OUTPUT or record.trait is IDENTITY:
+            return lambda leaves: leaves
+        if data == [0] and (name in _SHAPE_ONLY or name.startswith("new_") or name.endswith("_like")):
+            return lambda _: [torch.zeros(self.shape(op)) for op in call.ops]
+        reason = why_not_replayable(self._tape, record)
+        if reason:
+            raise UndecidedError(reason)
+        if record.trait is UPDATED or record.trait is ALIAS:
+            return self._moving(call)
+        if namespace_of(record) not in ("", "aten", "prims"):
+            raise UndecidedError("there is no rule for it")
+        function = self._function(record)
+        about = About(
+            name=call.name,
+            call=function,
+            shapes=[self.shape(op) for op in call.ops],
+            dtypes=frozenset(self._dtype(record.parents[slot]) for slot in data),
+            data=frozenset(data),
+        )
+        return partial(self._run_again, call, partial(rule_for(call.name), about))
 
-    def _is_blind(self, call: Call, plan: Plan, parent: int) -> bool:
-        place = call.data.index(parent)
-        for trial in plan.trials:
-            leaves = [leaf.requires_grad_() for leaf in self._leaves(call, plan, trial, None)]
-            outs = [out for out in self._outputs(call, plan, leaves, None).values() if out.requires_grad]
-            if outs:
-                ones = [torch.ones_like(out) for out in outs]
-                grad = torch.autograd.grad(outs, leaves[place], ones, allow_unused=True)[0]
-                if grad is not None and grad.any():
-                    return False
-        with torch.no_grad():
-            before = self._outputs(call, plan, self._leaves(call, plan, 0, None), None)
-            leaves = self._leaves(call, plan, 0, None)
-            leaves[place] = self.values.sample(parent, 2)
-            after = self._outputs(call, plan, leaves, None)
-        return any(not torch.equal(before[op], after[op]) for op in before)
+    def _run_again(self, call: Call, rule: Callable[..., Any], leaves: list[Tensor]) -> list[Tensor]:
+        record, of_parent = call.record, dict(zip(call.data, leaves, strict=True))
+        writes = bool(record.context and record.context.num_targets) or bool(record.trait.side_writes)
+        tensors = [
+            of_parent[parent] if parent in of_parent else self._constant_for(call, slot, writes and slot == 0)
+            for slot, parent in enumerate(record.parents)
+        ]
+        if writes:
+            # A leaf cannot be written into; and `x.mul_(x)` must read what it was.
+            tensors = [tensor.clone() for tensor in tensors]
+
+        def run(*tensors: Tensor) -> list[Tensor]:
+            by_slot = iter(tensors)
+            fill = lambda leaf: next(by_slot) if leaf is TENSOR else _in_double(leaf)  # noqa: E731
+            args = map_leaves(tuple(record.args), fill)
+            kwargs = map_leaves(dict(record.kwargs or {}), fill)
+            kwargs.pop("out", None)
+            kwargs.pop("inplace", None)
+            targets = write_targets(record.trait, args, kwargs)
+            made = collect_tensors(rule(*args, **kwargs))
+            return made + [target for target in targets if not any(target is tensor for tensor in made)]
+
+        if record.context is not None and any(record.context.batch_dims):
+            return [in_vmap_as_recorded(record.context, lambda *inner: run(*inner)[0], tensors)]
+        return run(*tensors)
+
+    def _constant_for(self, call: Call, slot: int, is_target: bool) -> Tensor:
+        value = self._constant(call.record.parents[slot])
+        if self._is_counted(call):
+            return value.ne(0).to(torch.float32) * (slot != _COUNTED[call.name])
+        if value.is_complex():
+            return value.to(torch.complex128)
+        # A target that takes data takes numbers; an index or a mask keeps its type.
+        return value.to(torch.float64) if value.is_floating_point() or is_target else value
+
+    def _function(self, record: Record) -> Callable[..., Any]:
+        """What was called; of a loaded history, which has only names, the first that takes the arguments."""
+        if record.trait.func is not None:
+            function: Callable[..., Any] = record.trait.func
+            return function
+        if record.trait.name == "where" and self._dtype(record.parents[0]) != torch.bool:
+            return torch.Tensor.where  # a method begins with other arguments than the function
+        found = [getattr(home, record.trait.name, None) for home in _HOMES]
+        # Functions that are opened never stand in a record: another one of the same name was meant.
+        functions = [each for each in found if callable(each) and trait_of(each).kind is not Kind.OPEN]
+        functions += [each.__get__ for each in found if isinstance(each, GetSetDescriptorType)]  # such as T
+        if not functions:
+            raise UndecidedError(_NO_FUNCTIONS)
+        return partial(_first_that_takes, functions)
+
+    def _moving(self, call: Call) -> Run:
+        """A tensor whose memory was written through others: follow each element by its number."""
+        record, parents = call.record, call.record.parents
+        if len({self._dtype(parent).itemsize for parent in parents}) > 1:
+            raise UndecidedError("its memory was written as another type")
+        shapes = [self.shape(parent) for parent in parents]
+        numbers = torch.split(torch.arange(sum(s.numel() for s in shapes)), [s.numel() for s in shapes])
+        parts = [part.reshape(shape) for part, shape in zip(numbers, shapes, strict=True)]
+        geometries = record.args if record.trait is UPDATED else (record.args[1], record.args[0])
+        origins = written_over(geometries, parts)
+
+        def run(leaves: list[Tensor]) -> list[Tensor]:
+            of_parent = dict(zip(call.data, leaves, strict=True))
+            nothing = leaves[0].new_zeros(())
+            whole = [
+                of_parent.get(p, nothing.expand(s)).flatten() for p, s in zip(parents, shapes, strict=True)
+            ]
+            return [torch.cat(whole)[origins]]
+
+        return run
+
+    # --- the values it is run on -----------------------------------------------------------------
+
+    def shape(self, parent: int) -> torch.Size:
+        return self._tape.params[-parent - 1][1].shape if parent < 0 else self._tape.meta(parent).shape
+
+    def _dtype(self, parent: int) -> torch.dtype:
+        return self._tape.params[-parent - 1][1].dtype if parent < 0 else self._tape.meta(parent).dtype
+
+    def _sample(self, op: int) -> Tensor:
+        """Random values, the same at each call; elements that are held keep theirs."""
+        dtype = torch.complex128 if self._dtype(op).is_complex else torch.float64
+        values = torch.rand(self.shape(op), generator=torch.Generator().manual_seed(op * 31), dtype=dtype)
+        values = values * 0.8 + 0.1 if self._dtype(op) == torch.bool else values + 0.5
+        if op in self._held:
+            where, value = self._held[op]
+            values = torch.where(where, value.to(dtype), values)
+        return values
+
+    def _constant(self, parent: int) -> Tensor:
+        """A parameter, a buffer or a constant, as it was."""
+        needed: set[int] = set()
+        queue = [parent]
+        while queue:  # those above that were not kept either must be worked out first; the way up may be long
+            each = queue.pop()
+            if each not in needed and each not in self._constants:
+                needed.add(each)
+                if each >= 0 and not self._tape.has_value(each):
+                    queue.extend(self._tape.records[each].parents)
+        for each in sorted(needed):
+            self._constants[each] = self._known(each)
+        return self._constants[parent]
+
+    def _known(self, parent: int) -> Tensor:
+        value = _usable(self._history._value_of(parent))
+        if value is None and parent >= 0:
+            record = self._tape.records[parent]
+            is_buffer = record.trait is BUFFER and not record.parents
+            value = self._from_model(parent) if is_buffer else self._replayed(parent, self._constant)
+        if value is None:
+            self.unknown[
+                self._tape.params[-parent - 1][0] if parent < 0 else self._history._label(parent)
+            ] = None
+            value = torch.ones(self.shape(parent), dtype=self._dtype(parent))
+        return value
+
+    def _from_model(self, op: int) -> Tensor | None:
+        """A buffer that was not saved, as the model has it now."""
+        model = None if self._history._model is None else self._history._model()
+        buffers = {} if model is None else dict(model.named_buffers(remove_duplicate=False))
+        value = _usable(buffers.get(self._tape.addresses.get(op, "")))
+        return value if value is not None and value.shape == self.shape(op) else None
+
+    def _replayed(self, op: int, values: Callable[[int], Tensor]) -> Tensor | None:
+        record = self._tape.records[op]
+        if why_not_replayable(self._tape, record):
+            return None
+        try:
+            made = replay(record, values)
+        except Exception:
+            return None
+        value = _usable(made[0 if len(made) == 1 else record.position])
+        return value if value is not None and value.shape == self.shape(op) else None
+
+    # --- elements that no data reaches -------------------------------------------------------------
+
+    def _settle(self, op: int) -> None:
+        """Find the elements of an op that keep their values; those of its parents are known."""
+        call = self.call(op)
+        if not call.data:
+            self._data[op] = False  # all that it was given turned out to be constant
+            return
+        if self._may_be_fixed(call):
+            if call.ops[0] not in self._reached:
+                open_elements = {
+                    p: ~self._fixed[p] if p in self._fixed else torch.ones(self.shape(p), dtype=torch.bool)
+                    for p in call.data
+                }
+                self._reached[call.ops[0]] = self.forward(call, open_elements)
+            fixed = ~self._reached[call.ops[0]][op]
+            if fixed.any():
+                self._fixed[op] = fixed
+        is_pinned = self._may_be_pinned(call)
+        if op not in self._fixed and not is_pinned:
+            return
+        # What the op gives on what is known is right where no data plays a part.
+        value = self._replayed(op, self._certain)
+        value = _usable(self._history._value_of(op)) if value is None else value
+        if value is None:
+            if op in self._fixed:
+                self.unknown[self._history._label(op)] = None
+            return
+        held = self._fixed.get(op, torch.zeros(value.shape, dtype=torch.bool))
+        if held.all():
+            self._data[op] = False
+            self._constants[op] = value
+            return
+        held = held | _dwarfing(value) if is_pinned else held
+        if held.any():
+            self._held[op] = (held, value)
+
+    def _may_be_fixed(self, call: Call) -> bool:
+        if any(parent in self._fixed for parent in call.data) or call.name in _CUTS:
+            return True
+        if call.name in _SATURATES:
+            return any(parent in self._held for parent in call.data)
+        # Where a constant meets data it may decide alone: `mask & causal`, `cat([zeros, x])`, `x * mask`.
+        return any(parent >= 0 and not self.is_data(parent) for parent in call.record.parents)
+
+    def _may_be_pinned(self, call: Call) -> bool:
+        """Whether a constant that dwarfs data was added to it: a mask of scores before their softmax."""
+        if call.name not in _CARRIERS:
+            return False
+        if any(self.is_data(p) and self._dtype(p) == torch.bool for p in call.record.parents):
+            return False  # the data decides what is masked
+        return any(
+            parent in self._held if self.is_data(parent) else bool(_dwarfing(self._constant(parent)).any())
+            for parent in call.record.parents
+            if parent >= 0
+        )
+
+    def _certain(self, parent: int) -> Tensor:
+        """What is known of a parent; zero where nothing is."""
+        if not self.is_data(parent):
+            return self._constant(parent)
+        nothing = torch.zeros(self.shape(parent), dtype=self._dtype(parent))
+        if parent not in self._held:
+            return nothing
+        where, value = self._held[parent]
+        return torch.where(where, value, 0).to(nothing.dtype)
+
+
+def _goes_on(a: Record, b: Record) -> bool:
+    return b.position == a.position + 1 and a.trait is b.trait and a.args is b.args and a.parents == b.parents
+
+
+def _first_that_takes(functions: list[Callable[..., Any]], *args: Any, **kwargs: Any) -> Any:
+    """A name alone may mean a function or a method: `torch.reshape(x, shape)`, `x.reshape(*shape)`."""
+    *others, last = functions
+    for function in others:
+        with suppress(TypeError):
+            return function(*args, **kwargs)
+    return last(*args, **kwargs)
 
 
 def _reason(error: Exception, call: Call) -> str:
     if isinstance(error, UndecidedError):
         return str(error)
     if call.record.trait.func is None:  # another function of the same name was tried
-        return NO_FUNCTIONS
+        return _NO_FUNCTIONS
     return f"it raised {type(error).__name__} when run again"
 
 
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Derivatives on, autocast off, warnings quiet; random generators are afterwards as they were."""
-    with ExitStack() as stack:
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")
-        stack.enter_context(same_random_state_after())
-        stack.enter_context(torch.inference_mode(False))
-        stack.enter_context(torch.enable_grad())
-        stack.enter_context(torch.autocast("cpu", enabled=False))
-        yield
+def _gradients(
+    outputs: list[Tensor], inputs: list[Tensor], given: list[Tensor], create_graph: bool = False
+) -> Sequence[Tensor]:
+    """Of each input; zero where nothing hangs on it."""
+    if not outputs:
+        return [torch.zeros_like(each) for each in inputs]
+    return torch.autograd.grad(
+        outputs, inputs, given, create_graph=create_graph, allow_unused=True, materialize_grads=True
+    )
+
+
+def _weighted(mask: Tensor, dtype: torch.dtype, seed: int) -> Tensor:
+    """Random weights on the marked elements, other ones for each tensor, so that nothing cancels."""
+    # Complex numbers too are drawn: along one axis alone a derivative may be zero.
+    return (torch.rand(mask.shape, generator=torch.Generator().manual_seed(seed), dtype=dtype) + 0.5) * mask
+
+
+def _in_double(leaf: Any) -> Any:
+    if isinstance(leaf, torch.dtype):
+        return torch.complex128 if leaf.is_complex else torch.float64
+    return torch.device("cpu") if isinstance(leaf, torch.device) else leaf
+
+
+def _usable(value: Tensor | None) -> Tensor | None:
+    """A value with numbers in it, on the CPU; None where there are none."""
+    if value is None or not has_data(value) or value.layout != torch.strided:
+        return None
+    if value.is_nested or value.is_quantized:
+        return None
+    value = value.detach().cpu()
+    return value.clone() if value.is_inference() else value
+
+
+def _dwarfing(value: Tensor) -> Tensor:
+    if not (value.is_floating_point() or value.is_complex()):
+        return torch.zeros(value.shape, dtype=torch.bool)
+    return (value.abs() >= _DWARFS) & ~value.isnan()

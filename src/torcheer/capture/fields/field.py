@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from operator import index
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from torcheer.capture.fields.dependence import Dependence, undisturbed
-from torcheer.capture.fields.ends import FieldEnd, names_of, own_name, with_name
-from torcheer.capture.fields.generic import GenericValues
-from torcheer.capture.fields.marks import Masks
+from torcheer.capture.fields.dependence import Dependence, Masks
 from torcheer.capture.searching import ops_between
+from torcheer.capture.state import same_random_state_after
 from torcheer.errors import InputError, LayerNotFoundError
 
 if TYPE_CHECKING:
@@ -23,6 +24,48 @@ if TYPE_CHECKING:
 __all__ = ["Field", "FieldEnd", "projective_field", "receptive_field"]
 
 Unit = int | Sequence[int] | None
+# Names that say no more than a label does.
+_PLAIN_NAMES = frozenset(["", "input", "inputs", "output", "x", "args"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FieldEnd:
+    """The part of one tensor that belongs to a field."""
+
+    label: str
+    name: str  # what the model calls it, as `attention_mask`; "" where that says no more than the label
+    names: tuple[str, ...]  # all other names that find it, its short label too
+    mask: Tensor  # of the tensor's shape: True for each element that belongs
+
+    @property
+    def box(self) -> tuple[slice, ...]:
+        """The smallest box around it: `x[end.box]` cuts it out."""
+        return tuple(_extent(self.mask, dim) for dim in range(self.mask.dim()))
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """How far it extends in each dimension."""
+        return tuple(side.stop - side.start for side in self.box)
+
+    @property
+    def num_elements(self) -> int:
+        return int(self.mask.sum())
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.mask.any()
+
+    def __str__(self) -> str:
+        if self.is_empty:
+            return f"nothing of {_with_name(self.label, self.name)}"
+        whole = _with_name(self.label, self.name, _times(self.mask.shape))
+        if self.num_elements == self.mask.numel():
+            return f"all of {whole}"
+        box = ", ".join(map(_range, self.box, self.mask.shape))
+        count = self.num_elements
+        inside = prod(self.size)
+        amount = "every element" if count == inside else f"{count} of {inside} elements"
+        return f"{_times(self.size)} of {whole}: [{box}], {amount}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,7 +132,7 @@ class Field:
 
     def __str__(self) -> str:
         verb = "sees" if self.is_receptive else "reaches"
-        head = f"{with_name(self.layer, self.layer_name)} unit {self.unit} {verb}"
+        head = f"{_with_name(self.layer, self.layer_name)} unit {self.unit} {verb}"
         if len(self.ends) == 1:
             lines = [f"{head} {self.ends[0]}"]
         else:
@@ -109,8 +152,8 @@ def receptive_field(
     ends = history._structure.inputs if onto is None else [history[onto].index]
     start = _unit_mask(history, op, unit)
     if onto is not None:
-        _check_way(history, ends[0], op)
-    with undisturbed():
+        ops_between(history, history._label(ends[0]), history._label(op))  # raises where no way leads
+    with _undisturbed():
         dependence, way = _settled(history, ends, [op])
         masks = _go_back(dependence, way, {op: start})
         is_cut = op in way and not _sees(masks, ends) and _is_cut(dependence, way, ends, op)
@@ -125,18 +168,27 @@ def projective_field(
     ends = history._structure.outputs if onto is None else [history[onto].index]
     start = _unit_mask(history, op, unit)
     if onto is not None and op not in history._structure.inputs:  # an input may lead nowhere
-        _check_way(history, op, ends[0])
-    with undisturbed():
+        ops_between(history, history._label(op), history._label(ends[0]))
+    with _undisturbed():
         dependence, way = _settled(history, [op], ends)
         masks = _go_on(dependence, way, {op: start})
     return _field(history, dependence, op, start, ends, masks, is_receptive=False)
 
 
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Derivatives on, autocast off, warnings quiet; random generators are afterwards as they were."""
+    with (
+        warnings.catch_warnings(action="ignore"),
+        same_random_state_after(),
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        torch.autocast("cpu", enabled=False),
+    ):
+        yield
+
+
 # --- the way -----------------------------------------------------------------------------------
-
-
-def _check_way(history: ModelHistory, start: int, end: int) -> None:
-    ops_between(history, history._label(start), history._label(end))
 
 
 def _settled(
@@ -155,12 +207,11 @@ def _settled(
         if op not in above:
             above.add(op)
             queue.extend(() if op in starts else structure.parents[op])
-    dependence = Dependence(history._tape, GenericValues(history, [*structure.inputs, *starts]))
     reached = set(starts)
     for op in sorted(above):
         if not reached.isdisjoint(structure.parents[op]):
             reached.add(op)
-    dependence.settle(op for op in sorted(above) if dependence.values.data[op])
+    dependence = Dependence(history, [*structure.inputs, *starts], sorted(above))
     return dependence, sorted((above & reached).difference(starts))
 
 
@@ -198,10 +249,10 @@ def _sees(masks: Masks, ends: Iterable[int]) -> bool:
 
 def _is_cut(dependence: Dependence, way: list[int], ends: Iterable[int], op: int) -> bool:
     """Whether no unit of a layer sees anything, although there is a way."""
-    doubts, unknown = dict(dependence.doubts), dict(dependence.values.unknown)
-    everything = torch.ones(dependence.values.shape(op), dtype=torch.bool)
+    doubts, unknown = dict(dependence.doubts), dict(dependence.unknown)
+    everything = torch.ones(dependence.shape(op), dtype=torch.bool)
     is_cut = not _sees(_go_back(dependence, way, {op: everything}), ends)
-    dependence.doubts, dependence.values.unknown = doubts, unknown  # of the unit alone
+    dependence.doubts, dependence.unknown = doubts, unknown  # of the unit alone
     return is_cut
 
 
@@ -250,19 +301,19 @@ def _field(
 ) -> Field:
     return Field(
         layer=history._label(op),
-        layer_name=own_name(history, op),
+        layer_name=_own_name(history, op),
         unit=tuple(start.nonzero()[0].tolist()),
         is_receptive=is_receptive,
         ends=tuple(
             FieldEnd(
                 label=history._label(end),
-                name=own_name(history, end),
-                names=names_of(history, end),
+                name=_own_name(history, end),
+                names=_names_of(history, end),
                 mask=masks.get(end, torch.zeros(history._tape.meta(end).shape, dtype=torch.bool)),
             )
             for end in ends
         ),
-        is_exact=not dependence.doubts and not dependence.values.unknown,
+        is_exact=not dependence.doubts and not dependence.unknown,
         notes=(
             *_notes(history, dependence, is_cut),
             *_note_of_reads(history, dependence, ends if is_receptive else [op], max([op, *ends])),
@@ -278,8 +329,8 @@ def _notes(history: ModelHistory, dependence: Dependence, is_cut: bool) -> Itera
         yield f"{_some(labels)}: every element was taken to hang on all that it was given, since {reason}."
     if is_cut:
         yield "a constant of zero cuts every way: the weights of a layer that was just made, or a mask."
-    if dependence.values.unknown:
-        yield f"{_some(dependence.values.unknown)}: its values are not there, and count as nowhere zero."
+    if dependence.unknown:
+        yield f"{_some(dependence.unknown)}: its values are not there, and count as nowhere zero."
 
 
 def _note_of_reads(
@@ -287,7 +338,7 @@ def _note_of_reads(
 ) -> Iterator[str]:
     follow = set(starts).union(*map(history._structure.descendants, starts))
     reads = dict.fromkeys(read.op for read in history._tape.reads if read.op < before and read.op in follow)
-    read_off = [history._label(op) for op in reads if dependence.values.is_data(op)]
+    read_off = [history._label(op) for op in reads if dependence.is_data(op)]
     if read_off:
         yield f"{_some(read_off)}: its value went to Python, and what hangs on that is taken as it was."
 
@@ -295,3 +346,43 @@ def _note_of_reads(
 def _some(labels: Iterable[str]) -> str:
     names = list(labels)
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _own_name(history: ModelHistory, op: int) -> str:
+    """What the model calls an input or output, such as `attention_mask`; "" where that says nothing."""
+    name = (history._op(op).input_output_address or "").removeprefix("output.")
+    says_nothing = all(part in _PLAIN_NAMES or part.isdigit() for part in name.split("."))
+    return "" if says_nothing else name
+
+
+def _names_of(history: ModelHistory, op: int) -> tuple[str, ...]:
+    one = history._op(op)
+    names = (
+        one.layer_label_no_pass,
+        one.layer_label_short,
+        one.input_output_address,
+        _own_name(history, op),
+    )
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _with_name(label: str, *more: str) -> str:
+    """A label with what is known besides: `input_2_1 (attention_mask, 2×5)`."""
+    known = ", ".join(filter(None, more))
+    return f"{label} ({known})" if known else label
+
+
+def _extent(mask: Tensor, dim: int) -> slice:
+    others = [other for other in range(mask.dim()) if other != dim]
+    places = (mask.amax(others) if others else mask).nonzero().flatten()
+    return slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, 0)
+
+
+def _times(sizes: Sequence[int]) -> str:
+    return "×".join(map(str, sizes)) or "scalar"
+
+
+def _range(side: slice, size: int) -> str:
+    if side.start == 0 and side.stop == size:
+        return ":"
+    return str(side.start) if side.stop - side.start == 1 else f"{side.start}:{side.stop}"

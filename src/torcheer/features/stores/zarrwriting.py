@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
@@ -111,46 +111,29 @@ class Uploads:
     def __init__(self, place: Place, most_bytes: int = _MOST_BYTES) -> None:
         self._place = place
         self._most_bytes = most_bytes
-        self._num_bytes = 0
-        self._arrived = threading.Condition()
-        self._pending: list[Future[None]] = []
+        self._pending: deque[tuple[Future[None], int]] = deque()  # and their bytes
         self._error: BaseException | None = None
         self._pool = ThreadPoolExecutor(NUM_AT_ONCE, "torcheer-upload")
 
     def put(self, key: str, content: bytes) -> None:
         """Waits while too much is on its way; what is larger than all that goes alone."""
-        with self._arrived:
-            self._arrived.wait_for(
-                lambda: not self._num_bytes or self._num_bytes + len(content) <= self._most_bytes
-            )
-            self._raise_error()
-            self._num_bytes += len(content)
-        self._pending = [one for one in self._pending if not one.done()]
-        self._pending.append(self._pool.submit(self._send, key, content))
+        while self._pending and sum(size for _, size in self._pending) + len(content) > self._most_bytes:
+            self._wait_for_first()
+        self._pending.append((self._pool.submit(self._place.put_chunk, key, content), len(content)))
 
     def wait(self) -> None:
         """Until all have arrived. One that did not is an error from then on: nothing is called finished."""
-        for one in self._pending:
-            one.result()
-        self._pending = []
-        with self._arrived:
-            self._raise_error()
+        while self._pending:
+            self._wait_for_first()
+        if self._error is not None:
+            raise self._error
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def _send(self, key: str, content: bytes) -> None:
-        try:
-            self._place.put_chunk(key, content)
-        except BaseException as error:
-            with self._arrived:
-                self._error = self._error or error
-        finally:
-            with self._arrived:
-                self._num_bytes -= len(content)
-                self._arrived.notify_all()
-
-    def _raise_error(self) -> None:
+    def _wait_for_first(self) -> None:
+        upload, _ = self._pending.popleft()
+        self._error = upload.exception() or self._error
         if self._error is not None:
             raise self._error
 

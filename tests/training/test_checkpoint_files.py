@@ -62,7 +62,7 @@ def test_any_flipped_bit_is_found(good: bytes, tmp_path: Path) -> None:
 def test_a_file_that_was_cut_short_or_grew_is_refused(good: bytes, tmp_path: Path) -> None:
     for length in (0, 7, 8, 100, len(good) // 2, len(good) - 1):
         assert refused(tmp_path / "c", good[:length])
-    assert "bytes of tensors and should have" in refused(tmp_path / "c", good + b"\0")
+    assert "bytes and should have" in refused(tmp_path / "c", good + b"\0")
 
 
 def test_files_of_others_are_told_apart(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_what_was_there_stays_when_writing_fails(
         raise OSError(28, "No space left on device")
 
     if stage == "write":
-        monkeypatch.setattr("torcheer.training.checkpointing.checkpointfile.file_bytes", fail)
+        monkeypatch.setattr("torcheer.training.checkpointing.checkpointfile.file_tensor", fail)
     else:
         monkeypatch.setattr(wholefile.os, stage, fail)
     with pytest.raises(OSError, match="No space left"):

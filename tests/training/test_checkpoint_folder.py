@@ -153,7 +153,7 @@ def test_a_full_disk_is_told_and_does_not_end_the_training(
     def fail(*_: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("torcheer.training.checkpointing.checkpointfile.file_bytes", fail)
+    monkeypatch.setattr("torcheer.training.checkpointing.checkpointfile.file_tensor", fail)
 
     with pytest.warns(TrainingWarning, match=r"checkpoint of step 2 was not written .*No space left"):
         assert fit_with(tmp_path, epochs=1).num_steps == 2

@@ -15,8 +15,9 @@ from hypothesis.extra import numpy as hnp
 from torch import Tensor, nn
 
 from tests.many import examples
+from torcheer.capture.keeping.tensorfile import bytes_of
 from torcheer.errors import InputError
-from torcheer.training.checkpointing.statetensors import file_bytes, file_shape
+from torcheer.training.checkpointing.statetensors import file_shape, file_tensor
 from torcheer.training.checkpointing.statetree import decoded, encoded
 
 DTYPES = [
@@ -33,7 +34,7 @@ def round_trip(tree: Any) -> Any:
     for name, tensor in table.tensors.items():
         file_type, shape = file_shape(tensor)
         dtype = {"F64": torch.float64, "U8": torch.uint8}.get(file_type, tensor.dtype)
-        flat = file_bytes(tensor).clone()
+        flat = bytes_of(file_tensor(tensor)).clone()
         tensors[name] = flat.view(dtype).reshape(shape) if flat.numel() else torch.empty(shape, dtype=dtype)
     return decoded(json.loads(json.dumps(nodes, allow_nan=False)), tensors)["tree"]
 
@@ -42,7 +43,7 @@ def assert_same(one: Any, other: Any) -> None:
     assert type(one) is type(other)
     if isinstance(one, Tensor):
         assert (one.dtype, one.shape, one.layout) == (other.dtype, other.shape, other.layout)
-        assert torch.equal(file_bytes(one.to_dense()), file_bytes(other.to_dense()))
+        assert torch.equal(bytes_of(file_tensor(one.to_dense())), bytes_of(file_tensor(other.to_dense())))
     elif isinstance(one, np.ndarray | np.generic):
         assert (one.dtype.str, one.shape, one.tobytes()) == (other.dtype.str, other.shape, other.tobytes())
     elif isinstance(one, dict):

@@ -10,7 +10,9 @@ import os
 import stat
 import threading
 import weakref
+import zlib
 from collections import OrderedDict
+from dataclasses import dataclass
 
 import numpy
 
@@ -29,15 +31,35 @@ _HELD_BYTES = 1 << 28  # of tensors that were looked at last
 CHUNK_BYTES = 1 << 20  # still in the processor's cache when it is summed up
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileKind:
+    """What a file of tensors is, in the words of errors."""
+
+    name: str
+    ordinary: str  # what to do where it is no file at all,
+    other: str  # where it is no safetensors file,
+    damaged: str  # and where it is damaged
+    has_header_sum: bool = False  # the last checksum is that of the header
+
+
+PASS = FileKind(
+    name="a saved pass",
+    ordinary="Name the file that history.save wrote.",
+    other="Name a file that history.save wrote; no other can be opened.",
+    damaged="It may be damaged or half copied: copy it again, or save the history anew.",
+)
+
+
 class TensorBytes:
     """An open file. Closed when nobody needs it any more."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, kind: FileKind = PASS) -> None:
         self.path = path
+        self._kind = kind
         # Before it is opened: a pipe would keep whoever opens it waiting.
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a folder has an error of its own
-            raise self.broken("it is no ordinary file", "Name the file that history.save wrote.")
+            raise self.broken("it is no ordinary file", kind.ordinary)
         file = open(path, "rb", buffering=0)  # noqa: SIM115  # stays open: values are read when asked for
         weakref.finalize(self, file.close)
         self._file = file
@@ -51,8 +73,8 @@ class TensorBytes:
         self._num_held_bytes = 0
 
     def broken(self, what: str, do: str = "") -> FileFormatError:
-        do = do or "It may be damaged or half copied: copy it again, or save the history anew."
-        return FileFormatError(f"{self.path} cannot be opened as a saved pass: {what}. {do}")
+        do = do or self._kind.damaged
+        return FileFormatError(f"{self.path} cannot be opened as {self._kind.name}: {what}. {do}")
 
     def __contains__(self, name: object) -> bool:
         return name in self._header.places
@@ -93,13 +115,18 @@ class TensorBytes:
         if total % 2**64 != self._checksums().get(name):
             raise self.broken(f"the bytes of {name[:80]!r} are not those that were written")
 
+    def check_sums(self) -> None:
+        """Raise where the checksums are missing, or that of the header is not right."""
+        self._checksums()
+
     def _read_header(self) -> Header:
         try:
             length = header_length(self._read_bytes(0, min(LENGTH_BYTES, self._num_bytes)), self._num_bytes)
-            return read_header(self._read_bytes(LENGTH_BYTES, length), self._num_bytes)
+            header = self._read_bytes(LENGTH_BYTES, length)
+            self._header_sum = zlib.crc32(header) if self._kind.has_header_sum else None
+            return read_header(header, self._num_bytes)
         except NotSafetensors:
-            do = "Name a file that history.save wrote; no other can be opened."
-            raise self.broken("it is no safetensors file", do) from None
+            raise self.broken("it is no safetensors file", self._kind.other) from None
         except FileFormatError:
             raise
         except ValueError as error:
@@ -108,10 +135,13 @@ class TensorBytes:
     def _checksums(self) -> dict[str, int]:
         if self._sums is None:
             names = sorted(self.names)
-            if CHECKSUMS not in self or self.num_bytes(CHECKSUMS) != 8 * len(names):
+            num_sums = len(names) + self._kind.has_header_sum
+            if CHECKSUMS not in self or self.num_bytes(CHECKSUMS) != 8 * num_sums:
                 raise self.broken("its checksums are missing")
-            sums = numpy.frombuffer(self._read_bytes(*self._header.places[CHECKSUMS]), dtype="<u8")
-            self._sums = dict(zip(names, sums.tolist(), strict=True))
+            sums = numpy.frombuffer(self._read_bytes(*self._header.places[CHECKSUMS]), dtype="<u8").tolist()
+            if self._kind.has_header_sum and sums.pop() != self._header_sum:
+                raise self.broken("its header is not the one that was written")
+            self._sums = dict(zip(names, sums, strict=True))
         return self._sums
 
     def _read_bytes(self, start: int, size: int) -> bytes:

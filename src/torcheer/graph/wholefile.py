@@ -59,3 +59,15 @@ def _created(path: str) -> BinaryIO:
     # Not by tempfile: the file is to have the usual permissions.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     return open(os.open(path, flags, 0o666), "wb", buffering=1 << 16)
+
+
+def sync_folder(folder: str) -> None:
+    """So that a new name, too, outlives a power cut. Windows has no such thing; some network disks refuse."""
+    if os.name != "posix":
+        return
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -7,6 +7,7 @@ sum of their bytes taken as 64-bit words. It shows damage when a tensor is read;
 from __future__ import annotations
 
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.graph.tensorbytes import CHUNK_BYTES, TensorBytes, checksum
+from torcheer.graph.tensorbytes import CHUNK_BYTES, PASS, FileKind, TensorBytes, checksum
 from torcheer.graph.tensorheader import CHECKSUMS, ITEM_BYTES, MAX_HEADER_BYTES, HeaderEntry
 
 # What safetensors calls torch's types; any other type is stored as bytes.
@@ -59,21 +60,30 @@ class Piece:
 
 
 def write_tensors(
-    file: BinaryIO, pieces: Sequence[Piece], metadata: Mapping[str, str], on_written: Callable[[int], None]
+    file: BinaryIO,
+    pieces: Sequence[Piece],
+    metadata: Mapping[str, str],
+    on_written: Callable[[int], None] | None = None,
+    *,
+    has_header_sum: bool = False,
 ) -> None:
-    """Write a whole file; `on_written` is told how many bytes have been added."""
+    """Write a whole file; `on_written` is told how many bytes have been added.
+
+    With `has_header_sum` the last of the checksums is that of the header.
+    """
     if sys.byteorder != "little":
-        raise InputError("histories are stored with the lowest byte first: this machine has it last.")
+        raise InputError("tensors are stored with the lowest byte first: this machine has it last.")
     # Widest elements first: so each tensor stands where its own type wants it, also when mapped into memory.
     pieces = sorted(pieces, key=lambda piece: -ITEM_BYTES[piece.file_type])
-    header = _header(pieces, metadata)
+    header = _header(pieces, metadata, len(pieces) + has_header_sum)
     file.write(len(header).to_bytes(8, "little"))
     file.write(header)
     sums = {piece.name: _write_piece(file, piece, on_written) for piece in pieces}
-    file.write(b"".join(sums[name].to_bytes(8, "little") for name in sorted(sums)))
+    totals = [*(sums[name] for name in sorted(sums)), *([zlib.crc32(header)] if has_header_sum else [])]
+    file.write(b"".join(total.to_bytes(8, "little") for total in totals))
 
 
-def _header(pieces: Sequence[Piece], metadata: Mapping[str, str]) -> bytes:
+def _header(pieces: Sequence[Piece], metadata: Mapping[str, str], num_sums: int) -> bytes:
     entries: dict[str, object] = {"__metadata__": dict(metadata)}
     end = 0
     for piece in pieces:
@@ -81,24 +91,26 @@ def _header(pieces: Sequence[Piece], metadata: Mapping[str, str]) -> bytes:
         entries[piece.name] = HeaderEntry(
             dtype=piece.file_type, shape=list(piece.shape), data_offsets=(start, end)
         )
-    last = HeaderEntry(dtype="I64", shape=[len(pieces)], data_offsets=(end, end + 8 * len(pieces)))
+    last = HeaderEntry(dtype="I64", shape=[num_sums], data_offsets=(end, end + 8 * num_sums))
     header = msgspec.json.encode({**entries, CHECKSUMS: last})
     header += b" " * (-len(header) % 8)
     if len(header) > MAX_HEADER_BYTES:
         raise InputError(
-            f"the history has {len(pieces):,} separate tensors, too many for one safetensors file: capture "
-            "with layers_to_save, and save the parts that are needed."
+            f"{len(pieces):,} separate tensors and {sum(map(len, metadata.values())) / 1e6:.0f} MB of text "
+            "are too much for the header of a safetensors file: capture a history with layers_to_save; give "
+            "large things in the `extra` of a checkpoint as tensors or arrays."
         )
     return header
 
 
-def _write_piece(file: BinaryIO, piece: Piece, on_written: Callable[[int], None]) -> int:
+def _write_piece(file: BinaryIO, piece: Piece, on_written: Callable[[int], None] | None) -> int:
     total = 0
     for chunk in chunks_of(bytes_of(piece.make())):
         # By NumPy, in this thread alone: torch's threads would have to meet after each chunk.
         total += checksum(chunk.numpy())
         file.write(chunk.numpy().data)
-        on_written(chunk.numel())
+        if on_written is not None:
+            on_written(chunk.numel())
     return total % 2**64
 
 
@@ -124,11 +136,11 @@ def chunks_of(flat: Tensor) -> Iterator[Tensor]:
 class TensorFile:
     """The tensors of an open file. Closed when nobody needs it any more."""
 
-    def __init__(self, path: str) -> None:
-        self._bytes = TensorBytes(path)
+    def __init__(self, path: str, kind: FileKind = PASS) -> None:
+        self._bytes = TensorBytes(path, kind)
         self.path, self.broken = path, self._bytes.broken
         self.metadata, self.types, self.names = self._bytes.metadata, self._bytes.types, self._bytes.names
-        self.num_bytes = self._bytes.num_bytes
+        self.num_bytes, self.check_sums = self._bytes.num_bytes, self._bytes.check_sums
 
     def __contains__(self, name: object) -> bool:
         return name in self._bytes

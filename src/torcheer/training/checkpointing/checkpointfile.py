@@ -11,135 +11,32 @@ from __future__ import annotations
 import json
 import math
 import os
-import stat
-import sys
-import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from functools import partial
+from typing import Any
 
 import msgspec
-import numpy
 import torch
 from torch import Tensor
 
-from torcheer.capture.keeping.tensorfile import FILE_TYPES, chunks_of
-from torcheer.errors import FileFormatError, InputError
-from torcheer.graph.tensorbytes import CHUNK_BYTES, checksum
-from torcheer.graph.tensorheader import (
-    CHECKSUMS,
-    ITEM_BYTES,
-    LENGTH_BYTES,
-    MAX_DIMS,
-    MAX_HEADER_BYTES,
-    HeaderEntry,
-    NotSafetensors,
-    header_length,
-)
-from torcheer.graph.wholefile import write_whole
-from torcheer.training.checkpointing.statetensors import TensorTable, file_bytes, file_shape
+from torcheer.capture.keeping.tensorfile import FILE_TYPES, Piece, TensorFile, write_tensors
+from torcheer.errors import FileFormatError
+from torcheer.graph.tensorbytes import FileKind
+from torcheer.graph.tensorheader import ITEM_BYTES, NamedTwice, unique
+from torcheer.graph.wholefile import sync_folder, write_whole
+from torcheer.training.checkpointing.statetensors import TensorTable, file_shape, file_tensor
 
 DOCUMENT = "torcheer.checkpoint"
 VERSION = 1  # raised by whoever changes what a field means
 
+CHECKPOINT = FileKind(
+    name="a checkpoint",
+    ordinary="Name a file that save_checkpoint wrote.",
+    other="Name a file that save_checkpoint wrote; files of torch.save are opened by torch.load.",
+    damaged="It may be damaged or half copied: copy it again, or take an older checkpoint.",
+    has_header_sum=True,
+)
 _TORCH_TYPES = {theirs: ours for ours, theirs in FILE_TYPES.items()}
-
-
-# --- writing ------------------------------------------------------------------------------------------------
-
-
-def write_checkpoint(path: str | os.PathLike[str], document: Mapping[str, Any], table: TensorTable) -> str:
-    """Write a file that is there once it is whole and on the disk; until then an older one stays."""
-    if sys.byteorder != "little":
-        raise InputError("checkpoints are stored with the lowest byte first: this machine has it last.")
-    # Widest elements first: so each tensor stands where its own type wants it, also when mapped into memory.
-    names = sorted(table.tensors, key=lambda name: -ITEM_BYTES[file_shape(table.tensors[name])[0]])
-    header = _header(names, document, table)
-    target = write_whole(
-        path, "a checkpoint", lambda file: _write(file, header, names, table), example="step-1200.safetensors"
-    )
-    _sync_folder(os.path.dirname(target))
-    return target
-
-
-def _header(names: list[str], document: Mapping[str, Any], table: TensorTable) -> bytes:
-    text = msgspec.json.encode(document).decode()
-    # "pt": who reads such files asks which library wrote the tensors.
-    entries: dict[str, Any] = {"__metadata__": {"format": "pt", DOCUMENT: text, **table.aliases}}
-    end = 0
-    for name in names:
-        file_type, shape = file_shape(table.tensors[name])
-        start, end = end, end + ITEM_BYTES[file_type] * math.prod(shape)
-        entries[name] = HeaderEntry(dtype=file_type, shape=list(shape), data_offsets=(start, end))
-    num_sums = len(names) + 1
-    entries[CHECKSUMS] = HeaderEntry(dtype="I64", shape=[num_sums], data_offsets=(end, end + 8 * num_sums))
-    header = msgspec.json.encode(entries)
-    header += b" " * (-len(header) % 8)
-    if len(header) > MAX_HEADER_BYTES:
-        raise InputError(
-            f"the state has {len(names):,} tensors and {len(text) / 1e6:.0f} MB of text, too much for the "
-            "header of a safetensors file: keep large things in `extra` as tensors or arrays."
-        )
-    return header
-
-
-def _write(file: BinaryIO, header: bytes, names: list[str], table: TensorTable) -> None:
-    file.write(len(header).to_bytes(LENGTH_BYTES, "little"))
-    file.write(header)
-    sums = {name: _write_tensor(file, table.tensors[name]) for name in names}
-    for total in (*(sums[name] for name in sorted(sums)), zlib.crc32(header)):
-        file.write(total.to_bytes(8, "little"))
-
-
-def _write_tensor(file: BinaryIO, tensor: Tensor) -> int:
-    total = 0
-    for chunk in chunks_of(file_bytes(tensor)):
-        total += checksum(chunk.numpy())
-        file.write(chunk.numpy().data)
-    return total % 2**64
-
-
-def _sync_folder(folder: str) -> None:
-    """So that the new name is on the disk, too. Windows has no such thing, and some network disks refuse."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)
-
-
-# --- reading ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """What a file says is in it, held against its size."""
-
-    document: dict[str, Any]
-    entries: dict[str, HeaderEntry]
-    base: int  # the first byte after the header
-    header_sum: int
-
-
-def read_document(path: str) -> dict[str, Any]:
-    """The JSON text alone: quick, and enough to know which checkpoint it is."""
-    with _opened(path) as file:
-        return _layout(file, path).document
-
-
-def read_checkpoint(path: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The text, and all tensors, each held against its checksum."""
-    with _opened(path) as file:
-        layout = _layout(file, path)
-        sums = _checksums(file, layout, path)
-        tensors = {
-            name: _read_tensor(file, path, name, layout, sums) for name in layout.entries if name != CHECKSUMS
-        }
-    return layout.document, tensors
 
 
 class NewerFormatError(FileFormatError):
@@ -147,133 +44,67 @@ class NewerFormatError(FileFormatError):
 
 
 def broken(path: str, what: str, do: str = "") -> FileFormatError:
-    do = do or "It may be damaged or half copied: copy it again, or take an older checkpoint."
-    return FileFormatError(f"{path} cannot be opened as a checkpoint: {what}. {do}")
+    return FileFormatError(f"{path} cannot be opened as a checkpoint: {what}. {do or CHECKPOINT.damaged}")
 
 
-def _opened(path: str) -> BinaryIO:
-    # Before it is opened: a pipe would keep whoever opens it waiting.
-    mode = os.stat(path).st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a folder has an error of its own
-        raise broken(path, "it is no ordinary file", "Name a file that save_checkpoint wrote.")
-    return open(path, "rb", buffering=0)
+def write_checkpoint(path: str | os.PathLike[str], document: Mapping[str, Any], table: TensorTable) -> str:
+    """Write a file that is there once it is whole and on the disk; until then an older one stays."""
+    text = msgspec.json.encode(document).decode()
+    # "pt": who reads such files asks which library wrote the tensors.
+    metadata = {"format": "pt", DOCUMENT: text, **table.aliases}
+    pieces = [_piece(name, tensor) for name, tensor in table.tensors.items()]
+    target = write_whole(
+        path,
+        "a checkpoint",
+        lambda file: write_tensors(file, pieces, metadata, has_header_sum=True),
+        example="step-1200.safetensors",
+    )
+    sync_folder(os.path.dirname(target))
+    return target
 
 
-def _layout(file: BinaryIO, path: str) -> Layout:
-    num_bytes = os.fstat(file.fileno()).st_size
+def _piece(name: str, tensor: Tensor) -> Piece:
+    file_type, shape = file_shape(tensor)
+    size = ITEM_BYTES[file_type] * math.prod(shape)
+    make = partial(file_tensor, tensor)
+    return Piece(name=name, file_type=file_type, shape=shape, num_bytes=size, make=make)
+
+
+def read_document(path: str) -> dict[str, Any]:
+    """The JSON text alone: quick, and enough to know which checkpoint it is."""
+    return _document(TensorFile(path, CHECKPOINT))
+
+
+def read_checkpoint(path: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The text, and all tensors, each held against its checksum."""
+    file = TensorFile(path, CHECKPOINT)
+    document = _document(file)
+    file.check_sums()
+    return document, {name: _read_tensor(file, name) for name in file.names}
+
+
+def _document(file: TensorFile) -> dict[str, Any]:
+    if DOCUMENT not in file.metadata:
+        raise file.broken("it is a safetensors file, but none that save_checkpoint wrote")
     try:
-        length = header_length(_read(file, path, 0, min(LENGTH_BYTES, num_bytes)), num_bytes)
-        header = _read(file, path, LENGTH_BYTES, length)
-        entries, metadata = _parsed(header)
-        _check_places(entries, num_bytes - LENGTH_BYTES - length)
-        document = _document(metadata)
-    except NotSafetensors:
-        do = "Name a file that save_checkpoint wrote; files of torch.save are opened by torch.load."
-        raise broken(path, "it is no safetensors file", do) from None
-    except FileFormatError:
-        raise
-    except ValueError as error:
-        raise broken(path, str(error)) from None
-    if document["version"] > VERSION:
-        raise NewerFormatError(
-            f"{path} cannot be opened as a checkpoint: its format is {document['version']}, newer than "
-            f"{VERSION}, the newest known here. Update torcheer to read it."
-        )
-    header_sum = zlib.crc32(header)
-    return Layout(document=document, entries=entries, base=LENGTH_BYTES + length, header_sum=header_sum)
-
-
-def _parsed(header: bytes) -> tuple[dict[str, HeaderEntry], dict[str, str]]:
-    try:
-        raw = json.loads(header, object_pairs_hook=_unique)
-        metadata = msgspec.convert(raw.pop("__metadata__", {}), dict[str, str])
-        return msgspec.convert(raw, dict[str, HeaderEntry]), metadata
-    except _NamedTwice as error:
-        raise ValueError(f"its header names {str(error)[:80]!r} twice") from None
-    except (ValueError, TypeError, AttributeError, RecursionError):  # msgspec's and json's are ValueErrors
-        raise NotSafetensors from None
-
-
-class _NamedTwice(Exception):  # noqa: N818  # no ValueError: json would be taken for broken
-    pass
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _NamedTwice(next(name for name in found if names.count(name) > 1))
-    return found
-
-
-def _check_places(entries: dict[str, HeaderEntry], num_bytes: int) -> None:
-    """The tensors fill the file without a gap or an overlap, so none is larger than what is there."""
-    at = 0
-    for name, entry in sorted(entries.items(), key=lambda item: item[1].data_offsets):
-        start, end = entry.data_offsets
-        size = ITEM_BYTES.get(entry.dtype, -1) * math.prod(entry.shape[:MAX_DIMS])
-        if len(entry.shape) > MAX_DIMS or start != at or end - start != size:
-            raise ValueError(f"its header says of {name[:80]!r} what cannot be")
-        at = end
-    if at != num_bytes:
-        raise ValueError(f"it has {num_bytes:,} bytes of tensors and should have {at:,}")
-
-
-def _document(metadata: dict[str, str]) -> dict[str, Any]:
-    if DOCUMENT not in metadata:
-        raise ValueError("it is a safetensors file, but none that save_checkpoint wrote")
-    try:
-        document = json.loads(metadata[DOCUMENT], object_pairs_hook=_unique)
+        document = json.loads(file.metadata[DOCUMENT], object_pairs_hook=unique)
         version = document["version"]
-    except (ValueError, TypeError, KeyError, RecursionError, _NamedTwice):
-        raise ValueError("its text is no JSON of a checkpoint") from None
+    except (ValueError, TypeError, KeyError, RecursionError, NamedTwice):
+        raise file.broken("its text is no JSON of a checkpoint") from None
     if type(version) is not int or version < 1 or not isinstance(document, dict):
-        raise ValueError("its text is no JSON of a checkpoint")
+        raise file.broken("its text is no JSON of a checkpoint")
+    if version > VERSION:
+        raise NewerFormatError(
+            f"{file.path} cannot be opened as a checkpoint: its format is {version}, newer than {VERSION}, "
+            "the newest known here. Update torcheer to read it."
+        )
     return document
 
 
-def _checksums(file: BinaryIO, layout: Layout, path: str) -> dict[str, int]:
-    names = sorted(name for name in layout.entries if name != CHECKSUMS)
-    entry = layout.entries.get(CHECKSUMS)
-    if entry is None or entry.dtype != "I64" or entry.shape != [len(names) + 1]:
-        raise broken(path, "its checksums are missing")
-    data = _read(file, path, layout.base + entry.data_offsets[0], 8 * len(names) + 8)
-    *sums, header_sum = numpy.frombuffer(data, dtype="<u8").tolist()
-    if header_sum != layout.header_sum:
-        raise broken(path, "its header is not the one that was written")
-    return dict(zip(names, sums, strict=True))
-
-
-def _read_tensor(file: BinaryIO, path: str, name: str, layout: Layout, sums: dict[str, int]) -> Tensor:
-    entry = layout.entries[name]
+def _read_tensor(file: TensorFile, name: str) -> Tensor:
+    file_type, shape = file.types[name]
+    tensor = torch.empty(0, dtype=_TORCH_TYPES[file_type], device="cpu")
     try:
-        tensor = torch.empty(entry.shape, dtype=_TORCH_TYPES[entry.dtype], device="cpu")
+        return tensor.set_(file.read(name).untyped_storage(), 0, shape)  # type: ignore[call-overload, no-any-return]
     except RuntimeError:  # of no elements, but with sizes that torch cannot count
-        raise broken(path, f"its header says of {name[:80]!r} what cannot be") from None
-    flat = torch.empty(0, dtype=torch.uint8, device="cpu")
-    if tensor.numel():
-        flat.set_(tensor.untyped_storage(), 0, (tensor.nbytes,), (1,))
-    start, total = layout.base + entry.data_offsets[0], 0
-    for at in range(0, tensor.nbytes, CHUNK_BYTES):
-        chunk = flat[at : at + CHUNK_BYTES].numpy()
-        _fill(file, path, chunk.data, start + at)
-        total += checksum(chunk)
-    if total % 2**64 != sums[name]:
-        raise broken(path, f"the bytes of {name[:80]!r} are not those that were written")
-    return tensor
-
-
-def _read(file: BinaryIO, path: str, start: int, num_bytes: int) -> bytes:
-    data = bytearray(num_bytes)
-    _fill(file, path, memoryview(data), start)
-    return bytes(data)
-
-
-def _fill(file: BinaryIO, path: str, view: memoryview, start: int) -> None:
-    file.seek(start)
-    done = 0
-    while done < len(view):
-        count = file.readinto(view[done:])  # type: ignore[attr-defined]
-        if not count:
-            raise broken(path, "it ends too early: it was changed while it was read")
-        done += count
+        raise file.broken(f"its header says of {name[:80]!r} what cannot be") from None

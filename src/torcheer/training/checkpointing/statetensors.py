@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from torcheer.capture.keeping.tensorfile import FILE_TYPES, bytes_of
+from torcheer.capture.keeping.tensorfile import FILE_TYPES
 from torcheer.errors import InputError
 
 _OWN_CLASSES = (Tensor, nn.Parameter, nn.Buffer)
@@ -139,9 +139,9 @@ def file_shape(tensor: Tensor) -> tuple[str, tuple[int, ...]]:
     return "U8", (*tensor.shape, tensor.element_size())
 
 
-def file_bytes(tensor: Tensor) -> Tensor:
-    """Its values in their order, as a flat tensor of bytes on the CPU."""
-    return bytes_of(tensor.detach().resolve_conj().resolve_neg().cpu().contiguous())
+def file_tensor(tensor: Tensor) -> Tensor:
+    """Its values in their order, on the CPU."""
+    return tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
 
 
 def numbers_in(values: Sequence[Any]) -> Tensor | None:

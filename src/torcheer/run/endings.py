@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Literal, NamedTuple, Protocol
 
 from torcheer.run.locking import forget_locks_after_fork
@@ -37,7 +38,7 @@ class Openable(Protocol):
 
 _open: weakref.WeakSet[Openable] = weakref.WeakSet()
 _held = threading.local()  # what the thread that is forking holds
-_finalized_in: set[int] = set()  # processes whose multiprocessing was told
+_finalized_in: set[tuple[int, int]] = set()  # processes whose multiprocessing was told, and how soon it acts
 
 
 def watch(opened: Openable) -> None:
@@ -58,15 +59,26 @@ def ending_of(error: BaseException | None) -> Ending:
     return Ending("died", f"{name}: {text}" if text else name)
 
 
+def ending_of_program() -> Ending:
+    """How the interpreter, which is ending now, ends."""
+    return ending_of(sys.exc_info()[1] or _uncaught())
+
+
 def watch_end_of_child() -> None:
-    """A child of multiprocessing ends without atexit; it has a list of its own."""
-    if os.getpid() in _finalized_in:
+    """See to open runs at the end of a child of multiprocessing."""
+    at_end_of_child(_close_all, priority=0)
+
+
+def at_end_of_child(close: Callable[[], None], *, priority: int) -> None:
+    """A child of multiprocessing ends without atexit; it has its own list, the highest priority first."""
+    key = os.getpid(), priority
+    if key in _finalized_in:
         return
     process = sys.modules.get("multiprocessing.process")
     util = sys.modules.get("multiprocessing.util")
     if process is not None and util is not None and process.parent_process() is not None:
-        _finalized_in.add(os.getpid())
-        util.Finalize(None, _close_all, exitpriority=0)
+        _finalized_in.add(key)
+        util.Finalize(None, close, exitpriority=priority)
 
 
 def _text_of(error: BaseException) -> str:
@@ -78,7 +90,7 @@ def _text_of(error: BaseException) -> str:
 
 @atexit.register
 def _close_all() -> None:
-    ending = ending_of(sys.exc_info()[1] or _uncaught())
+    ending = ending_of_program()
     all_open = list(_open)
     for opened in all_open:
         opened.close_with(ending, 0.0)  # so that they all end at the same time

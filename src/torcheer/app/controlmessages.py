@@ -66,14 +66,12 @@ class ControlListing(Struct, frozen=True, kw_only=True):
 
 
 class ControlsAnswer(Answer, frozen=True, tag="controls"):
-    id: int
     controls: Sequence[ControlListing]
 
 
 class ControlAnswer(Answer, frozen=True, tag="control"):
     """How a training goes. Answers come at most some twenty times a second."""
 
-    id: int
     listing: ControlListing
     about: About | None  # None until the process has said so for the first time
     values: Mapping[str, Value]  # of all parameters, as they are in force
@@ -88,7 +86,7 @@ class ControlAnswer(Answer, frozen=True, tag="control"):
 
 
 class ControlDoneAnswer(Answer, frozen=True, tag="control_done"):
-    id: int
+    pass
 
 
 AnyControlQuestion = ControlsQuestion | ControlQuestion | ControlDoQuestion

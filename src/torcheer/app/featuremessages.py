@@ -150,7 +150,6 @@ class FeatureSetListing(Struct, frozen=True, kw_only=True):
 class FeatureSetsAnswer(Answer, frozen=True, tag="feature_sets"):
     """All sets, by name."""
 
-    id: int
     sets: Sequence[FeatureSetListing]
 
 
@@ -171,7 +170,6 @@ class FeatureLayer(Struct, frozen=True, kw_only=True):
 class FeatureSetAnswer(Answer, frozen=True, tag="feature_set"):
     """A set as it is now. Rows that are not extracted yet are in no picture and no analysis."""
 
-    id: int
     listing: FeatureSetListing
     layers: Sequence[FeatureLayer]
     num_layers: int  # where there are more than can be shown
@@ -196,7 +194,6 @@ class FeatureRows(Struct, frozen=True, kw_only=True):
 class FeatureMapAnswer(Answer, frozen=True, tag="feature_map"):
     """The head of a binary frame: float32, [row][column]."""
 
-    id: int
     rows: FeatureRows
     units: Sequence[int]  # in the columns
     num_units: int
@@ -208,7 +205,6 @@ class FeatureMapAnswer(Answer, frozen=True, tag="feature_map"):
 class FeatureUnitAnswer(Answer, frozen=True, tag="feature_unit"):
     """The head of a binary frame: float32, one for each row."""
 
-    id: int
     rows: FeatureRows
     place: Sequence[int]  # of the unit in the layer
 
@@ -216,7 +212,6 @@ class FeatureUnitAnswer(Answer, frozen=True, tag="feature_unit"):
 class FeatureSampleAnswer(Answer, frozen=True, tag="feature_sample"):
     """The head of a binary frame: float32, in the order of the layer."""
 
-    id: int
     sample: int
     name: str  # its id
     label: str
@@ -242,7 +237,6 @@ class FeatureContrast(Struct, frozen=True, kw_only=True):
 class FeatureSimilarityAnswer(Answer, frozen=True, tag="feature_similarity"):
     """The head of a binary frame: float32, [row][row]; nothing until it is done."""
 
-    id: int
     progress: float
     is_done: bool
     note: str
@@ -253,7 +247,6 @@ class FeatureSimilarityAnswer(Answer, frozen=True, tag="feature_similarity"):
 class FeatureLayersAnswer(Answer, frozen=True, tag="feature_layers"):
     """The head of a binary frame: float32, [layer][layer], NaN where undefined; nothing until it is done."""
 
-    id: int
     progress: float
     is_done: bool
     note: str
@@ -282,7 +275,6 @@ class FeatureProbe(Struct, frozen=True, kw_only=True):
 class FeatureProbesAnswer(Answer, frozen=True, tag="feature_probes"):
     """Layers that are new since the answer before."""
 
-    id: int
     progress: float
     is_done: bool
     note: str
@@ -293,7 +285,6 @@ class FeatureProbesAnswer(Answer, frozen=True, tag="feature_probes"):
 class FeaturePointsAnswer(Answer, frozen=True, tag="feature_points"):
     """The head of a binary frame: as of an embedding of a run; nothing until it is done."""
 
-    id: int
     progress: float
     is_done: bool
     note: str

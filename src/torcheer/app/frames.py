@@ -27,14 +27,15 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, ta
     id: Count
 
 
-class Answer(Struct, frozen=True, kw_only=True, tag_field="type"):
-    """Something that the server says."""
+class Answer(Struct, frozen=True, tag_field="type"):
+    """What the server says to a question, with the number of that question."""
+
+    id: int
 
 
 class Refusal(Answer, frozen=True, tag="refusal"):
     """Why there is no answer, in a sentence for people. The id is -1 where the question could not be read."""
 
-    id: int
     message: str
 
 

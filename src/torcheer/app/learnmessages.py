@@ -48,24 +48,20 @@ AnyLearnQuestion = (
 
 
 class LessonsAnswer(Answer, frozen=True, tag="lessons"):
-    id: int
     examples: Sequence[Example]
     exercises: Sequence[Exercise]
     functions: Sequence[str]  # what may be written in an expression, a line each
 
 
 class LessonAnswer(Answer, frozen=True, tag="lesson"):
-    id: int
     lesson: Lesson
 
 
 class LessonChecksAnswer(Answer, frozen=True, tag="lesson_checks"):
-    id: int
     checks: Sequence[LearnCheck]
 
 
 class ExerciseAnswer(Answer, frozen=True, tag="exercise"):
-    id: int
     exercise: Exercise  # with what is known now
     verdicts: Sequence[Verdict]
 

@@ -81,7 +81,7 @@ class PassListing(Struct, frozen=True, kw_only=True):
     step: int | None = None  # of that run
 
 
-class Hello(Answer, frozen=True, tag="hello"):
+class Hello(Struct, frozen=True, tag_field="type", tag="hello"):
     """The first message of every connection."""
 
     version: str  # of torcheer
@@ -93,21 +93,18 @@ class Hello(Answer, frozen=True, tag="hello"):
 class PassesAnswer(Answer, frozen=True, tag="passes"):
     """The passes that are there now."""
 
-    id: int
     passes: Sequence[PassListing]
 
 
 class DocumentAnswer(Answer, frozen=True, tag="document"):
     """A pass but for its tensors."""
 
-    id: int
     document: PassDocument
 
 
 class FiguresAnswer(Answer, frozen=True, tag="figures"):
     """One figure of every op, in their order; null where it is not known."""
 
-    id: int
     name: str
     values: Sequence[float | None]
 
@@ -115,7 +112,6 @@ class FiguresAnswer(Answer, frozen=True, tag="figures"):
 class TensorAnswer(Answer, frozen=True, tag="tensor"):
     """The head of a binary frame; the values follow it."""
 
-    id: int
     view: TensorView
 
 

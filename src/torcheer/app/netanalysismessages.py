@@ -12,8 +12,8 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from torcheer.app.frames import Answer, Count, Name, Question
-from torcheer.app.netmessages import LayerName, Variable
+from torcheer.app.frames import Answer, Count
+from torcheer.app.netmessages import LayerName, NetQuestion, Variable
 
 MAX_ITEMS: Final = 1024  # every one is compared with every other
 MAX_COMPARED: Final = 64  # layers, each with every other
@@ -42,69 +42,53 @@ class NetItemChoice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ]  # the key of a choice that the server offers; empty for none
 
 
-class NetItemsQuestion(Question, frozen=True, tag="net_items"):
+class NetAnalysisQuestion(NetQuestion, frozen=True):
+    """About what layers responded to some items."""
+
+    choice: NetItemChoice
+
+
+class NetItemsQuestion(NetAnalysisQuestion, frozen=True, tag="net_items"):
     """The items of a choice, their labels, and which labels there are to choose from."""
 
-    run_id: Name
-    rank: int
-    choice: NetItemChoice
 
-
-class NetSimilarityQuestion(Question, frozen=True, tag="net_similarity"):
+class NetSimilarityQuestion(NetAnalysisQuestion, frozen=True, tag="net_similarity"):
     """How alike a layer sees the items, and the tree of clusters that comes of it."""
 
-    run_id: Name
-    rank: int
-    choice: NetItemChoice
     layer: LayerName
     metric: Metric
 
 
-class NetLikenessQuestion(Question, frozen=True, tag="net_likeness"):
+class NetLikenessQuestion(NetAnalysisQuestion, frozen=True, tag="net_likeness"):
     """How alike layers see the items: the rank correlation of their similarities, of each pair of layers."""
 
-    run_id: Name
-    rank: int
-    choice: NetItemChoice
     layers: Annotated[list[LayerName], Meta(max_length=MAX_COMPARED)]
     metric: Metric
 
 
-class NetComponentsQuestion(Question, frozen=True, tag="net_components"):
+class NetComponentsQuestion(NetAnalysisQuestion, frozen=True, tag="net_components"):
     """Where items lie in the directions in which the responses of a layer vary most."""
 
-    run_id: Name
-    rank: int
-    choice: NetItemChoice
     layer: LayerName
     num_components: Annotated[int, Meta(ge=1, le=50)]
 
 
-class NetTuningQuestion(Question, frozen=True, tag="net_tuning"):
+class NetTuningQuestion(NetAnalysisQuestion, frozen=True, tag="net_tuning"):
     """What all units of a layer respond to most, and how selective they are."""
 
-    run_id: Name
-    rank: int
-    choice: NetItemChoice
     layer: LayerName
 
 
-class NetUnitTuningQuestion(Question, frozen=True, tag="net_unit_tuning"):
+class NetUnitTuningQuestion(NetAnalysisQuestion, frozen=True, tag="net_unit_tuning"):
     """What one unit responds to each item, and on average to each label."""
 
-    run_id: Name
-    rank: int
-    choice: NetItemChoice
     layer: LayerName
     unit: Count
 
 
-class NetFieldQuestion(Question, frozen=True, tag="net_field"):
+class NetFieldQuestion(NetAnalysisQuestion, frozen=True, tag="net_field"):
     """The mean of another layer over items, each counted by how much a unit responds to it."""
 
-    run_id: Name
-    rank: int
-    choice: NetItemChoice
     layer: LayerName
     unit: Count
     source: LayerName
@@ -137,7 +121,6 @@ class NetLabelChoice(Struct, frozen=True, kw_only=True):
 class NetItemsAnswer(Answer, frozen=True, tag="net_items"):
     """Of each item its moment, its place in the batch, and its label where there are labels."""
 
-    id: int
     steps: Sequence[int]
     items: Sequence[int]
     labels: Sequence[str]  # each once, in their order
@@ -162,7 +145,6 @@ class NetSimilarityAnswer(Answer, frozen=True, tag="net_similarity"):
     Numbers below that of `leaves` stand for leaves, the others for rows of the tree.
     """
 
-    id: int
     places: Sequence[int]  # the items of rows and columns
     by_label: Sequence[int]  # the same items, sorted by label
     leaves: Sequence[int]  # the items of the tree, as it numbers them
@@ -182,14 +164,12 @@ class NetLayerLikeness(Struct, frozen=True, kw_only=True):
 class NetLikenessAnswer(Answer, frozen=True, tag="net_likeness"):
     """The head of a binary frame: layers by layers as float32, NaN where it is not defined."""
 
-    id: int
     layers: Sequence[NetLayerLikeness]
 
 
 class NetComponentsAnswer(Answer, frozen=True, tag="net_components"):
     """The head of a binary frame: of each of `places` its coordinates, as float32."""
 
-    id: int
     places: Sequence[int]
     shares: Sequence[float]  # of the variance of all units, of each component
     note: str
@@ -201,7 +181,6 @@ class NetTuningAnswer(Answer, frozen=True, tag="net_tuning"):
     NaN where a unit has no best label, since it is the same to all.
     """
 
-    id: int
     num_units: int
     num_items: int
     note: str
@@ -213,7 +192,6 @@ class NetUnitTuningAnswer(Answer, frozen=True, tag="net_unit_tuning"):
     Labels without an item among these have NaN. Without labels there are responses alone.
     """
 
-    id: int
     places: Sequence[int]
     counts: Sequence[int]  # items of each label
     note: str
@@ -222,7 +200,6 @@ class NetUnitTuningAnswer(Answer, frozen=True, tag="net_unit_tuning"):
 class NetFieldAnswer(Answer, frozen=True, tag="net_field"):
     """The head of a binary frame: float32 of all units of the source. NaN where the unit never responds."""
 
-    id: int
     num_units: int
     num_items: int
     num_responses: int  # items that count

@@ -30,47 +30,42 @@ Direction = Literal["received", "sent"]
 # --- what a page asks ------------------------------------------------------------------------
 
 
-class NetSceneQuestion(Question, frozen=True, tag="net_scene"):
+class NetQuestion(Question, frozen=True):
+    """About the network of a run, as one of its ranks wrote it."""
+
+    run_id: Name
+    rank: int
+
+
+class NetSceneQuestion(NetQuestion, frozen=True, tag="net_scene"):
     """The network of a run: layers, variables, connections. Followed: comes anew where it has changed."""
 
-    run_id: Name
-    rank: int
 
-
-class NetMomentsQuestion(Question, frozen=True, tag="net_moments"):
+class NetMomentsQuestion(NetQuestion, frozen=True, tag="net_moments"):
     """The moments of which there are values. Followed: later answers bring new ones, or all anew."""
 
-    run_id: Name
-    rank: int
 
-
-class NetValuesQuestion(Question, frozen=True, tag="net_values"):
+class NetValuesQuestion(NetQuestion, frozen=True, tag="net_values"):
     """One variable of some layers at a moment: of each the last record up to then."""
 
-    run_id: Name
-    rank: int
     step: Count
     variable: Variable
     item: Count
     layers: Layers
 
 
-class NetUnitQuestion(Question, frozen=True, tag="net_unit"):
+class NetUnitQuestion(NetQuestion, frozen=True, tag="net_unit"):
     """All variables of one unit at a moment, exactly."""
 
-    run_id: Name
-    rank: int
     step: Count
     layer: LayerName
     unit: Count
     item: Count
 
 
-class NetUnitSeriesQuestion(Question, frozen=True, tag="net_unit_series"):
+class NetUnitSeriesQuestion(NetQuestion, frozen=True, tag="net_unit_series"):
     """All variables of one unit over time; where there are more moments than that, some of them."""
 
-    run_id: Name
-    rank: int
     layer: LayerName
     unit: Count
     item: Count
@@ -79,11 +74,9 @@ class NetUnitSeriesQuestion(Question, frozen=True, tag="net_unit_series"):
     most: Annotated[int, Meta(ge=2, le=4096)]
 
 
-class NetRasterQuestion(Question, frozen=True, tag="net_raster"):
+class NetRasterQuestion(NetQuestion, frozen=True, tag="net_raster"):
     """One variable of some layers over time, a column for each moment up to this one, the last ones."""
 
-    run_id: Name
-    rank: int
     step: Count  # the last
     variable: Variable
     item: Count
@@ -91,11 +84,9 @@ class NetRasterQuestion(Question, frozen=True, tag="net_raster"):
     num_moments: Annotated[int, Meta(ge=1, le=1024)]
 
 
-class NetWeightsQuestion(Question, frozen=True, tag="net_weights"):
+class NetWeightsQuestion(NetQuestion, frozen=True, tag="net_weights"):
     """The weights of one unit at a moment, laid on the units of the layers at their other end."""
 
-    run_id: Name
-    rank: int
     step: Count
     layer: LayerName
     unit: Count
@@ -135,7 +126,6 @@ class NetSceneAnswer(Answer, frozen=True, tag="net_scene"):
     `r.Grad`… ask for them with a NetWeightsQuestion.
     """
 
-    id: int
     scene: NetScene
     variables: Sequence[NetVariable]
     source: Literal["netview", "watch", "names"]  # where the network is known from
@@ -155,7 +145,6 @@ class NetRange(Struct, frozen=True, kw_only=True):
 class NetMomentsAnswer(Answer, frozen=True, tag="net_moments"):
     """Moments in the order of their steps. Counters are texts, a column for each name: run, epoch, trial."""
 
-    id: int
     is_all: bool  # these take the place of what there was
     steps: Sequence[int]
     times: Sequence[float]
@@ -178,7 +167,6 @@ class NetBlock(Struct, frozen=True, kw_only=True):
 class NetValuesAnswer(Answer, frozen=True, tag="net_values"):
     """The head of a binary frame."""
 
-    id: int
     step: int
     blocks: Sequence[NetBlock]
 
@@ -186,7 +174,6 @@ class NetValuesAnswer(Answer, frozen=True, tag="net_values"):
 class NetUnitAnswer(Answer, frozen=True, tag="net_unit"):
     """Values as text where JSON has no number for them: NaN, Infinity, -Infinity."""
 
-    id: int
     values: dict[str, float | str]  # by variable
     steps: dict[str, int]  # of the records
 
@@ -194,7 +181,6 @@ class NetUnitAnswer(Answer, frozen=True, tag="net_unit"):
 class NetUnitSeriesAnswer(Answer, frozen=True, tag="net_unit_series"):
     """The head of a binary frame: for each variable its steps, then its values, all float64."""
 
-    id: int
     variables: Sequence[str]
     counts: Sequence[int]  # of each
 
@@ -202,7 +188,6 @@ class NetUnitSeriesAnswer(Answer, frozen=True, tag="net_unit_series"):
 class NetRasterAnswer(Answer, frozen=True, tag="net_raster"):
     """The head of a binary frame: of each block the levels stand as [moment][unit], on one scale."""
 
-    id: int
     steps: Sequence[int]  # of the moments
     blocks: Sequence[NetBlock]  # `num_units` is that of one moment
 
@@ -210,7 +195,6 @@ class NetRasterAnswer(Answer, frozen=True, tag="net_raster"):
 class NetWeightsAnswer(Answer, frozen=True, tag="net_weights"):
     """The head of a binary frame. A block for each layer at the other end; the unit's own bias beside it."""
 
-    id: int
     blocks: Sequence[NetBlock]
     bias: float | None
     num_weights: int  # that really connect

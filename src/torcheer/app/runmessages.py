@@ -219,7 +219,6 @@ class RunListing(Struct, frozen=True, kw_only=True):
 class RunsAnswer(Answer, frozen=True, tag="runs"):
     """Runs that are new or have changed, and the ids of those that are gone."""
 
-    id: int
     folder: str  # for people
     is_all: bool  # the first answer
     runs: Sequence[RunListing]
@@ -252,7 +251,6 @@ class RunIndex(Struct, frozen=True, kw_only=True):
 class IndexAnswer(Answer, frozen=True, tag="index"):
     """The series of runs. A run that is not there has no index."""
 
-    id: int
     runs: Sequence[RunIndex]
 
 
@@ -276,7 +274,6 @@ class SeriesBlock(Struct, frozen=True, kw_only=True):
 class SeriesAnswer(Answer, frozen=True, tag="series"):
     """The head of a binary frame. Series that are not there have no block."""
 
-    id: int
     blocks: Sequence[SeriesBlock]
 
 
@@ -293,7 +290,6 @@ class RecordListing(Struct, frozen=True, kw_only=True):
 class RecordsAnswer(Answer, frozen=True, tag="records"):
     """Records of a series, in the order of their steps."""
 
-    id: int
     num_all: int  # how many there are
     records: Sequence[RecordListing]
 
@@ -318,21 +314,18 @@ class ShownLayoutGroup(Struct, frozen=True, kw_only=True):
 class LayoutAnswer(Answer, frozen=True, tag="layout"):
     """The layout that holds, with nothing in it where there is none."""
 
-    id: int
     groups: Sequence[ShownLayoutGroup]
 
 
 class RecordAnswer(Answer, frozen=True, tag="record"):
     """The head of a binary frame; the bytes of the record follow it."""
 
-    id: int
     entry: RecordListing
 
 
 class HistogramsAnswer(Answer, frozen=True, tag="histograms"):
     """The head of a binary frame: counts as float64, a row for each step."""
 
-    id: int
     steps: Sequence[int]
     times: Sequence[float]
     low: float  # of the first bin
@@ -352,14 +345,12 @@ class HparamsRow(Struct, frozen=True, kw_only=True):
 class HparamsAnswer(Answer, frozen=True, tag="hparams"):
     """A row for each run that has hyperparameters."""
 
-    id: int
     rows: Sequence[HparamsRow]
 
 
 class ReductionAnswer(Answer, frozen=True, tag="reduction"):
     """The head of a binary frame: coordinates as float32, a row for each point; none until it is done."""
 
-    id: int
     progress: float  # from 0 to 1
     is_done: bool
     num_points: int
@@ -370,7 +361,6 @@ class ReductionAnswer(Answer, frozen=True, tag="reduction"):
 class OpSeriesAnswer(Answer, frozen=True, tag="op_series"):
     """The figures of an op, a row for each pass of the run; null where one is not known."""
 
-    id: int
     steps: Sequence[int]
     times: Sequence[float]
     figures: Sequence[str]
@@ -385,7 +375,6 @@ class WatchedAnswer(Answer, frozen=True, tag="watched"):
     shares of NaN and infinities, the highest.
     """
 
-    id: int
     ranks: Sequence[int]  # that were watched
     columns: Sequence[str]  # that there are
     rows: Sequence[WatchedRow]
@@ -404,7 +393,6 @@ class WatchedRowAnswer(Answer, frozen=True, tag="watched_row"):
     The byte is 1 where the figure is an estimate from a sample at some step of the bucket.
     """
 
-    id: int
     row: WatchedRow | None  # None: there is none of this name
     columns: Sequence[str]
     num_values: int | None  # that the latest estimates are of; None where there are none, or nobody knows
@@ -449,7 +437,6 @@ class GapListing(Struct, frozen=True, kw_only=True):
 class EventsAnswer(Answer, frozen=True, tag="events"):
     """Alarms and gaps, in the order in which they came. At most 10,000 of each."""
 
-    id: int
     is_all: bool  # the first answer, or the run begins anew
     alarms: Sequence[AlarmListing]
     gaps: Sequence[GapListing]

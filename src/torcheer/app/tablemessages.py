@@ -74,7 +74,6 @@ class TableRows(Struct, frozen=True, kw_only=True):
 class TableAnswer(Answer, frozen=True, tag="table"):
     """`is_all`: what was known before is void. A note says what is left out, and why."""
 
-    id: int
     is_all: bool
     parts: Sequence[TableRows]
     note: str
@@ -86,7 +85,6 @@ class TableCellsAnswer(Answer, frozen=True, tag="table_cells"):
     The limits are of the finite values in all rows of the record; where it is large, of the rows asked for.
     """
 
-    id: int
     num_rows: int
     shape: Sequence[int]  # of a cell
     low: float | None
@@ -113,13 +111,11 @@ class TableGroup(Struct, frozen=True, kw_only=True):
 
 
 class TableStatisticsAnswer(Answer, frozen=True, tag="table_statistics"):
-    id: int
     by: Sequence[str]
     groups: Sequence[TableGroup]
 
 
 class TableTextAnswer(Answer, frozen=True, tag="table_text"):
-    id: int
     text: str
 
 

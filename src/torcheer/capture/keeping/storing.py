@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -20,7 +19,7 @@ from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import InputError
 from torcheer.graph.progress import Progress
 from torcheer.graph.sizes import readable_bytes
-from torcheer.graph.wholefile import write_whole
+from torcheer.tensorfile.files import write_whole
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
@@ -31,8 +30,7 @@ METADATA = {"format": "pt", METADATA_KEY: str(VERSION)}
 def save_history(history: ModelHistory, path: str | os.PathLike[str]) -> None:
     """Write a pass to a file. The file is there when it is whole; until then an older one stays as it was."""
     with undisturbed():
-        target = write_whole(path, "the history", partial(_write, history), "pass.safetensors")
-    _sync_folder(os.path.dirname(target))
+        write_whole(path, "the history", partial(_write, history), "pass.safetensors")
 
 
 def _write(history: ModelHistory, file: BinaryIO) -> None:
@@ -40,16 +38,6 @@ def _write(history: ModelHistory, file: BinaryIO) -> None:
     pieces = _pieces_of(tape.file, history) if isinstance(tape, StoredTape) else _pieces(history)
     with Progress("saving the history", sum(piece.num_bytes for piece in pieces)) as progress:
         write_tensors(file, pieces, METADATA, progress.add)
-
-
-def _sync_folder(folder: str) -> None:
-    """So that the new name, too, outlives a power cut; not every system lets one."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _pieces_of(file: TensorFile, history: ModelHistory) -> Sequence[Piece]:

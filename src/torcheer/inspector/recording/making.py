@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from torcheer.errors import InputError, TorcheerError
-from torcheer.graph.wholefile import target_of
 from torcheer.inspector.recording.charts.kinds import checked_kind
 from torcheer.inspector.recording.colours import theme_named
 from torcheer.inspector.recording.films.film import Film
@@ -22,6 +21,7 @@ from torcheer.inspector.recording.savedmoments import moment_of
 from torcheer.inspector.recording.settings import checked_rate, checked_size
 from torcheer.inspector.recording.sheet import Sheet
 from torcheer.run.reading.face import SavedRun, open_run
+from torcheer.tensorfile.files import target_of
 
 Progress = Callable[[int, int], None]  # how much is done, and of how much
 

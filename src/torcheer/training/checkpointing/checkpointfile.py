@@ -25,8 +25,8 @@ from torch import Tensor
 
 from torcheer.capture.keeping.tensorfile import FILE_TYPES, chunks_of
 from torcheer.errors import FileFormatError, InputError
-from torcheer.graph.tensorbytes import CHUNK_BYTES, checksum
-from torcheer.graph.tensorheader import (
+from torcheer.tensorfile.files import write_whole
+from torcheer.tensorfile.header import (
     CHECKSUMS,
     ITEM_BYTES,
     LENGTH_BYTES,
@@ -36,7 +36,7 @@ from torcheer.graph.tensorheader import (
     NotSafetensors,
     header_length,
 )
-from torcheer.graph.wholefile import write_whole
+from torcheer.tensorfile.reader import CHUNK_BYTES, checksum
 from torcheer.training.checkpointing.statetensors import TensorTable, file_bytes, file_shape
 
 DOCUMENT = "torcheer.checkpoint"
@@ -55,11 +55,9 @@ def write_checkpoint(path: str | os.PathLike[str], document: Mapping[str, Any], 
     # Widest elements first: so each tensor stands where its own type wants it, also when mapped into memory.
     names = sorted(table.tensors, key=lambda name: -ITEM_BYTES[file_shape(table.tensors[name])[0]])
     header = _header(names, document, table)
-    target = write_whole(
+    return write_whole(
         path, "a checkpoint", lambda file: _write(file, header, names, table), example="step-1200.safetensors"
     )
-    _sync_folder(os.path.dirname(target))
-    return target
 
 
 def _header(names: list[str], document: Mapping[str, Any], table: TensorTable) -> bytes:
@@ -97,19 +95,6 @@ def _write_tensor(file: BinaryIO, tensor: Tensor) -> int:
         total += checksum(chunk.numpy())
         file.write(chunk.numpy().data)
     return total % 2**64
-
-
-def _sync_folder(folder: str) -> None:
-    """So that the new name is on the disk, too. Windows has no such thing, and some network disks refuse."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)
 
 
 # --- reading ------------------------------------------------------------------------------------------------

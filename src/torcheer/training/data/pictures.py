@@ -11,7 +11,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import FileFormatError, InputError
-from torcheer.graph.ordinary_file import open_file
+from torcheer.tensorfile.files import open_file
 
 
 @functools.cache

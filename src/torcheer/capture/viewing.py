@@ -22,9 +22,8 @@ from torcheer.graph.text import (
     no_grad_reason,
     no_params_reason,
     not_saved_reason,
-    share_of,
 )
-from torcheer.tensorfile.figures import Figures, figures_of
+from torcheer.tensorfile.figures import Figures, figures_of, share_of
 from torcheer.tensorfile.raw_numbers import RAW_TYPES, Array
 from torcheer.tensorfile.views import TensorKind, TensorView, Window, look_at
 

@@ -1,4 +1,4 @@
-"""Open files of others, where a name may be a pipe, and write files that are there only when they are whole."""
+"""Open files of others, where a name may be a pipe; write files that are there only when they are whole."""
 
 from __future__ import annotations
 

@@ -4,10 +4,11 @@ What a unit receives from another is what it changes by, before its nonlinearity
 changes by: an entry of the Jacobian matrix. The gradient of weights, their last change and what an optimizer
 keeps for them have the shape of the weights, and are laid out in the same way.
 
-In attention `output[query, feature]` is the sum over keys of
-`attention[head, query, key] * value[key, feature]`: a unit connects to units of the same feature. Layers lie as [tokens, features], head after head, or as [heads,
-tokens, features of a head]. Of values there may be fewer heads, each for several heads of queries. Where one
-layer gives queries, keys and values side by side, the values are its last features.
+In attention `output[query, feature]` is the sum over keys of `attention[head, query, key]` times
+`value[key, feature]`: a unit connects to units of the same feature. Layers lie as [tokens, features], head
+after head, or as [heads, tokens, features of a head]. Of values there may be fewer heads, each for several
+heads of queries. Where one layer gives queries, keys and values side by side, the values are its last
+features.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ import numpy
 from torcheer.app.passdocument import NewerDocumentError, decode_document
 from torcheer.app.passvalues import PassValues, Read, StoredPass
 from torcheer.errors import FileFormatError, InputError
-from torcheer.graph.document import DOCUMENT_VERSION, PassDocument
-from torcheer.graph.documentcheck import check_document
+from torcheer.graph.document import DOCUMENT_VERSION, PassDocument, check_document
 from torcheer.graph.text import NO_FIGURE
 from torcheer.tensorfile.figures import Figures, figures_of, share_of
 from torcheer.tensorfile.reader import TensorBytes

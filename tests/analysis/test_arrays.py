@@ -248,7 +248,7 @@ def test_arrays_are_analysed_without_torch() -> None:
     lines = [
         "import sys, numpy",
         "from torcheer.netview import analysis",
-        "import torcheer.netview.weights",
+        "import torcheer.netview.unit_weights",
         "points = numpy.eye(4)",
         "analysis.similarity(points), analysis.clusters(points), analysis.principal_components(points)",
         "analysis.tuning(points, [0, 0, 1, 1]), analysis.receptive_fields(points, points)",

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 import torcheer as tl
-from torcheer.graph.tensorview import TensorView
+from torcheer.tensorfile.views import TensorView
 
 
 class ManyTypes(nn.Module):

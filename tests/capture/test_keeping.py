@@ -48,7 +48,7 @@ from torcheer.capture.tape import TENSOR
 from torcheer.errors import InputError
 from torcheer.graph import progress
 from torcheer.graph.modules import ModuleTree
-from torcheer.graph.tensorheader import CHECKSUMS
+from torcheer.tensorfile.header import CHECKSUMS
 
 ROOT = Path(__file__).parents[2]
 OWN = {"torcheer.structure", "torcheer.document", CHECKSUMS}

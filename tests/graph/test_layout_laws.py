@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.graph.layout import bends
-from torcheer.graph.layout.boxes import Box, Placement, Point, Rect, Route, Wire
 from torcheer.graph.layout.engine import lay_out
+from torcheer.graph.layout.model import Box, Placement, Point, Rect, Route, Wire
 
 ROUNDING = 1e-3
 DIRECTIONS = ("topdown", "bottomup", "leftright")

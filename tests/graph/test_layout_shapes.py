@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from torcheer.graph.layout.boxes import Box, Placement, Rect, Route, Spacing, Wire
 from torcheer.graph.layout.engine import lay_out
+from torcheer.graph.layout.model import Box, Placement, Rect, Route, Spacing, Wire
 
 SPACING = Spacing()
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.graph.test_layout_laws import is_within, nodes_of, overlap, points_along, walk
 from tests.graph.test_layout_shapes import chain, group, is_straight, node, num_curves, root
-from torcheer.graph.layout.boxes import Wire
 from torcheer.graph.layout.engine import lay_out
+from torcheer.graph.layout.model import Wire
 
 
 def test_a_wire_back_goes_round_the_side_from_the_bottom_to_the_top() -> None:

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.graph import tensorfigures
-from torcheer.graph.rawnumbers import RAW_TYPES, as_numbers
-from torcheer.graph.tensorfigures import COMPLEX_NOTE, NUM_BINS, ROUNDED_NOTE, figures_of
-from torcheer.graph.tensorview import (
+from torcheer.tensorfile import figures as tensorfigures
+from torcheer.tensorfile.figures import COMPLEX_NOTE, NUM_BINS, ROUNDED_NOTE, figures_of
+from torcheer.tensorfile.raw_numbers import RAW_TYPES, as_numbers
+from torcheer.tensorfile.views import (
     MAX_WINDOW_VALUES,
     TensorView,
     Window,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torcheer.errors import InputError
-from torcheer.netview.grids import cell_of, grid_of, manual_grid, near_square, plate_size, unit_at
+from torcheer.netview.grids import cell_of, grid_of, manual_grid, near_square, plate_size
 from torcheer.run.netscene import Grid
 
 SHAPES = st.lists(st.integers(1, 12), max_size=4)
@@ -21,15 +21,6 @@ def test_every_unit_has_a_cell_of_its_own(shape: list[int]) -> None:
     assert grid.num_units == math.prod(shape)
     assert len(set(cells)) == grid.num_units
     assert all(0 <= column < columns and 0 <= row < rows for column, row in cells)
-    assert [unit_at(grid, *cell) for cell in cells] == list(range(grid.num_units))
-
-
-@given(SHAPES)
-def test_all_other_cells_are_empty(shape: list[int]) -> None:
-    grid = grid_of(shape)
-    columns, rows = plate_size(grid)
-    found = [unit_at(grid, column, row) for row in range(-1, rows + 1) for column in range(-1, columns + 1)]
-    assert sorted(unit for unit in found if unit is not None) == list(range(grid.num_units))
 
 
 @given(st.integers(17, 5000))
@@ -80,7 +71,6 @@ def test_a_layer_without_units_has_an_empty_plate(shape: list[int]) -> None:
     grid = grid_of(shape)
     assert grid.num_units == 0
     assert plate_size(grid) == (1, 1)
-    assert unit_at(grid, 0, 0) is None
 
 
 def test_a_shape_by_hand_is_rows_and_columns_or_tiles_of_them() -> None:

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from torcheer.errors import FileFormatError
-from torcheer.graph import wholefile
+from torcheer.tensorfile import files as wholefile
 from torcheer.training.checkpointing.checkpointfile import DOCUMENT, VERSION
 from torcheer.training.checkpointing.checkpoints import load_checkpoint, save_checkpoint
 

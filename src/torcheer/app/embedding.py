@@ -17,7 +17,7 @@ from torcheer.app.frames import as_json
 from torcheer.app.passes import PassSource
 from torcheer.errors import InputError
 from torcheer.graph.document import OpEntry, ParamEntry, PassDocument
-from torcheer.graph.tensorview import (
+from torcheer.tensorfile.views import (
     MAX_WINDOW_VALUES,
     TensorKind,
     TensorView,

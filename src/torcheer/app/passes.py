@@ -7,7 +7,7 @@ from typing import Protocol
 
 from torcheer.app.messages import PassListing
 from torcheer.graph.document import PassDocument
-from torcheer.graph.tensorview import TensorKind, TensorView, Window
+from torcheer.tensorfile.views import TensorKind, TensorView, Window
 
 
 class PassSource(Protocol):

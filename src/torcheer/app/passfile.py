@@ -14,12 +14,11 @@ import numpy
 from torcheer.app.passdocument import NewerDocumentError, decode_document
 from torcheer.app.passvalues import PassValues, Read, StoredPass
 from torcheer.errors import FileFormatError, InputError
-from torcheer.graph.document import DOCUMENT_VERSION, PassDocument
-from torcheer.graph.documentcheck import check_document
-from torcheer.graph.tensorbytes import TensorBytes
-from torcheer.graph.tensorfigures import Figures, figures_of
-from torcheer.graph.tensorview import TensorKind, TensorView, Window, look_at
-from torcheer.graph.viewreasons import NO_FIGURE, share_of
+from torcheer.graph.document import DOCUMENT_VERSION, PassDocument, check_document
+from torcheer.graph.text import NO_FIGURE
+from torcheer.tensorfile.figures import Figures, figures_of, share_of
+from torcheer.tensorfile.reader import TensorBytes
+from torcheer.tensorfile.views import TensorKind, TensorView, Window, look_at
 
 _VERSION = 1  # of the file, as capture/keeping/stored.py has it
 _METADATA_KEY = "torcheer.history"

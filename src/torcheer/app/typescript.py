@@ -14,10 +14,10 @@ from msgspec import inspect as shapes
 
 from torcheer.app.messages import AnyAnswer, AnyQuestion
 from torcheer.graph.document import OpKind
-from torcheer.graph.tensorview import TensorKind
 from torcheer.learn.document import Form, NodeKind
 from torcheer.run.parts import State
 from torcheer.run.records import Kind
+from torcheer.tensorfile.views import TensorKind
 from torcheer.training.control.protocol import Level
 from torcheer.training.control.protocol import State as ControlState
 

@@ -15,18 +15,17 @@ from torcheer.capture.memory import has_data
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import InputError
 from torcheer.graph.document import PassDocument
-from torcheer.graph.rawnumbers import RAW_TYPES, Array
 from torcheer.graph.sizes import readable_bytes
-from torcheer.graph.tensorfigures import Figures, figures_of
-from torcheer.graph.tensorview import TensorKind, TensorView, Window, look_at
-from torcheer.graph.viewreasons import (
+from torcheer.graph.text import (
     NO_FIGURE,
     SHAPE_ONLY,
     no_grad_reason,
     no_params_reason,
     not_saved_reason,
-    share_of,
 )
+from torcheer.tensorfile.figures import Figures, figures_of, share_of
+from torcheer.tensorfile.raw_numbers import RAW_TYPES, Array
+from torcheer.tensorfile.views import TensorKind, TensorView, Window, look_at
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory

@@ -1,4 +1,4 @@
-"""A table of rows that sorts, prints, and becomes a data frame."""
+"""Tables: rows that sort, print and become a data frame, and plain text with numbers to the right."""
 
 from __future__ import annotations
 
@@ -10,7 +10,24 @@ from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar, overload
 
 from torcheer.errors import InputError
-from torcheer.graph.table import format_table
+
+
+def format_table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    widths = [
+        max(len(title), *(len(row[i]) for row in rows)) if rows else len(title)
+        for i, title in enumerate(titles)
+    ]
+
+    def line(cells: Sequence[str]) -> str:
+        parts = [
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(cells, widths, right, strict=True)
+        ]
+        return "  ".join(parts).rstrip()
+
+    rule = "─" * len("  ".join("x" * width for width in widths))
+    return "\n".join([line(titles), rule, *(line(row) for row in rows), rule])
+
 
 R = TypeVar("R")
 

@@ -214,3 +214,26 @@ def pass_as_html(history: PassText, rows: Iterable[Sequence[object]], columns: S
         f"<div><p>{head}</p><div style='max-height:24em;overflow:auto'>"
         f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div></div>"
     )
+
+
+# --- why a value cannot be shown, in the same words for passes in memory and in files -----------------
+
+SHAPE_ONLY = "shape-only: the pass ran on meta or fake tensors, which have shapes and no values."
+NO_FIGURE = "there is no figure {name!r}: 'zeros' and 'nonfinite' are there."
+
+
+def not_saved_reason(label: str) -> str:
+    return f"not saved: capture with layers_to_save='all', or with {label!r} among layers_to_save."
+
+
+def no_params_reason() -> str:
+    return (
+        "a saved pass has the shapes of parameters, not their values: write the page of the history that was "
+        "captured, with to_html, to see them."
+    )
+
+
+def no_grad_reason(name: str, num_backward_passes: int) -> str:
+    if not num_backward_passes:
+        return "no gradients: capture with save_gradients=True then backward() or history.log_backward(loss)."
+    return f"no gradient of {name} was kept: none reached it, or save_gradients did not ask for it."

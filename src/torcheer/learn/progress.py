@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 
 from torcheer.errors import InputError
-from torcheer.graph.wholefile import write_whole
 from torcheer.learn.exercises import Typed
+from torcheer.tensorfile.files import write_whole
 
 _VERSION: Final = 1
 _MAX_BYTES: Final = 1_000_000  # a larger file is none of ours

@@ -19,9 +19,8 @@ from torcheer.capture.history import ModelHistory
 from torcheer.netview.attending import Site, find_sites
 from torcheer.netview.batching import num_items_of
 from torcheer.netview.choosing import chosen
-from torcheer.netview.connecting import Connecting
+from torcheer.netview.connecting import Connecting, fold_nonlinearities
 from torcheer.netview.flow import Flow
-from torcheer.netview.folding import fold_nonlinearities
 from torcheer.netview.forms import weighted
 from torcheer.netview.layering import MOST_PASSES, Feed, Sweep, swept
 from torcheer.netview.planning import NetPlan, PlannedLayer, reader_of_merged, reader_of_op, reader_of_weights

@@ -95,19 +95,6 @@ def cell_of(grid: Grid, unit: int) -> tuple[int, int]:
     return across * (grid.columns + grid.gap) + column, down * (grid.rows + grid.gap) + row
 
 
-def unit_at(grid: Grid, column: int, row: int) -> int | None:
-    """The unit in a cell; of a colour picture, that of its first map. None between tiles, and beyond."""
-    width, height = plate_size(grid)
-    if not (0 <= column < width and 0 <= row < height):
-        return None
-    across, x = divmod(column, grid.columns + grid.gap)
-    down, y = divmod(row, grid.rows + grid.gap)
-    if x >= grid.columns or y >= grid.rows:
-        return None
-    unit = ((down * grid.tiles_across + across) * grid.rows + y) * grid.columns + x
-    return unit if unit < grid.num_units else None
-
-
 def _is_narrow(rows: int, columns: int) -> bool:
     return columns > _NARROW * rows and rows > 1
 

@@ -1,9 +1,10 @@
-"""Find out what connects recorded layers: which module read what was recorded, and gave what was."""
+"""Find out what connects recorded layers: which module read what was recorded, and gave what was, and how."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
+from math import prod
 from typing import Any, Final, NamedTuple
 
 import torch
@@ -12,8 +13,57 @@ from torch.utils.hooks import RemovableHandle
 
 from torcheer.capture.choosing import unwrapped
 from torcheer.capture.nesting import collect_tensors
-from torcheer.netview.moduleforms import HANDING_ON, form_of
+from torcheer.netview.forms import front_padding
 from torcheer.run.netscene import Connection, NetLayer
+
+_HANDING_ON: Final = (
+    nn.Identity,
+    nn.Flatten,
+    nn.Unflatten,
+    nn.Dropout,
+    nn.Dropout1d,
+    nn.Dropout2d,
+    nn.Dropout3d,
+    nn.AlphaDropout,
+    nn.FeatureAlphaDropout,
+)
+_CONVOLUTIONS: Final = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_TRANSPOSED: Final = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+
+
+def _form_of(weight: str, module: nn.Module, source: NetLayer, target: NetLayer) -> Connection | None:
+    """`weight` names its series. None where the form is not known, or does not fit the two layers."""
+    if source.has_items != target.has_items or "weight" not in module._parameters:
+        return None  # a weight that is computed is no parameter
+    bias = "" if getattr(module, "bias", None) is None else None  # else found by the name of the weight
+    names: dict[str, Any] = {"source": source.name, "target": target.name, "weight": weight, "bias": bias}
+    if isinstance(module, nn.Linear):
+        num_rows, rest = divmod(prod(source.shape), module.in_features)
+        fits = not rest and prod(target.shape) == num_rows * module.out_features
+        return Connection(form="linear", **names) if fits else None
+    if isinstance(module, nn.Embedding):
+        fits = list(target.shape) == [*source.shape, module.embedding_dim]
+        return Connection(form="embedding", **names) if fits else None
+    if isinstance(module, _CONVOLUTIONS + _TRANSPOSED):
+        return _convolution(module, source, target, names)
+    return None
+
+
+def _convolution(module: Any, source: NetLayer, target: NetLayer, names: dict[str, Any]) -> Connection | None:
+    num_dims = len(module.kernel_size)
+    if module.padding_mode != "zeros" or not len(source.shape) == num_dims + 1 == len(target.shape):
+        return None
+    if source.shape[0] != module.in_channels or target.shape[0] != module.out_channels:
+        return None
+    return Connection(
+        form="transposed_conv" if isinstance(module, _TRANSPOSED) else "conv",
+        stride=list(module.stride),
+        padding=list(front_padding(module.padding, module.kernel_size, module.dilation)),
+        dilation=list(module.dilation),
+        groups=module.groups,
+        **names,
+    )
+
 
 _MOST_HELD: Final = 4096  # calls, and tensors that were recorded
 
@@ -98,7 +148,7 @@ class Matching:
                 connection = Connection(source=source, target=target, form="other")
                 if is_exact:
                     weight = self._weight_of(call)
-                    connection = form_of(weight, call.module, shapes[source], shapes[target]) or connection
+                    connection = _form_of(weight, call.module, shapes[source], shapes[target]) or connection
                 found.setdefault((source, target), connection)
         return list(found.values())
 
@@ -124,7 +174,7 @@ class Matching:
             maker = self._maker(tensor, before)
             if maker is None or not maker.read:
                 return None, False
-            is_exact = is_exact and isinstance(maker.module, HANDING_ON)
+            is_exact = is_exact and isinstance(maker.module, _HANDING_ON)
             tensor, before = maker.read[0], maker.place
 
     def _maker(self, tensor: Tensor, before: int) -> _Call | None:

@@ -1,6 +1,6 @@
 /**
  * Which values of a tensor are shown. The last two dimensions are rows and columns, the one before counts tiles,
- * those before that are held at one index, the item (as torcheer.graph.tensorview says).
+ * those before that are held at one index, the item (as torcheer.tensorfile.views says).
  */
 import type { TensorValues, Values } from "../source/source";
 import type { Window } from "../wire";

@@ -4,7 +4,7 @@ import type { TensorValues } from "../source/source";
 import { fullReach, gridOf, indexOf, windowOf } from "../tensor/window";
 import type { Window } from "../wire";
 
-/** As torcheer.graph.tensorview: four megabytes at most. */
+/** As torcheer.tensorfile.views: four megabytes at most. */
 const MOST_VALUES = 1 << 19;
 
 /** All of an item where it may be had at once; otherwise what the first look had. */

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from torcheer.features.manifest import FORMAT, NAME
-from torcheer.graph.ordinary_file import open_file
 from torcheer.run.reading.finding import FoundRun, FoundRuns
 from torcheer.run.reading.links import LinkRule, links_within
+from torcheer.tensorfile.files import open_file
 
 _MAX_DEPTH: Final = 8
 _MAX_FOLDERS: Final = 10_000

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from torcheer.graph.rows import format_table
 from torcheer.graph.sizes import readable_bytes, readable_seconds
-from torcheer.graph.table import format_table
 
 if TYPE_CHECKING:
     from torcheer.capture.aten import AtenCall

@@ -19,7 +19,7 @@ from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import InputError
 from torcheer.graph.progress import Progress
 from torcheer.graph.sizes import readable_bytes
-from torcheer.graph.wholefile import sync_folder, write_whole
+from torcheer.tensorfile.files import write_whole
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
@@ -30,8 +30,7 @@ METADATA = {"format": "pt", METADATA_KEY: str(VERSION)}
 def save_history(history: ModelHistory, path: str | os.PathLike[str]) -> None:
     """Write a pass to a file. The file is there when it is whole; until then an older one stays as it was."""
     with undisturbed():
-        target = write_whole(path, "the history", partial(_write, history), "pass.safetensors")
-    sync_folder(os.path.dirname(target))
+        write_whole(path, "the history", partial(_write, history), "pass.safetensors")
 
 
 def _write(history: ModelHistory, file: BinaryIO) -> None:

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.graph.tensorbytes import CHUNK_BYTES, PASS, FileKind, TensorBytes, checksum
-from torcheer.graph.tensorheader import CHECKSUMS, ITEM_BYTES, MAX_HEADER_BYTES, HeaderEntry
+from torcheer.tensorfile.header import CHECKSUMS, ITEM_BYTES, MAX_HEADER_BYTES, HeaderEntry
+from torcheer.tensorfile.reader import CHUNK_BYTES, PASS, FileKind, TensorBytes, checksum
 
 # What safetensors calls torch's types; any other type is stored as bytes.
 FILE_TYPES: dict[torch.dtype, str] = {

@@ -21,7 +21,7 @@ from torcheer.features.journal import FOLDER, Done, Ended, RaggedPlace, line_of
 from torcheer.features.manifest import ArraySpec
 from torcheer.features.rawbytes import npy_bytes, raw_bytes
 from torcheer.features.stores.protocol import Array, Rows
-from torcheer.graph.ordinary_file import NoOrdinaryFileError, open_file, read_file
+from torcheer.tensorfile.files import NoOrdinaryFileError, open_file, read_file, sync_folder
 
 _LARGEST_WRITE: Final = 256 << 20  # at once: some systems take no more than 2 GB
 
@@ -72,7 +72,7 @@ class FolderStore:
             yield beside, path
         finally:
             beside.unlink(missing_ok=True)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
     def strangers(self) -> list[str]:
         if not self.folder.is_dir():
@@ -111,7 +111,7 @@ class FolderStore:
         self._streamed = stored if num_rows is None else ()
         for array in stored:
             self._make_room(array, num_rows)
-        _sync_folder(self.folder)
+        sync_folder(self.folder)
 
     def _make_room(self, array: ArraySpec, num_rows: int | None) -> None:
         header = _header(array, num_rows or 0)
@@ -242,7 +242,7 @@ class FolderWriter:
             self._journal = os.open(
                 path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666
             )
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
         _append_all(self._journal, b"".join(map(line_of, entries)))
         os.fdatasync(self._journal)
 
@@ -265,7 +265,7 @@ class FolderWriter:
             path = self._folder / file
             # Not to be read, too: a network disk might then write whole pages, with others' old rows in them.
             self._files[file] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
-            _sync_folder(self._folder)
+            sync_folder(self._folder)
         return self._files[file]
 
 
@@ -319,14 +319,3 @@ def _append_all(descriptor: int, content: bytes) -> None:
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new name in a folder is there to stay only when the folder itself is synced."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass  # some network disks have no such thing
-    finally:
-        os.close(descriptor)

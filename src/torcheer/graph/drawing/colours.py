@@ -1,10 +1,119 @@
-"""Colours as users write them, and which ink can be read on them."""
+"""The colours of a picture: two themes, colours as users write them, and boxes coloured by figures."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from torcheer.graph.drawing.themes import Palette
+from torcheer.errors import InputError
+from torcheer.graph.document import OpEntry, PassDocument
+from torcheer.graph.drawing.diagram import Node
+from torcheer.graph.drawing.options import Drawing, Figure
+from torcheer.graph.sizes import readable_bytes, readable_count, readable_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How the box of one kind of op is painted."""
+
+    fill: str
+    stroke: str
+    dashes: str = ""
+    radius: float = 6.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Palette:
+    """All colours of one theme."""
+
+    canvas: str
+    text: str
+    text_2: str
+    text_3: str
+    wire: str
+    condition: str
+    gradient: str
+    mark: str
+    danger: str
+    chip_fill: str
+    chip_text: str
+    group_fills: tuple[str, ...]  # by depth, in turn
+    group_stroke: str
+    looks: Mapping[str, Look]
+    sequential: tuple[str, ...]
+    ink_on_light: str
+    ink_on_dark: str
+
+
+LIGHT = Palette(
+    canvas="#FFFFFF",
+    text="#16191D",
+    text_2="#4A525B",
+    text_3="#626B75",
+    wire="#7A838D",
+    condition="#D67C0F",
+    gradient="#9269F1",
+    mark="#8A5A00",
+    danger="#BF232B",
+    chip_fill="#E4EEF7",
+    chip_text="#0B4F7C",
+    group_fills=("#F6F7F8", "#FFFFFF"),
+    group_stroke="#CDD2D8",
+    looks={
+        "op": Look(fill="#FFFFFF", stroke="#AEB5BD"),
+        "params": Look(fill="#E4E7EA", stroke="#99A1AA"),
+        "input": Look(fill="#DDF3E2", stroke="#2F8F4E"),
+        "output": Look(fill="#FBE2E2", stroke="#BF232B"),
+        "buffer": Look(fill="#FFFFFF", stroke="#626B75", dashes="1.5 3"),
+        "source": Look(fill="none", stroke="#AEB5BD", dashes="5 3"),
+        "collapsed": Look(fill="#FFFFFF", stroke="#AEB5BD"),
+        "collapsed_params": Look(fill="#E4E7EA", stroke="#99A1AA"),
+    },
+    sequential=(
+        *("#ECF6F5", "#C1EAE4", "#93DBD2", "#60C2BB", "#2EA7A7"),
+        *("#127E8E", "#0B6B89", "#104F7E", "#193866", "#1A224D"),
+    ),
+    ink_on_light="#16191D",
+    ink_on_dark="#FFFFFF",
+)
+
+DARK = Palette(
+    canvas="#111416",
+    text="#E8EBEE",
+    text_2="#AAB2BB",
+    text_3="#8B949E",
+    wire="#818A94",
+    condition="#EC7E07",
+    gradient="#A79BFF",
+    mark="#E6B450",
+    danger="#FF7F7A",
+    chip_fill="#182C3D",
+    chip_text="#8CC4F2",
+    group_fills=("#171A1E", "#111416"),
+    group_stroke="#3A4149",
+    looks={
+        "op": Look(fill="#1C2024", stroke="#4C545D"),
+        "params": Look(fill="#2E353C", stroke="#626C77"),
+        "input": Look(fill="#15301F", stroke="#58BE7C"),
+        "output": Look(fill="#3A1B1C", stroke="#FF7F7A"),
+        "buffer": Look(fill="#1C2024", stroke="#8B949E", dashes="1.5 3"),
+        "source": Look(fill="none", stroke="#4C545D", dashes="5 3"),
+        "collapsed": Look(fill="#1C2024", stroke="#4C545D"),
+        "collapsed_params": Look(fill="#2E353C", stroke="#626C77"),
+    },
+    sequential=(
+        *("#1C2229", "#202E45", "#233B60", "#1D5276", "#146B88"),
+        *("#1B909B", "#30A8A5", "#53C8B7", "#9AE2BE", "#DDFAC1"),
+    ),
+    ink_on_light="#101214",
+    ink_on_dark="#E8EBEE",
+)
+
+PALETTES: Mapping[str, Palette] = {"light": LIGHT, "dark": DARK}
+
 
 _HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 # The names that every browser knows.
@@ -77,3 +186,131 @@ def on_ramp(share: float, ramp: tuple[str, ...]) -> str:
         for i in (1, 3, 5)
     ]
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """What the colours mean."""
+
+    title: str
+    low: float
+    high: float
+    words: Callable[[float], str]
+
+
+@dataclass(slots=True, kw_only=True)
+class Colouring:
+    """The colour of each box, by id of its node, and what it stands for."""
+
+    fills: dict[int, str] = field(default_factory=dict)
+    words: dict[int, str] = field(default_factory=dict)
+    scale: Scale | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Metric:
+    title: str
+    words: Callable[[float], str]
+    adds_up: bool  # over the ops of one box; else their mean is shown
+    of_op: Callable[[OpEntry], float | None] | None = None
+
+
+def _seconds(op: OpEntry) -> float | None:
+    return op.seconds if op.kind == "op" else None
+
+
+_METRICS = {
+    "time": _Metric(title="time", words=readable_seconds, adds_up=True, of_op=_seconds),
+    "memory": _Metric(
+        title="size of the output", words=readable_bytes, adds_up=True, of_op=lambda op: op.num_bytes
+    ),
+    "flops": _Metric(
+        title="FLOPs",
+        words=lambda value: readable_count(round(value)),
+        adds_up=True,
+        of_op=lambda op: op.flops,
+    ),
+    "zeros": _Metric(title="share of zeros", words=lambda value: f"{value:.1%}", adds_up=False),
+}
+
+
+def colour_boxes(
+    document: PassDocument,
+    nodes: Sequence[Node],
+    drawing: Drawing,
+    palette: Palette,
+    figures: Sequence[Figure] | None,
+    title: str,
+) -> Colouring:
+    """Nothing is coloured where nothing was asked for."""
+    if drawing.color_by is None and figures is None:
+        return Colouring()
+    metric = _metric(drawing, title)
+    if figures is None:
+        figures = _figures_of(document, drawing, metric)
+    if len(figures) != len(document.ops):
+        raise InputError(f"one figure an op is needed: there are {len(document.ops)}, not {len(figures)}.")
+    colouring = Colouring()
+    values: dict[int, float] = {}
+    for node in nodes:
+        own = [_checked(figures[index], document.ops[index].label) for index in node.ops]
+        colours = [figure for figure in own if isinstance(figure, str)]
+        numbers = [figure for figure in own if isinstance(figure, float)]
+        if colours:
+            colouring.fills[id(node)] = Counter(colours).most_common(1)[0][0]
+        elif numbers:
+            values[id(node)] = math.fsum(numbers) if metric.adds_up else math.fsum(numbers) / len(numbers)
+    if values:
+        _fill_by_scale(colouring, values, metric, palette)
+    return colouring
+
+
+def _metric(drawing: Drawing, title: str) -> _Metric:
+    if isinstance(drawing.color_by, str):
+        known = _METRICS[drawing.color_by]
+        return _Metric(
+            title=title or known.title, words=known.words, adds_up=known.adds_up, of_op=known.of_op
+        )
+    name = title or getattr(drawing.color_by, "__name__", "")
+    return _Metric(
+        title="" if name.strip("<>") == "lambda" else name, words=lambda value: f"{value:.4g}", adds_up=False
+    )
+
+
+def _figures_of(document: PassDocument, drawing: Drawing, metric: _Metric) -> list[Figure]:
+    if metric.of_op is None:
+        raise InputError(
+            f"colouring by {drawing.color_by!r} needs the tensors of the pass, and a document has none: "
+            "draw from the history, history.draw(vis_color_by=…)."
+        )
+    return [metric.of_op(op) for op in document.ops]
+
+
+def _checked(figure: object, label: str) -> Figure:
+    """A colour as `#rrggbb`, a finite number as a float, None for nothing."""
+    if isinstance(figure, str):
+        colour = hex_colour(figure)
+        if colour is None:
+            raise InputError(
+                f"vis_color_by gave {figure!r} for {label}, which is no colour: write '#ffcc00' or a name "
+                "such as 'gold', or return a number to be coloured on a scale."
+            )
+        return colour
+    if figure is None:
+        return None
+    try:
+        number = float(figure)  # type: ignore[arg-type]  # also what torch and numpy call a number
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"vis_color_by gave a {type(figure).__name__} for {label}: return a colour, a number or None."
+        ) from error
+    return number if math.isfinite(number) else None
+
+
+def _fill_by_scale(colouring: Colouring, values: dict[int, float], metric: _Metric, palette: Palette) -> None:
+    low, high = min(0.0, *values.values()), max(values.values())
+    span = high - low
+    for key, value in values.items():
+        colouring.fills[key] = on_ramp((value - low) / span if span > 0 else 0.0, palette.sequential)
+        colouring.words[key] = metric.words(value)
+    colouring.scale = Scale(title=metric.title, low=low, high=high, words=metric.words)

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 from torcheer.graph.document import PassDocument
 from torcheer.graph.drawing import svg
-from torcheer.graph.drawing.arranging import Arrangement
-from torcheer.graph.drawing.colouring import Scale
-from torcheer.graph.drawing.colours import on_ramp
+from torcheer.graph.drawing.arrangement import Arrangement
+from torcheer.graph.drawing.boxes import Text
+from torcheer.graph.drawing.colours import Palette, Scale, on_ramp
 from torcheer.graph.drawing.diagram import Diagram
-from torcheer.graph.drawing.faces import Text
 from torcheer.graph.drawing.lettering import BOLD, fitted, printable, wrapped
-from torcheer.graph.drawing.themes import Palette
-from torcheer.graph.layout.boxes import Rect
+from torcheer.graph.layout.model import Rect
 from torcheer.graph.sizes import readable_count
 
 _TITLE_SIZE, _TEXT_SIZE = 20.0, 11.0

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 
 from torcheer.graph.document import PassDocument
 from torcheer.graph.drawing import svg
-from torcheer.graph.drawing.arranging import Arrangement, moved
-from torcheer.graph.drawing.colouring import Colouring
-from torcheer.graph.drawing.colours import ink_on
-from torcheer.graph.drawing.connecting import Connector, rounded
-from torcheer.graph.drawing.diagram import Edge, Group, Node
-from torcheer.graph.drawing.faces import (
+from torcheer.graph.drawing.arrangement import Arrangement, Connector, moved, rounded
+from torcheer.graph.drawing.boxes import (
     CHIP_GAP,
     CHIP_HEIGHT,
     CHIP_SIZE,
@@ -26,11 +22,13 @@ from torcheer.graph.drawing.faces import (
     Chip,
     Face,
     Text,
+    group_tooltip,
+    tooltip_of,
 )
-from torcheer.graph.drawing.themes import Palette
-from torcheer.graph.drawing.wiring import ranges
-from torcheer.graph.drawing.wording import group_tooltip, tooltip_of
-from torcheer.graph.layout.boxes import Rect, Route
+from torcheer.graph.drawing.colours import Colouring, Palette, ink_on
+from torcheer.graph.drawing.diagram import Edge, Group, Node
+from torcheer.graph.drawing.edges import ranges
+from torcheer.graph.layout.model import Rect, Route
 
 _BASELINE = 11.5  # of a line, below its top
 _GRADIENT_BESIDE = 6.0

@@ -10,24 +10,24 @@ from typing import Any
 from torcheer.desktop import current_cell
 from torcheer.errors import InputError
 from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.arranging import Arrangement, Arranger
-from torcheer.graph.drawing.bundling import bundle_outputs, dissolve_fans
-from torcheer.graph.drawing.chips import choose_chips
-from torcheer.graph.drawing.colouring import Colouring, colour_boxes
-from torcheer.graph.drawing.columns import cut_into_columns
-from torcheer.graph.drawing.connecting import connectors
-from torcheer.graph.drawing.diagram import Diagram
-from torcheer.graph.drawing.faces import FaceMaker
+from torcheer.graph.drawing.arrangement import Arrangement, Arranger, connectors, cut_into_columns
+from torcheer.graph.drawing.boxes import FaceMaker
+from torcheer.graph.drawing.colours import PALETTES, Colouring, colour_boxes
+from torcheer.graph.drawing.diagram import (
+    Diagram,
+    bundle_outputs,
+    close_modules,
+    dissolve_fans,
+    grow,
+    hidden_ops,
+)
+from torcheer.graph.drawing.edges import Wiring, choose_chips
 from torcheer.graph.drawing.folding import Folder
 from torcheer.graph.drawing.formats import PNG_SCALE, pdf_of, png_of, png_scale
-from torcheer.graph.drawing.growing import grow, hidden_ops
 from torcheer.graph.drawing.legend import make_head
-from torcheer.graph.drawing.nesting import close_modules
 from torcheer.graph.drawing.options import FORMATS, Drawing, Figure
 from torcheer.graph.drawing.painting import Painter
 from torcheer.graph.drawing.svg import page
-from torcheer.graph.drawing.themes import PALETTES
-from torcheer.graph.drawing.wiring import Wiring
 
 _MARGIN = 24.0
 _COLUMN_WIDTH = 800.0  # what most columns turn out to be

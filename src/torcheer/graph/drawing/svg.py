@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from torcheer.graph.drawing.faces import TEXT_SIZE, Text
+from torcheer.graph.drawing.boxes import TEXT_SIZE, Text
 from torcheer.graph.drawing.lettering import BOLD, FONT_STACK, is_measured, printable
-from torcheer.graph.layout.boxes import Point, Rect, Route
+from torcheer.graph.layout.model import Point, Rect, Route
 
 # A font in which a text becomes wider than this much of its own width would be a rare one.
 _WIDER_FONT = 1.12

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from torcheer.graph.layout.boxes import Spacing
-from torcheer.graph.layout.part import Chain, Course, Joint, Kind, Part
+from torcheer.graph.layout.model import Chain, Course, Joint, Kind, Part, Spacing
 
 # How many bends a part may have before its longest wires are drawn in lanes.
 _BENDS_PER_VERTEX = 8

@@ -1,17 +1,402 @@
-"""Lay out a picture: nested groups from the inside out, wires across their borders."""
+"""Lay out a picture: nested groups from the inside out, wires across their borders.
+
+All layout is computed as if the flow went down. For a flow to the right, sizes go in with their sides
+exchanged and come out exchanged again; for a flow upwards the finished picture is turned over. Titles stay
+at the top of their groups and texts stay upright.
+
+Groups are laid out before what is around them, so the order of their ports is a guess. Once everything is
+laid out, the guess can be compared with where the wires come from, and made again where it was wrong.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import sqrt
 
 from torcheer.errors import InputError
-from torcheer.graph.layout.boxes import Box, Placement, Point, Rect, Route, Spacing, Wire
-from torcheer.graph.layout.directions import DIRECTIONS, Direction
-from torcheer.graph.layout.group import Interior, lay_out_group
-from torcheer.graph.layout.nesting import Nest, Wiring, cut
-from torcheer.graph.layout.pieces import Child
-from torcheer.graph.layout.reordering import wish_port_orders
-from torcheer.graph.layout.routes import draw_loops, join, loop_room
+from torcheer.graph.layout.bends import add_bends
+from torcheer.graph.layout.coordinates import align, attach, place_columns, place_lanes
+from torcheer.graph.layout.heights import Heights, place_heights
+from torcheer.graph.layout.model import Box, Course, Kind, Part, Placement, Point, Rect, Route, Spacing, Wire
+from torcheer.graph.layout.nesting import Inside, Nest, Wiring, cut
+from torcheer.graph.layout.order import order_rows
+from torcheer.graph.layout.ranks import assign_ranks
+from torcheer.graph.layout.routes import Run, draw_loops, join, loop_room, make_runs, move_run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """A child of the group, as the layout of its parent sees it."""
+
+    width: float
+    height: float
+    order: int
+    is_group: bool
+    # Room at its right side for wires from the box to itself, and the height that their texts need.
+    margin: float = 0.0
+    room: float = 0.0
+    # Where nets enter and leave a group, from its left side.
+    in_ports: dict[int, float] = field(default_factory=dict)
+    out_ports: dict[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What a group asks of its inside: margins at the four sides, and a least size."""
+
+    top: float
+    bottom: float
+    left: float
+    right: float
+    # Where wires may begin to move sideways.
+    wire_top: float
+    least_width: float
+    least_height: float
+    # Ports of entry (exit) keep this far from the group's left side.
+    entry_margin: float = 0.0
+    exit_margin: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Laid:
+    """A part that has its place within itself."""
+
+    part: Part
+    heights: Heights | None
+    # For every vertex of the part which vertex of the group it is, and likewise for links.
+    vertices: list[int]
+    links: list[int]
+    width: float
+    bottom: float
+    has_ports: bool
+    x: float = 0.0
+    y: float = 0.0
+
+
+def lay_out_pieces(children: list[Child], inside: Inside, frame: Frame, spacing: Spacing) -> list[Laid]:
+    """Each piece by itself, from x = 0 and below the frame's top."""
+    num_vertices = len(children) + len(inside.in_ports) + len(inside.out_ports)
+    return [
+        _lay_out_piece(children, inside, piece, frame, spacing) for piece in _pieces(inside, num_vertices)
+    ]
+
+
+def _pieces(inside: Inside, num_vertices: int) -> list[tuple[list[int], list[int]]]:
+    """Vertices and links of each connected piece, in the order of the pieces' first vertices."""
+    leader = list(range(num_vertices))
+
+    def find(vertex: int) -> int:
+        while leader[vertex] != vertex:
+            leader[vertex] = leader[leader[vertex]]
+            vertex = leader[vertex]
+        return vertex
+
+    for link in inside.links:
+        one, other = find(link.ends[0]), find(link.ends[1])
+        leader[max(one, other)] = min(one, other)
+    pieces: dict[int, tuple[list[int], list[int]]] = {}
+    for vertex in range(num_vertices):
+        pieces.setdefault(find(vertex), ([], []))[0].append(vertex)
+    for number, link in enumerate(inside.links):
+        pieces[find(link.ends[0])][1].append(number)
+    return list(pieces.values())
+
+
+def _lay_out_piece(
+    children: list[Child], inside: Inside, piece: tuple[list[int], list[int]], frame: Frame, spacing: Spacing
+) -> Laid:
+    vertices, links = piece
+    part = _build(children, inside, vertices, links)
+    heights = None
+    if links:
+        assign_ranks(part, spacing.between_ranks)
+        add_bends(part, spacing)
+        order_rows(part)
+        blocks = align(part)
+        place_columns(part, blocks, spacing)
+        place_lanes(part, spacing)
+        attach(part, blocks)
+        heights = place_heights(part, spacing, box_top=frame.top, wire_top=frame.wire_top)
+        bottom = heights.bottom
+    else:
+        part.x, part.top = [part.left[0]], [frame.top]
+        part.rows = [[0]]
+        bottom = frame.top + part.height[0]
+    width = max(part.x[one] + part.right[one] for row in part.rows for one in row)
+    if part.lane_widths:
+        lane = max(joint.column for joint in part.joints)
+        width = max(width, lane + max(part.lane_widths) + spacing.between_wires)
+    has_ports = vertices[-1] >= len(children)
+    return Laid(
+        part=part, heights=heights, vertices=vertices, links=links, width=width, bottom=bottom,
+        has_ports=has_ports,
+    )  # fmt: skip
+
+
+def _build(children: list[Child], inside: Inside, vertices: list[int], links: list[int]) -> Part:
+    part = Part()
+    entries = set(inside.in_ports.values())
+    local: dict[int, int] = {}
+    for vertex in vertices:
+        if vertex < len(children):
+            child = children[vertex]
+            kind = Kind.GROUP if child.is_group else Kind.NODE
+            half = child.width / 2
+            height = max(child.height, child.room)
+            local[vertex] = part.add_vertex(kind, half, half + child.margin, height, order=child.order)
+            part.body[-1] = child.height
+        else:
+            kind = Kind.IN_PORT if vertex in entries else Kind.OUT_PORT
+            order = inside.port_order[vertex - len(children)]
+            local[vertex] = part.add_vertex(kind, 0.0, 0.0, 0.0, order=order)
+            if vertex in inside.port_wishes:
+                part.port_wish[local[vertex]] = inside.port_wishes[vertex]
+    for number in links:
+        link = inside.links[number]
+        source, target = link.ends
+        course = Course(link.net, local[source], local[target], link.weight, link.label, link.is_back)
+        course.source_shift = _shift(children, source, link.net, leaving=True)
+        course.target_shift = _shift(children, target, link.net, leaving=False)
+        part.courses.append(course)
+    return part
+
+
+def _shift(children: list[Child], vertex: int, net: int, *, leaving: bool) -> float:
+    """Where a net meets a group, from the group's middle."""
+    if vertex >= len(children) or not children[vertex].is_group:
+        return 0.0
+    child = children[vertex]
+    return (child.out_ports if leaving else child.in_ports)[net] - child.width / 2
+
+
+def pack(laid: list[Laid], frame: Frame, spacing: Spacing) -> tuple[float, float]:
+    """Put the parts side by side: those with ports in one row, then large ones, then small ones."""
+    if len(laid) == 1:
+        return laid[0].width, laid[0].bottom
+    tallest = max(one.bottom for one in laid) - frame.top
+    with_ports = [one for one in laid if one.has_ports]
+    others = [one for one in laid if not one.has_ports]
+    large = [one for one in others if one.bottom - frame.top > tallest / 2]
+    small = [one for one in others if one.bottom - frame.top <= tallest / 2]
+    x, bottom = 0.0, 0.0
+    for one in with_ports:
+        one.x = x
+        x += one.width + spacing.between_parts
+        bottom = max(bottom, one.bottom)
+    for parts in (large, small):
+        x, bottom = _shelve(parts, x, bottom, frame, spacing)
+    return x - spacing.between_parts, bottom
+
+
+def _shelve(
+    parts: list[Laid], left: float, bottom: float, frame: Frame, spacing: Spacing
+) -> tuple[float, float]:
+    """Put parts in rows that together are about as wide as high."""
+    if not parts:
+        return left, bottom
+    gap = spacing.between_parts
+    area = sum((one.width + gap) * (one.bottom - frame.top + gap) for one in parts)
+    most = max(sqrt(area * 1.6), max(one.width for one in parts))
+    x = y = row_height = right = 0.0
+    for one in parts:
+        if x and x + one.width > most:
+            x, y, row_height = 0.0, y + row_height + gap, 0.0
+        one.x, one.y = left + x, y
+        x += one.width + gap
+        right = max(right, x)
+        row_height = max(row_height, one.bottom - frame.top)
+        bottom = max(bottom, y + one.bottom)
+    return left + right, bottom
+
+
+@dataclass(slots=True, kw_only=True)
+class Interior:
+    """A group's inside, laid out: corners of the children and runs of the links from the group's corner."""
+
+    width: float
+    height: float
+    corners: list[Point]
+    runs: list[Run]
+    in_ports: dict[int, float]
+    out_ports: dict[int, float]
+    num_crossings: int
+
+
+def lay_out_group(children: list[Child], inside: Inside, frame: Frame, spacing: Spacing) -> Interior:
+    """Place the children and route the links of one group."""
+    laid = lay_out_pieces(children, inside, frame, spacing)
+    width, bottom = pack(laid, frame, spacing)
+    height = max(bottom + frame.bottom, frame.least_height)
+    left = _left_margin(laid, inside, frame, width)
+    interior = Interior(
+        width=max(left + width + frame.right, frame.least_width),
+        height=height,
+        corners=[(0.0, 0.0)] * len(children),
+        runs=[_NO_RUN] * len(inside.links),
+        in_ports={},
+        out_ports={},
+        num_crossings=sum(one.part.num_crossings for one in laid),
+    )
+    x_of: dict[int, float] = {}
+    for one in laid:
+        _put(one, left + one.x, height, interior, x_of, spacing)
+    interior.in_ports = {net: x_of[vertex] for net, vertex in inside.in_ports.items()}
+    interior.out_ports = {net: x_of[vertex] for net, vertex in inside.out_ports.items()}
+    return interior
+
+
+_NO_RUN = Run((0.0, 0.0), [], (0.0, 0.0))
+
+
+def _left_margin(laid: list[Laid], inside: Inside, frame: Frame, width: float) -> float:
+    """In the middle of a group that is wider than its inside; further right if ports need it."""
+    spare = frame.least_width - frame.left - width - frame.right
+    left = frame.left + max(0.0, spare / 2)
+    x_of = {
+        vertex: one.x + x
+        for one in laid
+        if one.has_ports
+        for vertex, x in zip(one.vertices, one.part.x, strict=False)
+    }
+    for ports, margin in ((inside.in_ports, frame.entry_margin), (inside.out_ports, frame.exit_margin)):
+        if ports and margin:
+            left = max(left, margin - min(x_of[vertex] for vertex in ports.values()))
+    return left
+
+
+def _put(
+    one: Laid, x: float, bottom: float, interior: Interior, x_of: dict[int, float], spacing: Spacing
+) -> None:
+    """Move a piece to its place."""
+    part = one.part
+    for i, vertex in enumerate(one.vertices):
+        x_of[vertex] = x + part.x[i]
+        if vertex < len(interior.corners):
+            interior.corners[vertex] = (x + part.x[i] - part.left[i], one.y + part.top[i])
+    if one.heights is None:
+        return
+    runs = make_runs(part, one.heights, spacing, bottom=bottom - one.y)
+    for number, run in zip(one.links, runs, strict=True):
+        interior.runs[number] = move_run(run, x, one.y)
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """Whether the picture's sides are exchanged, and whether it is turned over."""
+
+    exchanges: bool
+    turns_over: bool
+
+    def size(self, width: float, height: float) -> tuple[float, float]:
+        return (height, width) if self.exchanges else (width, height)
+
+    def frame(self, box: Box, spacing: Spacing) -> Frame:
+        """The margins of a group as the downward layout sees them."""
+        width, height = self.size(box.width, box.height)
+        padding = box.padding
+        margin = box.title_width + spacing.wire_to_label if box.title_width else 0.0
+        side = box.header if self.exchanges else 0.0
+        top = 0.0 if self.exchanges or self.turns_over else box.header
+        bottom = box.header if self.turns_over else 0.0
+        return Frame(
+            top=top + padding,
+            bottom=bottom + padding,
+            left=side + padding,
+            right=padding,
+            wire_top=top,
+            least_width=width,
+            least_height=height,
+            entry_margin=0.0 if self.exchanges or self.turns_over else margin,
+            exit_margin=margin if self.turns_over else 0.0,
+        )
+
+    def turn(self, placement: Placement) -> Placement:
+        """The finished picture, as it was asked for."""
+        if not self.exchanges and not self.turns_over:
+            return placement
+        height = placement.height
+
+        def turn_point(point: Point) -> Point:
+            return (point[1], point[0]) if self.exchanges else (point[0], height - point[1])
+
+        def turn_rect(rect: Rect) -> Rect:
+            if self.exchanges:
+                return Rect(rect.y, rect.x, rect.height, rect.width)
+            return Rect(rect.x, height - rect.y - rect.height, rect.width, rect.height)
+
+        def turn_route(route: Route) -> Route:
+            return Route(
+                start=turn_point(route.start),
+                pieces=tuple(tuple(map(turn_point, piece)) for piece in route.pieces),  # type: ignore[misc]
+                label=route.label and turn_rect(route.label),
+                is_back=route.is_back,
+            )
+
+        width, height_now = self.size(placement.width, placement.height)
+        return Placement(
+            rects={key: turn_rect(rect) for key, rect in placement.rects.items()},
+            routes=[turn_route(route) for route in placement.routes],
+            width=width,
+            height=height_now,
+        )
+
+
+DIRECTIONS = {
+    "topdown": Direction(exchanges=False, turns_over=False),
+    "bottomup": Direction(exchanges=False, turns_over=True),
+    "leftright": Direction(exchanges=True, turns_over=False),
+}
+
+
+# Wires that come from about the same x may arrive in either order.
+_SAME = 1.0
+
+
+def wish_port_orders(nest: Nest, wiring: Wiring, interiors: dict[int, Interior]) -> set[int]:
+    """Fill the wishes of groups whose ports are in the wrong order; say which groups to lay out again."""
+    stale: set[int] = set()
+    for index in range(1, len(nest.boxes)):
+        if index not in interiors:
+            continue
+        entries, exits = _wishes(nest, wiring, interiors, index)
+        inside, interior = wiring.insides[index], interiors[index]
+        if _is_wrong(interior.in_ports, entries):
+            inside.port_wishes |= {inside.in_ports[net]: x for net, x in entries.items()}
+        if _is_wrong(interior.out_ports, exits):
+            inside.port_wishes |= {inside.out_ports[net]: x for net, x in exits.items()}
+        if inside.port_wishes:
+            above = index
+            while above >= 0 and above not in stale:
+                stale.add(above)
+                above = nest.parent[above]
+    return stale
+
+
+def _is_wrong(ports: dict[int, float], wishes: dict[int, float]) -> bool:
+    ordered = [wishes[net] for net in sorted(ports, key=ports.__getitem__)]
+    return any(one > other + _SAME for one, other in pairwise(ordered))
+
+
+def _wishes(
+    nest: Nest, wiring: Wiring, interiors: dict[int, Interior], index: int
+) -> tuple[dict[int, float], dict[int, float]]:
+    """For each net the x, in the parent, from which it comes to a group and to which it goes from there."""
+    parent, place = nest.parent[index], nest.place[index]
+    outside, around = wiring.insides[parent], interiors[parent]
+    entries: dict[int, float] = {}
+    exits: dict[int, list[float]] = {}
+    for link, run in zip(outside.links, around.runs, strict=True):
+        source, target = link.ends
+        # Where a port of the parent is about to move, its own wish counts.
+        if target == place:
+            x = run.curves[-1][0][0] if run.curves else run.end[0]
+            entries[link.net] = outside.port_wishes.get(source, x)
+        elif source == place:
+            x = run.curves[0][-1][0] if run.curves else run.start[0]
+            exits.setdefault(link.net, []).append(outside.port_wishes.get(target, x))
+    return entries, {net: sum(places) / len(places) for net, places in exits.items()}
 
 
 def lay_out(

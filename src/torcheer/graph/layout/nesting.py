@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from torcheer.errors import InputError
-from torcheer.graph.layout.boxes import Box, Wire
+from torcheer.graph.layout.model import Box, Wire
 
 
 @dataclass(slots=True, kw_only=True)

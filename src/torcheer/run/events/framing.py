@@ -11,8 +11,8 @@ from typing import BinaryIO, Final, NamedTuple
 
 import google_crc32c
 
-from torcheer.graph.ordinary_file import open_file
 from torcheer.run.events.limits import MOST_RECORD_BYTES, end_of_data
+from torcheer.tensorfile.files import open_file
 
 _HEAD: Final = struct.Struct("<QI")
 _TAIL: Final = struct.Struct("<I")

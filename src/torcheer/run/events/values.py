@@ -11,8 +11,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
-from torcheer.graph.rawnumbers import as_numbers, as_real
-from torcheer.graph.tensorfigures import Figures, figures_of
 from torcheer.run.events import protobuf as pb
 from torcheer.run.events.limits import (
     ENTRY_BYTES,
@@ -40,6 +38,8 @@ from torcheer.run.records import (
     TensorHead,
     TextHead,
 )
+from torcheer.tensorfile.figures import Figures, figures_of
+from torcheer.tensorfile.raw_numbers import as_numbers, as_real
 
 _TEXT_ENDING: Final = "/text_summary"
 _ENCODINGS: Final = ((b"\x89PNG", "png"), (b"\xff\xd8", "jpeg"), (b"GIF8", "gif"), (b"RIFF", "webp"))

@@ -8,11 +8,11 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.graph.rawnumbers import Array
 from torcheer.run.observations import Encoded
 from torcheer.run.observing.arrays import is_tensor, real_numbers
 from torcheer.run.observing.plaintext import plain_text
 from torcheer.run.records import ConfusionHead
+from torcheer.tensorfile.raw_numbers import Array
 
 _MOST_CLASSES = 2048
 

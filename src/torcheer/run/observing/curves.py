@@ -9,10 +9,10 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.graph.rawnumbers import Array
 from torcheer.run.observations import Encoded
 from torcheer.run.observing.arrays import Copied, real_numbers
 from torcheer.run.records import PrCurveHead
+from torcheer.tensorfile.raw_numbers import Array
 
 MOST_THRESHOLDS = 10_000
 WRITER_THRESHOLDS = 127  # what torch.utils.tensorboard allows

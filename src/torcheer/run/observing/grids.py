@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-from torcheer.graph.rawnumbers import Array
+from torcheer.tensorfile.raw_numbers import Array
 
 NUM_COLUMNS = 8
 

@@ -11,11 +11,11 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.graph.rawnumbers import as_numbers
-from torcheer.graph.tensorfigures import pieces_of
 from torcheer.run.observations import Encoded
 from torcheer.run.observing.arrays import Copied, real_numbers, real_numbers_or_view
 from torcheer.run.records import HistogramHead
+from torcheer.tensorfile.figures import pieces_of
+from torcheer.tensorfile.raw_numbers import as_numbers
 
 Floats = NDArray[numpy.float64]
 

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy
 
 from torcheer.errors import InputError
-from torcheer.graph.rawnumbers import Array
 from torcheer.run.observations import Encoded
 from torcheer.run.observing.arrays import Copied, check_size, real_numbers
 from torcheer.run.observing.grids import image_grid
 from torcheer.run.observing.plaintext import plain_text
 from torcheer.run.observing.png import Pixels, encode_png
 from torcheer.run.records import ImageHead
+from torcheer.tensorfile.raw_numbers import Array
 
 _CHANNELS = (1, 2, 3, 4)  # grey, with alpha, RGB, with alpha
 _ORDERS = {frozenset("HW"), frozenset("HWC"), frozenset("NHW"), frozenset("NCHW")}

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from torcheer.graph.rawnumbers import RAW_TYPES
 from torcheer.run.figuretables import is_fitting
 from torcheer.run.records import (
     AlarmHead,
@@ -24,6 +23,7 @@ from torcheer.run.records import (
     VideoHead,
     WatchHead,
 )
+from torcheer.tensorfile.raw_numbers import RAW_TYPES
 
 MAX_DIMS: Final = 64  # torch's own
 

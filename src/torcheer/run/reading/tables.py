@@ -13,12 +13,12 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.graph.wholefile import write_whole
 from torcheer.run.parts import Points
 from torcheer.run.reading.finding import is_event_file, is_part
 from torcheer.run.reading.reader import RunReader
 from torcheer.run.reading.scalars import needed_pandas
 from torcheer.run.schema import LOCK_ENDING
+from torcheer.tensorfile.files import write_whole
 
 _CHUNK: Final = 10_000
 

@@ -21,9 +21,9 @@ from torch import Tensor
 
 from torcheer.capture.keeping.tensorfile import FILE_TYPES, Piece, TensorFile, write_tensors
 from torcheer.errors import FileFormatError
-from torcheer.graph.tensorbytes import FileKind
-from torcheer.graph.tensorheader import ITEM_BYTES, NamedTwice, unique
-from torcheer.graph.wholefile import sync_folder, write_whole
+from torcheer.tensorfile.files import write_whole
+from torcheer.tensorfile.header import ITEM_BYTES, NamedTwice, unique
+from torcheer.tensorfile.reader import FileKind
 from torcheer.training.checkpointing.statetensors import TensorTable, file_shape, file_tensor
 
 DOCUMENT = "torcheer.checkpoint"
@@ -53,14 +53,12 @@ def write_checkpoint(path: str | os.PathLike[str], document: Mapping[str, Any], 
     # "pt": who reads such files asks which library wrote the tensors.
     metadata = {"format": "pt", DOCUMENT: text, **table.aliases}
     pieces = [_piece(name, tensor) for name, tensor in table.tensors.items()]
-    target = write_whole(
+    return write_whole(
         path,
         "a checkpoint",
         lambda file: write_tensors(file, pieces, metadata, has_header_sum=True),
         example="step-1200.safetensors",
     )
-    sync_folder(os.path.dirname(target))
-    return target
 
 
 def _piece(name: str, tensor: Tensor) -> Piece:

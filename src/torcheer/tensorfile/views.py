@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy
+from msgspec import Struct
 
 from torcheer.errors import InputError
-from torcheer.graph.document import Entry
-from torcheer.graph.rawnumbers import Array, as_numbers, as_real
-from torcheer.graph.tensorfigures import Figures, figures_of
+from torcheer.tensorfile.figures import Figures, figures_of
+from torcheer.tensorfile.raw_numbers import Array, as_numbers, as_real
 
 TensorKind = Literal["output", "grad", "param", "param_grad"]
 
@@ -30,7 +30,7 @@ _MAX_TINY_VALUES = 1024
 _MIN_SIDE = 8
 
 
-class Window(Entry, frozen=True):
+class Window(Struct, frozen=True, kw_only=True, gc=False):
     """Which values: item, then tiles, rows and columns as first, step and count."""
 
     item: list[int]
@@ -44,7 +44,7 @@ class Window(Entry, frozen=True):
     num_columns: int
 
 
-class TensorView(Entry, frozen=True):
+class TensorView(Struct, frozen=True, kw_only=True, gc=False):
     """A tensor without its values; those of the window follow as bytes, tile by tile, row by row."""
 
     shape: list[int]

@@ -1,4 +1,4 @@
-"""Write a file so that it is there when it is whole; until then an older one stays as it was."""
+"""Open files of others, where a name may be a pipe; write files that are there only when they are whole."""
 
 from __future__ import annotations
 
@@ -6,10 +6,51 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Callable
-from typing import BinaryIO
+from io import BufferedReader
+from pathlib import Path
+from typing import BinaryIO, Final
 
 from torcheer.errors import InputError
+
+# A pipe would keep whoever opens it waiting for somebody who writes.
+_FLAGS: Final = (
+    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+)
+
+
+class NoOrdinaryFileError(OSError):
+    """There is something under this name, and it is neither a file nor a folder."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(f"{Path(path).name} is no ordinary file")
+
+
+def open_file(path: str | os.PathLike[str]) -> BufferedReader:
+    """Open a file to read its bytes. OSError where it is none; no pipe is waited for."""
+    # Before it is opened: of a device that may be felt. After that, too: it may have been replaced.
+    _check(os.stat(path).st_mode, path)
+    descriptor = os.open(path, _FLAGS)
+    try:
+        _check(os.fstat(descriptor).st_mode, path)
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """All bytes of a file. OSError where it is none; no pipe is waited for."""
+    with open_file(path) as file:
+        return file.read()
+
+
+def _check(mode: int, path: str | os.PathLike[str]) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not stat.S_ISREG(mode):
+        raise NoOrdinaryFileError(path)
 
 
 def write_whole(
@@ -27,6 +68,7 @@ def write_whole(
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
+        sync_folder(os.path.dirname(target))
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -34,6 +76,16 @@ def write_whole(
             error.add_note(f"torcheer: {what} was not written; what was at {target} is as it was.")
         raise
     return target
+
+
+def sync_folder(folder: str | os.PathLike[str]) -> None:
+    """So that a new name in it outlives a power cut, too. Windows cannot, and some network disks refuse."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def target_of(path: str | os.PathLike[str], what: str, example: str = "pass.html") -> str:
@@ -59,15 +111,3 @@ def _created(path: str) -> BinaryIO:
     # Not by tempfile: the file is to have the usual permissions.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     return open(os.open(path, flags, 0o666), "wb", buffering=1 << 16)
-
-
-def sync_folder(folder: str) -> None:
-    """So that a new name, too, outlives a power cut. Windows has no such thing; some network disks refuse."""
-    if os.name != "posix":
-        return
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -1,4 +1,4 @@
-"""The face of a box: its lines of text and its chips, measured, so that layout knows how large it is."""
+"""The face of a box: its words, its chips and its tooltip, measured, so that layout knows how large it is."""
 
 from __future__ import annotations
 
@@ -6,18 +6,193 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from torcheer.graph.document import PassDocument
+from torcheer.graph.document import OpEntry, PassDocument, ScopeEntry
 from torcheer.graph.drawing.diagram import Edge, Group, Node
 from torcheer.graph.drawing.lettering import BOLD, REGULAR, fitted, printable, text_width
-from torcheer.graph.drawing.wording import (
-    chip_name,
-    collapsed_lines,
-    group_title,
-    holder_of,
-    label_of,
-    param_texts,
-    tensor_text,
-)
+from torcheer.graph.sizes import readable_bytes, readable_count, readable_seconds
+
+_MAX_OPS_IN_TOOLTIP = 12
+
+
+def label_of(document: PassDocument, node: Node) -> str:
+    """The name of a box: an op's label, without its pass where one box stands for all of them."""
+    if node.is_collapsed:
+        return address_of(document, node.calls if node.num_repeats == 1 else node.scopes)
+    op = document.ops[node.ops[0]]
+    if node.num_repeats > 1:
+        return f"{op.label}–{document.ops[node.stands_for[-1]].label}"
+    return op.label.rpartition(":")[0] if len(node.ops) > 1 else op.label
+
+
+def chip_name(document: PassDocument, node: Node) -> str:
+    """What a box is called at its far readers: what the user calls it, where it has such a name."""
+    op = document.ops[node.ops[0]]
+    return op.name if op.kind == "input" and op.name else label_of(document, node)
+
+
+def address_of(document: PassDocument, scopes: Sequence[int]) -> str:
+    """`h.0`, `h.0–h.11` of equal blocks, `h.0:2` in its second pass."""
+    entries = [document.scopes[index] for index in scopes]
+    names = list(dict.fromkeys(_scope_name(document, entry) for entry in entries))
+    if len(entries) == 1 and entries[0].num_passes > 1 and entries[0].address is not None:
+        return f"{names[0]}:{entries[0].pass_num}"
+    return names[0] if len(names) == 1 else f"{names[0]}–{names[-1]}"
+
+
+def _scope_name(document: PassDocument, scope: ScopeEntry) -> str:
+    return (scope.address or document.model_name) if scope.address is not None else scope.name
+
+
+def class_of(document: PassDocument, scopes: Sequence[int]) -> str:
+    """The class of the modules of a box; none for a function, whose name already stands there."""
+    scope = document.scopes[scopes[0]]
+    return scope.name if scope.address else ""
+
+
+def holder_of(document: PassDocument, node: Node) -> str:
+    """`features.0 · Conv2d`: the innermost module that holds just this op."""
+    for index in reversed(node.scopes):
+        scope = document.scopes[index]
+        if scope.address:
+            passes = f":{scope.pass_num}" if scope.num_passes > 1 and len(node.ops) == 1 else ""
+            return f"{scope.address}{passes} · {scope.name}"
+    return ""
+
+
+def shape_text(shape: Sequence[int], dtype: str) -> str:
+    sizes = "×".join(map(str, shape)) if shape else "scalar"
+    return sizes if dtype == "float32" else f"{sizes} {dtype}"
+
+
+def tensor_text(ops: Sequence[OpEntry]) -> str:
+    """`1×64×55×55 · 756.3 KB`; where the passes of a layer differ, the first and the last: `4×4 … 10×4`."""
+    shapes = _from_to([shape_text(op.shape, op.dtype) for op in ops])
+    return f"{shapes} · {_from_to([readable_bytes(op.num_bytes) for op in ops])}"
+
+
+def _from_to(texts: Sequence[str]) -> str:
+    if len(set(texts)) == 1:
+        return texts[0]
+    # Of passes that come back to where they began, some other one shows that they differ.
+    last = texts[-1] if texts[-1] != texts[0] else next(text for text in texts if text != texts[0])
+    return f"{texts[0]} … {last}"
+
+
+def param_texts(document: PassDocument, op: OpEntry) -> list[str]:
+    """`weight 64×3×11×11`, for each parameter that it uses."""
+    params = [document.params[index] for index in op.params]
+    return [f"{param.address.rpartition('.')[2]} {shape_text(param.shape, 'float32')}" for param in params]
+
+
+def group_title(document: PassDocument, group: Group) -> tuple[str, str, str]:
+    """The name of a group, how often it is there, and its class."""
+    scopes = group.repeated or group.scopes
+    times = group.num_repeats if group.num_repeats > 1 else len(group.scopes)
+    details = [class_of(document, scopes) if group.scopes else "", "continued" if group.is_continued else ""]
+    return (
+        address_of(document, scopes),
+        f"× {times}" if times > 1 else "",
+        " · ".join(filter(None, details)),
+    )
+
+
+def collapsed_lines(document: PassDocument, node: Node) -> list[str]:
+    """Class and number of ops, parameters, and the shape of what comes out."""
+    scope = document.scopes[node.calls[0]]
+    num_ops = sum(document.ops[index].kind == "op" for index in node.ops)
+    count = f"{num_ops} op" + ("s" if num_ops != 1 else "")
+    lines = [" · ".join(filter(None, [class_of(document, node.calls), count]))]
+    if scope.num_params:
+        lines.append(f"{readable_count(scope.num_params)} params")
+    if scope.outputs:
+        more = f" and {len(scope.outputs) - 1} more" if len(scope.outputs) > 1 else ""
+        firsts = [document.scopes[call].outputs[:1] for call in node.calls]
+        lines.append(f"→ {tensor_text([document.ops[op] for first in firsts for op in first])}{more}")
+    return lines
+
+
+# --- tooltips ------------------------------------------------------------------------------------
+
+
+def tooltip_of(document: PassDocument, node: Node) -> str:
+    """All that is known, line by line."""
+    if node.is_collapsed:
+        ops = [document.ops[index] for index in node.ops]
+        labels = [op.label for op in ops[:_MAX_OPS_IN_TOOLTIP]]
+        more = [f"… {len(ops) - len(labels)} more"] if len(ops) > len(labels) else []
+        seconds = sum(op.seconds for op in ops)
+        lines = [label_of(document, node), *collapsed_lines(document, node), *_seconds(seconds)]
+        return "\n".join([*lines, *_scope_lines(document, node.calls[:1]), ", ".join([*labels, *more])])
+    op = document.ops[node.ops[0]]
+    passes = [f"{len(node.ops)} passes"] if len(node.ops) > 1 else []
+    repeats = len(node.stands_for) // len(node.ops) if node.stands_for else 1
+    if repeats > 1:
+        passes.append(f"drawn once for {repeats} equal blocks")
+    lines = [
+        label_of(document, node),
+        *passes,
+        *([op.name] if op.name else []),
+        f"{op.function}({op.arguments})" if op.kind == "op" else op.kind,
+        _tooltip_tensor([document.ops[index] for index in node.ops]),
+        *_tooltip_params(document, op),
+        *_seconds(sum(document.ops[index].seconds for index in node.ops)),
+        *([f"{readable_count(op.flops)} FLOPs"] if op.flops else []),
+        *(["written in place"] if op.is_inplace else []),
+        *(["edited"] if op.is_edited else []),
+        *_scope_lines(document, node.scopes),
+        *_source_lines(document, op),
+    ]
+    return "\n".join(lines)
+
+
+def _tooltip_tensor(ops: Sequence[OpEntry]) -> str:
+    text = tensor_text(ops)
+    return text.replace(" · ", " float32 · ", 1) if ops[0].dtype == "float32" else text
+
+
+def group_tooltip(document: PassDocument, group: Group) -> str:
+    scopes = group.repeated or group.scopes
+    lines = [" · ".join(filter(None, group_title(document, group)))]
+    entry = document.scopes[scopes[0]]
+    if entry.num_params:
+        lines.append(f"{readable_count(entry.num_params)} params")
+    lines.extend(_seconds(sum(document.scopes[index].seconds for index in scopes)))
+    if len(group.repeated) > 1:
+        lines.append(f"{group.num_repeats} equal blocks, drawn once")
+    return "\n".join(lines)
+
+
+def _seconds(seconds: float) -> list[str]:
+    return [readable_seconds(seconds)] if seconds > 0 else []
+
+
+def _tooltip_params(document: PassDocument, op: OpEntry) -> Iterable[str]:
+    for index in op.params:
+        param = document.params[index]
+        yield f"{param.address} {shape_text(param.shape, param.dtype)}"
+
+
+def _scope_lines(document: PassDocument, scopes: Sequence[int]) -> list[str]:
+    entries = [document.scopes[index] for index in scopes]
+    return list(
+        dict.fromkeys(f"{e.address} ({e.name})" if e.address else f"in {e.name}" for e in entries if e.name)
+    )
+
+
+def _source_lines(document: PassDocument, op: OpEntry) -> list[str]:
+    if op.source < 0:
+        return []
+    source = document.sources[op.source]
+    return [f"{short_path(source.file)}:{source.line}  {source.text}"]
+
+
+def short_path(file: str) -> str:
+    """A path as it is known on every machine: below site-packages, else the file and its folder."""
+    parts = file.replace("\\", "/").split("/")
+    if "site-packages" in parts:
+        return "/".join(parts[len(parts) - parts[::-1].index("site-packages") :])
+    return "/".join(parts[-2:])
+
 
 LABEL_SIZE, TEXT_SIZE, CHIP_SIZE = 12.0, 11.0, 10.0
 LINE_HEIGHT, CHIP_HEIGHT, CHIP_GAP = 15.0, 15.0, 4.0

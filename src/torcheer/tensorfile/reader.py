@@ -7,7 +7,6 @@ error to raise, where a mapping would end the process.
 from __future__ import annotations
 
 import os
-import stat
 import threading
 import weakref
 import zlib
@@ -17,8 +16,8 @@ from dataclasses import dataclass
 import numpy
 
 from torcheer.errors import FileFormatError
-from torcheer.graph.rawnumbers import Array
-from torcheer.graph.tensorheader import (
+from torcheer.tensorfile.files import NoOrdinaryFileError, open_file
+from torcheer.tensorfile.header import (
     CHECKSUMS,
     LENGTH_BYTES,
     Header,
@@ -26,6 +25,7 @@ from torcheer.graph.tensorheader import (
     header_length,
     read_header,
 )
+from torcheer.tensorfile.raw_numbers import Array
 
 _HELD_BYTES = 1 << 28  # of tensors that were looked at last
 CHUNK_BYTES = 1 << 20  # still in the processor's cache when it is summed up
@@ -56,11 +56,10 @@ class TensorBytes:
     def __init__(self, path: str, kind: FileKind = PASS) -> None:
         self.path = path
         self._kind = kind
-        # Before it is opened: a pipe would keep whoever opens it waiting.
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a folder has an error of its own
-            raise self.broken("it is no ordinary file", kind.ordinary)
-        file = open(path, "rb", buffering=0)  # noqa: SIM115  # stays open: values are read when asked for
+        try:
+            file = open_file(path)  # stays open: values are read when asked for
+        except NoOrdinaryFileError:
+            raise self.broken("it is no ordinary file", kind.ordinary) from None
         weakref.finalize(self, file.close)
         self._file = file
         self._lock = threading.Lock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 
-from torcheer.graph.layout.part import Course, Kind, Part
+from torcheer.graph.layout.model import Course, Kind, Part
 
 # Above this many vertices a part gets fewer rounds.
 _MANY = 4000

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.graph.rawnumbers import Array, as_numbers, as_real
+from torcheer.tensorfile.raw_numbers import Array, as_numbers, as_real
 
 NUM_BINS = 50
 COMPLEX_NOTE = "complex numbers: their magnitude is shown"
@@ -40,6 +40,14 @@ class Figures:
     histogram_low: float
     histogram_high: float
     note: str
+
+
+def share_of(figures: Figures, name: str) -> float | None:
+    """The share of an op's values that are zero, or that are no numbers."""
+    if not figures.num_elements:
+        return None
+    counted = figures.num_zeros if name == "zeros" else figures.num_nan + figures.num_inf
+    return counted / figures.num_elements
 
 
 def figures_of(array: Array, dtype: str) -> Figures:

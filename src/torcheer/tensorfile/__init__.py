@@ -1,0 +1,1 @@
+"""Files and raw numbers without torch: safetensors files, what is shown of a tensor, files written whole."""

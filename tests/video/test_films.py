@@ -30,7 +30,8 @@ def shade(number: int) -> Any:
 def decoded(path: Path) -> list[Any]:
     """The frames of a film as red, green and blue."""
     if path.is_dir():
-        return [numpy.asarray(Pillow.open(file).convert("RGB")) for file in sorted(path.iterdir())]
+        # A writer that was killed may leave a hidden file that is not whole.
+        return [numpy.asarray(Pillow.open(file).convert("RGB")) for file in sorted(path.glob("step-*.png"))]
     if path.suffix == ".gif":
         with Pillow.open(path) as film:
             frames = []

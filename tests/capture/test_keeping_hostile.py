@@ -546,9 +546,10 @@ def test_nothing_in_a_file_is_imported_or_opened(good: Path, tmp_path: Path) -> 
     watching = True
 
     def watch(event: str, args: Any) -> None:
-        if watching and event in ("open", "import", "exec", "compile", "os.system", "pickle.find_class"):
-            if event != "open" or isinstance(args[0], str):  # not again by its descriptor
-                opened.append((event, args[0]))
+        is_again = event == "open" and isinstance(args[0], int)  # by its descriptor
+        watched = ("open", "import", "exec", "compile", "os.system", "pickle.find_class")
+        if watching and event in watched and not is_again:
+            opened.append((event, args[0]))
 
     use(good)  # whatever is imported on first use
     sys.addaudithook(watch)

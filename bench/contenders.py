@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 import torcheer as tl
-from torcheer.capture.opening import OpenCopies
+from torcheer.capture import OpenCopies
 
 BARE = "bare"
 KEEP_OUTPUTS = "keeps outputs"

@@ -22,8 +22,8 @@ from bench import peer
 from bench.effort import Effort
 from bench.models import Built, LoopOfTinyOps, build
 from bench.report import ROOT, Section, Table, Verdict
-from torcheer.capture.drawing import draw_history
-from torcheer.graph.drawing.options import read_options
+from torcheer.capture import draw_history
+from torcheer.graph import read_options
 
 PEER_SECONDS = 30  # then it is given up
 PEER_MODELS = ("ResNet-18", "GPT-2 small, 64 tokens")

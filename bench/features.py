@@ -20,8 +20,7 @@ from bench.effort import Effort
 from bench.extraction import contender
 from bench.measure import Times, interleave
 from bench.report import Section, Table, Verdict
-from torcheer.features.manifest import ArraySpec
-from torcheer.features.stores.folder import FolderStore
+from torcheer.features import ArraySpec, FolderStore
 
 NAMES: Final = {
     "bare": "forward alone",

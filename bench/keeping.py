@@ -20,8 +20,7 @@ from bench.effort import Effort
 from bench.measure import Times, interleave
 from bench.models import build
 from bench.report import Section, Table, Verdict
-from torcheer.capture.keeping.loading import load_history
-from torcheer.capture.keeping.storing import save_history
+from torcheer.capture import load_history, save_history
 
 SAVE = "history.save"
 PLAIN_SAVE = "safetensors save"

@@ -76,7 +76,7 @@ def net_page(folder: Path) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     from tests.browser.chromium import ARGUMENTS, find_chromium
-    from torcheer.app.server import serve_runs_in_background
+    from torcheer.app import serve_runs_in_background
 
     with sync_playwright() as playwright, serve_runs_in_background(folder) as serving:
         browser = playwright.chromium.launch(

@@ -23,7 +23,7 @@ from websockets.typing import Origin
 
 from bench.effort import Effort
 from bench.report import ROOT, Table
-from torcheer.run.schema import APPLICATION_ID, FORMAT, PAGE_BYTES, TABLES
+from torcheer.run import APPLICATION_ID, FORMAT, PAGE_BYTES, TABLES
 
 NUM_SERIES: Final = 10
 NUM_POINTS: Final = 1_000_000

@@ -22,7 +22,7 @@ import torcheer as tl
 from bench.effort import Effort
 from bench.measure import Times, interleave
 from bench.report import ROOT, Section, Table, Verdict
-from torcheer.inspector.framewriting import FrameWriter
+from torcheer.inspector import FrameWriter
 
 PLAIN, RATE, EVERY, THEIRS = "a step", "watched, 20/s", "figures of every step", "TensorBoard histograms"
 SAMPLED = "the same from samples alone"

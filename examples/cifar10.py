@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 import torcheer as tl
-from torcheer.training.datasets import Digits
+from torcheer.training import Digits
 
 
 class Net(nn.Module):

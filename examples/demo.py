@@ -19,8 +19,8 @@ import torcheer as tl
 from examples import digits, digits_features, digits_trials
 from examples.alexnet import alexnet_and_image
 from examples.alexnet_netview import record
-from torcheer.app.viewing import view
-from torcheer.training.control.control import Control
+from torcheer.app import view
+from torcheer.training.control import Control
 
 COLUMNS = (
     "layer_label",

@@ -15,7 +15,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR
 from torch.utils.data import DataLoader
 
 import torcheer as tl
-from torcheer.training.datasets import Digits
+from torcheer.training import Digits
 
 BATCH_SIZE = 32
 EPOCHS_BETWEEN_LOOKS = 4  # at what takes more room than a number

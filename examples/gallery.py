@@ -16,11 +16,8 @@ import torch
 from torch import Tensor, nn
 
 import torcheer as tl
-from torcheer.capture.describing import document_of
-from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.formats import png_of
-from torcheer.graph.drawing.options import read_options
-from torcheer.graph.drawing.picture import Picture, draw_document
+from torcheer.capture import document_of
+from torcheer.graph import PassDocument, Picture, draw_document, png_of, read_options
 
 FOLDER = Path(__file__).parent.parent / "docs" / "gallery"
 THUMBNAIL_SIDE = 900  # pixels, of the longer one

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 import torcheer as tl
 from tests import vision  # noqa: F401  (before diffusers)
 from tests.portrait import differences, portrait
-from torcheer.training.looping.parameters import Parameters
+from torcheer.training import Parameters
 
 
 class Case(NamedTuple):

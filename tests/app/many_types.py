@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 import torcheer as tl
-from torcheer.tensorfile.views import TensorView
+from torcheer.tensorfile import TensorView
 
 
 class ManyTypes(nn.Module):

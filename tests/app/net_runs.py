@@ -30,9 +30,8 @@ from torcheer.app.runs.netvalues import answer_raster, answer_values
 from torcheer.app.runs.netweights import answer_weights
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.places import RunPlace
-from torcheer.netview.grids import grid_of
-from torcheer.run.netscene import Connection, NetLayer, NetScene, Place
-from torcheer.run.reading.reader import RunReader
+from torcheer.netview import grid_of
+from torcheer.run import Connection, NetLayer, NetScene, Place, RunReader
 
 
 def layer(name: str, *shape: int, variables: Sequence[str] = ("Act",), **more: Any) -> NetLayer:

@@ -19,8 +19,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from torcheer.app.secret import Secret
 from torcheer.app.server import Serving, serve_in_background
-from torcheer.graph.document import OpEntry, PassDocument
-from torcheer.tensorfile.views import TensorKind, TensorView, Window
+from torcheer.graph import OpEntry, PassDocument
+from torcheer.tensorfile import TensorKind, TensorView, Window
 
 SECRET: Final = Secret(value=b"a secret that only the tests know")
 PATIENCE_SECONDS: Final = 20.0  # for what should come at once

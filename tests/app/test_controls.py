@@ -30,9 +30,8 @@ from torcheer.app.server import serve_runs_in_background
 from torcheer.app.shelves import with_folders_of
 from torcheer.cli.control import read_settings
 from torcheer.errors import InputError
+from torcheer.training.control import Control, Counters
 from torcheer.training.control import process as process_module
-from torcheer.training.control.control import Control
-from torcheer.training.control.protocol import Counters
 
 ROOT = Path(__file__).parents[2]
 TARGET = "tests.training.smallloop:loop"

@@ -11,7 +11,7 @@ import pytest
 from tests.features.making import made_features
 from torcheer.app import featurepage
 from torcheer.errors import InputError
-from torcheer.features.reading import open_features
+from torcheer.features import open_features
 
 
 def test_the_page_is_served_and_opened(

@@ -20,7 +20,7 @@ from tests.features.making import made_features, write_rows
 from torcheer.app.features import analysing, answering, shelf
 from torcheer.app.viewing import view
 from torcheer.errors import TorcheerError
-from torcheer.features.stores.folder import FolderStore
+from torcheer.features import FolderStore
 
 RANDOM = np.random.default_rng(7)
 LABELS = np.repeat([2, 0, 1], 20)[RANDOM.permutation(60)]

@@ -17,9 +17,7 @@ from torcheer.app.answering import Answers
 from torcheer.app.learning import Learning
 from torcheer.app.passes import SourceShelf
 from torcheer.app.server import Server, Serving
-from torcheer.learn.document import Example
-from torcheer.learn.examples import EXAMPLES
-from torcheer.learn.tasks import TASKS
+from torcheer.learn import EXAMPLES, TASKS, Example
 
 
 @pytest.fixture(autouse=True)

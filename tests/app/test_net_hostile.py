@@ -13,8 +13,8 @@ import pytest
 from tests.app.net_runs import AskedRun, layer, scene
 from tests.app.test_net_moments import add_tensor, tensor_head
 from tests.run.handmade import HandmadePart
-from torcheer.run.netscene import Connection, Grid, NetScene, Place
-from torcheer.run.records import MomentHead, NetViewHead, TensorHead, encode_head
+from torcheer.run import Connection, Grid, MomentHead, NetScene, Place, TensorHead
+from torcheer.run.records import NetViewHead, encode_head
 
 LARGEST = 2**63 - 1
 

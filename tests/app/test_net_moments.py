@@ -11,8 +11,7 @@ import torcheer as tl
 from tests.app.net_runs import AskedRun, layer, scene
 from tests.run.handmade import HandmadePart
 from torcheer.app.runs import netmoments
-from torcheer.run.netscene import Connection
-from torcheer.run.records import MomentHead, TensorHead
+from torcheer.run import Connection, MomentHead, TensorHead
 
 
 def tensor_head(*shape: int, low: float = 0.0, high: float = 0.0) -> TensorHead:

@@ -12,8 +12,7 @@ from torch.utils.tensorboard import SummaryWriter
 import torcheer as tl
 from tests.app.net_runs import AskedRun, layer, scene
 from torcheer.app.netmessages import NOT_THERE
-from torcheer.run.netscene import Connection, Grid, Place
-from torcheer.run.records import WatchedRow
+from torcheer.run import Connection, Grid, Place, WatchedRow
 
 
 def row(name: str, role: str = "activation", shape: Any = None, module: str = "Conv2d") -> WatchedRow:

@@ -11,7 +11,7 @@ import torcheer as tl
 from tests.app.following import page_on
 from tests.app.net_runs import blocks_in, layer, scene
 from tests.app.watched_runs import only_id
-from torcheer.run.netscene import Connection
+from torcheer.run import Connection
 
 
 def test_a_page_follows_a_network_while_it_is_recorded(

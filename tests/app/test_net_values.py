@@ -13,8 +13,7 @@ from tests.app.net_runs import AskedRun, layer, scene
 from torcheer.app.netmessages import NOT_THERE
 from torcheer.app.runs import netunits, netvalues
 from torcheer.errors import InputError
-from torcheer.run.netscene import Connection
-from torcheer.run.records import WatchedRow
+from torcheer.run import Connection, WatchedRow
 
 RANDOM = np.random.default_rng(0)
 

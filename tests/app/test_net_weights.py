@@ -14,7 +14,7 @@ from tests.app.net_runs import AskedRun, Block, layer, scene
 from torcheer.app.netmessages import NOT_THERE
 from torcheer.app.runs import nets as nets_module
 from torcheer.app.runs import netweights
-from torcheer.run.netscene import Connection
+from torcheer.run import Connection
 
 
 def assert_shows(block: Block, values: torch.Tensor, is_connected: torch.Tensor) -> None:

@@ -23,7 +23,7 @@ from torcheer.app.frames import as_json
 from torcheer.app.page import read_bundle, show_page, write_page
 from torcheer.capture.viewing import HistorySource
 from torcheer.errors import InputError
-from torcheer.tensorfile.views import TensorView
+from torcheer.tensorfile import TensorView
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tests.app.reading_pages import Stack, data_of, page_of
 from tests.many import examples
 from torcheer.app.embedding import Wanted, level_of, share_out
 from torcheer.errors import InputError
-from torcheer.tensorfile.views import grid_of, item_bytes_of
+from torcheer.tensorfile import grid_of, item_bytes_of
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from torcheer.app import storedarrays
 from torcheer.app.passfile import open_pass_file
 from torcheer.capture.viewing import HistorySource
 from torcheer.errors import InputError
+from torcheer.tensorfile import default_window
 from torcheer.tensorfile import reader as tensorbytes
-from torcheer.tensorfile.views import default_window
 
 
 @pytest.fixture(scope="module")

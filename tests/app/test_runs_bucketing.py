@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import torcheer as tl
 from torcheer.app.runs.arrays import ArrayStore, SeriesArrays
 from torcheer.app.runs.bucketing import Columns, is_rising, order_along, show
-from torcheer.run.parts import Points
-from torcheer.run.reading.reader import RunReader
+from torcheer.run import Points, RunReader
 
 VALUES = st.floats(width=64) | st.sampled_from([np.nan, np.inf, -np.inf, 0.0, 1.7e308, -1.7e308, 5e-324])
 PLACES = st.floats(-1e6, 1e6) | st.integers(-5, 5).map(float)

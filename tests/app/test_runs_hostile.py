@@ -22,8 +22,7 @@ from torcheer.app.runs.seriesfeed import SeriesFeed
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.server import Server, Serving, serve_runs_in_background
 from torcheer.errors import FileFormatError
-from torcheer.run.reading.finding import FoundRun, find_runs
-from torcheer.run.reading.reader import RunReader
+from torcheer.run import FoundRun, RunReader, find_runs
 
 NAMES = [
     "<img src=x onerror=alert(1)>",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import torcheer as tl
 from tests.app.following import page_on
 from torcheer.app.runs.layouts import shown_layout
-from torcheer.run.records import LayoutChart, LayoutGroup
+from torcheer.run import LayoutChart, LayoutGroup
 
 
 def shown(*patterns: str) -> tuple[list[str], list[str], list[str]]:

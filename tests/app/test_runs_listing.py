@@ -19,8 +19,7 @@ from tests.run import handmade_events as made
 from tests.run.handmade import HandmadePart
 from torcheer.app.runs.places import RunFolders
 from torcheer.app.server import serve_runs_in_background
-from torcheer.run.lossnames import looked_at_first, loss_of
-from torcheer.run.reading.finding import find_runs
+from torcheer.run import find_runs, looked_at_first, loss_of
 
 
 @pytest.mark.parametrize(

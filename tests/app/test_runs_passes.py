@@ -21,7 +21,7 @@ from torcheer.app.server import serve_runs_in_background
 from torcheer.app.shelves import shelves
 from torcheer.app.viewing import view
 from torcheer.errors import FileFormatError, InputError
-from torcheer.run.records import PassHead
+from torcheer.run import PassHead
 
 
 @pytest.fixture(scope="module")

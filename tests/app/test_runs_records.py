@@ -17,7 +17,8 @@ from tests.run.handmade import HandmadePart
 from torcheer.app.runs.distributions import resampled
 from torcheer.app.runs.recorded import array_of, evenly
 from torcheer.errors import FileFormatError
-from torcheer.run.records import HistogramHead, TensorHead, VideoHead
+from torcheer.run import HistogramHead, TensorHead
+from torcheer.run.records import VideoHead
 
 
 def only_run(page: RunsPage) -> str:

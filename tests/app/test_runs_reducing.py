@@ -18,7 +18,7 @@ from tests.app.following import RunsPage, page_on
 from tests.run.handmade import HandmadePart
 from torcheer.app.runs import reducing
 from torcheer.app.runs.reduction import Order, principal_places, reduce_points
-from torcheer.run.records import EmbeddingHead
+from torcheer.run import EmbeddingHead
 
 
 def points_of(num_points: int, num_dims: int, seed: int = 0) -> np.ndarray:

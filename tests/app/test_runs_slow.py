@@ -19,8 +19,8 @@ from tests.app.serving import PATIENCE_SECONDS, SECRET, ask, cookie_of
 from tests.run import handmade_events as made
 from torcheer.app.runs import openrun
 from torcheer.app.server import serve_runs_in_background
+from torcheer.run import RunReader
 from torcheer.run.events.part import EventsPart
-from torcheer.run.reading.reader import RunReader
 
 NUM_STUCK = 5
 

@@ -30,9 +30,7 @@ from torcheer.app.passes import SourceShelf
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.server import Server, Serving
 from torcheer.errors import FileFormatError
-from torcheer.run.reading.finding import find_runs
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.records import StatisticsHead, WatchedRow, WatchHead
+from torcheer.run import RunReader, StatisticsHead, WatchedRow, WatchHead, find_runs
 
 
 def add_plan(

@@ -14,8 +14,7 @@ from tests.app.watched_runs import COLUMNS, figures, log_figures, log_plan
 from torcheer.app.runs import stripblocks, strips
 from torcheer.app.runs.heatmaps import HeatMap, Wish, whole_heat_map
 from torcheer.app.runs.strips import Strips
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.reading.sqlitepart import SqlitePart
+from torcheer.run import RunReader, SqlitePart
 
 
 def wish_of(column: str = "mean", low: int | None = None, high: int | None = None) -> Wish:

@@ -17,7 +17,7 @@ import torcheer as tl
 from tests.app.following import RunsPage, make_impatient, page_on
 from tests.run.handmade import HandmadePart
 from torcheer.app.runs import tablecells, tablefeed, wholetables
-from torcheer.run.records import TableColumn, TableHead
+from torcheer.run import TableColumn, TableHead
 
 OUTPUTS = torch.randn(3, 2, 4, generator=torch.Generator().manual_seed(0))
 

@@ -25,7 +25,7 @@ from torcheer.app.messages import (
     window_fault,
 )
 from torcheer.app.typescript import typescript
-from torcheer.tensorfile.views import MAX_WINDOW_VALUES, Window, num_values
+from torcheer.tensorfile import MAX_WINDOW_VALUES, Window, num_values
 
 WEB = Path(__file__).parents[2] / "web"
 COUNTS = st.integers(-(2**70), 2**70) | st.integers(0, 5000)

@@ -10,7 +10,7 @@ import pytest
 
 import torcheer as tl
 from tests.app.following import RunsPage
-from torcheer.run.records import WatchedRow
+from torcheer.run import WatchedRow
 
 COLUMNS = ("mean", "norm", "nan", "inf")
 

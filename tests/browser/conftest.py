@@ -19,8 +19,8 @@ from tests.browser import passes
 from tests.browser.chromium import ARGUMENTS, MISSING, find_chromium
 from tests.browser.netviewmodels import Recorded, record_every_shape
 from tests.browser.pages import PATIENCE_MS, VIEWPORT, new_context, no_errors, one_page
-from torcheer.app import addresses
-from torcheer.app.server import Serving, serve_runs_in_background
+from torcheer.app import addresses, serve_runs_in_background
+from torcheer.app.server import Serving
 from torcheer.errors import InputError
 
 expect.set_options(timeout=PATIENCE_MS)

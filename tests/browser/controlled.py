@@ -12,9 +12,9 @@ import pytest
 
 from tests.app.serving import SECRET
 from tests.copying import popen
-from torcheer.app.server import Serving, serve_runs_in_background
-from torcheer.training.control.control import Control
-from torcheer.training.control.protocol import Init, RunOn
+from torcheer.app import serve_runs_in_background
+from torcheer.app.server import Serving
+from torcheer.training.control import Control, Init, RunOn
 
 TARGET = "tests.training.smallloop:loop"
 

@@ -22,8 +22,8 @@ import torcheer as tl
 import torcheer.autograd as T
 from examples import alexnet_netview, digits, digits_trials
 from tests.browser.chromium import ARGUMENTS, find_chromium
-from torcheer.app.server import serve_runs_in_background
-from torcheer.training.control.control import Control
+from torcheer.app import serve_runs_in_background
+from torcheer.training.control import Control
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "gallery" / "pages"
 SIZE = {"width": 1440, "height": 900}

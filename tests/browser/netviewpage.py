@@ -19,8 +19,9 @@ import torcheer as tl
 from tests.browser.pages import place_of, two_frames
 from tests.browser.screen import number_in
 from torcheer.app.server import Serving
-from torcheer.netview.grids import cell_of, plate_size
-from torcheer.run.netscene import NetLayer
+from torcheer.netview import plate_size
+from torcheer.netview.grids import cell_of
+from torcheer.run import NetLayer
 
 Pixels = NDArray[np.uint8]
 SIZE: ViewportSize = {"width": 1120, "height": 720}  # a software renderer takes its time for each pixel

@@ -17,8 +17,8 @@ from tests.browser.controlled import Controlled, begin, trained
 from tests.browser.pages import eventually, expect_equal, one_page
 from tests.browser.screen import number_in, says
 from tests.training.smallloop import NUM_ITEMS
-from torcheer.run.reading.tablereading import Table, TableRecord
-from torcheer.training.control.protocol import Step
+from torcheer.run import Table, TableRecord
+from torcheer.training.control import Step
 
 PARAMETERS = {"epochs": 3}
 

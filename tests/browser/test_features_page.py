@@ -15,8 +15,9 @@ from tests.app.serving import SECRET
 from tests.browser.pages import expect_equal, expect_param, go_to, place_of
 from tests.browser.screen import number_in
 from tests.features.making import made_features, write_rows
-from torcheer.app.server import Serving, serve_runs_in_background
-from torcheer.features.stores.folder import FolderStore
+from torcheer.app import serve_runs_in_background
+from torcheer.app.server import Serving
+from torcheer.features import FolderStore
 
 RANDOM = np.random.default_rng(5)
 LABELS = np.repeat(["cat", "dog", "eel"], 20)[RANDOM.permutation(60)]

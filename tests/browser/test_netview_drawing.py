@@ -21,9 +21,10 @@ from tests.app.serving import SECRET
 from tests.browser.netviewpage import SIZE, FlatPlate, NetPage, Pixels, layer_of
 from tests.browser.pages import NO_WEBGL, expect_equal, expect_param, one_page
 from tests.many import some
-from torcheer.app.server import Serving, serve_runs_in_background
-from torcheer.netview.grids import grid_of
-from torcheer.run.netscene import NetLayer, Place
+from torcheer.app import serve_runs_in_background
+from torcheer.app.server import Serving
+from torcheer.netview import grid_of
+from torcheer.run import NetLayer, Place
 
 NUM_ALEXNET_UNITS = 742_248
 LAYERS = ("input", "0", "3", "5")

@@ -18,7 +18,8 @@ import torcheer as tl
 from tests.app.serving import SECRET
 from tests.browser.netviewpage import SIZE, NetPage
 from tests.browser.pages import eventually, expect_no_param, expect_param, go_to, one_page
-from torcheer.app.server import Serving, serve_runs_in_background
+from torcheer.app import serve_runs_in_background
+from torcheer.app.server import Serving
 
 NUM_MOMENTS = 5
 

@@ -23,8 +23,9 @@ from tests.browser.netviewpage import FlatPlate, NetPage, Pixels, Read, layer_of
 from tests.browser.pages import eventually, expect_equal, expect_param
 from tests.browser.screen import grouped
 from tests.many import IS_ALL, some
-from torcheer.app.server import Serving, serve_runs_in_background
-from torcheer.run.netscene import NetLayer
+from torcheer.app import serve_runs_in_background
+from torcheer.app.server import Serving
+from torcheer.run import NetLayer
 
 LAYERS = (
     "picture",

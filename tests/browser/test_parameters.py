@@ -13,7 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 import torcheer as tl
 from tests.app.serving import SECRET
 from tests.browser.pages import expect_true, go_to, place_of
-from torcheer.app.server import Serving, serve_runs_in_background
+from torcheer.app import serve_runs_in_background
+from torcheer.app.server import Serving
 
 RUNS = [
     ({"lr": 0.1, "optimizer": "adam", "seed": 3}, 0.9),

@@ -25,7 +25,8 @@ from tests.browser.pages import (
     place_of,
     two_frames,
 )
-from torcheer.app.server import Serving, serve_runs_in_background
+from torcheer.app import serve_runs_in_background
+from torcheer.app.server import Serving
 
 NUM_POINTS = 240
 KINDS = ["ant", "bee", "<b>cat</b>"]

@@ -12,7 +12,8 @@ import torcheer as tl
 from tests.app.serving import SECRET
 from tests.browser.pages import VIEWPORT, go_to
 from tests.many import some
-from torcheer.app.server import Serving, serve_runs_in_background
+from torcheer.app import serve_runs_in_background
+from torcheer.app.server import Serving
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

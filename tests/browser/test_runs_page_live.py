@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 import torcheer as tl
 from tests.app.serving import SECRET
 from tests.browser.liverun import live_run
-from torcheer.app.server import serve_runs_in_background
+from torcheer.app import serve_runs_in_background
 
 
 def row(page: Page, name: str) -> Locator:

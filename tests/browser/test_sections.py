@@ -21,7 +21,8 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 import torcheer as tl
 from tests.app.serving import SECRET
 from tests.browser.pages import eventually, expect_equal, expect_param, go_to, place_of, two_frames
-from torcheer.app.server import Serving, serve_runs_in_background
+from torcheer.app import serve_runs_in_background
+from torcheer.app.server import Serving
 
 STEPS = (0, 10, 20)
 CLASSES = ["cat", "dog", "<b>bird</b>"]

@@ -17,7 +17,8 @@ import torcheer as tl
 from tests.app.serving import SECRET
 from tests.browser.pages import expect_equal, expect_param, go_to
 from tests.browser.screen import number_in
-from torcheer.app.server import Serving, serve_runs_in_background
+from torcheer.app import serve_runs_in_background
+from torcheer.app.server import Serving
 
 STEPS = (0, 10, 20, 30)
 HOSTILE = "<img src=x onerror=alert(1)>"

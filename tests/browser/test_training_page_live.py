@@ -12,7 +12,7 @@ import torcheer as tl
 from tests.app.serving import SECRET
 from tests.browser.liverun import live_run
 from tests.browser.pages import expect_true
-from torcheer.app.server import serve_runs_in_background
+from torcheer.app import serve_runs_in_background
 
 
 def plot(page: Page, name: str) -> Locator:

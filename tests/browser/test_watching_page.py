@@ -30,9 +30,10 @@ from tests.browser.watchedrun import (
     weight,
     write_watched,
 )
-from torcheer.app.server import Serving, serve_runs_in_background
+from torcheer.app import serve_runs_in_background
+from torcheer.app.server import Serving
 from torcheer.inspector.columns import COLUMN, COLUMNS
-from torcheer.run.records import WatchedRow
+from torcheer.run import WatchedRow
 
 ALL_STEPS = np.arange(NUM_STEPS, dtype=np.int64)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import torcheer as tl
 from torcheer.inspector.columns import COLUMN, COLUMNS
-from torcheer.run.records import WatchedRow
+from torcheer.run import WatchedRow
 
 NUM_STEPS = 60
 DIGEST = "0123456789abcdef"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from torcheer.capture.keeping.stored import STRUCTURE, StoredPass
-from torcheer.tensorfile.header import CHECKSUMS
+from torcheer.tensorfile import CHECKSUMS
 
 FIELDS = {name: place for place, name in enumerate(StoredPass.__struct_fields__)}
 

@@ -13,7 +13,7 @@ import torcheer as tl
 from tests.capture.models import SmallModel, some_models
 from tests.capture.running import capture
 from torcheer.capture.describing import document_of
-from torcheer.graph.document import PassDocument
+from torcheer.graph import PassDocument
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),

@@ -46,9 +46,8 @@ from torcheer.capture.memory import Geometry
 from torcheer.capture.summarising import summarise
 from torcheer.capture.tape import TENSOR
 from torcheer.errors import InputError
-from torcheer.graph import progress
-from torcheer.graph.modules import ModuleTree
-from torcheer.tensorfile.header import CHECKSUMS
+from torcheer.graph import ModuleTree, progress
+from torcheer.tensorfile import CHECKSUMS
 
 ROOT = Path(__file__).parents[2]
 OWN = {"torcheer.structure", "torcheer.document", CHECKSUMS}

@@ -29,7 +29,7 @@ from torcheer.capture.keeping.stored import DOCUMENT, STRUCTURE
 from torcheer.capture.keeping.storing import save_history
 from torcheer.capture.keeping.tensorfile import TensorFile
 from torcheer.errors import FileFormatError
-from torcheer.tensorfile.header import CHECKSUMS
+from torcheer.tensorfile import CHECKSUMS
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,7 +13,7 @@ import torcheer as tl
 from tests.app.many_types import many_types, values_of
 from torcheer.capture.viewing import HistorySource
 from torcheer.errors import InputError
-from torcheer.tensorfile.views import default_window
+from torcheer.tensorfile import default_window
 
 
 @pytest.fixture(scope="module")

@@ -346,7 +346,7 @@ def test_it_goes_on_in_a_new_process(tmp_path: Path) -> None:
 
 
 def pictures(folder: Path) -> Any:
-    from torcheer.training.datasets import ImageFolder
+    from torcheer.training import ImageFolder
 
     def numbers(picture: Any) -> Tensor:
         return torch.from_numpy(numpy.asarray(picture).astype("float32"))[0, :4, 0]

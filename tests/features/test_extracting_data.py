@@ -335,7 +335,7 @@ def test_ids_by_the_key_of_a_batch(tmp_path: Path) -> None:
 def test_ids_of_pictures_are_their_files(tmp_path: Path) -> None:
     from PIL import Image
 
-    from torcheer.training.datasets import ImageFolder
+    from torcheer.training import ImageFolder
 
     for kind in ("cat", "dog"):
         (tmp_path / "data" / kind).mkdir(parents=True)

@@ -14,7 +14,7 @@ from tests.capture.models import MODELS, SmallModel
 from tests.capture.running import capture
 from tests.graph.picture_checks import Drawn, ReadPicture, check_picture
 from tests.many import some
-from torcheer.capture.describing import document_of
+from torcheer.capture import document_of
 from torcheer.graph.document import PassDocument
 from torcheer.graph.drawing.options import read_options
 from torcheer.graph.drawing.picture import draw_document

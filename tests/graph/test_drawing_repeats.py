@@ -8,7 +8,7 @@ from torch import Tensor, nn
 import torcheer as tl
 from tests.graph.picture_checks import ReadPicture
 from tests.graph.test_drawing import document, drawn, named, title_of, words_of
-from torcheer.capture.describing import document_of
+from torcheer.capture import document_of
 
 
 def titles(picture: ReadPicture) -> list[str]:

@@ -12,21 +12,22 @@ from torch import Tensor
 
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.tensorfile import figures as tensorfigures
-from torcheer.tensorfile.figures import COMPLEX_NOTE, NUM_BINS, ROUNDED_NOTE, figures_of
-from torcheer.tensorfile.raw_numbers import RAW_TYPES, as_numbers
-from torcheer.tensorfile.views import (
+from torcheer.tensorfile import (
     MAX_WINDOW_VALUES,
+    RAW_TYPES,
     TensorView,
     Window,
-    check_window,
+    as_numbers,
     default_window,
-    encoding_of,
+    figures_of,
     grid_of,
     item_bytes_of,
     look_at,
     num_values,
 )
+from torcheer.tensorfile import figures as tensorfigures
+from torcheer.tensorfile.figures import COMPLEX_NOTE, NUM_BINS, ROUNDED_NOTE
+from torcheer.tensorfile.views import check_window, encoding_of
 
 SHAPES = st.lists(st.integers(0, 6), max_size=5).map(tuple)
 LARGE_SHAPES = st.lists(st.integers(1, 3000) | st.integers(1, 2**60), max_size=5).map(tuple)

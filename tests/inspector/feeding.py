@@ -122,7 +122,7 @@ def is_running(pid: int) -> bool:
 
 def seen_steps(run: Path | str, name: str, rank: int = 0) -> list[int]:
     """The steps at which the run has figures of a row."""
-    from torcheer.run.reading.face import open_run
+    from torcheer.run import open_run
 
     with open_run(run) as saved:
         watched = saved.watched.of_rank(rank)
@@ -136,7 +136,7 @@ def seen_steps(run: Path | str, name: str, rank: int = 0) -> list[int]:
 
 def num_lost(run: Path | str, name: str) -> int:
     """How many records of a row the run knows to be missing."""
-    from torcheer.run.reading.face import open_run
+    from torcheer.run import open_run
 
     with open_run(run) as saved:
         return sum(gap.counts.get(name, 0) for gap in saved.gaps)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from torcheer.capture.choosing import chosen_layers
+from torcheer.capture import chosen_layers
 from torcheer.inspector.frames import DTYPES, IS_SEEN, Frame, Layout, read_frame
 from torcheer.inspector.messages import Message, ToParent
 from torcheer.inspector.pacing import every_of

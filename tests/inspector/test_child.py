@@ -35,10 +35,7 @@ from torcheer.inspector.messages import Numbers, Told, ToParent
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
 from torcheer.inspector.statistics import Figures
-from torcheer.run.lossnames import is_loss
-from torcheer.run.records import HistogramHead, TensorHead
-from torcheer.run.run import Run
-from torcheer.run.telling import RunWarning
+from torcheer.run import HistogramHead, Run, RunWarning, TensorHead, is_loss
 
 FLOATS = st.floats(width=32, allow_nan=True, allow_infinity=True)
 

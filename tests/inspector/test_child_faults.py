@@ -25,8 +25,7 @@ from torcheer.inspector.messages import Numbers, Raised, Told
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
 from torcheer.inspector.thresholds import Thresholds
-from torcheer.run.reading.face import open_run
-from torcheer.run.run import Run
+from torcheer.run import Run, open_run
 
 PLAN = plan_with("a.Act", "a.weight")
 

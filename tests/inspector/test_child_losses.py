@@ -31,9 +31,7 @@ from torcheer.inspector.columns import COLUMNS
 from torcheer.inspector.launching import Child
 from torcheer.inspector.messages import Lost, Numbers
 from torcheer.inspector.ring import Ring
-from torcheer.run.reading.face import open_run
-from torcheer.run.records import WatchedRow
-from torcheer.run.run import Run
+from torcheer.run import Run, WatchedRow, open_run
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from torcheer.errors import InputError, InspectorError
 from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.launching import Child
 from torcheer.inspector.messages import Lost, Numbers, Told
-from torcheer.run.reading.face import open_run
+from torcheer.run import open_run
 
 PLAN = plan_with("a.Act", "a.weight", "a.weight.Grad")
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.copying import Copy
 from tests.inspector.feeding import PATIENCE, is_running, num_lost, seen_steps, wait_until
-from torcheer.run.reading.face import open_run
+from torcheer.run import open_run
 
 ROOT = Path(__file__).resolve().parents[2]
 IN_TIME = 20.0  # seconds; two on a machine that is not busy

@@ -10,7 +10,7 @@ import pytest
 
 from tests.inspector.feeding import is_running, num_lost, seen_steps
 from tests.inspector.test_processes import Play, play, wait_for_end
-from torcheer.run.reading.face import open_run
+from torcheer.run import open_run
 
 __all__ = ["play"]
 

@@ -17,7 +17,7 @@ from tests.inspector.framing import frame_of, plan_of, row_of
 from tests.many import examples
 from torcheer.inspector.columns import COLUMN, COLUMNS, QUANTILES
 from torcheer.inspector.statistics import Figures
-from torcheer.run.estimates import MOMENTS, NORM, ORDER, group_of
+from torcheer.run import MOMENTS, NORM, ORDER, group_of
 
 SAMPLE = 64
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)

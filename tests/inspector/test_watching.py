@@ -17,7 +17,7 @@ from torch.optim import SGD, Adam
 import torcheer as tl
 from tests.copying import Copy
 from tests.inspector.oracle import SAMPLE, Oracle, hooks_of, train_step
-from torcheer.run.reading.reader import RunReader
+from torcheer.run import RunReader
 
 WHOLE: Any = {"every": 1, "budget": None, "when_full": "block"}  # every step is watched, whatever it costs
 

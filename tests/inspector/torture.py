@@ -26,7 +26,7 @@ from typing import Any
 import numpy
 
 from tests.inspector.feeding import is_running
-from torcheer.run.reading.face import open_run
+from torcheer.run import open_run
 
 ROWS = ("0.Act", "0.weight", "0.weight.Grad", "2.bias.Delta")
 _KILL_SECONDS = (14.0, 20.0)  # more than five deaths in a minute, and a child is given up

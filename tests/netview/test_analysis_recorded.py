@@ -11,7 +11,7 @@ import torcheer as tl
 from torcheer.errors import InputError
 from torcheer.netview.analysis import responses_of
 from torcheer.netview.grids import grid_of
-from torcheer.run.netscene import NetLayer, NetScene, Place
+from torcheer.run import NetLayer, NetScene, Place
 
 
 def scene(*names: str, without_items: tuple[str, ...] = ()) -> NetScene:

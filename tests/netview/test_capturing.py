@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from torcheer import InputError, log_forward_pass
 from torcheer.netview.capturing import plan_of
-from torcheer.run.netscene import NetScene
+from torcheer.run import NetScene
 
 
 def scene_of(model: nn.Module, x: Any, layers: Any = "all") -> NetScene:

@@ -16,7 +16,7 @@ import torcheer as tl
 from tests.app.net_runs import AskedRun, layer, scene
 from torcheer.netview.analysis import responses_of
 from torcheer.netview.view import NetView
-from torcheer.run.records import WatchedRow
+from torcheer.run import WatchedRow
 
 
 def row(name: str, layer: str, variable: str, role: str = "activation", **more: object) -> WatchedRow:

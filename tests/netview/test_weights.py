@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.netview.unit_weights import received, sent
-from torcheer.run.netscene import Connection
+from torcheer.run import Connection
 
 SMALL = st.integers(1, 3)
 

@@ -23,7 +23,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.graph.document import PassDocument
+from torcheer.graph import PassDocument
 from torcheer.run.events import protobuf as pb
 from torcheer.run.events.animation import animated
 from torcheer.run.events.decoding import read_event, simple_point
@@ -413,8 +413,7 @@ def test_frames_become_a_picture_that_moves() -> None:
 def test_the_graph_of_a_pass_can_be_read_by_them(tmp_path: Path) -> None:
     from torch import nn
 
-    from torcheer.capture import log_forward_pass
-    from torcheer.capture.describing import document_of
+    from torcheer.capture import document_of, log_forward_pass
     from torcheer.run.events.exporting import graph_message
 
     history = log_forward_pass(nn.Sequential(nn.Linear(4, 3), nn.ReLU()), torch.randn(2, 4))

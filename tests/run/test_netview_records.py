@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 import torcheer as tl
-from torcheer.netview.grids import grid_of
+from torcheer.netview import grid_of
 from torcheer.run.netscene import Connection, NetLayer, NetScene, Place
 from torcheer.run.reading.reader import record_id
 from torcheer.run.records import MomentHead, NetViewHead

@@ -14,7 +14,7 @@ from torch import nn
 
 import torcheer as tl
 from tests.run.observing_checks import FakeRun, encoded, logged, refused
-from torcheer.graph.document import PassDocument
+from torcheer.graph import PassDocument
 from torcheer.run.observations import Encoded
 
 

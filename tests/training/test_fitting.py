@@ -28,7 +28,7 @@ from torch.utils.data import DataLoader, IterableDataset
 import torcheer as tl
 from tests.training.fitted import BATCHES, EPOCHS, STEPS, data, fitted, loader, net
 from torcheer.errors import InputError
-from torcheer.run.reading.reader import RunReader
+from torcheer.run import RunReader
 from torcheer.training.callbacks import Callback, Training
 from torcheer.training.scheduling import by_epoch, by_step
 from torcheer.training.telling import TrainingWarning

@@ -15,7 +15,7 @@ import torch
 
 import torcheer as tl
 from tests.training.fitted import BATCHES, EPOCHS, fitted, loader, net
-from torcheer.graph.pace import Pace, clock_text, rate_text
+from torcheer.graph import Pace, clock_text, rate_text
 from torcheer.training import progress
 from torcheer.training.callbacks import Callback, Training
 

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 import torcheer as tl
 from tests.training.steppable import NUM_EPOCHS, NUM_TRIALS, loop_in
 from torcheer.errors import InputError
-from torcheer.run.observing.netviews import NETVIEW
+from torcheer.run import NETVIEW
 from torcheer.run.reading.savedrecords import SavedRecord
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import Optimizer
 
-from torcheer.capture.batches import moved, num_items_of, split
+from torcheer.capture import moved, num_items_of, split
 from torcheer.errors import InputError
 from torcheer.training.stepping import Stepper
 

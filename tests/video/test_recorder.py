@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from torcheer.errors import InputError
-from torcheer.run.telling import RunWarning
+from torcheer.run import RunWarning
 from torcheer.video.recorder import DataRecorder
 
 

@@ -44,9 +44,8 @@ from tests.zoo.checks import (
 )
 from tests.zoo.specimen import Example, Specimen
 from torcheer import ModelHistory, ValidationReport
-from torcheer.capture.describing import document_of
-from torcheer.graph.drawing.options import read_options
-from torcheer.graph.drawing.picture import draw_document
+from torcheer.capture import document_of
+from torcheer.graph import draw_document, read_options
 
 ZOO = [
     *torch_models.SHELF,

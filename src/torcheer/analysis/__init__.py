@@ -15,10 +15,12 @@ from torcheer.analysis.cka import cka
 from torcheer.analysis.clusters import Clusters, clusters
 from torcheer.analysis.components import Components, principal_components
 from torcheer.analysis.layers import LayerComparison, compare_layers
+from torcheer.analysis.libraries import MissingLibraryError
 from torcheer.analysis.probes import Probe, probe, probe_layers
-from torcheer.analysis.rows import Rows
+from torcheer.analysis.rows import Array, Rows, chosen_samples, labels_of
 from torcheer.analysis.similarity import (
     LabelContrast,
+    Metric,
     SimilarityMatrix,
     compare_similarity,
     label_contrast,
@@ -28,19 +30,24 @@ from torcheer.analysis.similarity import (
 from torcheer.analysis.units import Tuning, receptive_fields, tuning
 
 __all__ = [
+    "Array",
     "Clusters",
     "Components",
     "LabelContrast",
     "LayerComparison",
+    "Metric",
+    "MissingLibraryError",
     "Probe",
     "Rows",
     "SimilarityMatrix",
     "Tuning",
+    "chosen_samples",
     "cka",
     "clusters",
     "compare_layers",
     "compare_similarity",
     "label_contrast",
+    "labels_of",
     "principal_components",
     "probe",
     "probe_layers",

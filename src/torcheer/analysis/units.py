@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from torcheer.analysis.rows import Array, Matrix, chunks_of_units, labels_of, points_of
 from torcheer.errors import InputError
-from torcheer.graph.sizes import readable_bytes
+from torcheer.graph import readable_bytes
 
 _ROUNDING: Final = 16 * float(numpy.finfo(numpy.float64).eps)  # of a mean, by the largest response
 _MOST_BYTES: Final = 2 << 30  # of receptive fields

@@ -41,7 +41,7 @@ from torcheer.app.runs.answering import FollowedQuestion as FollowedRunQuestion
 from torcheer.app.runs.answering import Frame, RunAnswers, RunQuestion
 from torcheer.app.turns import Turns
 from torcheer.errors import InputError, TorcheerError
-from torcheer.tensorfile.views import num_values
+from torcheer.tensorfile import num_values
 
 SingleQuestion = (
     PassesQuestion | PassQuestion | RunQuestion | ControlDoQuestion | AnyLearnQuestion | SingleFeatureQuestion

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from torcheer.app.frames import Answer, Name, Question
-from torcheer.training.control.protocol import (
+from torcheer.training.control import (
     About,
     Counters,
     Fault,

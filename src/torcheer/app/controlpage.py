@@ -8,7 +8,7 @@ from typing import Final
 from torcheer.app.server import Serving, serve_runs_in_background
 from torcheer.app.viewing import control_place, view
 from torcheer.desktop import in_notebook, open_in_browser
-from torcheer.training.control.control import Control
+from torcheer.training.control import Control
 
 _servings: Final[list[Serving]] = []  # of a notebook, which go on until it ends
 

@@ -22,7 +22,7 @@ from torcheer.app.frames import as_json
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.threads import in_thread
 from torcheer.errors import InputError
-from torcheer.training.control.control import Control, Status, close_all
+from torcheer.training.control import Control, Status, close_all
 
 FollowedControlQuestion = ControlsQuestion | ControlQuestion
 

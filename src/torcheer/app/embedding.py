@@ -16,8 +16,8 @@ from functools import lru_cache
 from torcheer.app.frames import as_json
 from torcheer.app.passes import PassSource
 from torcheer.errors import InputError
-from torcheer.graph.document import OpEntry, ParamEntry, PassDocument
-from torcheer.tensorfile.views import (
+from torcheer.graph import OpEntry, ParamEntry, PassDocument
+from torcheer.tensorfile import (
     MAX_WINDOW_VALUES,
     TensorKind,
     TensorView,

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 
 from torcheer.app.frames import Answer, Count, Name, Question
-from torcheer.run.records import EmbeddingHead
+from torcheer.run import EmbeddingHead
 
 MAX_LAYERS: Final = 10_000
 MAX_COMPARED: Final = 128  # layers, each with every other

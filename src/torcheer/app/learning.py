@@ -26,11 +26,7 @@ from torcheer.app.learnmessages import (
 from torcheer.app.secret import state_folder
 from torcheer.app.turns import Turns
 from torcheer.errors import InputError
-from torcheer.learn.document import Example, Exercise
-from torcheer.learn.examples import EXAMPLES
-from torcheer.learn.exercises import Typed, shown
-from torcheer.learn.progress import Progress
-from torcheer.learn.tasks import TASKS
+from torcheer.learn import EXAMPLES, TASKS, Example, Exercise, Progress, Typed, shown
 
 _NO_TORCH: Final = "torch is not installed here, and expressions are computed with it: pip install torch."
 _FILE: Final = "learn.json"

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from torcheer.app.frames import Answer, Name, Question
-from torcheer.learn.document import Example, Exercise, LearnCheck, Lesson, Verdict
+from torcheer.learn import Example, Exercise, LearnCheck, Lesson, Verdict
 
 MAX_SOURCE: Final = 8000  # signs
 Source = Annotated[str, Meta(max_length=MAX_SOURCE)]

@@ -15,8 +15,8 @@ from torcheer.app.frames import as_json
 from torcheer.app.notebook import InlinePage, show_inline
 from torcheer.app.page import Bundle, Subject, frame_of, read_bundle
 from torcheer.desktop import in_notebook, open_in_browser
-from torcheer.learn.document import Lesson
-from torcheer.tensorfile.files import write_whole
+from torcheer.learn import Lesson
+from torcheer.tensorfile import write_whole
 
 _FRONT_END: Final = "learnfile"
 _HEIGHT: Final = 760  # between the cells of a notebook, in pixels

@@ -17,8 +17,8 @@ from torcheer.app.netanalysismessages import AnyNetAnalysisAnswer, AnyNetAnalysi
 from torcheer.app.netmessages import AnyNetAnswer, AnyNetQuestion
 from torcheer.app.runmessages import AnyRunAnswer, AnyRunQuestion, RunTensorQuestion
 from torcheer.app.tablemessages import AnyTableAnswer, AnyTableQuestion
-from torcheer.graph.document import PassDocument
-from torcheer.tensorfile.views import MAX_WINDOW_VALUES, TensorKind, TensorView, Window
+from torcheer.graph import PassDocument
+from torcheer.tensorfile import MAX_WINDOW_VALUES, TensorKind, TensorView, Window
 
 MAX_REQUEST_BYTES: Final = 1 << 16
 MAX_VALUE_BYTES: Final = 8 * MAX_WINDOW_VALUES

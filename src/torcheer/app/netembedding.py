@@ -33,7 +33,7 @@ from torcheer.app.runs.netranges import weight_series
 from torcheer.app.runs.nets import Nets, RankNet
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.summary import Summary
-from torcheer.netview.variables import RECEIVED, SENT, WEIGHT
+from torcheer.netview import RECEIVED, SENT, WEIGHT
 
 _RANK: Final = 0
 _FRAME_BYTES: Final = 140  # of a frame besides the numbers of its pieces, at most

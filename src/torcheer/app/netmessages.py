@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 
 from torcheer.app.frames import Answer, Count, Name, Question
-from torcheer.run.netscene import NetScene
+from torcheer.run import NetScene
 
 LEVELS: Final = 65_531  # the highest level
 NOT_THERE: Final = 65_532  # not connected, or not recorded

@@ -25,10 +25,9 @@ from torcheer.app.runs.arrays import ArrayStore
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.places import RunPlace
 from torcheer.desktop import in_notebook, open_in_browser
-from torcheer.graph.progress import Progress
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.telling import Teller
-from torcheer.tensorfile.files import write_whole
+from torcheer.graph import Progress
+from torcheer.run import RunReader, Teller
+from torcheer.tensorfile import write_whole
 
 _RUN: Final = "file"  # its id in a page that has no other
 _FRONT_END: Final = "netfile"

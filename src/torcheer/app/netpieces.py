@@ -13,8 +13,8 @@ from torcheer.app.frames import as_json
 from torcheer.app.runs.listing import countable
 from torcheer.app.runs.netfinding import Found, Stretch, on_units, read_stretches
 from torcheer.app.runs.netlevels import levels_of
-from torcheer.run.reading.reader import RunReader
-from torcheer.tensorfile.raw_numbers import Array
+from torcheer.run import RunReader
+from torcheer.tensorfile import Array
 
 _LEVEL_BYTES: Final = 2
 _EXACT_BYTES: Final = 4  # of most numbers

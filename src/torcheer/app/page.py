@@ -20,8 +20,8 @@ from torcheer.app.notebook import InlinePage, show_inline
 from torcheer.app.passes import PassSource
 from torcheer.desktop import in_notebook, open_in_browser
 from torcheer.errors import InputError
-from torcheer.graph.progress import Progress
-from torcheer.tensorfile.files import write_whole
+from torcheer.graph import Progress
+from torcheer.tensorfile import write_whole
 
 MAX_BYTES = 20_000_000
 MAX_NOTEBOOK_BYTES = 4_000_000  # a notebook keeps what it shows in its own file

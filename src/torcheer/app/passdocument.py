@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from torcheer.graph.document import DOCUMENT_VERSION, PassDocument, check_document
+from torcheer.graph import DOCUMENT_VERSION, PassDocument, check_document
 
 _decode = msgspec.json.Decoder(PassDocument).decode
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from torcheer.app.messages import PassListing
-from torcheer.graph.document import PassDocument
-from torcheer.tensorfile.views import TensorKind, TensorView, Window
+from torcheer.graph import PassDocument
+from torcheer.tensorfile import TensorKind, TensorView, Window
 
 
 class PassSource(Protocol):

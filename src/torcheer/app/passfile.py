@@ -14,11 +14,17 @@ import numpy
 from torcheer.app.passdocument import NewerDocumentError, decode_document
 from torcheer.app.passvalues import PassValues, Read, StoredPass
 from torcheer.errors import FileFormatError, InputError
-from torcheer.graph.document import DOCUMENT_VERSION, PassDocument, check_document
-from torcheer.graph.text import NO_FIGURE
-from torcheer.tensorfile.figures import Figures, figures_of, share_of
-from torcheer.tensorfile.reader import TensorBytes
-from torcheer.tensorfile.views import TensorKind, TensorView, Window, look_at
+from torcheer.graph import DOCUMENT_VERSION, NO_FIGURE, PassDocument, check_document
+from torcheer.tensorfile import (
+    Figures,
+    TensorBytes,
+    TensorKind,
+    TensorView,
+    Window,
+    figures_of,
+    look_at,
+    share_of,
+)
 
 _VERSION = 1  # of the file, as capture/keeping/stored.py has it
 _METADATA_KEY = "torcheer.history"

@@ -13,9 +13,8 @@ import numpy
 from msgspec import Raw
 
 from torcheer.app.storedarrays import MAX_MADE, Row, StoredTensor, check_stored, make_array
-from torcheer.graph.text import SHAPE_ONLY, no_grad_reason, no_params_reason, not_saved_reason
-from torcheer.tensorfile.raw_numbers import Array, as_numbers
-from torcheer.tensorfile.reader import TensorBytes
+from torcheer.graph import SHAPE_ONLY, no_grad_reason, no_params_reason, not_saved_reason
+from torcheer.tensorfile import Array, TensorBytes, as_numbers
 
 Slot = tuple[int, int]  # a node, and which of its gradients
 Read = tuple[Array, str, str]  # the numbers, torch's name of their type, a note

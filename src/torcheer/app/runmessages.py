@@ -12,9 +12,8 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from torcheer.app.frames import Answer, Count, Name, Question
-from torcheer.run.parts import State
-from torcheer.run.records import AnyHead, Kind, Plain, WatchedRow
-from torcheer.tensorfile.views import Window
+from torcheer.run import AnyHead, Kind, Plain, State, WatchedRow
+from torcheer.tensorfile import Window
 
 Axis = Literal["step", "time", "relative"]
 Method = Literal["pca", "tsne", "umap"]

@@ -13,8 +13,8 @@ from typing import Final
 from torcheer.app.messages import PassListing
 from torcheer.app.passes import PassSource
 from torcheer.errors import InputError
-from torcheer.graph.sizes import readable_bytes
-from torcheer.run.reading.links import LinkRule, links_within
+from torcheer.graph import readable_bytes
+from torcheer.run import LinkRule, links_within
 
 _ENDING: Final = ".safetensors"
 _MAX_PASSES: Final = 1000

@@ -31,8 +31,8 @@ from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.secret import Secret, user_secret
 from torcheer.app.security import Guard
 from torcheer.app.shelves import shelves, with_folders_of
-from torcheer.run.reading.links import links_within
-from torcheer.training.control.control import Control
+from torcheer.run import links_within
+from torcheer.training.control import Control
 
 _SHUTDOWN_SECONDS: Final = 1  # with what pages are told before, less than two in all
 _MAX_CONNECTIONS: Final = 256  # with those that wait before the door, which have a limit of their own

@@ -14,10 +14,8 @@ from torcheer.app.passfile import open_pass_file
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.savedpasses import SavedPasses
 from torcheer.errors import InputError
-from torcheer.run.reading.finding import find_runs, is_event_file, is_part
-from torcheer.run.reading.links import LinkRule, links_within
-from torcheer.run.reading.reader import RunReader
-from torcheer.training.control.control import Control
+from torcheer.run import LinkRule, RunReader, find_runs, is_event_file, is_part, links_within
+from torcheer.training.control import Control
 
 _WANTED: Final = (
     "give a folder of runs, a run, a folder of TensorBoard event files, features, or a saved pass"

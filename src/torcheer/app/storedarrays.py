@@ -8,11 +8,8 @@ from collections.abc import Callable
 import numpy
 from msgspec import Struct
 
-from torcheer.graph.sizes import readable_bytes
-from torcheer.graph.text import SHAPE_ONLY
-from torcheer.tensorfile.header import MAX_DIMS
-from torcheer.tensorfile.raw_numbers import RAW_TYPES, Array
-from torcheer.tensorfile.reader import TensorBytes
+from torcheer.graph import SHAPE_ONLY, readable_bytes
+from torcheer.tensorfile import MAX_DIMS, RAW_TYPES, Array, TensorBytes
 
 MAX_TENSOR_BYTES = 1 << 32  # of one that is looked at: all of it is read
 MAX_MADE = 1 << 28  # elements of a value that has to be put together in memory

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from torcheer.app.frames import Answer, Count, Name, Question
 from torcheer.app.runmessages import RecordId, SeriesName
-from torcheer.run.records import TableColumn
+from torcheer.run import TableColumn
 
 RunIds = Annotated[list[Name], Meta(max_length=256)]
 # "NaN", "inf" and "-inf" of numbers that JSON does not have; None of a tensor.

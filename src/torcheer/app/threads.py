@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar, TypeVarTuple
 
 from anyio import CapacityLimiter
 
-from torcheer.run.interruption import interruptible
+from torcheer.run import interruptible
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")

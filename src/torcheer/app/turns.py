@@ -11,7 +11,7 @@ import anyio
 from anyio import CapacityLimiter
 
 from torcheer.app.threads import in_thread
-from torcheer.run.interruption import InterruptedReading, check_cancelled
+from torcheer.run import InterruptedReading, check_cancelled
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")

@@ -13,13 +13,12 @@ from msgspec import Struct
 from msgspec import inspect as shapes
 
 from torcheer.app.messages import AnyAnswer, AnyQuestion
-from torcheer.graph.document import OpKind
-from torcheer.learn.document import Form, NodeKind
-from torcheer.run.parts import State
-from torcheer.run.records import Kind
-from torcheer.tensorfile.views import TensorKind
-from torcheer.training.control.protocol import Level
-from torcheer.training.control.protocol import State as ControlState
+from torcheer.graph import OpKind
+from torcheer.learn import Form, NodeKind
+from torcheer.run import Kind, State
+from torcheer.tensorfile import TensorKind
+from torcheer.training.control import Level
+from torcheer.training.control import State as ControlState
 
 _HEAD: Final = (
     "/** What the page and the server say to each other. Generated: `python -m torcheer.app.typescript`. */\n"

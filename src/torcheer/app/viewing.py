@@ -21,10 +21,10 @@ from torcheer.app.server import Server
 from torcheer.app.shelves import shelves, with_folders_of
 from torcheer.desktop import open_in_browser
 from torcheer.errors import InputError, TorcheerError
-from torcheer.features.reading import open_features
-from torcheer.learn.document import Example
-from torcheer.run.reading.links import LinkRule, links_within
-from torcheer.training.control.control import Control
+from torcheer.features import open_features
+from torcheer.learn import Example
+from torcheer.run import LinkRule, links_within
+from torcheer.training.control import Control
 
 _SWITCH_SECONDS: Final = 0.001
 LEARN_PLACE: Final = "#learn"

@@ -13,9 +13,9 @@ from typing import Any, Final
 import torch as _torch
 
 from torcheer.autograd import capitals as _capitals
-from torcheer.autograd import composed as _composed  # noqa: F401  (reading it enters all calls)
+from torcheer.autograd import composed as _composed
 from torcheer.autograd import factories as _factories
-from torcheer.autograd import signatures as _signatures  # noqa: F401  (the same)
+from torcheer.autograd import signatures as _signatures
 from torcheer.autograd.calls import CALLS as _CALLS
 from torcheer.autograd.engine import grad, tracer
 from torcheer.autograd.modes import Recording as _Recording

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 
 from torcheer.capture.memory import shape_of
 from torcheer.capture.nesting import collect_tensors
-from torcheer.graph.sizes import readable_seconds
+from torcheer.graph import readable_seconds
 
 Shape = tuple[int, ...]
 

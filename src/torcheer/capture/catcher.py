@@ -24,7 +24,7 @@ from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import TENSOR, Context, Read, Record, Tape, Use
 from torcheer.capture.traits import Kind, Trait, find_known, is_random_call, trait_of
 from torcheer.capture.walk import is_lazy
-from torcheer.graph.places import Site
+from torcheer.graph import Site
 
 _ATOMS = frozenset(
     (

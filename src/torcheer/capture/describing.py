@@ -13,7 +13,7 @@ from torcheer.capture.keeping.pyvalues import plain_size
 from torcheer.capture.op import Op, is_torchs, own_frames
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record
-from torcheer.graph.document import (
+from torcheer.graph import (
     DOCUMENT_VERSION,
     BranchEntry,
     Link,
@@ -22,9 +22,11 @@ from torcheer.graph.document import (
     ParamEntry,
     PassDocument,
     ScopeEntry,
+    Site,
     SourceEntry,
+    SourceLine,
+    source_lines,
 )
-from torcheer.graph.places import Site, SourceLine, source_lines
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory

@@ -19,8 +19,7 @@ from torcheer.capture.state import same_model_after, same_random_state_after
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.desktop import current_cell, display_inline, in_notebook, open_in_browser
 from torcheer.errors import InputError
-from torcheer.graph.drawing.options import Drawing, DrawingOptions, Figure, read_options
-from torcheer.graph.drawing.picture import Picture, draw_document
+from torcheer.graph import Drawing, DrawingOptions, Figure, Picture, draw_document, read_options
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory

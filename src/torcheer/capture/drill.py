@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torcheer.capture.traits import trait_of
-from torcheer.graph.places import Site
+from torcheer.graph import Site
 
 Recorder = Callable[..., Any]
 

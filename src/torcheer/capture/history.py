@@ -24,14 +24,13 @@ from torcheer.capture.recorded import RecordedPass
 from torcheer.capture.saving import Selection
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import InputError
-from torcheer.graph.text import describe_pass, pass_as_html
+from torcheer.graph import describe_pass, pass_as_html
 
 if TYPE_CHECKING:
     from torcheer.capture.examining.faults import Fault
     from torcheer.capture.examining.statistics import StatsTable
     from torcheer.capture.fields.field import Field
-    from torcheer.graph.drawing.options import DrawingOptions
-    from torcheer.graph.drawing.picture import Picture
+    from torcheer.graph import DrawingOptions, Picture
 
 _COLUMNS = (
     *("layer_label", "layer_type", "pass_num", "layer_passes_total"),
@@ -239,7 +238,7 @@ class ModelHistory(RecordedPass):
         - `vis_legend`, `vis_theme`: False leaves the legend out; `'light'` or `'dark'`.
         """
         from torcheer.capture.drawing import draw_and_show
-        from torcheer.graph.drawing.options import read_options
+        from torcheer.graph import read_options
 
         return draw_and_show(self, read_options(vis_opt, options))
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import IDENTITY, INPUT, OWN_TRAITS, SOURCE, Record, Tape
-from torcheer.graph.places import PlaceBook, Site, goes_on
+from torcheer.graph import PlaceBook, Site, goes_on
 
 Company = frozenset[Hashable]
 _ALONE: Company = frozenset()

@@ -19,7 +19,7 @@ from torcheer.capture.walk import ModelWalk
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
-    from torcheer.graph.drawing.options import Drawing, DrawingOptions
+    from torcheer.graph import Drawing, DrawingOptions
 
 _LEVELS = ("op", "aten")
 _VIS_OPTIONS = ("none", "rolled", "unrolled")
@@ -105,7 +105,7 @@ def _drawing_wanted(vis_opt: str, options: DrawingOptions) -> Drawing | None:
         raise InputError(f"vis_opt must be one of {', '.join(map(repr, _VIS_OPTIONS))}, not {vis_opt!r}.")
     if vis_opt == "none" and not options:
         return None
-    from torcheer.graph.drawing.options import read_options
+    from torcheer.graph import read_options
 
     drawing = read_options("unrolled" if vis_opt == "none" else vis_opt, options)
     if vis_opt == "none":

@@ -21,9 +21,7 @@ from typing import Any
 from torcheer.capture.iterations import Iterations
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import BUFFER, IDENTITY, NOT_CALLS, UPDATED, Record, Tape
-from torcheer.graph.layers import LayerBook
-from torcheer.graph.naming import LabelBook
-from torcheer.graph.places import PlaceBook
+from torcheer.graph import LabelBook, LayerBook, PlaceBook
 
 _BY_KEY_ALONE = "settled"
 

@@ -12,10 +12,7 @@ from torcheer.capture.aten import AtenCall
 from torcheer.capture.nesting import map_leaves
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, OWN_TRAITS, TENSOR, Meta, Record
 from torcheer.errors import InputError
-from torcheer.graph.flops import Arguments, Work, work_of
-from torcheer.graph.places import SourceLine, source_lines
-from torcheer.graph.sizes import readable_bytes
-from torcheer.graph.text import describe_op
+from torcheer.graph import Arguments, SourceLine, Work, describe_op, readable_bytes, source_lines, work_of
 
 if TYPE_CHECKING:
     from torcheer.capture.recorded import RecordedPass

@@ -17,13 +17,17 @@ from torcheer.capture.op import Op
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Read, Tape
 from torcheer.capture.walk import ModulesSeen
 from torcheer.errors import InputError, LayerNotFoundError
-from torcheer.graph.decisions import ConditionalBranch, Decision, decide
-from torcheer.graph.layers import feedback_loops
-from torcheer.graph.lookup import Lookup
-from torcheer.graph.modules import ModuleTree
-from torcheer.graph.naming import op_labels
-from torcheer.graph.places import Site
-from torcheer.graph.structure import Structure
+from torcheer.graph import (
+    ConditionalBranch,
+    Decision,
+    Lookup,
+    ModuleTree,
+    Site,
+    Structure,
+    decide,
+    feedback_loops,
+    op_labels,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from torcheer.capture.scopes import muted
 from torcheer.capture.tape import Tape
 from torcheer.capture.walk import ModelWalk
 from torcheer.errors import InputError
-from torcheer.graph.naming import looks_like_label
+from torcheer.graph import looks_like_label
 
 Predicate = Callable[[Any], bool]
 

@@ -13,7 +13,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.utils.hooks import RemovableHandle
 
 from torcheer.capture.drill import is_scripted
-from torcheer.graph.places import Site
+from torcheer.graph import Site
 
 
 class Scope:

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from torcheer.capture.op import Op
 from torcheer.capture.scopes import Scope
 from torcheer.errors import InputError, LayerNotFoundError
-from torcheer.graph.modules import ModuleTree
-from torcheer.graph.naming import type_of_function
-from torcheer.graph.structure import reach
+from torcheer.graph import ModuleTree, reach, type_of_function
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory

@@ -13,9 +13,14 @@ from torcheer.capture.inputs import check_model
 from torcheer.capture.log import log_forward_pass
 from torcheer.capture.op import Op
 from torcheer.capture.state import same_model_after, same_random_state_after
-from torcheer.graph.modules import ModuleInfo, ModulePass
-from torcheer.graph.rows import format_table
-from torcheer.graph.sizes import readable_bytes, readable_count, readable_seconds
+from torcheer.graph import (
+    ModuleInfo,
+    ModulePass,
+    format_table,
+    readable_bytes,
+    readable_count,
+    readable_seconds,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

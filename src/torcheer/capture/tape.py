@@ -31,7 +31,7 @@ from torcheer.capture.shared import Alias, SharedMemory, Write
 from torcheer.capture.threads import OtherThreads
 from torcheer.capture.traits import Trait, own_trait
 from torcheer.capture.walk import ModelWalk
-from torcheer.graph.places import Site
+from torcheer.graph import Site
 
 if TYPE_CHECKING:
     from torcheer.capture.editing.editor import Editor

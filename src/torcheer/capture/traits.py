@@ -13,7 +13,7 @@ from typing import Any
 import torch.nn.functional as F
 from torch._ops import OpOverload, OpOverloadPacket
 
-from torcheer.graph.naming import type_of_function
+from torcheer.graph import type_of_function
 
 
 class Kind(IntEnum):

@@ -14,18 +14,26 @@ from torcheer.capture.describing import document_of
 from torcheer.capture.memory import has_data
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import InputError
-from torcheer.graph.document import PassDocument
-from torcheer.graph.sizes import readable_bytes
-from torcheer.graph.text import (
+from torcheer.graph import (
     NO_FIGURE,
     SHAPE_ONLY,
+    PassDocument,
     no_grad_reason,
     no_params_reason,
     not_saved_reason,
+    readable_bytes,
 )
-from torcheer.tensorfile.figures import Figures, figures_of, share_of
-from torcheer.tensorfile.raw_numbers import RAW_TYPES, Array
-from torcheer.tensorfile.views import TensorKind, TensorView, Window, look_at
+from torcheer.tensorfile import (
+    RAW_TYPES,
+    Array,
+    Figures,
+    TensorKind,
+    TensorView,
+    Window,
+    figures_of,
+    look_at,
+    share_of,
+)
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory

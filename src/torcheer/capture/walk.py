@@ -11,7 +11,7 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from torcheer.capture.memory import is_twin, storage_key
 from torcheer.capture.scopes import ModuleNames, Scope
-from torcheer.graph.modules import ModuleInfo, ModulePass, ModuleTree
+from torcheer.graph import ModuleInfo, ModulePass, ModuleTree
 
 _MAX_DEPTH = 60  # of a model that contains itself
 

@@ -99,12 +99,12 @@ def draw(
     options = {name: value for name, value in options.items() if value is not None}
     vis_opt = "rolled" if rolled else "unrolled"
     if Path(target).is_file():
-        from torcheer.capture.keeping.loading import load_history
+        from torcheer.capture import load_history
 
         load_history(target).draw(vis_opt, **options)
         return
-    from torcheer.capture.drawing import show_model_graph
-    from torcheer.graph.drawing.options import read_options
+    from torcheer.capture import show_model_graph
+    from torcheer.graph import read_options
 
     read_options(vis_opt, options)  # what is wrong is said before the model is made
     model, args, kwargs = load_target(target)
@@ -128,7 +128,7 @@ def view(
     ] = False,
 ) -> None:
     """Look at runs, saved passes and features in the browser."""
-    from torcheer.app.viewing import view as serve
+    from torcheer.app import view as serve
 
     serve(paths, host=host, port=port, open_browser=browser, follow_links=follow_links)
 

@@ -12,7 +12,7 @@ import typer
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
-    from torcheer.training.control.protocol import Value
+    from torcheer.training.control import Value
 
 _WORDS: Final[Mapping[str, Value]] = {"True": True, "False": False, "None": None, "": None}
 
@@ -40,8 +40,8 @@ def control(
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
     """Step and run a training from a page. It runs in a process of its own, which ends with this."""
-    from torcheer.app.viewing import view
-    from torcheer.training.control.control import Control
+    from torcheer.app import view
+    from torcheer.training.control import Control
 
     made = Control(target, folder=folder, values=read_settings(settings or ()), seed=seed)
     view([], controls=[made], host=host, port=port, open_browser=browser)

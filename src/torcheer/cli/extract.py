@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 from torcheer.cli.targets import load_function
 from torcheer.errors import InputError
-from torcheer.run.placing import rank_of_process
+from torcheer.run import rank_of_process
 
 _TARGET: Final = re.compile(r"[\w.]+:[A-Za-z_]\w*")  # a function, and no layer: rnn:2 is one
 _SEVERAL: Final = ("--layers", "-l", "--transform", "-t")
@@ -108,7 +108,7 @@ def extract(
         raise typer.BadParameter(
             "it is missing, unless --list-layers is given.", param_hint="--layers" if not layers else "--to"
         )
-    from torcheer.features.extracting import extract as extract_features
+    from torcheer.features import extract as extract_features
 
     model, data = model_and_data(target)
     features = extract_features(
@@ -125,7 +125,7 @@ def extract(
 
 
 def _listed(target: str, layers: Sequence[str] | None, options: dict[str, Any]) -> str:
-    from torcheer.features.listing import layers_text
+    from torcheer.features import layers_text
 
     model, data = model_and_data(target)
     return layers_text(model, data, **options, **({"layers": _wanted(layers)} if layers else {}))

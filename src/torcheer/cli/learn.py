@@ -8,8 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from torcheer.errors import InputError
-from torcheer.learn.document import Example
-from torcheer.learn.limits import MAX_SOURCE
+from torcheer.learn import MAX_SOURCE, Example
 
 
 def learn(
@@ -26,7 +25,7 @@ def learn(
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
     """Watch how gradients come about: examples, expressions of your own, exercises."""
-    from torcheer.app.viewing import learn as serve
+    from torcheer.app import learn as serve
 
     own = None if expression is None else read_own(expression)
     serve(own, host=host, port=port, open_browser=browser)

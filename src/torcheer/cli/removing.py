@@ -10,11 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from torcheer.errors import InputError
-from torcheer.graph.sizes import readable_bytes
-from torcheer.run.parts import State
-from torcheer.run.reading.face import open_run
-from torcheer.run.reading.finding import is_event_file, is_part
-from torcheer.run.schema import LOCK_ENDING, PART_ENDING
+from torcheer.graph import readable_bytes
+from torcheer.run import LOCK_ENDING, PART_ENDING, State, is_event_file, is_part, open_run
 
 _BESIDE: Final = ("-wal", "-shm", "-journal")  # that SQLite puts beside a part
 _RECENT_SECONDS: Final = 60  # event files that were written to since may be written to still

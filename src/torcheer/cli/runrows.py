@@ -10,14 +10,19 @@ from typing import Any, Final
 
 import numpy
 
-from torcheer.run.lossnames import is_loss, looked_at_first, loss_of
-from torcheer.run.parts import SeriesKey
-from torcheer.run.reading.face import SavedRun
-from torcheer.run.reading.finding import find_runs
-from torcheer.run.reading.links import links_note, links_within
-from torcheer.run.reading.scalars import Scalars
-from torcheer.run.reading.sparkline import sparkline
-from torcheer.run.records import Kind
+from torcheer.run import (
+    Kind,
+    SavedRun,
+    Scalars,
+    SeriesKey,
+    find_runs,
+    is_loss,
+    links_note,
+    links_within,
+    looked_at_first,
+    loss_of,
+    sparkline,
+)
 
 _HIGHER_IS_BETTER: Final = re.compile(r"acc|f1|auc|iou|precision|recall|score|bleu|psnr|ssim", re.IGNORECASE)
 

@@ -12,7 +12,7 @@ import typer
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
-    from torcheer.run.reading.face import SavedRun
+    from torcheer.run import SavedRun
 
 # What reads and prints is imported when it is needed: `torcheer --version` should not wait for it.
 runs_app = typer.Typer(no_args_is_help=True, help="List, show, compare, export and remove runs.")
@@ -96,8 +96,7 @@ def export_csv(
     follow_links: LinksOption = False,
 ) -> None:
     """Write the scalars of a run as CSV, or its alarms and gaps."""
-    from torcheer.run.reading.eventtables import write_events_csv
-    from torcheer.run.reading.tables import save_table, write_csv
+    from torcheer.run import save_table, write_csv, write_events_csv
 
     if events and (wide or names):
         raise InputError("--events writes alarms and gaps: --wide and --name are for scalars.")
@@ -130,7 +129,7 @@ def export_events(
     follow_links: LinksOption = False,
 ) -> None:
     """Write a run as an event file, which TensorBoard shows."""
-    from torcheer.run.events.exporting import NOT_SHOWN
+    from torcheer.run import NOT_SHOWN
 
     saved = _opened(run, follow_links)
     written = saved.export_tensorboard(output)
@@ -177,7 +176,7 @@ def _folder_of(run: Path) -> Path:
 
 
 def _opened(run: Path, follow_links: bool) -> SavedRun:
-    from torcheer.run.reading.face import open_run
+    from torcheer.run import open_run
 
     return open_run(_folder_of(run), follow_links=follow_links)
 

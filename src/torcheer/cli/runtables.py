@@ -13,10 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from torcheer.cli.runrows import RunRow, SeriesRow, best_of
-from torcheer.graph.sizes import readable_bytes
-from torcheer.run.lossnames import looked_at_first
-from torcheer.run.reading.face import SavedRun
-from torcheer.run.records import Plain
+from torcheer.graph import readable_bytes
+from torcheer.run import Plain, SavedRun, looked_at_first
 
 # A shape and a word: not everybody sees the colour.
 _STATES: Final = {

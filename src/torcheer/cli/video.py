@@ -10,7 +10,7 @@ import typer
 
 from torcheer.cli.runs import RunArgument
 from torcheer.errors import InputError
-from torcheer.graph.progress import PARTS, Progress
+from torcheer.graph import PARTS, Progress
 
 _SIZE = re.compile(r"(\d{1,5})[x×X](\d{1,5})")
 
@@ -33,7 +33,7 @@ def video(
     theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
 ) -> None:
     """Make a video of a tensor of a run over its steps."""
-    from torcheer.video.from_run import make_video
+    from torcheer.video import make_video
 
     before = _stamp(output)
     with Progress(f"{layer} → {output}", None, PARTS) as progress:

@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from torcheer.cli.runtables import plain
-from torcheer.run.reading.eventlist import Alarm, Gap
-from torcheer.run.reading.face import SavedRun
-from torcheer.run.reading.watchedtables import every_text
+from torcheer.run import Alarm, Gap, SavedRun, every_text
 
 _MOST_ALARMS: Final = 5
 _MOST_GAPS: Final = 3

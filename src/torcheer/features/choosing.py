@@ -11,11 +11,7 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
-from torcheer.capture.choosing import chosen_layers
-from torcheer.capture.history import ModelHistory
-from torcheer.capture.op import Op
-from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import is_call
+from torcheer.capture import ModelHistory, Op, Scope, chosen_layers, is_call
 from torcheer.errors import InputError, LayerNotFoundError
 
 _MOST_NAMED = 16

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from torcheer.capture.nesting import tensors_in
+from torcheer.capture import tensors_in
 from torcheer.features.manifest import STEADY
 from torcheer.features.rawbytes import raw_bytes
 from torcheer.features.samples import checksum_of

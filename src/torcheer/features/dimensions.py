@@ -8,7 +8,7 @@ from typing import Final, Literal
 import torch
 from torch import Tensor
 
-from torcheer.capture.history import ModelHistory
+from torcheer.capture import ModelHistory
 from torcheer.features.transforms.storable import open_values
 
 Channels = Literal["first", "last", ""]  # "": nobody knows

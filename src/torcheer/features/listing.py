@@ -10,7 +10,7 @@ from torcheer.features.manifest import ArraySpec
 from torcheer.features.planning import PlannedLayer
 from torcheer.features.tasks import set_up
 from torcheer.features.telling import shape_text
-from torcheer.graph.sizes import readable_bytes
+from torcheer.graph import readable_bytes
 
 
 def layers_text(model: nn.Module, data: Any, *, layers: Any = "all", **options: Any) -> str:

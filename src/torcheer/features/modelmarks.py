@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from torcheer.capture.inputs import named_root
+from torcheer.capture import named_root
 from torcheer.errors import InputError
 from torcheer.features.hookmarks import hook_words
 from torcheer.features.samples import checksum_of

@@ -11,8 +11,7 @@ import numpy
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.history import ModelHistory
-from torcheer.capture.op import Op
+from torcheer.capture import ModelHistory, Op
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.features.choosing import Choice, choose, indices_in, places_of_ops
 from torcheer.features.dimensions import (

@@ -7,9 +7,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Final
 
-from torcheer.graph.pace import Pace, clock_text, rate_text
-from torcheer.graph.progress import REFRESH_SECONDS, TerminalBars
-from torcheer.graph.sizes import readable_bytes
+from torcheer.graph import REFRESH_SECONDS, Pace, TerminalBars, clock_text, rate_text, readable_bytes
 
 _LINE_SECONDS: Final = 30.0
 

@@ -12,8 +12,8 @@ import torch.distributed
 
 from torcheer.errors import CaptureError
 from torcheer.features.reading import Features
-from torcheer.inspector.watching import rank_of
-from torcheer.run.placing import num_ranks_of_program
+from torcheer.inspector import rank_of
+from torcheer.run import num_ranks_of_program
 
 _PATIENCE_SECONDS: Final = 1800.0
 _FIRST_PAUSE_SECONDS: Final = 0.05

@@ -8,12 +8,16 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.capturing import Order, capture
-from torcheer.capture.history import ModelHistory
-from torcheer.capture.inputs import named_root
-from torcheer.capture.saving import Selection, Treatment
-from torcheer.capture.state import seed_everything
-from torcheer.capture.walk import ModelWalk
+from torcheer.capture import (
+    ModelHistory,
+    ModelWalk,
+    Order,
+    Selection,
+    Treatment,
+    capture,
+    named_root,
+    seed_everything,
+)
 from torcheer.errors import CaptureError, LayerNotFoundError
 from torcheer.features.choosing import Choice, indices_in, modules_that_ran, some_names
 from torcheer.features.samples import Samples

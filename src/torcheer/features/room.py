@@ -7,7 +7,7 @@ from typing import Final
 from torcheer.errors import InputError
 from torcheer.features.manifest import Manifest
 from torcheer.features.stores.protocol import Store
-from torcheer.graph.sizes import readable_bytes
+from torcheer.graph import readable_bytes
 
 _SPARE: Final = 1.02  # what the journals take, and the disk itself
 

@@ -13,9 +13,7 @@ import numpy
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.batches import TARGET_NAMES, moved, num_items_of
-from torcheer.capture.inputs import Call, named_root
-from torcheer.capture.nesting import map_tensors, tensors_in
+from torcheer.capture import TARGET_NAMES, Call, map_tensors, moved, named_root, num_items_of, tensors_in
 from torcheer.errors import InputError
 from torcheer.features.rawbytes import raw_bytes
 from torcheer.features.sharded import whole

@@ -26,8 +26,7 @@ from torch.utils.data import (
     SubsetRandomSampler,
 )
 
-from torcheer.capture.batches import TARGET_NAMES
-from torcheer.capture.state import seed_everything
+from torcheer.capture import TARGET_NAMES, seed_everything
 from torcheer.errors import InputError
 from torcheer.features.datamarks import checksum_of_item, class_names, marks_of, names_of_samples
 from torcheer.features.manifest import STEADY, STREAM

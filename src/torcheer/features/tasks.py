@@ -11,11 +11,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.choosing import unwrapped
-from torcheer.capture.devices import AUTOMATIC, chosen_device, place
-from torcheer.capture.inputs import check_model
-from torcheer.capture.modes import same_modes_after
-from torcheer.capture.state import same_random_state_after, seed_everything
+from torcheer.capture import (
+    AUTOMATIC,
+    check_model,
+    chosen_device,
+    place,
+    same_modes_after,
+    same_random_state_after,
+    seed_everything,
+    unwrapped,
+)
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features.givenids import given_ids
 from torcheer.features.planning import Plan, plan_extraction

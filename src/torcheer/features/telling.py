@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torcheer.features.manifest import ArraySpec, Manifest
-from torcheer.graph.sizes import readable_bytes
+from torcheer.graph import readable_bytes
 
 if TYPE_CHECKING:
     from torcheer.features.reading import Features

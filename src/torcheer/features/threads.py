@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torcheer.capture.nesting import tensors_in
+from torcheer.capture import tensors_in
 from torcheer.errors import InputError
 from torcheer.features.recording import WantedLayers
 from torcheer.features.samples import Samples, checksum_of

@@ -1,1 +1,18 @@
 """A training watched from another process: hooks, a ring of shared memory, and a child that looks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torcheer.lazy_imports import lazy_imports
+
+if TYPE_CHECKING:
+    from torcheer.inspector.framewriting import FrameWriter
+    from torcheer.inspector.handler import ParallelHandler, ParrallelHandler
+    from torcheer.inspector.pacing import every_of
+    from torcheer.inspector.telling import InspectorWarning
+    from torcheer.inspector.thresholds import Thresholds
+    from torcheer.inspector.watcher import Watcher
+    from torcheer.inspector.watching import rank_of, watch
+else:
+    __getattr__, __dir__ = lazy_imports(__name__)

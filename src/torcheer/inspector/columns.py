@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from torcheer.run.estimates import ESTIMATES, NUM_VALUES
+from torcheer.run import ESTIMATES, NUM_VALUES
 
 QUANTILES: Final = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from torcheer.capture.choosing import Trackable, trackable, unwrapped
+from torcheer.capture import Trackable, trackable, unwrapped
 from torcheer.errors import InputError
 from torcheer.inspector.launching import Child
 from torcheer.inspector.messages import Job

@@ -36,8 +36,7 @@ from torcheer.inspector.messages import (
 )
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
-from torcheer.run.endings import Ending
-from torcheer.run.lossnames import OUR_NUMBERS
+from torcheer.run import OUR_NUMBERS, Ending
 
 _READY_SECONDS: Final = 120.0  # a busy machine, a network file system, a script that imports much
 _LOOK_SECONDS: Final = 0.25  # between two questions whether the process lives

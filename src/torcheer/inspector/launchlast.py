@@ -12,8 +12,7 @@ from torcheer.inspector.child.resuming import Resumed
 from torcheer.inspector.launchlife import Life
 from torcheer.inspector.launchrings import Rings
 from torcheer.inspector.messages import Job, Lost, Message, NewPlan, Numbers
-from torcheer.run.endings import Ending
-from torcheer.run.run import Run
+from torcheer.run import Ending, Run
 
 
 def write_the_rest(job: Job, messages: Iterable[Message], ending: Ending | None = None) -> None:

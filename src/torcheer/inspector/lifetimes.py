@@ -8,7 +8,7 @@ import time
 import weakref
 from typing import Protocol
 
-from torcheer.run.endings import at_end_of_child, ending_of_program
+from torcheer.run import at_end_of_child, ending_of_program
 
 _EXIT_SECONDS = 10.0  # for all of them together
 

@@ -8,7 +8,7 @@ import msgspec
 
 from torcheer.inspector.rows import Plan
 from torcheer.inspector.thresholds import Thresholds
-from torcheer.run.lossnames import OUR_NUMBERS
+from torcheer.run import OUR_NUMBERS
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):

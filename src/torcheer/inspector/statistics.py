@@ -24,7 +24,7 @@ from torcheer.inspector.frames import (
 )
 from torcheer.inspector.rows import Plan
 from torcheer.inspector.saturation import bounds_of
-from torcheer.run.estimates import ESTIMATES, MOMENTS, NORM, NUM_VALUES, ORDER, UNITS
+from torcheer.run import ESTIMATES, MOMENTS, NORM, NUM_VALUES, ORDER, UNITS
 
 _Floats = NDArray[numpy.float64]
 _Counts = NDArray[numpy.int64]

@@ -13,11 +13,7 @@ from typing import Any, Final, Protocol
 from torch import nn
 
 from torcheer.errors import InputError, TorcheerError
-from torcheer.run.locking import PartLock, take_lock
-from torcheer.run.reading.face import open_run
-from torcheer.run.reading.watchedface import Watched
-from torcheer.run.records import WatchedRow
-from torcheer.run.schema import LOCK_ENDING
+from torcheer.run import LOCK_ENDING, PartLock, Watched, WatchedRow, open_run, take_lock
 
 _FORBIDDEN: Final = ".:/*?[]"  # which have a meaning in names of layers, of scalars or in patterns
 _WAIT_SECONDS: Final = 3.0  # for a process that is being killed while another takes its place

@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 
 from torch import Tensor
 
-from torcheer.capture.stances import begin_eager, end_eager
+from torcheer.capture import begin_eager, end_eager
 from torcheer.errors import InputError
 from torcheer.inspector.hearing import Hearing
 from torcheer.inspector.launching import Child
@@ -24,7 +24,7 @@ from torcheer.inspector.pacing import Every, Pace
 from torcheer.inspector.stepping import Ids, OptimizerSteps, Steps
 from torcheer.inspector.watch_names import WatchName
 from torcheer.inspector.watched import Watched, is_crowded, wait_for
-from torcheer.run.endings import ending_of
+from torcheer.run import ending_of
 
 WhenFull = Literal["drop", "block", "thin"]
 # Threads wait for the last of them at each operation: what a child takes from one of them, all of them lose.

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from torcheer.capture.choosing import chosen_layers
+from torcheer.capture import chosen_layers
 from torcheer.errors import InputError
 from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.launchguard import refuse_in_a_child
@@ -27,8 +27,7 @@ from torcheer.inspector.thresholds import Thresholds
 from torcheer.inspector.watch_names import checked_name, next_step, take_name
 from torcheer.inspector.watched import Watched
 from torcheer.inspector.watcher import Manner, Watcher, WhenFull
-from torcheer.run.folders import folder_of
-from torcheer.run.placing import rank_of_process
+from torcheer.run import folder_of, rank_of_process
 
 HISTOGRAM_SECONDS: Final = 5.0
 MAX_BYTES: Final = 1 << 30

@@ -11,7 +11,7 @@ import msgspec
 
 from torcheer.errors import InputError
 from torcheer.learn.exercises import Typed
-from torcheer.tensorfile.files import write_whole
+from torcheer.tensorfile import write_whole
 
 _VERSION: Final = 1
 _MAX_BYTES: Final = 1_000_000  # a larger file is none of ours

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from torch import nn
 
-from torcheer.capture.history import ModelHistory
+from torcheer.capture import ModelHistory
 from torcheer.netview.attending import Site, find_sites
 from torcheer.netview.batching import num_items_of
 from torcheer.netview.choosing import chosen
@@ -24,7 +24,7 @@ from torcheer.netview.flow import Flow
 from torcheer.netview.forms import weighted
 from torcheer.netview.layering import MOST_PASSES, Feed, Sweep, swept
 from torcheer.netview.planning import NetPlan, PlannedLayer, reader_of_merged, reader_of_op, reader_of_weights
-from torcheer.run.netscene import NetScene
+from torcheer.run import NetScene
 
 ATTENTION: Final = "attention"  # in the place of a module's type
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from torcheer.capture.choosing import unwrapped
+from torcheer.capture import unwrapped
 from torcheer.errors import InputError
 from torcheer.netview.planning import PlannedLayer
 

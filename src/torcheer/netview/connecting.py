@@ -15,7 +15,7 @@ from torcheer.netview.layering import Feed, Sweep
 from torcheer.netview.optypes import NONLINEAR, is_nonlinear_class
 from torcheer.netview.planning import PlannedLayer
 from torcheer.netview.samenumbers import are_same_numbers
-from torcheer.run.netscene import Connection
+from torcheer.run import Connection
 
 Key = int | str  # of a layer: its op, or the name of one that is made beside the ops
 

@@ -9,10 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torcheer.capture.history import ModelHistory
-from torcheer.capture.nesting import map_leaves
-from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import INPUT, OUTPUT, OWN_TRAITS, TENSOR, Record
+from torcheer.capture import INPUT, OUTPUT, OWN_TRAITS, TENSOR, ModelHistory, Record, Scope, map_leaves
 from torcheer.netview.optypes import COMBINING, HANDING_ON, REORDERING, WEIGHTY
 
 MULTIHEAD = "MultiheadAttention"  # torch's own, which calls none of its modules

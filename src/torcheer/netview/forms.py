@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from torcheer.netview.flow import Flow
 from torcheer.netview.optypes import CONVOLUTIONS, TRANSPOSED_CONVOLUTIONS
-from torcheer.run.netscene import Form
+from torcheer.run import Form
 
 _TURNED: Final = frozenset(("t", "transpose", "permute", "mt", "numpyt", "swapaxes", "swapdims"))
 

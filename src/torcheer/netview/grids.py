@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from torcheer.errors import InputError
-from torcheer.run.netscene import Grid
+from torcheer.run import Grid
 
 _ONE_ROW: Final = 16  # units that still stand in one row
 _NARROW: Final = 16.0  # a matrix that is so many times as long as wide is folded, a tile for each row

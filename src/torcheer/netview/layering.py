@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import BUFFER, SOURCE
+from torcheer.capture import BUFFER, SOURCE, Scope
 from torcheer.netview.attending import Site
 from torcheer.netview.flow import Flow
 from torcheer.netview.forms import input_of

@@ -14,9 +14,7 @@ from torcheer.errors import InputError
 from torcheer.netview.placing import check_name
 from torcheer.netview.runscenes import FoundScene
 from torcheer.netview.unit_weights import received, sent
-from torcheer.run.netscene import Connection, NetLayer, NetScene
-from torcheer.run.reading.face import Reading
-from torcheer.run.reading.tensorrecord import TensorRecord
+from torcheer.run import Connection, NetLayer, NetScene, Reading, TensorRecord
 
 Array = NDArray[Any]
 

@@ -11,10 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from torcheer.capture.choosing import unwrapped
-from torcheer.capture.nesting import collect_tensors
+from torcheer.capture import collect_tensors, unwrapped
 from torcheer.netview.forms import front_padding
-from torcheer.run.netscene import Connection, NetLayer
+from torcheer.run import Connection, NetLayer
 
 _HANDING_ON: Final = (
     nn.Identity,

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from torcheer.errors import InputError
 from torcheer.netview.grids import grid_of
-from torcheer.run.netscene import NetLayer, Place
+from torcheer.run import NetLayer, Place
 
 ACT: Final = "Act"  # the variable of a name that names none
 

@@ -11,7 +11,7 @@ import msgspec
 
 from torcheer.errors import InputError
 from torcheer.netview.grids import grid_of, manual_grid
-from torcheer.run.netscene import Grid, NetLayer, NetScene, Place
+from torcheer.run import Grid, NetLayer, NetScene, Place
 
 RELATIONS: Final[tuple[str, ...]] = ("above", "below", "rightof", "leftof", "infront", "behind")
 _MOST_LISTED: Final = 8  # layers, in a message

@@ -14,7 +14,7 @@ from torcheer.capture.undisturbed import undisturbed
 from torcheer.netview.attending import Site, merged, weights_of
 from torcheer.netview.flow import Flow
 from torcheer.netview.grids import grid_of
-from torcheer.run.netscene import NetLayer, NetScene, Place
+from torcheer.run import NetLayer, NetScene, Place
 
 _MOST_DENSE_BYTES: Final = 64 << 20  # of a sparse tensor that is written out
 

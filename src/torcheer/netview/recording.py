@@ -17,9 +17,7 @@ from torch import Tensor
 from torcheer.errors import InputError
 from torcheer.netview.placing import Arrangement
 from torcheer.netview.runscenes import is_known, last_scene, written_scenes
-from torcheer.run.netscene import NetScene
-from torcheer.run.observing.netviews import NETVIEW
-from torcheer.run.run import Run
+from torcheer.run import NETVIEW, NetScene, Run
 
 # The writer of a run drops what it cannot write in time. Half a moment is no use, so it is waited for.
 _MOST_WAITING_BYTES: Final = 48 << 20

@@ -9,12 +9,20 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.history import ModelHistory
-from torcheer.capture.inputs import Call, bind, copy_of_containers, copy_of_tensors, named_root
-from torcheer.capture.log import log_forward_pass
-from torcheer.capture.nesting import collect_tensors, map_tensors
-from torcheer.capture.state import same_model_after, same_random_state_after
-from torcheer.capture.walk import is_lazy
+from torcheer.capture import (
+    Call,
+    ModelHistory,
+    bind,
+    collect_tensors,
+    copy_of_containers,
+    copy_of_tensors,
+    is_lazy,
+    log_forward_pass,
+    map_tensors,
+    named_root,
+    same_model_after,
+    same_random_state_after,
+)
 from torcheer.errors import InputError
 
 Loss = Callable[[Any], Tensor]

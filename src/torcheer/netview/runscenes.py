@@ -10,13 +10,20 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from torcheer.graph.rows import shape_text
+from torcheer.graph import shape_text
 from torcheer.netview.grids import grid_of
 from torcheer.netview.variables import in_order
-from torcheer.run.netscene import Grid, NetLayer, NetScene, Place
-from torcheer.run.observing.netviews import NETVIEW
-from torcheer.run.reading.reader import RunReader, record_id
-from torcheer.run.records import TensorHead, WatchedRow
+from torcheer.run import (
+    NETVIEW,
+    Grid,
+    NetLayer,
+    NetScene,
+    Place,
+    RunReader,
+    TensorHead,
+    WatchedRow,
+    record_id,
+)
 
 Source = Literal["netview", "watch", "names"]
 Series = Mapping[tuple[str, str], str]  # names of tensors, by layer and variable

@@ -16,10 +16,7 @@ from torcheer.netview.planning import NetPlan
 from torcheer.netview.recording import NetRecording
 from torcheer.netview.runscenes import Extents, FoundScene, found_scene
 from torcheer.netview.weightkeeping import WeightKeeper
-from torcheer.run.netscene import NetScene
-from torcheer.run.reading.face import SavedRun
-from torcheer.run.run import Run
-from torcheer.run.telling import Teller
+from torcheer.run import NetScene, Run, SavedRun, Teller
 
 
 class Shown:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from torcheer.capture.nesting import collect_tensors
+from torcheer.capture import collect_tensors
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import InputError
 from torcheer.netview.batching import checked_items
@@ -21,8 +21,7 @@ from torcheer.netview.metlayers import MetLayers, gradient_name, split_name
 from torcheer.netview.recording import NetRecording
 from torcheer.netview.showing import Shown
 from torcheer.netview.weightkeeping import WeightKeeper, check_settings
-from torcheer.run.netscene import Connection, NetScene
-from torcheer.run.run import Run
+from torcheer.run import Connection, NetScene, Run
 
 
 class State(Shown):

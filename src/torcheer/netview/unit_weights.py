@@ -23,7 +23,7 @@ import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from torcheer.errors import InputError
-from torcheer.run.netscene import Connection
+from torcheer.run import Connection
 
 Shape = tuple[int, ...]
 Values = NDArray[Any]

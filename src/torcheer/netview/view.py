@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from torcheer.capture.inputs import check_model
+from torcheer.capture import check_model
 from torcheer.errors import InputError
 from torcheer.netview.batching import checked_items
 from torcheer.netview.capturing import plan_of, signature_of
@@ -17,8 +17,7 @@ from torcheer.netview.recording import NetRecording
 from torcheer.netview.running import Loss, looked_at
 from torcheer.netview.showing import Shown, scene_to_write
 from torcheer.netview.weightkeeping import WeightKeeper
-from torcheer.run.reading.face import SavedRun, open_run
-from torcheer.run.run import Run
+from torcheer.run import Run, SavedRun, open_run
 
 _Path = str | os.PathLike[str]
 

@@ -10,12 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from torcheer.capture.choosing import unwrapped
-from torcheer.capture.memory import has_data
+from torcheer.capture import has_data, is_lazy, unwrapped
 from torcheer.capture.undisturbed import undisturbed
-from torcheer.capture.walk import is_lazy
 from torcheer.errors import InputError
-from torcheer.graph.sizes import readable_bytes
+from torcheer.graph import readable_bytes
 from torcheer.netview.samenumbers import are_same_numbers
 
 Put = Callable[[str, Tensor], None]

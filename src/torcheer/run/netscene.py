@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import field
 
-from torcheer.graph.document import Entry
+from torcheer.graph import Entry
 
 Form = Literal["linear", "conv", "transposed_conv", "embedding", "attention", "other"]
 

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec import field
 
-from torcheer.graph.document import Entry
+from torcheer.graph import Entry
 
 Kind = Literal[
     "scalar",

@@ -15,8 +15,7 @@ from torcheer.run.observing.arrays import check_size, copy_of, is_tensor
 from torcheer.run.observing.handing import checked_name
 from torcheer.run.observing.plaintext import plain_text
 from torcheer.run.records import TableColumn, TableHead
-from torcheer.tensorfile.header import MAX_DIMS
-from torcheer.tensorfile.raw_numbers import RAW_TYPES, as_numbers
+from torcheer.tensorfile import MAX_DIMS, RAW_TYPES, as_numbers
 
 Cells = NDArray[Any] | list[str]  # of one column: a number, a text or an array for each row
 

@@ -1,1 +1,42 @@
 """Files and raw numbers without torch: safetensors files, what is shown of a tensor, files written whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torcheer.lazy_imports import lazy_imports
+
+if TYPE_CHECKING:
+    from torcheer.tensorfile.figures import Figures, figures_of, pieces_of, share_of
+    from torcheer.tensorfile.files import (
+        NoOrdinaryFileError,
+        open_file,
+        read_file,
+        sync_folder,
+        target_of,
+        write_whole,
+    )
+    from torcheer.tensorfile.header import (
+        CHECKSUMS,
+        ITEM_BYTES,
+        MAX_DIMS,
+        MAX_HEADER_BYTES,
+        HeaderEntry,
+        NamedTwice,
+        unique,
+    )
+    from torcheer.tensorfile.raw_numbers import RAW_TYPES, Array, as_numbers, as_real
+    from torcheer.tensorfile.reader import CHUNK_BYTES, PASS, FileKind, TensorBytes, checksum
+    from torcheer.tensorfile.views import (
+        MAX_WINDOW_VALUES,
+        TensorKind,
+        TensorView,
+        Window,
+        default_window,
+        grid_of,
+        item_bytes_of,
+        look_at,
+        num_values,
+    )
+else:
+    __getattr__, __dir__ = lazy_imports(__name__)

@@ -18,7 +18,7 @@ from torcheer.training.stepping import Stepped, Stepper
 if TYPE_CHECKING:
     from torch.optim import Optimizer
 
-    from torcheer.run.run import Run
+    from torcheer.run import Run
 
 _METHODS = ("on_begin", "on_step", "on_epoch", "on_end")
 

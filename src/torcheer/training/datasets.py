@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from torcheer.errors import FileFormatError, InputError
-from torcheer.tensorfile.files import open_file
+from torcheer.tensorfile import open_file
 
 NUM_DIGITS: Final = 1797
 _WHITE_DIGIT: Final = 16  # the brightest pixel of a digit

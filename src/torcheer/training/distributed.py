@@ -15,8 +15,8 @@ import torch.distributed
 from torch import Tensor
 from torch.utils.data.distributed import DistributedSampler
 
-from torcheer.inspector.watching import rank_of
-from torcheer.run.placing import num_ranks_of_program
+from torcheer.inspector import rank_of
+from torcheer.run import num_ranks_of_program
 
 T = TypeVar("T")
 V = TypeVar("V")

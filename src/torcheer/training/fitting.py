@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from torcheer.capture.modes import same_modes_after
-from torcheer.capture.state import seed_everything
-from torcheer.run.run import Run
+from torcheer.capture import same_modes_after, seed_everything
+from torcheer.run import Run
 from torcheer.training import distributed
 from torcheer.training.callbacks import Training, callbacks_of
 from torcheer.training.fetching import fetched

@@ -11,9 +11,8 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.graph.sizes import readable_seconds
-from torcheer.run.reading.scalars import needed_pandas
-from torcheer.run.reading.sparkline import sparkline
+from torcheer.graph import readable_seconds
+from torcheer.run import needed_pandas, sparkline
 from torcheer.training.columns import Columns
 from torcheer.training.judging import Mode, mode_of
 

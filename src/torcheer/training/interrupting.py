@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from torcheer.graph.progress import say
+from torcheer.graph import say
 from torcheer.training import distributed
 from torcheer.training.callbacks import Training
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from torcheer.capture.batches import Batch
+from torcheer.capture import Batch
 from torcheer.training import distributed
 from torcheer.training.callbacks import Callback, Training, heard_by
 from torcheer.training.interrupting import INTERRUPTED

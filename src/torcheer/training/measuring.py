@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from torcheer.capture.batches import Batch, moved, split
-from torcheer.capture.modes import same_modes_after
+from torcheer.capture import Batch, moved, same_modes_after, split
 from torcheer.errors import InputError
 from torcheer.training import distributed
 from torcheer.training.gathering import Gathered

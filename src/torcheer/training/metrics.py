@@ -16,7 +16,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from torcheer.capture.batches import moved
+from torcheer.capture import moved
 from torcheer.errors import InputError
 from torcheer.training.evaluations.answers import answers_of, form_of, said_class, said_yes_or_no, scores_in
 from torcheer.training.gathering import Gathered

@@ -11,14 +11,16 @@ from typing import Any, Final
 
 from torch import Tensor
 
-from torcheer.graph.pace import Pace, clock_text, rate_text
-from torcheer.graph.progress import (
+from torcheer.graph import (
     Bars,
     NotebookBars,
+    Pace,
     TerminalBars,
+    clock_text,
     is_notebook,
     is_terminal,
     progress_text,
+    rate_text,
     say,
 )
 from torcheer.training import distributed

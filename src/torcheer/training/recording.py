@@ -11,8 +11,7 @@ from typing import Any, Self
 
 from torch import Tensor
 
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.run import Run
+from torcheer.run import Run, RunReader
 from torcheer.training import distributed
 from torcheer.training.callbacks import Training
 from torcheer.training.gathering import numbers_of

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torcheer.errors import InputError
-from torcheer.graph.progress import say
+from torcheer.graph import say
 from torcheer.training import distributed
 from torcheer.training.callbacks import Training
 from torcheer.training.madewith import differences

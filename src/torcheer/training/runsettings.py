@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from torcheer.errors import InputError
-from torcheer.run.folders import folder_of
-from torcheer.run.run import Run
+from torcheer.run import Run, folder_of
 from torcheer.training import distributed
 from torcheer.training.callbacks import Training
 from torcheer.training.interrupting import INTERRUPTED

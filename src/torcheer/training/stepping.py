@@ -18,8 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from torcheer.capture.batches import Batch, detached, num_items_of, split
-from torcheer.capture.devices import chosen_device, place
+from torcheer.capture import Batch, chosen_device, detached, num_items_of, place, split
 from torcheer.errors import InputError
 from torcheer.training.gradients import gradients_of, norm_of, scale
 from torcheer.training.losses import LossFunction, check_loss, checked_function, loss_in

@@ -11,13 +11,7 @@ from typing import Any, Self
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.run.arguments import whole_number_of
-from torcheer.run.folders import folder_of
-from torcheer.run.reading.finding import is_run
-from torcheer.run.reading.merging import rank_in
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.run import Run
-from torcheer.run.scalarvalues import NOT_A_NUMBER, number_of
+from torcheer.run import NOT_A_NUMBER, Run, RunReader, folder_of, is_run, number_of, rank_in, whole_number_of
 from torcheer.training.distributed import from_main, is_connected, is_main, names_of_rank, num_ranks, rank
 from torcheer.training.observing.recording import Recording
 from torcheer.training.observing.watchoptions import Watch, begin_watching, watch_options

@@ -21,9 +21,8 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self
 
-from torcheer.inspector.watcher import Watcher
-from torcheer.run.folders import folder_of
-from torcheer.run.run import Run
+from torcheer.inspector import Watcher
+from torcheer.run import Run, folder_of
 from torcheer.training.distributed import from_main, is_main, rank
 from torcheer.training.observing.recording import Recording
 from torcheer.training.observing.snapshots import Often, Snapshots

@@ -4,3 +4,15 @@
 `charts`, `scales` and `canvas`, and write with `files`. Pillow draws, and PyAV (extra `video`)
 encodes MP4.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torcheer.lazy_imports import lazy_imports
+
+if TYPE_CHECKING:
+    from torcheer.video.from_run import make_video
+    from torcheer.video.recorder import DataRecorder
+else:
+    __getattr__, __dir__ = lazy_imports(__name__)

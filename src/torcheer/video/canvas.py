@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from torcheer.errors import InputError
-from torcheer.graph.drawing.formats import FONT_FILES, png_of
-from torcheer.graph.drawing.lettering import BOLD, FONT_FAMILY, REGULAR, is_measured, printable, text_width
+from torcheer.graph import BOLD, FONT_FAMILY, FONT_FILES, REGULAR, is_measured, png_of, printable, text_width
 
 Colour = tuple[int, int, int]
 Pixels = NDArray[numpy.uint8]  # rows, columns, and red, green and blue

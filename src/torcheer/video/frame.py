@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 import numpy
 from PIL import Image
 
-from torcheer.run.observing.arrays import view_of
+from torcheer.run import view_of
 from torcheer.video.canvas import Box, Canvas
 from torcheer.video.charts import (
     HistogramChart,

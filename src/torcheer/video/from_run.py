@@ -18,10 +18,8 @@ import numpy
 from PIL import Image
 
 from torcheer.errors import FileFormatError, InputError, TorcheerError
-from torcheer.run.reading.face import SavedRun, open_run
-from torcheer.run.reading.recordkinds import HistogramRecord, ImageRecord
-from torcheer.run.reading.tensorrecord import TensorRecord
-from torcheer.tensorfile.files import target_of
+from torcheer.run import HistogramRecord, ImageRecord, SavedRun, TensorRecord, open_run
+from torcheer.tensorfile import target_of
 from torcheer.video.canvas import Canvas, theme_named
 from torcheer.video.charts import Counts, FewValues, Spread, WantedKind, checked_kind
 from torcheer.video.files import INSTALL, Film, FilmMaker, Format, can_encode_mp4

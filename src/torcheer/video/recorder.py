@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from torcheer.errors import InputError, TorcheerError
-from torcheer.run.telling import RunWarning, Teller
+from torcheer.run import RunWarning, Teller
 from torcheer.video.canvas import Canvas, theme_named
 from torcheer.video.charts import WantedKind
 from torcheer.video.files import INSTALL, FilmMaker, Format, SpanningFilm, can_encode_mp4, stem_of

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import msgspec
 import numpy
 
-from torcheer.analysis.similarity import Metric, SimilarityMatrix, label_contrast
+from torcheer.analysis import Metric, SimilarityMatrix, label_contrast
 from torcheer.app.featuremessages import FeatureContrast, FeatureProbe
 from torcheer.app.features.choosing import MAX_NAME, label_text
 from torcheer.app.features.openset import Array, Indices
@@ -21,8 +21,7 @@ from torcheer.app.features.principal import principal_points
 from torcheer.app.reporting import Report, Reports, begin_reports, end_with_input
 from torcheer.app.runs.listing import clipped, finite
 from torcheer.errors import InputError, TorcheerError
-from torcheer.features.reading import Features, open_features
-from torcheer.features.storedlayers import StoredLayer
+from torcheer.features import Features, StoredLayer, open_features
 
 _MOST_CONFUSED: Final = 60  # labels, in a table that can be looked at
 _CHECK_BYTES: Final = 32 << 20

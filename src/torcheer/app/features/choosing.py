@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy
 
-from torcheer.analysis.rows import chosen_samples
+from torcheer.analysis import chosen_samples
 from torcheer.app.featuremessages import FeatureRows, LabelKind
 from torcheer.app.features.openset import Array, Indices, OpenSet
 from torcheer.app.runs.listing import clipped

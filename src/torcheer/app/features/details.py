@@ -12,8 +12,7 @@ from torcheer.app.features.choosing import MAX_CLASSES, label_kind, label_text
 from torcheer.app.features.openset import OpenSet
 from torcheer.app.runs.listing import clipped, countable
 from torcheer.errors import TorcheerError
-from torcheer.features.manifest import ArraySpec, LayerOrigin
-from torcheer.features.reading import Features
+from torcheer.features import ArraySpec, Features, LayerOrigin
 
 MAX_SHOWN_LAYERS: Final = 2000
 _MAX_TRANSFORMS: Final = 16

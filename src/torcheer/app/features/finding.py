@@ -7,10 +7,9 @@ from collections import deque
 from pathlib import Path
 from typing import Final
 
-from torcheer.features.manifest import FORMAT, NAME
-from torcheer.run.reading.finding import FoundRun, FoundRuns
-from torcheer.run.reading.links import LinkRule, links_within
-from torcheer.tensorfile.files import open_file
+from torcheer.features import FORMAT, NAME
+from torcheer.run import FoundRun, FoundRuns, LinkRule, links_within
+from torcheer.tensorfile import open_file
 
 _MAX_DEPTH: Final = 8
 _MAX_FOLDERS: Final = 10_000

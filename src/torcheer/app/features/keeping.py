@@ -18,7 +18,7 @@ import numpy
 from torcheer.app.features.choosing import Chosen
 from torcheer.app.features.openset import Array, OpenSet
 from torcheer.app.runs.netanalysisrows import Kept
-from torcheer.tensorfile.files import read_file
+from torcheer.tensorfile import read_file
 
 FOLDER: Final = "analyses"
 _VERSION: Final = 1

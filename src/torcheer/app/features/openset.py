@@ -16,11 +16,7 @@ from numpy.typing import NDArray
 from torcheer.app.features.finding import is_place_elsewhere
 from torcheer.app.turns import Turns
 from torcheer.errors import FileFormatError, InputError
-from torcheer.features.journal import FOLDER
-from torcheer.features.manifest import NAME, read_manifest
-from torcheer.features.reading import Features
-from torcheer.features.stores.opening import store_at
-from torcheer.features.stores.protocol import Store
+from torcheer.features import FOLDER, NAME, Features, Store, read_manifest, store_at
 
 Indices = NDArray[numpy.int64]
 Array = NDArray[Any]

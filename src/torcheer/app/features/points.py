@@ -19,7 +19,7 @@ from torcheer.app.frames import binary_frame
 from torcheer.app.runmessages import ReductionAnswer
 from torcheer.app.runs.reducing import Reductions, check_method
 from torcheer.app.runs.reduction import Order as ReductionOrder
-from torcheer.run.records import EmbeddingHead
+from torcheer.run import EmbeddingHead
 
 _READING: Final = "The samples are read."
 

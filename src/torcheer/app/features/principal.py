@@ -11,8 +11,8 @@ import numpy
 from torcheer.app.features.openset import Array, Indices
 from torcheer.app.runs.reduction import principal_places
 from torcheer.errors import InputError
-from torcheer.features.storedlayers import StoredLayer
-from torcheer.graph.sizes import readable_bytes
+from torcheer.features import StoredLayer
+from torcheer.graph import readable_bytes
 
 MOST_DIMS: Final = 512  # points of more are brought to their principal axes
 NUM_AXES: Final = 64

@@ -14,7 +14,7 @@ from torcheer.app.features.finding import find_features, is_place_elsewhere
 from torcheer.app.features.openset import FeaturePlace, OpenSet
 from torcheer.app.runs.places import RunFolders
 from torcheer.errors import InputError
-from torcheer.run.reading.links import LinkRule
+from torcheer.run import LinkRule
 
 MAX_SETS: Final = 1000
 _SCAN_SECONDS: Final = 1.0  # a search that was made so lately is good enough

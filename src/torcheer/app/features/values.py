@@ -20,8 +20,8 @@ from torcheer.app.features.openset import Array, OpenSet
 from torcheer.app.frames import binary_frame
 from torcheer.app.runs.listing import clipped, finite
 from torcheer.errors import InputError
-from torcheer.features.storedlayers import StoredLayer, StoredRagged
-from torcheer.graph.sizes import readable_bytes
+from torcheer.features import StoredLayer, StoredRagged
+from torcheer.graph import readable_bytes
 
 MAX_READ_BYTES: Final = 512 << 20  # for one picture
 _AT_ONCE_BYTES: Final = 32 << 20

@@ -20,8 +20,7 @@ from torcheer.app.runs.bucketing import (
     order_along,
     show,
 )
-from torcheer.run.parts import Points
-from torcheer.run.reading.reader import Cursor, RunReader
+from torcheer.run import Cursor, Points, RunReader
 
 MAX_BYTES: Final = 1 << 30
 _SPARE: Final = 8  # one part in so many is kept free for points to come

@@ -17,11 +17,8 @@ from torcheer.app.runs.listing import countable, finite
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.recorded import MAX_READ_BYTES, affordable, array_of
 from torcheer.errors import FileFormatError, InputError
-from torcheer.run.parts import RecordEntry
-from torcheer.run.reading.reader import record_id
-from torcheer.run.records import HistogramHead, TensorHead
-from torcheer.tensorfile.figures import pieces_of
-from torcheer.tensorfile.raw_numbers import as_numbers, as_real
+from torcheer.run import HistogramHead, RecordEntry, TensorHead, record_id
+from torcheer.tensorfile import as_numbers, as_real, pieces_of
 
 _AT_A_TIME: Final = 32  # records that are read while others wait for the run
 _MAX_KEPT_ROWS: Final = 8192

@@ -14,7 +14,7 @@ from torcheer.app.runs.listing import clipped, countable, finite
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.watching import Watch
 from torcheer.errors import TorcheerError
-from torcheer.run.reading.eventlist import Alarm, EventsCursor, Gap
+from torcheer.run import Alarm, EventsCursor, Gap
 
 _LOG: Final = logging.getLogger("torcheer.app")
 MAX_EVENTS: Final = 10_000  # of each kind in one answer

@@ -28,7 +28,7 @@ from torcheer.app.runs.listing import clipped, countable, finite
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.watching import Watch
 from torcheer.errors import TorcheerError
-from torcheer.run.parts import SeriesEntry, SeriesKey
+from torcheer.run import SeriesEntry, SeriesKey
 
 _LOG: Final = logging.getLogger("torcheer.app")
 _LIST_SECONDS: Final = 0.25  # between two answers about the list of runs

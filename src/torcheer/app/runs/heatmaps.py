@@ -10,7 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.app.runs.stepbuckets import Figures, bucket_steps, highest_figures, mean_figures
-from torcheer.run.reading.watchedreader import WatchedReader, at_steps
+from torcheer.run import WatchedReader, at_steps
 
 HIGHEST: Final = frozenset(("nan", "inf"))  # one step with such a value is what one looks for
 MARKS: Final = {"nan": numpy.uint8(1), "inf": numpy.uint8(2)}

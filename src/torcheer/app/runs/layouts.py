@@ -27,7 +27,7 @@ from torcheer.app.runmessages import (
 )
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.errors import InputError
-from torcheer.run.records import LayoutChart, LayoutGroup, LayoutHead
+from torcheer.run import LayoutChart, LayoutGroup, LayoutHead
 
 _MAX_PATTERN: Final = 500  # characters
 _MAX_GLOBS: Final = 100  # of one pattern

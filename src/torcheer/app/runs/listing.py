@@ -13,10 +13,7 @@ from torcheer.app.runs.arrays import SeriesArrays
 from torcheer.app.runs.bucketing import Floats
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.places import RunPlace, Traces
-from torcheer.run.lossnames import looked_at_first, loss_of
-from torcheer.run.parts import SeriesEntry, SeriesKey
-from torcheer.run.reading.reader import RunReader, RunStatus
-from torcheer.run.schema import PART_ENDING
+from torcheer.run import PART_ENDING, RunReader, RunStatus, SeriesEntry, SeriesKey, looked_at_first, loss_of
 
 SPARK_VALUES: Final = 64
 MAX_METRICS: Final = 64

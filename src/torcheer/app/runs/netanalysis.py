@@ -10,6 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.analysis import (
+    MissingLibraryError,
     SimilarityMatrix,
     clusters,
     compare_similarity,
@@ -19,7 +20,6 @@ from torcheer.analysis import (
     similarity,
     tuning,
 )
-from torcheer.analysis.libraries import MissingLibraryError
 from torcheer.app.frames import as_json, binary_frame
 from torcheer.app.netanalysismessages import (
     Metric,

@@ -18,7 +18,7 @@ from torcheer.app.runs.netindex import Mark
 from torcheer.app.runs.nets import RankNet
 from torcheer.app.runs.recorded import evenly
 from torcheer.errors import InputError
-from torcheer.run.reading.reader import record_id
+from torcheer.run import record_id
 
 _MAX_LABEL: Final = 80
 _MAX_CHOICES: Final = 64

@@ -18,9 +18,9 @@ from torcheer.app.runs.nets import Nets, RankNet
 from torcheer.app.runs.netunits import layer_with
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.errors import InputError
-from torcheer.graph.sizes import readable_bytes
-from torcheer.run.netscene import NetLayer
-from torcheer.tensorfile.raw_numbers import Array
+from torcheer.graph import readable_bytes
+from torcheer.run import NetLayer
+from torcheer.tensorfile import Array
 
 MAX_BYTES: Final = 1 << 28  # of the rows of one layer
 _KEPT_BYTES: Final = 1 << 28  # of all that are kept

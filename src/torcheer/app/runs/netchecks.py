@@ -10,8 +10,8 @@ import msgspec
 
 from torcheer.app.messages import MAX_DIMS
 from torcheer.app.runs.listing import clipped
-from torcheer.netview.grids import grid_of, plate_size
-from torcheer.run.netscene import Connection, Grid, NetLayer, NetScene, Place
+from torcheer.netview import grid_of, plate_size
+from torcheer.run import Connection, Grid, NetLayer, NetScene, Place
 
 MAX_LAYERS: Final = 2048  # that a page can ask for
 MAX_NAME: Final = 4096

@@ -15,7 +15,7 @@ from torcheer.app.runs.netscenes import RunScene
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.run_feed import Looked, follow_run
 from torcheer.app.runs.watching import Watch
-from torcheer.netview.variables import about
+from torcheer.netview import about
 
 _PUSH_SECONDS: Final = 0.25  # between two answers: a page that follows shows each moment soon
 

@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 from torcheer.app.runs.netindex import Mark, RankIndex
 from torcheer.app.runs.netlevels import numbers_in
 from torcheer.app.runs.netscenes import BIAS, RunScene
-from torcheer.graph.rows import shape_text
-from torcheer.netview.runscenes import item_shape
-from torcheer.run.netscene import NetLayer
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.reading.slicing import Slice
-from torcheer.run.reading.sqlitepart import SqlitePart
-from torcheer.tensorfile.raw_numbers import Array
+from torcheer.graph import shape_text
+from torcheer.netview import item_shape
+from torcheer.run import NetLayer, RunReader, Slice, SqlitePart
+from torcheer.tensorfile import Array
 
 
 class Stretch(NamedTuple):

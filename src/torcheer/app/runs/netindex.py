@@ -15,13 +15,18 @@ import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.run.parts import Part
-from torcheer.run.reading.fitting import ITEM_BYTES, MAX_DIMS
-from torcheer.run.reading.merging import rank_in
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.reading.slicing import HeadRow
-from torcheer.run.reading.sqlitepart import SqlitePart
-from torcheer.run.records import Kind, MomentHead, TensorHead
+from torcheer.run import (
+    ITEM_BYTES,
+    MAX_DIMS,
+    HeadRow,
+    Kind,
+    MomentHead,
+    Part,
+    RunReader,
+    SqlitePart,
+    TensorHead,
+    rank_in,
+)
 
 _KINDS: Final[tuple[Kind, ...]] = ("tensor", "moment", "netview")
 _MAX_COUNTERS: Final = 32

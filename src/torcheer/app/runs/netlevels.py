@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from torcheer.app.netmessages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
 from torcheer.app.storedarrays import NUMPY_TYPES
-from torcheer.tensorfile.raw_numbers import Array, as_numbers, as_real
+from torcheer.tensorfile import Array, as_numbers, as_real
 
 # A page takes the highest less the lowest, which must be a number, too.
 _LARGEST: Final = float(numpy.finfo(numpy.float64).max) / 2

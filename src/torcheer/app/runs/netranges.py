@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from torcheer.app.runs.nets import RankNet
-from torcheer.netview.variables import RECEIVED, SENT, WEIGHT
+from torcheer.netview import RECEIVED, SENT, WEIGHT
 
 Range = tuple[float, float]  # the first is larger where nothing is known
 

@@ -12,8 +12,8 @@ from torcheer.app.runs.netfinding import Stretch, read_stretches
 from torcheer.app.runs.netindex import Mark, NetIndex, RankIndex
 from torcheer.app.runs.netscenes import RunScene, scene_of
 from torcheer.app.runs.openrun import OpenRun
-from torcheer.run.reading.reader import RunReader
-from torcheer.tensorfile.raw_numbers import Array
+from torcheer.run import RunReader
+from torcheer.tensorfile import Array
 
 _HELD_BYTES: Final = 1 << 28  # of weights that were asked for last
 _MAX_RANKS: Final = 64  # of which the scenes are kept

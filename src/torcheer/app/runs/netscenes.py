@@ -17,19 +17,21 @@ from torcheer.app.runs.netchecks import (
     sound_grid,
 )
 from torcheer.app.runs.netindex import RankIndex
-from torcheer.netview.runscenes import (
+from torcheer.netview import (
+    RECEIVED,
     SCENE_FAULTS,
+    SENT,
+    WEIGHT,
     Series,
     Source,
+    in_order,
     is_parameter,
     item_shape,
     made_scene,
     named_series,
     watched_series,
 )
-from torcheer.netview.variables import RECEIVED, SENT, WEIGHT, in_order
-from torcheer.run.netscene import NetLayer, NetScene
-from torcheer.run.reading.reader import RunReader
+from torcheer.run import NetLayer, NetScene, RunReader
 
 BIAS: Final = "Bias"
 _MAX_SCENE_BYTES: Final = 64 << 20

@@ -22,7 +22,7 @@ from torcheer.app.runs.nets import Nets, RankNet
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.recorded import evenly
 from torcheer.errors import InputError
-from torcheer.run.netscene import NetLayer
+from torcheer.run import NetLayer
 
 # SQLite goes through all of a record that stands before what is wanted of it.
 _MAX_SKIPPED_BYTES: Final = 1 << 30

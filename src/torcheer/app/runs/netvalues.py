@@ -22,7 +22,7 @@ from torcheer.app.runs.netlevels import NO_LEVELS, Levels, levels_of
 from torcheer.app.runs.netmoments import steps_of
 from torcheer.app.runs.nets import Nets, RankNet
 from torcheer.app.runs.openrun import OpenRun
-from torcheer.tensorfile.raw_numbers import Array
+from torcheer.tensorfile import Array
 
 MAX_LEVELS: Final = 1 << 25  # of one answer
 _TOO_MANY: Final = "there are too many units for one answer: show fewer layers"

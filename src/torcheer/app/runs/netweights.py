@@ -20,11 +20,10 @@ from torcheer.app.runs.netunits import layer_with, unit_stretch
 from torcheer.app.runs.netvalues import MAX_LEVELS, block_of, frame_bytes
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.errors import InputError
-from torcheer.graph.sizes import readable_bytes
-from torcheer.netview.unit_weights import UnitWeights, received, sent
-from torcheer.netview.variables import WEIGHT
-from torcheer.run.netscene import Connection, NetLayer
-from torcheer.tensorfile.raw_numbers import Array
+from torcheer.graph import readable_bytes
+from torcheer.netview import WEIGHT, UnitWeights, received, sent
+from torcheer.run import Connection, NetLayer
+from torcheer.tensorfile import Array
 
 _MAX_WEIGHT_BYTES: Final = 1 << 28  # of one that is read
 _MAX_CONNECTIONS: Final = 256  # of one unit

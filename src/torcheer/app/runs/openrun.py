@@ -12,8 +12,7 @@ from torcheer.app.runs.arrays import ArrayStore, SeriesArrays
 from torcheer.app.runs.places import RunPlace
 from torcheer.app.runs.strips import Strips
 from torcheer.app.turns import Turns
-from torcheer.run.interruption import InterruptedReading, interruptible
-from torcheer.run.reading.reader import RunReader
+from torcheer.run import InterruptedReading, RunReader, interruptible
 
 Opener = Callable[[Path], RunReader]
 

@@ -20,11 +20,9 @@ from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.recorded import affordable
 from torcheer.app.runs.summary import Summary
 from torcheer.errors import FileFormatError, InputError
-from torcheer.graph.document import PassDocument
-from torcheer.run.parts import RecordEntry
-from torcheer.run.reading.reader import record_id
-from torcheer.run.records import PassHead
-from torcheer.tensorfile.views import TensorKind, TensorView, Window
+from torcheer.graph import PassDocument
+from torcheer.run import PassHead, RecordEntry, record_id
+from torcheer.tensorfile import TensorKind, TensorView, Window
 
 _MAX_LISTED: Final = 2000
 _MAX_PASSES: Final = 2000  # that the figures of an op are collected from

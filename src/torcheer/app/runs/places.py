@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from torcheer.run.reading.finding import FoundRun, FoundRuns
-from torcheer.run.reading.links import links_note
+from torcheer.run import FoundRun, FoundRuns, links_note
 
 Finder = Callable[[Path], Sequence[FoundRun]]
 

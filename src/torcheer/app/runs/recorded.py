@@ -24,13 +24,9 @@ from torcheer.app.runs.listing import countable, finite
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.storedarrays import NUMPY_TYPES
 from torcheer.errors import FileFormatError, InputError
-from torcheer.graph.sizes import readable_bytes
-from torcheer.run.parts import RecordEntry
-from torcheer.run.reading.reader import record_id
-from torcheer.run.records import TensorHead
-from torcheer.tensorfile.figures import Figures, figures_of
-from torcheer.tensorfile.raw_numbers import Array
-from torcheer.tensorfile.views import look_at
+from torcheer.graph import readable_bytes
+from torcheer.run import RecordEntry, TensorHead, record_id
+from torcheer.tensorfile import Array, Figures, figures_of, look_at
 
 MAX_RECORD_BYTES: Final = 128 << 20  # that are sent
 MAX_TENSOR_BYTES: Final = 1 << 30  # that are read to be looked at

@@ -19,7 +19,7 @@ from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.recorded import data_of, entry_of
 from torcheer.app.runs.reduction import LIBRARIES, MIN_POINTS, Order, missing_library
 from torcheer.errors import FileFormatError, InputError
-from torcheer.run.records import EmbeddingHead
+from torcheer.run import EmbeddingHead
 
 _LOG: Final = logging.getLogger("torcheer.app")
 MAX_POINTS: Final = {"pca": 1_000_000, "tsne": 20_000, "umap": 100_000}

@@ -18,7 +18,7 @@ from torcheer.app.runs.listing import finite
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.watching import Watch
 from torcheer.errors import TorcheerError
-from torcheer.run.parts import SeriesEntry, SeriesKey
+from torcheer.run import SeriesEntry, SeriesKey
 
 Block = tuple[SeriesBlock, bytes]
 

@@ -11,11 +11,17 @@ from numpy.typing import NDArray
 
 from torcheer.app.runs.heatmaps import ESTIMATE, HIGHEST, MARKS, Wish
 from torcheer.app.runs.stepbuckets import Places, Steps, between, sums_of
-from torcheer.run.estimates import ESTIMATES, estimated
-from torcheer.run.parts import RecordEntry
-from torcheer.run.reading.figureblocks import BlockFigures, Stretches, column_of
-from torcheer.run.reading.watchedplans import PartPlan, RankPlan
-from torcheer.run.records import StatisticsHead
+from torcheer.run import (
+    ESTIMATES,
+    BlockFigures,
+    PartPlan,
+    RankPlan,
+    RecordEntry,
+    StatisticsHead,
+    Stretches,
+    column_of,
+    estimated,
+)
 
 Group = tuple[str, str]  # a part and the digest of a plan: blocks of the same rows
 

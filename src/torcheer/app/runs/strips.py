@@ -22,12 +22,7 @@ from torcheer.app.runs.stripblocks import (
     planes_of,
     starts_of,
 )
-from torcheer.run.reading.figureblocks import BlockFigures
-from torcheer.run.reading.merging import rank_in
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.reading.sqlitepart import SqlitePart
-from torcheer.run.reading.watchedplans import RankPlan
-from torcheer.run.records import StatisticsHead
+from torcheer.run import BlockFigures, RankPlan, RunReader, SqlitePart, StatisticsHead, rank_in
 
 MAX_BYTES: Final = 256 << 20  # of all strips of a run
 MAX_CELLS: Final = 8 << 20  # of all rows of a strip together

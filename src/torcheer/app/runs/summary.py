@@ -12,10 +12,16 @@ from torcheer.app.runs.listing import Spark, clipped, listing_of, unread_listing
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.places import Traces, traces_of
 from torcheer.errors import TorcheerError
-from torcheer.run.interruption import InterruptedReading
-from torcheer.run.parts import RecordEntry, SeriesEntry, SeriesKey
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.records import HparamsHead, PassHead, Plain
+from torcheer.run import (
+    HparamsHead,
+    InterruptedReading,
+    PassHead,
+    Plain,
+    RecordEntry,
+    RunReader,
+    SeriesEntry,
+    SeriesKey,
+)
 
 _LOG: Final = logging.getLogger("torcheer.app")
 _MAX_PASSES: Final = 200  # of a run; the newest

@@ -21,9 +21,8 @@ from torcheer.app.tablemessages import (
     TableCellsQuestion,
 )
 from torcheer.errors import InputError
-from torcheer.run.parts import RecordEntry
-from torcheer.run.records import TableColumn, TableHead
-from torcheer.tensorfile.raw_numbers import Array
+from torcheer.run import RecordEntry, TableColumn, TableHead
+from torcheer.tensorfile import Array
 
 _MAX_CELL: Final = 2_000  # characters of a text
 _MAX_LIMITS_BYTES: Final = 1 << 26  # of a column that is read for its limits

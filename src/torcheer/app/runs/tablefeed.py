@@ -17,10 +17,7 @@ from torcheer.app.runs.tables import Wish, last_of, read_many, table_head
 from torcheer.app.runs.watching import Watch
 from torcheer.app.tablemessages import TableAnswer, TableQuestion, TableRows
 from torcheer.errors import TorcheerError
-from torcheer.run.parts import RecordEntry
-from torcheer.run.reading.reader import RunReader, record_id
-from torcheer.run.records import TableHead
-from torcheer.run.tablecolumns import Cells
+from torcheer.run import Cells, RecordEntry, RunReader, TableHead, record_id
 
 _LOG: Final = logging.getLogger("torcheer.app")
 MAX_ROWS: Final = 20_000  # of what is there when it is asked for, and of one record

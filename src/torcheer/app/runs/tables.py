@@ -8,12 +8,17 @@ from itertools import accumulate, islice
 from typing import Final, NamedTuple
 
 from torcheer.errors import FileFormatError, InputError, TorcheerError
-from torcheer.run.parts import RecordEntry
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.reading.slicing import Slice
-from torcheer.run.reading.sqlitepart import SqlitePart
-from torcheer.run.records import TableColumn, TableHead
-from torcheer.run.tablecolumns import Cells, cells_of, misfit_of
+from torcheer.run import (
+    Cells,
+    RecordEntry,
+    RunReader,
+    Slice,
+    SqlitePart,
+    TableColumn,
+    TableHead,
+    cells_of,
+    misfit_of,
+)
 
 _MAX_COLUMNS: Final = 4096
 _MAX_TEXT_BYTES: Final = 16 << 20  # of a column

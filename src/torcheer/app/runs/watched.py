@@ -21,11 +21,7 @@ from torcheer.app.runs.heatmaps import HIGHEST, Wish, whole_heat_map
 from torcheer.app.runs.listing import clipped, countable
 from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.stepbuckets import Figures, bucket_steps, highest_figures, mean_figures
-from torcheer.run.estimates import ESTIMATES, NUM_VALUES, figures_of
-from torcheer.run.parts import SeriesKey
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.reading.watchedtables import WatchedFigures
-from torcheer.run.records import WatchedRow
+from torcheer.run import ESTIMATES, NUM_VALUES, RunReader, SeriesKey, WatchedFigures, WatchedRow, figures_of
 
 MAX_ROWS: Final = 20_000
 MAX_CELLS: Final = 4 << 20  # of one answer; with more rows there are fewer buckets

@@ -18,7 +18,7 @@ from torcheer.app.runs.openrun import OpenRun
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.runs.summary import Summary
 from torcheer.app.threads import in_thread
-from torcheer.run.interruption import InterruptedReading
+from torcheer.run import InterruptedReading
 
 _LOG: Final = logging.getLogger("torcheer.app")
 _TICK_SECONDS: Final = 0.08

@@ -22,11 +22,7 @@ from torcheer.app.tablemessages import (
     TableTextQuestion,
 )
 from torcheer.errors import InputError, TorcheerError
-from torcheer.run.parts import RecordEntry
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.reading.tablereading import ColumnFigures, Table, TableRecord
-from torcheer.run.records import TableColumn
-from torcheer.run.tablecolumns import Cells
+from torcheer.run import Cells, ColumnFigures, RecordEntry, RunReader, Table, TableColumn, TableRecord
 
 _MAX_TEXT_CELLS: Final = 1 << 22  # of CSV
 _MAX_GROUPS: Final = 10_000

@@ -11,7 +11,7 @@ from torch import Tensor
 from torcheer.capture.nesting import tensors_in
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import Record, Tape
-from torcheer.graph.places import Site
+from torcheer.graph import Site
 
 _CODES = frozenset(
     id(code)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from torcheer.graph.rows import format_table
-from torcheer.graph.sizes import readable_bytes, readable_seconds
+from torcheer.graph import format_table, readable_bytes, readable_seconds
 
 if TYPE_CHECKING:
     from torcheer.capture.aten import AtenCall

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from torcheer.capture.examining.fingerprints import ParamKinds
 from torcheer.capture.tape import BUFFER, IDENTITY, INPUT, OUTPUT, Record
-from torcheer.graph.alignment import align
-from torcheer.graph.synonyms import common_name, family_name, is_move
+from torcheer.graph import align, common_name, family_name, is_move
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 
 from torcheer.capture.examining.differences import Difference, Tolerance
-from torcheer.graph.places import SourceLine
-from torcheer.graph.rows import Column, RowTable, number_text, shape_text
+from torcheer.graph import Column, RowTable, SourceLine, number_text, shape_text
 
 _NUM_WORST = 5
 _NUM_NAMES = 8

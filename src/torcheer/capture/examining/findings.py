@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 
 from torcheer.capture.examining.readable import as_plain, chunks
-from torcheer.graph.places import SourceLine
-from torcheer.graph.rows import number_text, shape_text
+from torcheer.graph import SourceLine, number_text, shape_text
 
 if TYPE_CHECKING:
     from torcheer.capture.op import Op

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from torcheer.capture.examining.aligning import Alignment
 from torcheer.capture.examining.differences import Difference
 from torcheer.capture.examining.misfits import IsMisfit, part_misfits
-from torcheer.graph.structure import Structure
+from torcheer.graph import Structure
 
 Differ = Callable[[int, int], Difference | None]  # None where two ops cannot be compared
 

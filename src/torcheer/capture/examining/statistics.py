@@ -14,7 +14,7 @@ from torcheer.capture.examining.readable import as_plain, chunks, is_on_meta
 from torcheer.capture.examining.units import unit_dims, usual_unit_dim
 from torcheer.capture.op import Op
 from torcheer.errors import InputError, LayerNotFoundError
-from torcheer.graph.rows import Column, RowTable, number_text, shape_text, share_text
+from torcheer.graph import Column, RowTable, number_text, shape_text, share_text
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory

@@ -34,8 +34,7 @@ from torcheer.capture.traits import Kind, Trait
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.capture.walk import ModuleNote, ModulesSeen
 from torcheer.errors import FileFormatError, InputError
-from torcheer.graph.decisions import Decision
-from torcheer.graph.places import Site, SourceLine, source_lines
+from torcheer.graph import Decision, Site, SourceLine, source_lines
 
 _decode = msgspec.json.Decoder(StoredPass).decode
 

@@ -23,7 +23,7 @@ from torcheer.capture.keeping.storedbackward import check_gradients
 from torcheer.capture.keeping.storedvalues import check_stored
 from torcheer.capture.keeping.tensorfile import TensorFile
 from torcheer.capture.tape import OWN_TRAITS
-from torcheer.tensorfile.header import MAX_DIMS
+from torcheer.tensorfile import MAX_DIMS
 
 _MAX_DEPTH = 1000  # Python's own limit for what calls itself
 _MAX_ELEMENTS = 2**56

@@ -16,8 +16,7 @@ from torcheer.capture.keeping.tensorfile import TensorFile
 from torcheer.capture.numbering import Numbering
 from torcheer.capture.tape import Context, Meta, Read, Record, Tape
 from torcheer.errors import InputError
-from torcheer.graph.layers import LayerBook
-from torcheer.graph.naming import LabelBook
+from torcheer.graph import LabelBook, LayerBook
 
 
 class Reader:

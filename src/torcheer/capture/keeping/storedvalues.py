@@ -14,7 +14,7 @@ from torcheer.capture.keeping.stored import StoredTensor
 from torcheer.capture.keeping.tensorfile import TensorFile
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import FileFormatError
-from torcheer.tensorfile.header import MAX_DIMS
+from torcheer.tensorfile import MAX_DIMS
 
 _MAX_BYTES = 2**62  # beyond it torch's own sums overflow
 _LAYOUTS = {

@@ -17,9 +17,8 @@ from torcheer.capture.keeping.tensorfile import Piece, TensorFile, write_tensors
 from torcheer.capture.keeping.writing import StructureWriter, as_json
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import InputError
-from torcheer.graph.progress import Progress
-from torcheer.graph.sizes import readable_bytes
-from torcheer.tensorfile.files import write_whole
+from torcheer.graph import Progress, readable_bytes
+from torcheer.tensorfile import write_whole
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory

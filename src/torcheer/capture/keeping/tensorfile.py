@@ -17,8 +17,17 @@ import torch
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.tensorfile.header import CHECKSUMS, ITEM_BYTES, MAX_HEADER_BYTES, HeaderEntry
-from torcheer.tensorfile.reader import CHUNK_BYTES, PASS, FileKind, TensorBytes, checksum
+from torcheer.tensorfile import (
+    CHECKSUMS,
+    CHUNK_BYTES,
+    ITEM_BYTES,
+    MAX_HEADER_BYTES,
+    PASS,
+    FileKind,
+    HeaderEntry,
+    TensorBytes,
+    checksum,
+)
 
 # What safetensors calls torch's types; any other type is stored as bytes.
 FILE_TYPES: dict[torch.dtype, str] = {

@@ -15,7 +15,7 @@ from torcheer.capture.keeping.storedbackward import aten_as_rows, gradients_as_r
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import OWN_TRAITS, Context, Meta, Record
 from torcheer.capture.traits import Trait
-from torcheer.graph.places import Site, SourceLine, source_lines
+from torcheer.graph import Site, SourceLine, source_lines
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory

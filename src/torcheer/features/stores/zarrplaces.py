@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from torcheer.errors import FileFormatError, InputError
 from torcheer.features.stores.folder import FolderStore
-from torcheer.tensorfile.files import NoOrdinaryFileError, open_file
+from torcheer.tensorfile import NoOrdinaryFileError, open_file
 
 Content = bytes | memoryview
 _NUM_SYNCS: Final = 8  # at once

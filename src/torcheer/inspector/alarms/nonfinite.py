@@ -13,7 +13,7 @@ from torcheer.inspector.frames import HAS_NORM, HAS_POSITIVE_INF
 from torcheer.inspector.messages import Numbers
 from torcheer.inspector.rows import Plan, Row
 from torcheer.inspector.thresholds import Thresholds
-from torcheer.run.lossnames import is_loss
+from torcheer.run import is_loss
 
 # A step goes forward, then backward, then it changes the weights. What comes first is the cause. A weight
 # that is not trained was there before all of them.

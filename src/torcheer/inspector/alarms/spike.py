@@ -12,7 +12,7 @@ from torcheer.inspector.alarms.words import number
 from torcheer.inspector.messages import Numbers
 from torcheer.inspector.rows import Plan
 from torcheer.inspector.thresholds import Thresholds
-from torcheer.run.lossnames import is_loss
+from torcheer.run import is_loss
 
 _WINDOW: Final = 64  # values that say what is usual
 _FEWEST: Final = 20  # before that nothing is usual

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from torcheer.inspector.messages import Numbers
-from torcheer.run.parts import Part
-from torcheer.run.reading.reader import RunReader
+from torcheer.run import Part, RunReader
 
 _SECONDS: Final = 0.5
 _MOST_SHARE: Final = 0.01  # of the time may be spent on it

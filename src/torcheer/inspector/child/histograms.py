@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from torcheer.inspector.columns import COLUMN
 from torcheer.inspector.frames import IS_SEEN, Frame
-from torcheer.run.observations import EncodedRecord
-from torcheer.run.records import HistogramHead
+from torcheer.run import EncodedRecord, HistogramHead
 
 _SHIFT: Final = 20  # leaves sign, exponent and three bits of a float32
 _LOWEST, _HIGHEST = 2.0**-40, 2.0**67  # smaller values are near zero, larger ones beyond

@@ -23,11 +23,7 @@ from torcheer.inspector.frames import IS_SEEN, Frame
 from torcheer.inspector.messages import Job, Lost, Numbers, Raised
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
-from torcheer.run.endings import Ending
-from torcheer.run.observations import EncodedRecord
-from torcheer.run.queueing import Mark
-from torcheer.run.records import WatchedRow
-from torcheer.run.run import Run
+from torcheer.run import EncodedRecord, Ending, Mark, Run, WatchedRow
 
 _BLOCK_SECONDS: Final = 0.35
 _SHAPE_SECONDS: Final = 5.0  # between two records of what is watched, where shapes become known one by one

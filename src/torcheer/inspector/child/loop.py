@@ -30,8 +30,7 @@ from torcheer.inspector.messages import (
     Numbers,
     ToChild,
 )
-from torcheer.run.endings import Ending
-from torcheer.run.queueing import Mark
+from torcheer.run import Ending, Mark
 
 _BUSY_SECONDS: Final = 0.03  # between two looks at a ring that fills up fast
 _CALM_SECONDS: Final = 0.3  # the same otherwise: several frames at a time cost less than one by one

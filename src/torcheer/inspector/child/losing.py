@@ -14,7 +14,7 @@ from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
 
 if TYPE_CHECKING:
-    from torcheer.run.run import Run
+    from torcheer.run import Run
 
 Reason = Literal["full", "killed", "budget", "error"]
 

@@ -16,7 +16,7 @@ from torcheer.inspector.child.telling import Voice
 from torcheer.inspector.frames import Frame
 from torcheer.inspector.messages import Job, Numbers, Raised
 from torcheer.inspector.rows import Plan
-from torcheer.run.lossnames import is_loss
+from torcheer.run import is_loss
 
 _LAST_LOSS_SECONDS: Final = 0.3  # a run is written a few times a second
 

@@ -18,10 +18,16 @@ from urllib.parse import quote
 import msgspec
 import numpy
 
-from torcheer.run.figuretables import table_of
-from torcheer.run.reading.merging import rank_in
-from torcheer.run.records import AnyHead, StatisticsHead, WatchedRow, WatchHead, decode_head
-from torcheer.run.schema import PART_ENDING
+from torcheer.run import (
+    PART_ENDING,
+    AnyHead,
+    StatisticsHead,
+    WatchedRow,
+    WatchHead,
+    decode_head,
+    rank_in,
+    table_of,
+)
 
 _NUM_TRIES: Final = 5
 _PAUSE_SECONDS: Final = 0.1

@@ -8,10 +8,7 @@ import msgspec
 
 from torcheer.inspector.child.ondisk import Stretch, there
 from torcheer.inspector.messages import Lost, Numbers
-from torcheer.run.observing.plaintext import plain_text
-from torcheer.run.reading.merging import rank_in
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.reading.sqlitepart import SqlitePart
+from torcheer.run import RunReader, SqlitePart, plain_text, rank_in
 
 
 class Resumed:

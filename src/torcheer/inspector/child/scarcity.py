@@ -7,7 +7,7 @@ import time
 from typing import Final
 
 from torcheer.inspector.child.telling import Voice
-from torcheer.run.run import Run
+from torcheer.run import Run
 
 _LEFT_BYTES: Final = 256 << 20  # which tensors leave to all else
 _LEFT_SHARE: Final = 4  # of a small disk: one part in so many

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torcheer.inspector.child.losing import together
 from torcheer.inspector.messages import Lost
 from torcheer.inspector.ring import Ring
-from torcheer.run.queueing import Mark
+from torcheer.run import Mark
 
 
 class Block(NamedTuple):

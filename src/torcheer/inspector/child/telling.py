@@ -10,7 +10,7 @@ from typing import Any
 
 from torcheer.inspector.channel import Channel
 from torcheer.inspector.messages import Lost, Raised, ToChild, Told
-from torcheer.run.telling import RunWarning
+from torcheer.run import RunWarning
 
 _MOST_CAUSES = 200
 _MOST_CHARACTERS = 2000

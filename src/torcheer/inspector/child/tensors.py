@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from torcheer.inspector.columns import COLUMN
 from torcheer.inspector.frames import DTYPES, HAS_EXCERPTS, IS_CUT, IS_SEEN, NO_EXCERPT, Frame
-from torcheer.run.estimates import ESTIMATES, group_of
-from torcheer.run.observations import EncodedRecord
-from torcheer.run.records import TensorHead
+from torcheer.run import ESTIMATES, EncodedRecord, TensorHead, group_of
 
 _MEAN, _STD, _MIN, _MAX = (COLUMN[name] for name in ("mean", "std", "min", "max"))
 _ZEROS, _NAN, _INF = (COLUMN[name] for name in ("zeros", "nan", "inf"))

@@ -15,14 +15,18 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler
 
-from torcheer.analysis.rows import Array, labels_of
-from torcheer.capture.choosing import chosen_layers, unwrapped
-from torcheer.capture.nesting import map_tensors, tensors_in
-from torcheer.capture.stances import without_compiler
-from torcheer.capture.state import same_model_after, same_random_state_after
+from torcheer.analysis import Array, labels_of
+from torcheer.capture import (
+    chosen_layers,
+    map_tensors,
+    same_model_after,
+    same_random_state_after,
+    tensors_in,
+    unwrapped,
+    without_compiler,
+)
 from torcheer.errors import InputError
-from torcheer.graph.progress import Progress
-from torcheer.graph.sizes import readable_bytes
+from torcheer.graph import Progress, readable_bytes
 from torcheer.netview.analysis.recorded import Responses
 
 _LABELS: Final = ("labels", "label")  # as dictionaries name them

@@ -11,14 +11,11 @@ from dataclasses import dataclass, field
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
-from torcheer.analysis.rows import Array, labels_of
+from torcheer.analysis import Array, labels_of
 from torcheer.errors import InputError, LayerNotFoundError
-from torcheer.graph.sizes import readable_bytes
+from torcheer.graph import readable_bytes
 from torcheer.netview.runscenes import FoundScene, found_scene
-from torcheer.run.reading.face import Reading, open_run
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.reading.tensorrecord import TensorRecord
-from torcheer.run.records import MomentHead
+from torcheer.run import MomentHead, Reading, RunReader, TensorRecord, open_run
 
 Records = Mapping[int, TensorRecord]  # by step
 

@@ -15,7 +15,7 @@ import msgspec
 import numpy
 
 from torcheer.errors import InputError
-from torcheer.graph.document import PassDocument, check_document
+from torcheer.graph import PassDocument, check_document
 from torcheer.run.events import protobuf as pb
 from torcheer.run.events.encoding import is_wide, scalar_value, values_of
 from torcheer.run.events.framing import framed

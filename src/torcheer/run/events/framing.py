@@ -12,7 +12,7 @@ from typing import BinaryIO, Final, NamedTuple
 import google_crc32c
 
 from torcheer.run.events.limits import MOST_RECORD_BYTES, end_of_data
-from torcheer.tensorfile.files import open_file
+from torcheer.tensorfile import open_file
 
 _HEAD: Final = struct.Struct("<QI")
 _TAIL: Final = struct.Struct("<I")

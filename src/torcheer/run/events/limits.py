@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from torcheer.run.events.protobuf import DamagedMessageError
-from torcheer.tensorfile.files import open_file
+from torcheer.tensorfile import open_file
 
 FREE_BYTES: Final = 32 << 20  # of memory, for any folder
 BYTES_PER_BYTE: Final = 8  # of memory for each byte on the disk

@@ -38,8 +38,7 @@ from torcheer.run.records import (
     TensorHead,
     TextHead,
 )
-from torcheer.tensorfile.figures import Figures, figures_of
-from torcheer.tensorfile.raw_numbers import as_numbers, as_real
+from torcheer.tensorfile import Figures, as_numbers, as_real, figures_of
 
 _TEXT_ENDING: Final = "/text_summary"
 _ENCODINGS: Final = ((b"\x89PNG", "png"), (b"\xff\xd8", "jpeg"), (b"GIF8", "gif"), (b"RIFF", "webp"))

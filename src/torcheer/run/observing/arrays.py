@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy
 
 from torcheer.errors import InputError
-from torcheer.graph.sizes import readable_bytes
-from torcheer.tensorfile.raw_numbers import RAW_TYPES, Array, as_numbers
+from torcheer.graph import readable_bytes
+from torcheer.tensorfile import RAW_TYPES, Array, as_numbers
 
 MAX_RECORD_BYTES = 512 << 20  # of one record
 _MAX_DENSE_BYTES = 64 << 20  # of a sparse tensor that is written out

@@ -12,7 +12,7 @@ from torcheer.run.observations import Encoded
 from torcheer.run.observing.arrays import is_tensor, real_numbers
 from torcheer.run.observing.plaintext import plain_text
 from torcheer.run.records import ConfusionHead
-from torcheer.tensorfile.raw_numbers import Array
+from torcheer.tensorfile import Array
 
 _MOST_CLASSES = 2048
 

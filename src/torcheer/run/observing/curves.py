@@ -12,7 +12,7 @@ from torcheer.errors import InputError
 from torcheer.run.observations import Encoded
 from torcheer.run.observing.arrays import Copied, real_numbers
 from torcheer.run.records import PrCurveHead
-from torcheer.tensorfile.raw_numbers import Array
+from torcheer.tensorfile import Array
 
 MOST_THRESHOLDS = 10_000
 WRITER_THRESHOLDS = 127  # what torch.utils.tensorboard allows

@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-from torcheer.tensorfile.raw_numbers import Array
+from torcheer.tensorfile import Array
 
 NUM_COLUMNS = 8
 

@@ -14,8 +14,7 @@ from torcheer.errors import InputError
 from torcheer.run.observations import Encoded
 from torcheer.run.observing.arrays import Copied, real_numbers, real_numbers_or_view
 from torcheer.run.records import HistogramHead
-from torcheer.tensorfile.figures import pieces_of
-from torcheer.tensorfile.raw_numbers import as_numbers
+from torcheer.tensorfile import as_numbers, pieces_of
 
 Floats = NDArray[numpy.float64]
 

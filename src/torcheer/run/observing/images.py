@@ -17,7 +17,7 @@ from torcheer.run.observing.grids import image_grid
 from torcheer.run.observing.plaintext import plain_text
 from torcheer.run.observing.png import Pixels, encode_png
 from torcheer.run.records import ImageHead
-from torcheer.tensorfile.raw_numbers import Array
+from torcheer.tensorfile import Array
 
 _CHANNELS = (1, 2, 3, 4)  # grey, with alpha, RGB, with alpha
 _ORDERS = {frozenset("HW"), frozenset("HWC"), frozenset("NHW"), frozenset("NCHW")}

@@ -15,7 +15,7 @@ import numpy
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from torcheer.graph.document import PassDocument
+from torcheer.graph import PassDocument
 from torcheer.run.observations import Document, Encoded
 from torcheer.run.observing.plaintext import plain_text
 from torcheer.run.records import PassHead

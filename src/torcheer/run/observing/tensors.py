@@ -5,7 +5,7 @@ from __future__ import annotations
 from torcheer.run.observations import Encoded
 from torcheer.run.observing.arrays import Copied
 from torcheer.run.records import TensorHead
-from torcheer.tensorfile.figures import figures_of
+from torcheer.tensorfile import figures_of
 
 
 def encode_tensor(copied: Copied) -> Encoded:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Self, TypeVar, get_args, overload
 
 from torcheer.errors import InputError
-from torcheer.graph.sizes import readable_bytes
+from torcheer.graph import readable_bytes
 from torcheer.run.parts import SeriesKey, State
 from torcheer.run.reading.eventlist import Alarm, Gap
 from torcheer.run.reading.finding import find_runs, is_run

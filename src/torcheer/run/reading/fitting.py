@@ -23,7 +23,7 @@ from torcheer.run.records import (
     VideoHead,
     WatchHead,
 )
-from torcheer.tensorfile.raw_numbers import RAW_TYPES
+from torcheer.tensorfile import RAW_TYPES
 
 MAX_DIMS: Final = 64  # torch's own
 

@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import FileFormatError
-from torcheer.graph.document import PassDocument
+from torcheer.graph import PassDocument
 from torcheer.run.reading.savedrecords import SavedRecord
 from torcheer.run.reading.tablereading import TableRecord
 from torcheer.run.reading.tensorrecord import TensorRecord

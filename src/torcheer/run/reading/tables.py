@@ -18,7 +18,7 @@ from torcheer.run.reading.finding import is_event_file, is_part
 from torcheer.run.reading.reader import RunReader
 from torcheer.run.reading.scalars import needed_pandas
 from torcheer.run.schema import LOCK_ENDING
-from torcheer.tensorfile.files import write_whole
+from torcheer.tensorfile import write_whole
 
 _CHUNK: Final = 10_000
 

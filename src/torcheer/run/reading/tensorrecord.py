@@ -8,10 +8,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.graph.rows import shape_text
+from torcheer.graph import shape_text
 from torcheer.run.reading.savedrecords import SavedRecord
 from torcheer.run.records import TensorHead
-from torcheer.tensorfile.raw_numbers import RAW_TYPES, as_numbers
+from torcheer.tensorfile import RAW_TYPES, as_numbers
 
 
 class TensorRecord(SavedRecord[TensorHead]):

@@ -19,11 +19,9 @@ import msgspec
 import torch
 from torch import Tensor
 
-from torcheer.capture.keeping.tensorfile import FILE_TYPES, Piece, TensorFile, write_tensors
+from torcheer.capture import FILE_TYPES, Piece, TensorFile, write_tensors
 from torcheer.errors import FileFormatError
-from torcheer.tensorfile.files import write_whole
-from torcheer.tensorfile.header import ITEM_BYTES, NamedTwice, unique
-from torcheer.tensorfile.reader import FileKind
+from torcheer.tensorfile import ITEM_BYTES, FileKind, NamedTwice, unique, write_whole
 from torcheer.training.checkpointing.statetensors import TensorTable, file_shape, file_tensor
 
 DOCUMENT = "torcheer.checkpoint"

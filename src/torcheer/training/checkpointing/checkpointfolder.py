@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from torcheer.errors import FileFormatError
-from torcheer.tensorfile.files import write_whole
+from torcheer.tensorfile import write_whole
 from torcheer.training.checkpointing.checkpointfile import read_document
 from torcheer.training.checkpointing.statetree import decoded
 

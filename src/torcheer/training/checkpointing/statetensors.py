@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from torcheer.capture.keeping.tensorfile import FILE_TYPES
+from torcheer.capture import FILE_TYPES
 from torcheer.errors import InputError
 
 _OWN_CLASSES = (Tensor, nn.Parameter, nn.Buffer)

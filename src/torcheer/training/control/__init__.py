@@ -1,1 +1,27 @@
 """A training in a process of its own, stepped from elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torcheer.lazy_imports import lazy_imports
+
+if TYPE_CHECKING:
+    from torcheer.training.control.control import Control, Status, close_all
+    from torcheer.training.control.protocol import (
+        About,
+        Counters,
+        Fault,
+        Init,
+        Level,
+        RunOn,
+        SetLive,
+        State,
+        Step,
+        Stop,
+        TestAll,
+        TestItem,
+        Value,
+    )
+else:
+    __getattr__, __dir__ = lazy_imports(__name__)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.graph.rows import Column, RowTable
+from torcheer.graph import Column, RowTable
 
 Counts = NDArray[numpy.int64]
 

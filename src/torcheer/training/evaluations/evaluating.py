@@ -9,11 +9,9 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from torcheer.capture.batches import Batch
-from torcheer.capture.choosing import unwrapped
-from torcheer.capture.devices import chosen_device, place
+from torcheer.capture import Batch, chosen_device, place, unwrapped
 from torcheer.errors import InputError
-from torcheer.run.run import Run
+from torcheer.run import Run
 from torcheer.training import distributed
 from torcheer.training.evaluations.chances import Chances
 from torcheer.training.evaluations.evaluation import Evaluation

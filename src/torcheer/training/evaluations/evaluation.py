@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.run.run import Run
+from torcheer.run import Run
 from torcheer.training.evaluations.answers import NOTHING
 from torcheer.training.evaluations.chances import Chances
 from torcheer.training.evaluations.classtable import (

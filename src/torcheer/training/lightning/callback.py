@@ -9,9 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
-from torcheer.inspector.watcher import Watcher
-from torcheer.run.folders import folder_of
-from torcheer.run.run import Run
+from torcheer.inspector import Watcher
+from torcheer.run import Run, folder_of
 from torcheer.training.distributed import names_of_rank
 from torcheer.training.lightning.bases import CALLBACKS
 from torcheer.training.lightning.logger import TorcheerLogger

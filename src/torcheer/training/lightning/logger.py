@@ -10,10 +10,8 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from torcheer.capture.batches import moved
-from torcheer.run.run import Run
-from torcheer.run.seam import pass_of
-from torcheer.run.summarywriter import GRAPH
+from torcheer.capture import moved
+from torcheer.run import GRAPH, Run, pass_of
 from torcheer.training.lightning.bases import LOGGERS, DummyExperiment, rank_zero_only
 from torcheer.training.telling import warn
 

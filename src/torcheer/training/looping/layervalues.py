@@ -7,14 +7,9 @@ from typing import Any, Final
 
 from torch import Tensor
 
-from torcheer.capture.batches import Batch
-from torcheer.capture.history import ModelHistory
-from torcheer.netview.capturing import plan_of, signature_of
-from torcheer.netview.flow import Flow
-from torcheer.netview.placing import check_name
-from torcheer.netview.planning import NetPlan
-from torcheer.netview.running import looked_at
-from torcheer.run.observing.guarding import reason_of
+from torcheer.capture import Batch, ModelHistory
+from torcheer.netview import Flow, NetPlan, check_name, looked_at, plan_of, signature_of
+from torcheer.run import reason_of
 from torcheer.training.looping.setup import Setup
 from torcheer.training.looping.testitems import item_of
 from torcheer.training.telling import warn

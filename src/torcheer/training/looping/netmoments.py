@@ -9,10 +9,9 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from torcheer.capture.batches import Batch
-from torcheer.netview.view import NetView
-from torcheer.run.observing.guarding import reason_of
-from torcheer.run.run import Run
+from torcheer.capture import Batch
+from torcheer.netview import NetView
+from torcheer.run import Run, reason_of
 from torcheer.training.looping.layervalues import arguments_of
 from torcheer.training.looping.setup import Setup
 from torcheer.training.losses import loss_in

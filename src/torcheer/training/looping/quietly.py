@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from torcheer.capture.inputs import named_root
-from torcheer.capture.state import same_model_after
+from torcheer.capture import named_root, same_model_after
 from torcheer.training.looping.setup import Setup
 from torcheer.training.ordering.randomness import random_state, set_random_state
 

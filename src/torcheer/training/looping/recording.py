@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from torcheer.errors import InputError
-from torcheer.run.run import Run
+from torcheer.run import Run
 from torcheer.training.looping.tallies import Seen
 from torcheer.training.looping.testing import Tested
 

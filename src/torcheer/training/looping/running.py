@@ -13,7 +13,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from torcheer.capture.batches import Batch, moved, split
+from torcheer.capture import Batch, moved, split
 from torcheer.errors import InputError
 from torcheer.training.distributed import set_epoch
 from torcheer.training.looping.criteria import name_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from torcheer.capture.state import seed_everything
+from torcheer.capture import seed_everything
 from torcheer.errors import InputError
 from torcheer.training.ordering.randomness import Tree, random_state, set_random_state
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from torcheer.errors import InputError
-from torcheer.run.reading.face import SavedRun, open_run
-from torcheer.run.reading.tablereading import Table
+from torcheer.run import SavedRun, Table, open_run
 from torcheer.training.control.protocol import Counters, Plot, State
 from torcheer.training.looping.parameters import Parameters
 from torcheer.training.looping.plots import default_plots, plots_of

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from torcheer.capture.batches import Batch, detached, moved, split
+from torcheer.capture import Batch, detached, moved, split
 from torcheer.errors import InputError
 from torcheer.training.evaluations.answers import scores_in
 from torcheer.training.looping.itemerrors import Judge, Judged

@@ -11,7 +11,7 @@ from typing import Any, Final
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler
 
-from torcheer.capture.batches import split
+from torcheer.capture import split
 from torcheer.errors import InputError
 from torcheer.training.telling import warn
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from torcheer.inspector.watcher import Watcher
-from torcheer.run.endings import ending_of
-from torcheer.run.run import Run
+from torcheer.inspector import Watcher
+from torcheer.run import Run, ending_of
 
 
 class Recording:

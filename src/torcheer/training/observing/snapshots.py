@@ -9,13 +9,11 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-from torcheer.capture.choosing import unwrapped
-from torcheer.capture.log import log_forward_pass
-from torcheer.capture.state import same_model_after, same_random_state_after
+from torcheer.capture import log_forward_pass, same_model_after, same_random_state_after, unwrapped
 from torcheer.errors import InputError
-from torcheer.inspector.watcher import Watcher
-from torcheer.netview.view import NetView
-from torcheer.run.run import Run
+from torcheer.inspector import Watcher
+from torcheer.netview import NetView
+from torcheer.run import Run
 from torcheer.training.observing.calls import Called, Calls
 from torcheer.training.telling import warn
 

@@ -8,8 +8,8 @@ from typing import Any
 from torch import nn
 
 from torcheer.errors import InputError
-from torcheer.inspector.pacing import every_of
-from torcheer.inspector.watching import watch as watch_training
+from torcheer.inspector import every_of
+from torcheer.inspector import watch as watch_training
 from torcheer.training.observing.recording import Recording
 
 Watch = bool | str | int | float | Mapping[str, Any] | None

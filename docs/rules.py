@@ -18,7 +18,7 @@ from torch import Tensor
 from tests.autograd.test_rules import CASES, JUMPS, Case
 from torcheer.autograd import RULES, grad, tracer
 from torcheer.autograd.engine import apply
-from torcheer.autograd.ruling import Rule
+from torcheer.autograd.engine import Rule
 
 NUM_SAMPLES = 40
 STEP = 1e-6

@@ -27,9 +27,9 @@ PAST_THE_DOOR: Final = frozenset(
         "torcheer.autograd.calls",
         "torcheer.autograd.engine",
         "torcheer.autograd.factories",
-        "torcheer.autograd.gradchecking",
+        "torcheer.autograd.gradient_check",
         "torcheer.autograd.modes",
-        "torcheer.autograd.ruling",
+        "torcheer.autograd.engine",
         "torcheer.capture.undisturbed",
         "torcheer.training.control.opening",
     )

@@ -5,8 +5,7 @@ import torch
 from torch import Tensor
 
 import torcheer as tl
-from torcheer.autograd.engine import apply
-from torcheer.autograd.ruling import Rule, Way
+from torcheer.autograd.engine import Rule, Way, apply
 from torcheer.errors import AutogradError, InputError
 
 

@@ -105,7 +105,7 @@ def test_a_call_of_torchs_leads_to_one_function(name: str) -> None:
 
 
 def test_a_row_of_the_table_is_entered_once() -> None:
-    from torcheer.autograd.rules import rule as row
+    from torcheer.autograd.rules import row
 
     before = T.RULES["exp"]
     way = (lambda g, c, a: g * c, r"\bar c\,c")

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from torcheer.autograd import nn, tracer
-from torcheer.autograd.showing import SIGN
+from torcheer.autograd.show import SIGN
 
 Shown = Callable[[Any], list[str]]
 

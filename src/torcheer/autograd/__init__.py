@@ -12,16 +12,15 @@ from typing import Any, Final
 
 import torch as _torch
 
-from torcheer.autograd import capitals as _capitals
 from torcheer.autograd import composed as _composed
 from torcheer.autograd import factories as _factories
+from torcheer.autograd import seed_aliases as _capitals
 from torcheer.autograd import signatures as _signatures
 from torcheer.autograd.calls import CALLS as _CALLS
 from torcheer.autograd.engine import grad, tracer
 from torcheer.autograd.modes import Recording as _Recording
 from torcheer.autograd.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from torcheer.autograd.ownrules import rule
-from torcheer.autograd.rules import RULES
+from torcheer.autograd.rules import RULES, rule
 from torcheer.autograd.whitelist import WHITELIST
 
 _capitals.install()
@@ -51,8 +50,8 @@ param = _factories.param
 _ROOMS: Final = ("nn", "optim")
 _ELSEWHERE: Final = {
     "functional": "torcheer.autograd.functional",
-    "checkpoint": "torcheer.autograd.checkpointing",
-    "gradcheck": "torcheer.autograd.gradchecking",
+    "checkpoint": "torcheer.autograd.recompute",
+    "gradcheck": "torcheer.autograd.gradient_check",
 }
 __all__ = [
     "RULES",

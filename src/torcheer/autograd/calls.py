@@ -1,8 +1,13 @@
-"""Which function of ours a call of torch's leads to: `x + y`, `x.add(y)` and `torch.add(x, y)` are one."""
+"""Which function of ours a call of torch's leads to: `x + y`, `x.add(y)` and `torch.add(x, y)` are one.
+
+Also sorts out what such calls are given: sizes, dimensions, indices, and flags that cannot be.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -10,8 +15,104 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd.modes import as_plain, modes
-from torcheer.autograd.recipes import recipe
 from torcheer.errors import AutogradError, InputError
+
+
+def sizes(given: tuple[Any, ...], named: dict[str, Any] | None = None) -> tuple[int, ...]:
+    """`x.view(2, 3)`, `x.view((2, 3))` and `x.view(size=(2, 3))` alike."""
+    given = given or tuple((named or {}).values())
+    if len(given) == 1 and isinstance(given[0], Sequence):
+        return tuple(int(one) for one in given[0])
+    return tuple(int(one) for one in given)
+
+
+def place_of(dim: int, num_dims: int) -> int:
+    """A dimension counted from the front. A single number has one, too, as far as torch is concerned."""
+    dims = max(num_dims, 1)
+    if not -dims <= dim < dims:
+        raise InputError(
+            f"there is no dimension {dim} in a tensor of {num_dims}: use one from {-dims} to {dims - 1}."
+        )
+    return int(dim) % dims
+
+
+def places_of(dims: Any, num_dims: int) -> tuple[int, ...]:
+    """Several of them; none named means all."""
+    if dims is None or (isinstance(dims, Sequence) and len(dims) == 0):
+        return tuple(range(num_dims))
+    named = dims if isinstance(dims, Sequence) else (dims,)
+    return tuple(place_of(one, num_dims) for one in named)[: max(num_dims, 0) or None]
+
+
+def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that these have together."""
+    return tuple(torch.broadcast_shapes(*[tuple(one) for one in shapes]))  # type: ignore[no-untyped-call]
+
+
+def plain(value: Any) -> Tensor:
+    """An index or a mask without its history: there is no gradient by it."""
+    with as_plain():
+        return value.as_subclass(Tensor) if isinstance(value, Tensor) else torch.as_tensor(value)
+
+
+def plain_key(key: Any) -> Any:
+    """An index as it stands between brackets."""
+    if isinstance(key, tuple):
+        return tuple(plain_key(one) for one in key)
+    return plain(key) if isinstance(key, Tensor) else key
+
+
+def not_in_place(inplace: bool, name: str) -> None:
+    """`inplace=True` cannot be: the value before is what the gradient is made of."""
+    if inplace:
+        raise InputError(
+            f"{name}(…, inplace=True) writes over its input, which the gradient needs: leave it out."
+        )
+
+
+def needs_dims(a: Tensor, num_dims: int, name: str, instead: str) -> None:
+    """Some products are of vectors or matrices only."""
+    if len(a.shape) != num_dims:
+        raise InputError(
+            f"{name} takes tensors of {num_dims} dimensions, and this has the shape {tuple(a.shape)}: "
+            f"use {instead}."
+        )
+
+
+def recipe(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """A rule for this very call, in which only the gradient is left open."""
+    path = path_of(func, name)
+    names = _names_of_inputs(path, max(1, len(args)))
+    options = ", **options" if kwargs else ""
+    function = f"lambda g, c, {', '.join(names)}{options}: g * ..."
+    # Inputs have their gradients by place: each up to the last tensor has one.
+    last = max((place for place, one in enumerate(args) if isinstance(one, Tensor)), default=0)
+    ways = ", ".join(rf"{one}=({function}, r'\bar c \cdot ...')" for one in names[: last + 1])
+    return (
+        "    from torcheer.autograd import rule\n"
+        f"    rule({name!r}, forward={path},  # the op itself, on ordinary tensors\n"
+        f"         {ways})  # its gradient, a formula"
+    )
+
+
+def path_of(func: Any, name: str) -> str:
+    """Where torch has it. `torch.linalg.inv` calls itself linalg_inv, and some names are there twice."""
+    room, _, short = name.partition("_")
+    places = [("torch", name), ("torch.nn.functional", name), (f"torch.{room}", short)]
+    there = [(home, here) for home, here in places if hasattr(sys.modules.get(home), here)]
+    itself = [(home, here) for home, here in there if getattr(sys.modules[home], here) is func]
+    return ".".join([*itself, *there, ("torch.Tensor", name)][0])
+
+
+def _names_of_inputs(path: str, count: int) -> list[str]:
+    """As the function has them, where it says; most of torch's do not."""
+    home, _, here = path.rpartition(".")
+    try:
+        found = list(inspect.signature(getattr(sys.modules.get(home), here)).parameters)
+    except (AttributeError, TypeError, ValueError):
+        found = []
+    return [*found, *["a", "b", *(f"x{place}" for place in range(2, count))][len(found) :]][:count]
+
 
 Handler = Callable[..., Any]
 H = TypeVar("H", bound=Handler)

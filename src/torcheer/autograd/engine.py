@@ -6,7 +6,7 @@ Three ideas make up all of it.
 which rule it was, on which inputs, and what came out. A node points to the nodes of its inputs, so the loss
 at the end holds a graph that leads back to every parameter. Nothing else is written down.
 
-*A rule for each kind of operation.* A `Rule` (ruling.py) knows the op itself (forward) and, for each input,
+*A rule for each kind of operation.* A `Rule` knows the op itself (forward) and, for each input,
 how a gradient of the output becomes one of that input: a vector-Jacobian product, vjp for short. rules.py is
 the table of them.
 
@@ -26,17 +26,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, cast
 
 import torch
 from torch import Tensor
 
-from torcheer.autograd.arrivals import Arrivals
-from torcheer.autograd.asking import nodes_of, seeds_of
-from torcheer.autograd.attributes import GradientAttributes
 from torcheer.autograd.calls import handler_of, settled, written_out
 from torcheer.autograd.modes import Recording, as_plain, modes, tracing
-from torcheer.autograd.ruling import Rule
 from torcheer.errors import AutogradError, InputError
 
 # What is no larger than this stays after the walk back, so that it can still be explained.
@@ -45,6 +41,299 @@ SMALL: Final = 4096
 _numbers = itertools.count()
 _nothing: Final = torch.empty(0)
 _NOT_OF_THE_USER: Final = (str(Path(__file__).parent), str(Path(torch.__file__).parent))
+
+
+# --- a rule ---------------------------------------------------------------------------------------------
+
+
+def like(gradient: Tensor, value: Tensor) -> Tensor:
+    """In the shape and type of the input. What was broadcast on the way there is summed on the way back:
+    an element that was used n times gets the gradients of all its n uses."""
+    if gradient.shape != value.shape:
+        gradient = sum_to(gradient, value.shape)
+    if gradient.dtype != value.dtype or gradient.device != value.device:
+        gradient = gradient.to(device=value.device, dtype=value.dtype)
+    return gradient
+
+
+def sum_to(gradient: Tensor, shape: Sequence[int]) -> Tensor:
+    """Sum over the dimensions by which something of this shape was broadcast."""
+    num_new = gradient.dim() - len(shape)
+    stretched = [
+        num_new + i for i, size in enumerate(shape) if size == 1 and gradient.shape[num_new + i] != 1
+    ]
+    dims = [*range(num_new), *stretched]
+    if dims:
+        gradient = gradient.sum(dims, keepdim=True)
+    return gradient.reshape(shape)
+
+
+Vjp = Callable[..., Tensor]
+
+
+class Way(NamedTuple):
+    """How the gradient gets to one input: the function that computes it, and its formula as LaTeX."""
+
+    vjp: Vjp  # of (gradient of the output, output, *inputs, **options)
+    formula: str
+    words: str = ""  # the formula said to a person, where those of the whole rule do not fit; {a} is a name
+
+
+class Rule:
+    """One kind of operation. Its inputs come by place; what has no gradient comes by name, as an option."""
+
+    __slots__ = ("adds_part", "forward", "name", "symbols", "takes_many", "ways", "words")
+
+    def __init__(
+        self,
+        name: str,
+        forward: Callable[..., Tensor],
+        ways: Mapping[str, Way],
+        *,
+        words: str = "",
+        takes_many: bool = False,
+    ) -> None:
+        self.name = name
+        self.forward = forward
+        self.symbols = tuple(ways)  # what the inputs are called in the formulas
+        self.ways = tuple(ways.values())
+        self.words = words  # what the formulas say, for a person
+        self.takes_many = takes_many  # any number of inputs, one way for all: its vjp is told which is meant
+        self.adds_part: Callable[..., bool] | None = None  # of an op that takes a part: see Arrivals
+
+    def way(self, position: int) -> Way:
+        """That to the input at this place."""
+        place = 0 if self.takes_many else position
+        if place >= len(self.ways):
+            raise AutogradError(
+                f"input {position} of {self.name} wants a gradient, and its rule has none for it: it has "
+                f"{', '.join(self.symbols)}."
+            )
+        return self.ways[place]
+
+    def contribution(self, position: int, gradient: Tensor, output: Tensor, node: Node) -> Tensor:
+        """What the gradient of the output makes that of one input, in the shape and type of the input."""
+        which = (position,) if self.takes_many else ()
+        raw = self.way(position).vjp(gradient, output, *which, *node.inputs, **node.options)
+        if not isinstance(raw, Tensor):
+            raise AutogradError(f"{self._way_to(position)} gave a {type(raw).__name__}, not a tensor.")
+        try:
+            return like(raw, node.inputs[position])
+        except RuntimeError as error:
+            raise AutogradError(
+                f"{self._way_to(position)} gave the shape {tuple(raw.shape)}, and that input has "
+                f"{tuple(node.inputs[position].shape)}: it must be the same, or one it was broadcast to."
+            ) from error
+
+    def _way_to(self, position: int) -> str:
+        return f"the gradient for {self.symbols[0 if self.takes_many else position]} of the rule {self.name}"
+
+    def __repr__(self) -> str:
+        return f"<rule {self.name}>"
+
+
+# --- where a walk back begins, and what has arrived -------------------------------------------------------
+
+
+class Arrivals:
+    """At each node, the sum of the gradients that have come so far.
+
+    Of a sequence that is read step by step, each step gives a gradient of its own small part. The first one
+    makes a tensor of zeros for the whole; the others are written into that, where a tensor for each would be
+    slow.
+    """
+
+    def __init__(self, seeds: Mapping[Node, Tensor], *, in_place: bool) -> None:
+        self.sums = dict(seeds)
+        self._in_place = in_place
+        self._ours: set[Node] = set()  # whose sum is a tensor that nobody else has
+
+    def add(self, node: Node, gradient: Tensor, rule: Rule) -> None:
+        self.sums[node] = self.sums[node] + gradient if node in self.sums else gradient
+        if self._in_place and rule.adds_part is not None:
+            self._ours.add(node)
+
+    def took_part(self, node: Node, gradient: Tensor, source: Node) -> bool:
+        """Whether it was the gradient of a part, and is in the sum now."""
+        if node not in self._ours or source.rule is None or source.rule.adds_part is None:
+            return False
+        return source.rule.adds_part(self.sums[node], gradient, **source.options)
+
+
+def seeds_of(outputs: Sequence[Any], gradients: Sequence[Tensor | None]) -> dict[Node, Tensor]:
+    """What the walk back starts with: 1, where the output is one number."""
+    seeds: dict[Node, Tensor] = {}
+    for output, gradient in zip(outputs, gradients, strict=True):
+        node = getattr(output, "_node", None)
+        if node is None:
+            raise AutogradError(
+                "this tensor was made of nothing that wants a gradient: call requires_grad_() on an input or "
+                "a parameter before, and compute it outside of no_grad()."
+            )
+        if gradient is None:
+            if output.numel() != 1:
+                raise AutogradError(
+                    f"backward() starts at one number, and this is a tensor of shape {tuple(output.shape)}: "
+                    "sum it (x.sum().backward()), or say what arrives at each element (x.backward(gradient))."
+                )
+            with as_plain():
+                gradient = torch.ones_like(output.data)
+        elif gradient.shape != output.shape:
+            raise InputError(f"a gradient of shape {tuple(gradient.shape)} for one of {tuple(output.shape)}.")
+        seeds[node] = gradient if node not in seeds else seeds[node] + gradient
+    return seeds
+
+
+def nodes_of(inputs: Sequence[Any]) -> list[Node]:
+    nodes = [getattr(one, "_node", None) for one in inputs]
+    if None in nodes:
+        raise AutogradError(
+            f"input {nodes.index(None)} wants no gradient: call requires_grad_() on it before."
+        )
+    return cast("list[Node]", nodes)
+
+
+# --- what a tensor knows of its gradient -------------------------------------------------------------------
+
+_DATA: Final[Any] = Tensor.data  # torch's own attribute, beneath ours
+_NO_GRADIENT: Final = "this tensor wants no gradient: x.requires_grad_() first."
+
+
+class GradientAttributes(Tensor):
+    """The part of a tracer that asks its node; see engine.py for the part that makes it."""
+
+    _node: Node | None = None  # of a tensor that wants a gradient, or was made from one that does
+    _resting: Node | None = None  # that of a leaf that has stopped wanting one, and may begin again
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward() has brought here so far; None before that. It adds up until it is set to None."""
+        node = self._node or self._resting
+        return None if node is None else node.grad
+
+    @grad.setter
+    def grad(self, gradient: Tensor | None) -> None:
+        if gradient is not None and gradient.shape != self.shape:
+            raise InputError(
+                f"a gradient of shape {tuple(gradient.shape)} for a tensor of {tuple(self.shape)}."
+            )
+        node = self._node or self._resting
+        if node is not None:
+            node.grad = gradient
+        elif gradient is not None:
+            raise InputError("this tensor wants no gradient: x.requires_grad_() first.")
+
+    @property
+    def grad_fn(self) -> Node | None:  # type: ignore[override]
+        """Where it came from; None for a leaf."""
+        return None if self.is_leaf else self._node
+
+    @property
+    def is_leaf(self) -> bool:  # type: ignore[override]
+        """Whether it was made by hand, not by an op that was remembered."""
+        return self._node is None or self._node.rule is None
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory as an ordinary tensor; writing into it is not noticed."""
+        with as_plain():
+            return cast(Tensor, _DATA.__get__(self)).as_subclass(Tensor)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        with as_plain():
+            _DATA.__set__(self, value)
+            if self._node is not None:
+                self._node.value = self.data
+
+    def detach(self) -> Self:
+        """The same values, of which nobody knows where they came from."""
+        with as_plain():
+            return Tensor._make_subclass(type(self), self)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of a computed tensor, too, when the walk back comes by."""
+        if self._node is None:
+            raise AutogradError(
+                "this tensor wants no gradient, so there is none to keep: x.requires_grad_() first."
+            )
+        self._node.keeps_grad = True
+
+    @property
+    def retains_grad(self) -> bool:  # type: ignore[override]
+        """Whether a computed tensor keeps its gradient."""
+        return not self.is_leaf and self._node is not None and self._node.keeps_grad
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Hook:
+        """Call it with the gradient of this tensor when that is known; what it returns takes its place."""
+        if self._node is None:
+            raise AutogradError(
+                "this tensor wants no gradient, so no hook is ever called: x.requires_grad_() first."
+            )
+        if self._node.hooks is None:
+            self._node.hooks = []
+        return Hook(self._node.hooks, hook)
+
+    def explain(self, path: Any = None, **options: Any) -> Any:
+        """Show how the gradients of this number come about, step by step, as a page; or write it to `path`.
+
+        Names of tensors are those of the variables where this is called.
+        """
+        # The one call that points up: the page of a lesson stands above the engine.
+        learning = importlib.import_module("torcheer.learn.explaining")
+        caller = sys._getframe(1)
+        return learning.explain(self, path, names={**caller.f_globals, **caller.f_locals}, **options)
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        with as_plain():
+            inside = repr(self.data)
+        start = inside.index("(") + 1
+        if self._node is None:
+            of_graph = ""
+        else:
+            of_graph = ", requires_grad=True" if self.is_leaf else f", grad_fn={self._node}"
+        return f"{type(self).__name__}({inside[start:-1]}{of_graph})"
+
+    def __format__(self, spec: str) -> str:
+        # torch writes a single number as a number, but only one of its own class.
+        if self.dim() == 0:
+            return format(self.item(), spec)
+        return format(str(self), spec)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        if not self.is_leaf:
+            raise AutogradError("only leaves can be copied with all that they are: use x.detach().clone().")
+        if id(self) not in memo:
+            with as_plain():
+                copied = Tensor._make_subclass(type(self), self.data.clone())
+            if self._node is not None:
+                copied.requires_grad_()
+                copied.grad = None if self.grad is None else self.grad.clone()
+            memo[id(self)] = copied
+        return cast(Self, memo[id(self)])
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if not self.is_leaf:
+            raise AutogradError("a graph cannot be stored: use x.detach() to store the values.")
+        return _again, (type(self), self.data, self._node is not None)
+
+
+class Hook:
+    """A function that is called with a gradient, until it is removed."""
+
+    def __init__(self, hooks: list[Any], hook: Any) -> None:
+        self._hooks, self._hook = hooks, hook
+        hooks.append(hook)
+
+    def remove(self) -> None:
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+
+def _again(kind: type[Tensor], value: Tensor, requires_grad: bool) -> Tensor:
+    with as_plain():
+        made = Tensor._make_subclass(kind, value)
+    return made.requires_grad_(requires_grad)
 
 
 # --- the graph -------------------------------------------------------------------------------------------
@@ -374,7 +663,7 @@ class tracer(GradientAttributes):  # noqa: N801  (the name that its users know)
         goals = None if inputs is None else nodes_of([inputs] if isinstance(inputs, Tensor) else inputs)
         keep = create_graph if retain_graph is None else retain_graph
         if show:
-            importlib.import_module("torcheer.autograd.showing").print_way_back(seeds)
+            importlib.import_module("torcheer.autograd.show").print_way_back(seeds)
         found = walk_back(seeds, create_graph=create_graph, retain_graph=keep, wanted=goals)
         owned = {_memory(seed) for seed in seeds.values()}
         for node, arrived in found.items():

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from torch import Tensor
 
-from torcheer.autograd.engine import Node
-from torcheer.autograd.ruling import Rule
+from torcheer.autograd.engine import Node, Rule
 from torcheer.learn.limits import shape_text
 
 _BAR: Final = r"\\bar\s*(?:\{\s*c\s*\}|c(?![A-Za-z]))"

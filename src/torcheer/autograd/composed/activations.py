@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.arguments import not_in_place, plain
-from torcheer.autograd.calls import call
+from torcheer.autograd.calls import call, not_in_place, plain
 from torcheer.autograd.composed.elementwise import finely
 from torcheer.autograd.modes import as_plain
 from torcheer.autograd.signatures import softmax

@@ -1,22 +1,20 @@
-"""Functions of single numbers, composed of exp, log, sqrt and their like.
-
-They take care where a formula of the textbook would lose digits or give 0/0: near zero, and far away.
-"""
+"""Functions of each number: powers, trigonometry, bounds, and casts between types."""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.arguments import plain
-from torcheer.autograd.calls import call
+from torcheer.autograd.calls import call, plain, wants_gradient
 from torcheer.autograd.modes import as_plain
+from torcheer.autograd.signatures import cast, to
+from torcheer.errors import AutogradError, InputError
 
 _COARSE = (torch.float16, torch.bfloat16)
 
@@ -232,3 +230,214 @@ def nan_to_num(
     a = torch.where(torch.isnan(a), 0.0 if nan is None else nan, a)
     a = torch.where(torch.isposinf(a), limits.max if posinf is None else posinf, a)
     return torch.where(torch.isneginf(a), limits.min if neginf is None else neginf, a)
+
+
+# --- bounds ----------------------------------------------------------------------------------------------
+
+
+@call("clamp", "clip")
+def clamp(a: Tensor, min: Any = None, max: Any = None) -> Any:
+    """At a bound itself the gradient is still that of the tensor, as torch has it."""
+    if min is None and max is None:
+        raise InputError("clamp needs a bound: clamp(x, min=0), clamp(x, max=1), or both.")
+    if isinstance(min, Tensor) and isinstance(max, Tensor):
+        min = torch.where(min < max, min, min.detach())  # of bounds that meet, the lower gets nothing
+    if min is not None:
+        a = torch.where(a < min, min, a)
+    return a if max is None else torch.where(a > max, max, a)
+
+
+@call("clamp_min")
+def clamp_min(a: Tensor, min: Any) -> Any:
+    return clamp(a, min=min)
+
+
+@call("clamp_max")
+def clamp_max(a: Tensor, max: Any) -> Any:
+    return clamp(a, max=max)
+
+
+@call("maximum", replace=True)
+def maximum(a: Tensor, other: Tensor) -> Any:
+    return rules.maximum(a, other)
+
+
+@call("minimum", replace=True)
+def minimum(a: Tensor, other: Tensor) -> Any:
+    return rules.minimum(a, other)
+
+
+@call("fmax")
+def fmax(a: Tensor, other: Tensor) -> Any:
+    """The larger one; of a number and NaN the number."""
+    return torch.where((a >= other) | torch.isnan(other), a, other)
+
+
+@call("fmin")
+def fmin(a: Tensor, other: Tensor) -> Any:
+    return torch.where((a <= other) | torch.isnan(other), a, other)
+
+
+# --- rounding --------------------------------------------------------------------------------------------
+
+
+@call("round", "special_round", replace=True)
+def rounded(a: Tensor, *, decimals: int = 0) -> Any:
+    return rules.rounded(a, decimals=decimals)
+
+
+@call("fix")
+def fix(a: Tensor) -> Any:
+    return torch.trunc(a)
+
+
+@call("sgn")
+def sgn(a: Tensor) -> Any:
+    return torch.sign(a)
+
+
+@call("frac")
+def frac(a: Tensor) -> Any:
+    return a - torch.trunc(a)
+
+
+@call("div", "divide", "__div__", replace=True)
+def div(a: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    if rounding_mode is None:
+        return rules.div(a, other)
+    if rounding_mode not in ("floor", "trunc"):
+        raise InputError(f"rounding_mode is None, 'floor' or 'trunc', not {rounding_mode!r}.")
+    return torch.trunc(_whole(a, other, rounding_mode, rules.div(a, other)))
+
+
+@call("floor_divide", "__floordiv__")
+def floor_divide(a: Any, other: Any) -> Any:
+    return div(a, other, rounding_mode="floor")
+
+
+@call("__rfloordiv__")
+def rfloor_divide(a: Tensor, other: Any) -> Any:
+    return div(_like(other, a), a, rounding_mode="floor")
+
+
+@call("remainder", "__mod__")
+def remainder(a: Any, other: Any) -> Any:
+    """With the sign of the divisor: the quotient is rounded down."""
+    a = a if isinstance(a, Tensor) else _like(a, other)
+    return a - other * _whole(a, other, "floor")
+
+
+@call("__rmod__")
+def rremainder(a: Tensor, other: Any) -> Any:
+    return remainder(other, a)
+
+
+@call("fmod")
+def fmod(a: Tensor, other: Any) -> Any:
+    """With the sign of the dividend: the quotient is cut."""
+    return a - other * _whole(a, other, "trunc")
+
+
+def _whole(a: Any, other: Any, rounding_mode: str, quotient: Any = None) -> Any:
+    """How often one goes into the other; with a quotient, as something that was made of that."""
+    with as_plain():
+        times = torch.div(
+            plain(a), plain(other) if isinstance(other, Tensor) else other, rounding_mode=rounding_mode
+        )
+    return (
+        times if quotient is None else torch.where(torch.ones_like(times, dtype=torch.bool), times, quotient)
+    )
+
+
+def _like(value: Any, a: Tensor) -> Tensor:
+    return value if isinstance(value, Tensor) else torch.as_tensor(value, dtype=a.dtype, device=a.device)
+
+
+_OF_NAME: Final = {
+    "float": torch.float32,
+    "double": torch.float64,
+    "half": torch.float16,
+    "bfloat16": torch.bfloat16,
+}
+
+
+def _to_type(dtype: torch.dtype) -> Any:
+    def convert(a: Tensor, memory_format: Any = None) -> Any:
+        return cast(a, dtype)
+
+    return convert
+
+
+for _name, _dtype in _OF_NAME.items():
+    call(_name)(_to_type(_dtype))
+
+
+@call("type")
+def kind(a: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """Its type as a word, or the tensor in another."""
+    with as_plain():
+        if dtype is None:
+            return a.type()
+        target = a.type(dtype)
+    return to(a, target)
+
+
+@call("type_as")
+def type_as(a: Tensor, other: Tensor) -> Any:
+    return to(a, other)
+
+
+@call("cpu")
+def cpu(a: Tensor, memory_format: Any = None) -> Any:
+    return to(a, "cpu")
+
+
+@call("cuda")
+def cuda(a: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+    return to(a, "cuda" if device is None else device)
+
+
+@call("contiguous")
+def contiguous(a: Tensor, memory_format: Any = torch.contiguous_format) -> Any:
+    return a if a.is_contiguous(memory_format=memory_format) else rules.clone(a, memory_format=memory_format)
+
+
+@call("detach")
+def detach(a: Tensor) -> Any:
+    return a.detach()
+
+
+@call("positive", "__pos__", "real", "conj", "conj_physical", "resolve_conj", "resolve_neg", "pin_memory")
+def itself(a: Tensor, *_: Any) -> Any:
+    """Of real numbers these are the numbers themselves."""
+    return a
+
+
+_NO_ARRAY: Final = (
+    "an array does not remember where it came from: use x.detach().numpy(). To compute with an array, make "
+    "it a tensor first (torch.from_numpy)."
+)
+
+
+def _for_numpy(name: str) -> Any:
+    """What numpy calls by itself, where a tensor meets an array."""
+
+    def convert(a: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if wants_gradient(a):
+            raise AutogradError(_NO_ARRAY)
+        with as_plain():
+            return getattr(a, name)(*args, **kwargs)
+
+    return convert
+
+
+for _name in ("__array__", "__array_wrap__"):
+    call(_name)(_for_numpy(_name))
+
+
+@call("numpy")
+def numpy(a: Tensor, *, force: bool = False) -> Any:
+    if wants_gradient(a) and not force:
+        raise AutogradError(_NO_ARRAY)
+    with as_plain():
+        return a.numpy(force=force)

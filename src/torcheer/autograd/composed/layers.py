@@ -1,16 +1,20 @@
-"""What layers of nn do beside products: look up, drop out and rearrange."""
+"""What layers compute: dropout, embedding, normalisation, convolution, pooling."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from torcheer.autograd import rules
 from torcheer.autograd.calls import call
 from torcheer.autograd.modes import as_plain
+from torcheer.autograd.rule_math import pair
+from torcheer.autograd.signatures import conv2d
 from torcheer.errors import InputError
 
 # --- looking up ------------------------------------------------------------------------------------------
@@ -125,3 +129,415 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Any:
     split = input.reshape(*others, channels, height // r, r, width // r, r)
     turned = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
     return turned.reshape(*others, channels * r * r, height // r, width // r)
+
+
+@call("layer_norm")
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Any:
+    """Over the last dimensions of each item by itself."""
+    normal = rules.standardise(in_order(input), dim=_last_dims(input, normalized_shape), eps=eps)
+    return _scaled_and_shifted(normal, weight, bias)
+
+
+@call("rms_norm")
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Any:
+    """Only to a mean square of 1; the mean stays where it is."""
+    eps = torch.finfo(input.dtype).eps if eps is None else eps
+    input = in_order(input)
+    square = (input * input).mean(_last_dims(input, normalized_shape), keepdim=True)
+    return _scaled_and_shifted(input / torch.sqrt(square + eps), weight, None)
+
+
+@call("batch_norm")
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Any:
+    """Over all items, for each channel. When not training, by the running statistics: given numbers."""
+    dims = (0, *range(2, len(input.shape)))
+    input = in_order(input)
+    if training:
+        if input.numel() == input.shape[1]:
+            raise InputError("one number for each channel has no variance: train with more than one item.")
+        _keep_running(input, dims, running_mean, running_var, momentum)
+        normal = rules.standardise(input, dim=dims, eps=eps)
+        return _scaled_and_shifted(normal, _by_channel(weight, input), _by_channel(bias, input))
+    if running_mean is None or running_var is None:
+        raise InputError("without running statistics there is nothing to normalise by: pass training=True.")
+    scale = 1 / torch.sqrt(running_var + eps)
+    scale = scale if weight is None else weight * scale
+    shift = -running_mean * scale if bias is None else bias - running_mean * scale
+    return input * _by_channel(scale, input) + _by_channel(shift, input)
+
+
+@call("group_norm")
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Any:
+    """Over the channels of a group, for each item."""
+    num_items, num_channels = input.shape[:2]
+    if num_channels % num_groups:
+        raise InputError(f"{num_channels} channels do not make {num_groups} groups of the same size.")
+    groups = rules.reshape(input, shape=(num_items, num_groups, -1))
+    normal = rules.reshape(rules.standardise(groups, dim=(2,), eps=eps), shape=tuple(input.shape))
+    return _scaled_and_shifted(normal, _by_channel(weight, input), _by_channel(bias, input))
+
+
+@call("instance_norm")
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Any:
+    """Over the picture of each channel of each item."""
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    dims = tuple(range(2, len(input.shape)))
+    _keep_running(input, dims, running_mean, running_var, momentum)
+    normal = rules.standardise(in_order(input), dim=dims, eps=eps)
+    return _scaled_and_shifted(normal, _by_channel(weight, input), _by_channel(bias, input))
+
+
+def in_order(input: Tensor) -> Any:
+    """In memory as torch's norms leave it: a dropout after it draws in that order, to draw the same."""
+    is_last = len(input.shape) == 4 and input.is_contiguous(memory_format=torch.channels_last)
+    return input if is_last else input.contiguous()
+
+
+def _scaled_and_shifted(normal: Any, weight: Tensor | None, bias: Tensor | None) -> Any:
+    if weight is not None:
+        normal = normal * weight
+    return normal if bias is None else normal + bias
+
+
+def _last_dims(input: Tensor, shape: Sequence[int]) -> tuple[int, ...]:
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if tuple(input.shape[-len(sizes) :]) != sizes:
+        raise InputError(f"the last dimensions are to be {sizes}, and the input has {tuple(input.shape)}.")
+    return tuple(range(-len(sizes), 0))
+
+
+def _by_channel(value: Any, like: Tensor) -> Any:
+    """One number for each channel, in the dimension where the channels are."""
+    return None if value is None else value.reshape(1, -1, *[1] * (len(like.shape) - 2))
+
+
+def _keep_running(
+    input: Tensor, dims: tuple[int, ...], mean: Tensor | None, variance: Tensor | None, momentum: float
+) -> None:
+    """Move the running statistics towards those of this batch. No gradient goes through that."""
+    if mean is None and variance is None:
+        return
+    with as_plain():
+        now = input.as_subclass(Tensor)
+        num_each = math.prod(now.shape[dim] for dim in dims)
+        centre = now.mean(dims, keepdim=True)
+        if mean is not None:
+            _move(mean, centre.reshape(-1, mean.numel()), momentum)
+        if variance is not None:
+            spread = (now - centre).square_().sum(dims) / (num_each - 1)
+            _move(variance, spread.reshape(-1, variance.numel()), momentum)
+
+
+def _move(running: Tensor, batch: Tensor, momentum: float) -> None:
+    # Instances have statistics of each item: their mean counts.
+    running.mul_(1 - momentum).add_(batch.mean(0), alpha=momentum)
+
+
+@call("conv1d")
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
+    """A sequence is a picture of one row."""
+    edge = padding if isinstance(padding, str) else (0, _single(padding))
+    picture = conv2d(
+        input.unsqueeze(-2),
+        weight.unsqueeze(-2),
+        bias,
+        (1, _single(stride)),
+        edge,
+        (1, _single(dilation)),
+        groups,
+    )
+    return picture.squeeze(-2)
+
+
+@call("conv_transpose2d", replace=True)
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    """Each pixel paints a patch; patches that overlap add up."""
+    stride, padding, dilation, more = pair(stride), pair(padding), pair(dilation), pair(output_padding)
+    if any(one >= max(step, apart) for one, step, apart in zip(more, stride, dilation, strict=True)):
+        raise InputError(
+            f"output_padding {more} must be below the stride {stride} or the dilation {dilation}."
+        )
+    is_single = len(input.shape) == 3
+    pictures = input.unsqueeze(0) if is_single else input
+    size = tuple(
+        (pictures.shape[2 + i] - 1) * stride[i]
+        - 2 * padding[i]
+        + dilation[i] * (weight.shape[2 + i] - 1)
+        + 1
+        + more[i]
+        for i in (0, 1)
+    )
+    result = rules.conv_transpose2d(
+        pictures, weight, bias, size=size, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+    return result.squeeze(0) if is_single else result
+
+
+@call("conv_transpose1d")
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    """The same for sequences."""
+    picture = conv_transpose2d(
+        input.unsqueeze(-2),
+        weight.unsqueeze(-2),
+        bias,
+        (1, _single(stride)),
+        (0, _single(padding)),
+        (0, _single(output_padding)),
+        groups,
+        (1, _single(dilation)),
+    )
+    return picture.squeeze(-2)
+
+
+def _single(value: Any) -> int:
+    return value if isinstance(value, int) else int(value[0])
+
+
+# --- the largest: a choice of elements -------------------------------------------------------------------
+
+
+@call("max_pool1d", "max_pool1d_with_indices")
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    return _largest(F.max_pool1d, 1, return_indices, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@call("max_pool2d", "max_pool2d_with_indices")
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    return _largest(F.max_pool2d, 2, return_indices, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@call("adaptive_max_pool1d", "adaptive_max_pool1d_with_indices")
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    return _largest(F.adaptive_max_pool1d, 1, return_indices, input, output_size)
+
+
+@call("adaptive_max_pool2d", "adaptive_max_pool2d_with_indices")
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    return _largest(F.adaptive_max_pool2d, 2, return_indices, input, output_size)
+
+
+def _largest(pool: Callable[..., Any], num_dims: int, with_places: bool, input: Tensor, *how: Any) -> Any:
+    """torch says where the largest of each window is, and these are taken: their gradients go back there."""
+    with as_plain():
+        _, places = pool(input.as_subclass(Tensor), *how, return_indices=True)
+        others = tuple(input.shape[:-num_dims])
+        flat_places = places.flatten(len(others))
+    flat = rules.reshape(input, shape=(*others, math.prod(input.shape[-num_dims:])))
+    taken = rules.gather(flat, dim=len(others), index=flat_places)
+    pooled = rules.reshape(taken, shape=tuple(places.shape))
+    return (pooled, places) if with_places else pooled
+
+
+# --- the mean: a convolution with a kernel of ones -------------------------------------------------------
+
+
+@call("avg_pool2d")
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    kernel, edge = pair(kernel_size), pair(padding)
+    step = kernel if stride is None or stride == [] else pair(stride)
+    height, width = input.shape[-2:]
+    with as_plain():
+        ones = torch.ones(1, 1, height, width, dtype=input.dtype, device=input.device)
+        counts = F.avg_pool2d(ones, kernel, step, edge, ceil_mode, divisor_override=1)
+        shares = F.avg_pool2d(ones, kernel, step, edge, ceil_mode, count_include_pad, divisor_override)
+        shares = shares / counts  # by how much each window is divided, its edges looked after by torch
+        # The last windows may reach beyond the picture; there it is filled with zeros.
+        missing = [
+            max(0, (counts.shape[2 + i] - 1) * step[i] + kernel[i] - 2 * edge[i] - input.shape[-2 + i])
+            for i in (0, 1)
+        ]
+        window = torch.ones(1, 1, *kernel, dtype=input.dtype, device=input.device)
+    pictures: Tensor = rules.reshape(input, shape=(-1, 1, height, width))
+    if any(missing):
+        pictures = F.pad(pictures, (0, missing[1], 0, missing[0]))
+    sums = rules.conv2d(pictures, window, None, stride=step, padding=edge, dilation=(1, 1), groups=1)
+    if sums.shape[2:] != counts.shape[2:]:
+        sums = rules.index(sums, key=(..., slice(counts.shape[2]), slice(counts.shape[3])))
+    return rules.reshape(sums * shares, shape=(*input.shape[:-2], *counts.shape[2:]))
+
+
+@call("avg_pool1d")
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Any:
+    """A sequence is a picture of one row."""
+    kernel, edge = (1, _single(kernel_size)), (0, _single(padding))
+    step = kernel if stride is None or stride == [] else (1, _single(stride))
+    return avg_pool2d(input.unsqueeze(-2), kernel, step, edge, ceil_mode, count_include_pad).squeeze(-2)
+
+
+@call("lp_pool2d")
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Any:
+    """The root of the sum of powers in each window."""
+    height, width = pair(kernel_size)
+    sums = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode) * (height * width)
+    return torch.relu(sums) ** (1 / norm_type)
+
+
+# --- other sizes: rows and columns, each by a matrix -----------------------------------------------------
+
+
+@call("adaptive_avg_pool1d")
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Any:
+    with as_plain():
+        shares = F.adaptive_avg_pool1d(_units(input, -1), _single(output_size))
+    return torch.matmul(input, shares)
+
+
+@call("adaptive_avg_pool2d")
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Any:
+    """Windows of almost the same size, so many that the picture has this size."""
+    sizes = (output_size, output_size) if isinstance(output_size, int) else tuple(output_size)
+    height, width = (input.shape[i - 2] if sizes[i] is None else sizes[i] for i in (0, 1))
+    if (height, width) == (1, 1):
+        return input.mean((-2, -1), keepdim=True)
+    with as_plain():
+        of_rows = F.adaptive_avg_pool1d(_units(input, -2), height).mT.contiguous()
+        of_columns = F.adaptive_avg_pool1d(_units(input, -1), width)
+    return torch.matmul(of_rows, torch.matmul(input, of_columns))
+
+
+@call("interpolate")
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Any:
+    """Larger or smaller pictures and sequences. All modes are linear, in rows first and then in columns.
+
+    So what torch makes of the unit vectors says everything: it is the matrix to multiply with.
+    """
+    num_dims = len(input.shape) - 2
+    if num_dims not in (1, 2):
+        raise InputError(f"sequences and pictures can be interpolated, not a tensor of {tuple(input.shape)}.")
+    sizes, factors = _each(size, num_dims), _each(scale_factor, num_dims)
+    mode = "bilinear" if mode == "linear" else mode
+    how: dict[str, Any] = {"mode": mode, "recompute_scale_factor": recompute_scale_factor}
+    if mode in ("bilinear", "bicubic"):
+        how.update(align_corners=align_corners, antialias=antialias)
+    for i in range(num_dims):
+        dim = i - num_dims
+        with as_plain():
+            goal: dict[str, Any] = {
+                "size": None if sizes[i] is None else (1, sizes[i]),
+                "scale_factor": None if factors[i] is None else (1.0, factors[i]),
+            }
+            matrix = F.interpolate(_units(input, dim)[None, :, None], **goal, **how)[0, :, 0]
+        input = _along(input, matrix, dim, is_choice=mode.startswith("nearest"))
+    return input
+
+
+def _along(input: Tensor, matrix: Tensor, dim: int, *, is_choice: bool) -> Any:
+    if is_choice:
+        places = matrix.argmax(0)  # each new one is a copy of one that was there
+        return rules.index(input, key=(..., places) if dim == -1 else (..., places, slice(None)))
+    return torch.matmul(input, matrix) if dim == -1 else torch.matmul(matrix.mT.contiguous(), input)
+
+
+def _units(like: Tensor, dim: int) -> Tensor:
+    return torch.eye(like.shape[dim], dtype=like.dtype, device=like.device)
+
+
+def _each(value: Any, num_dims: int) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value] * num_dims

@@ -11,7 +11,7 @@ from tests.many import examples
 from torcheer.autograd.engine import Way
 from torcheer.autograd.rules import RULES
 from torcheer.learn.document import LearnCheck
-from torcheer.learn.lessons import checks_of_source, lesson_of_source
+from torcheer.learn.lesson import checks_of_source, lesson_of_source
 
 
 def check_of(source: str, name: str) -> LearnCheck:

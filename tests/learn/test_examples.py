@@ -6,7 +6,7 @@ import torch
 from torcheer.autograd import tracer
 from torcheer.learn.document import Example
 from torcheer.learn.examples import EXAMPLES
-from torcheer.learn.lessons import lesson_of_source
+from torcheer.learn.lesson import lesson_of_source
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)

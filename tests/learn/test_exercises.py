@@ -7,11 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from torcheer.learn.digits import digits, numbers_text
-from torcheer.learn.document import Verdict
-from torcheer.learn.exercises import Task, Typed, given, shown
-from torcheer.learn.judging import judge, trials_of
-from torcheer.learn.tasks import TASKS
+from torcheer.learn.document import Verdict, digits, numbers_text
+from torcheer.learn.exercises import TASKS, Task, Typed, given, shown
+from torcheer.learn.grading import judge, trials_of
 
 BY_ID = {task.id: task for task in TASKS}
 

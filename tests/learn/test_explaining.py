@@ -16,8 +16,7 @@ from torcheer.app.page import Bundle
 from torcheer.autograd import nn, tracer
 from torcheer.errors import AutogradError, InputError
 from torcheer.learn.document import Lesson
-from torcheer.learn.explaining import MAX_NODES, lesson_of_tensor
-from torcheer.learn.sourcelines import assigned
+from torcheer.learn.explain import MAX_NODES, assigned, lesson_of_tensor
 
 BUNDLE = Bundle(script="let a = 1;", style="p {}", worker="let w = 1;")
 

@@ -14,12 +14,11 @@ from torch import Tensor
 
 from tests.many import examples
 from torcheer.autograd.rules import RULES
-from torcheer.learn.cells import cells_of
-from torcheer.learn.displays import DISPLAYS, display_of
 from torcheer.learn.document import BackwardStep, Cells, LearnNode, Lesson
 from torcheer.learn.examples import EXAMPLES
-from torcheer.learn.formulas import filled, summed
-from torcheer.learn.lessons import checks_of_source, lesson_of_source
+from torcheer.learn.lesson import checks_of_source, lesson_of_source
+from torcheer.learn.steps import DISPLAYS, display_of, filled, summed
+from torcheer.learn.values import cells_of
 
 SOURCES = {one.id: one.source for one in EXAMPLES}
 

@@ -43,7 +43,7 @@ class Learning:
 
     def warm_up(self) -> None:
         """Read torch before anybody asks, in a thread of its own: it takes a second or more."""
-        threading.Thread(target=_of, args=["lessons"], name="torcheer lessons", daemon=True).start()
+        threading.Thread(target=_of, args=["lesson_of_source"], name="torcheer lessons", daemon=True).start()
 
     async def answer(self, question: AnyLearnQuestion) -> str:
         if not self.has_lessons:
@@ -53,10 +53,10 @@ class Learning:
     def _answer(self, question: AnyLearnQuestion) -> AnyLearnAnswer:
         match question:
             case LessonQuestion():
-                lesson = _of("lessons").lesson_of_source(question.source)
+                lesson = _of("lesson_of_source")(question.source)
                 return LessonAnswer(id=question.id, lesson=lesson)
             case LessonChecksQuestion():
-                checks = _of("lessons").checks_of_source(question.source)
+                checks = _of("checks_of_source")(question.source)
                 return LessonChecksAnswer(id=question.id, checks=checks)
             case ExerciseQuestion():
                 return self._judged(question)
@@ -70,14 +70,14 @@ class Learning:
 
     def _lessons(self, number: int) -> LessonsAnswer:
         exercises = [self._exercise(task.id) for task in TASKS]
-        functions = _of("functions").functions_text()
+        functions = _of("functions_text")()
         return LessonsAnswer(id=number, examples=self._examples, exercises=exercises, functions=functions)
 
     def _judged(self, question: ExerciseQuestion) -> ExerciseAnswer:
         task = next((task for task in TASKS if task.id == question.exercise_id), None)
         if task is None:
             raise InputError("there is no such exercise: choose one from the list.")
-        verdicts = _of("judging").judge(task, question.answers)
+        verdicts = _of("judge")(task, question.answers)
         typed = {
             verdict.symbol: Typed(answer=question.answers[verdict.symbol], is_right=verdict.is_right)
             for verdict in verdicts
@@ -103,6 +103,6 @@ def _place() -> Path | None:
         return None
 
 
-def _of(part: str) -> Any:
-    # By name: the app itself must not need torch, and these do.
-    return importlib.import_module(f"torcheer.learn.{part}")
+def _of(name: str) -> Any:
+    # Asked for when it is needed: the app itself must not need torch, and these do.
+    return getattr(importlib.import_module("torcheer.learn"), name)

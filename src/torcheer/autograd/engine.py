@@ -280,7 +280,7 @@ class GradientAttributes(Tensor):
         Names of tensors are those of the variables where this is called.
         """
         # The one call that points up: the page of a lesson stands above the engine.
-        learning = importlib.import_module("torcheer.learn.explaining")
+        learning = importlib.import_module("torcheer.learn.explain")
         caller = sys._getframe(1)
         return learning.explain(self, path, names={**caller.f_globals, **caller.f_locals}, **options)
 

@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.learn.document import Example, Exercise, Form, LearnCheck, Lesson, NodeKind, Verdict
+    from torcheer.learn.document import (
+        MAX_SOURCE,
+        Example,
+        Exercise,
+        Form,
+        LearnCheck,
+        Lesson,
+        NodeKind,
+        Verdict,
+    )
     from torcheer.learn.examples import EXAMPLES
-    from torcheer.learn.exercises import Typed, shown
-    from torcheer.learn.limits import MAX_SOURCE
+    from torcheer.learn.exercises import TASKS, Typed, shown
+    from torcheer.learn.functions import functions_text
+    from torcheer.learn.grading import judge
+    from torcheer.learn.lesson import checks_of_source, lesson_of_source
     from torcheer.learn.progress import Progress
-    from torcheer.learn.tasks import TASKS
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

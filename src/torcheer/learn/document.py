@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -160,3 +161,93 @@ class Verdict(Struct, frozen=True, kw_only=True):
     # Or on the first for which it is wrong, if it is right on that one.
     got: Cells | None  # on the example that is shown
     wanted: Cells | None
+
+
+class Fault(Exception):  # noqa: N818  # no error of the program's: it is shown to who wrote the line
+    """Why a line cannot be read or computed. The line is filled in where it is known, further out."""
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+    def shown(self) -> LearnFault:
+        return LearnFault(line=self.line, message=self.message)
+
+
+MAX_SOURCE: Final = 8000  # signs
+MAX_ELEMENTS: Final = 4096  # of a tensor
+MAX_OPS: Final = 300
+MAX_ROUNDS: Final = 64  # of all loops together
+MAX_STATEMENTS: Final = 1000  # with those in loops, each time
+MAX_DEPTH: Final = 40  # of brackets in brackets
+MAX_INT: Final = 1_000_000
+MAX_EXPONENT: Final = 64
+MAX_DIMS: Final = 8
+MAX_WINDOW: Final = 16  # of a stride, a padding, a kernel's dilation
+MAX_WORK: Final = 1 << 18  # multiplications in one product
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """2×3; a single number is called so."""
+    return "×".join(map(str, shape)) if shape else "a single number"
+
+
+def check_shape(shape: Sequence[int], what: str) -> None:
+    """Refuse what would be too large, from its shape alone."""
+    if len(shape) > MAX_DIMS:
+        raise Fault(f"{what} would have {len(shape)} dimensions: {MAX_DIMS} are allowed.")
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise Fault(
+            f"{what} would have {math.prod(shape):,} elements ({shape_text(shape)}): {MAX_ELEMENTS:,} are "
+            "allowed here. Take smaller tensors; the rules are the same."
+        )
+
+
+def check_work(work: int, what: str) -> None:
+    if work > MAX_WORK:
+        raise Fault(f"{what} takes {work:,} multiplications: {MAX_WORK:,} are allowed here.")
+
+
+def check_number(value: int | float, what: str = "a number") -> None:
+    if isinstance(value, int) and abs(value) > MAX_INT:
+        raise Fault(f"{what} is larger than {MAX_INT:,}, which is the limit for whole numbers here.")
+
+
+def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape of an op element by element; who does not fit is named by shape."""
+    result: list[int] = []
+    for shape in shapes:
+        padded = [1] * (len(shape) - len(result)) + result
+        own = [1] * (len(padded) - len(shape)) + list(shape)
+        for place, (one, other) in enumerate(zip(padded, own, strict=True)):
+            if one != other and 1 not in (one, other):
+                raise Fault(
+                    f"{shape_text(result)} and {shape_text(shape)} do not fit element by element: from "
+                    "the right, "
+                    f"each dimension must be equal or 1, and here {one} meets {other}."
+                )
+            padded[place] = other if one == 1 else one
+        result = padded
+    return tuple(result)
+
+
+MINUS: Final = "\N{MINUS SIGN}"
+MAX_NUMBERS: Final = 16  # of a tensor in a line
+
+
+def digits(value: float) -> str:
+    """−1.234; whole numbers in full."""
+    text = str(value) if isinstance(value, int) else f"{value + 0.0:.4g}"  # -0.0 is 0.0
+    return text.replace("-", MINUS)
+
+
+def numbers_text(values: Sequence[float], shape: Sequence[int]) -> str:
+    """The numbers of a tensor in one line, a bracket for each row; of a large one, the first."""
+    texts = [digits(one) for one in values[:MAX_NUMBERS]]
+    is_whole = len(texts) == math.prod(shape)
+    if len(shape) < 2 or not is_whole or not texts:
+        return ", ".join(texts if is_whole else [*texts, "…"])
+    across = shape[-1]
+    rows = [texts[start : start + across] for start in range(0, len(texts), across)]
+    return ", ".join(f"[{', '.join(row)}]" for row in rows)

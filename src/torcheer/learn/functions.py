@@ -1,11 +1,14 @@
-"""What may be called in an expression: one row a function, with its parameters, what it does and its size.
+"""What may be called in an expression: one row a function, with its parameters, what it does and its limits.
 
-Whatever has a tensor as its first parameter can be written as a method, too: `x.sum(dim=0)`.
+Whatever has a tensor as its first parameter can be written as a method, too: `x.sum(dim=0)`. Arguments are
+sorted to parameters and checked, and a result that would be too large is refused before it is computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import ast
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -14,11 +17,382 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from torcheer.autograd.engine import tracer
-from torcheer.learn import sizing
-from torcheer.learn.arguments import Parameter, parameters_of, signature
-from torcheer.learn.making import Maker
+from torcheer.autograd.factories import drawn
+from torcheer.autograd.modes import as_plain
+from torcheer.learn.document import (
+    MAX_DIMS,
+    MAX_WINDOW,
+    Fault,
+    broadcast,
+    check_number,
+    check_shape,
+    check_work,
+    shape_text,
+)
 
-Size = Callable[[Mapping[str, Any]], None]
+_REQUIRED: Final = object()
+
+
+class Parameter(NamedTuple):
+    name: str
+    kind: str
+    default: Any
+
+
+def parameters_of(text: str) -> tuple[Parameter, ...]:
+    """`x:tensor dim:dims=None` as parameters: a name, a kind of KINDS, and perhaps a default."""
+    found = []
+    for part in text.split():
+        name, _, rest = part.partition(":")
+        kind, equals, default = rest.partition("=")
+        found.append(Parameter(name, kind, ast.literal_eval(default) if equals else _REQUIRED))
+    return tuple(found)
+
+
+def bind(
+    function: str, parameters: Sequence[Parameter], args: Sequence[Any], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The arguments by name, each checked. A parameter of the kind `sizes` takes all that are left."""
+    left, result = list(args), {}
+    if "axis" in named and any(parameter.name == "dim" for parameter in parameters):
+        named = {"dim" if name == "axis" else name: value for name, value in named.items()}
+    for parameter in parameters:
+        if left and parameter.name in named:
+            raise Fault(f"{function}() gets {parameter.name} twice.")
+        if left and parameter.kind in ("sizes", "param"):
+            given: Any = left[0] if len(left) == 1 else tuple(left)
+            left = []
+        elif left:
+            given = left.pop(0)
+        else:
+            given = named.get(parameter.name, parameter.default)
+        if given is _REQUIRED:
+            raise Fault(f"{function}() needs {parameter.name}: {signature(function, parameters)}.")
+        result[parameter.name] = _checked(function, parameter, given)
+    unknown = [name for name in named if name not in result]
+    if left or unknown:
+        what = f"an argument {unknown[0]}" if unknown else f"{len(args)} arguments"
+        raise Fault(f"{function}() does not take {what}: {signature(function, parameters)}.")
+    return result
+
+
+def signature(function: str, parameters: Sequence[Parameter]) -> str:
+    """`softmax(x, dim)`, as it may be written."""
+    return f"{function}({', '.join(_shown(parameter) for parameter in parameters)})"
+
+
+def _shown(parameter: Parameter) -> str:
+    if parameter.kind in ("sizes", "param"):
+        return f"*{parameter.name}"
+    return parameter.name if parameter.default is _REQUIRED else f"{parameter.name}={parameter.default!r}"
+
+
+def _checked(function: str, parameter: Parameter, given: Any) -> Any:
+    if given is None and parameter.default is None:
+        return None
+    accept, wanted = KINDS[parameter.kind]
+    taken = accept(given)
+    if taken is None:
+        raise Fault(f"{function}() wants {wanted} for {parameter.name}, not {described(given)}.")
+    return taken
+
+
+def described(value: Any) -> str:
+    """What kind of thing it is, for a sentence."""
+    if isinstance(value, Tensor):
+        return "a tensor"
+    if isinstance(value, bool | int | float | str | None):
+        return repr(value) if len(repr(value)) < 40 else type(value).__name__
+    return "a list" if isinstance(value, list) else "a tuple" if isinstance(value, tuple) else "this"
+
+
+# --- kinds: each returns the value as it is to be used, or None where it is of another kind ----------------
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _tensor(value: Any) -> Any:
+    if is_number(value):
+        return tracer(torch.tensor(float(value)))
+    return value if isinstance(value, Tensor) else None
+
+
+def _operand(value: Any) -> Any:
+    return value if isinstance(value, Tensor) or is_number(value) else None
+
+
+def _index(value: Any) -> Any:
+    is_whole = isinstance(value, Tensor) and not value.is_floating_point() and value.dtype != torch.bool
+    return value if is_whole else None
+
+
+def _mask(value: Any) -> Any:
+    return value if isinstance(value, Tensor) and value.dtype == torch.bool else None
+
+
+def _tensors(value: Any) -> Any:
+    if isinstance(value, list | tuple) and value and all(isinstance(one, Tensor) for one in value):
+        return tuple(value)
+    return None
+
+
+def _dim(value: Any) -> Any:
+    return value if is_int(value) and abs(value) <= MAX_DIMS else None
+
+
+def _dims(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return (
+            tuple(value) if len(value) <= MAX_DIMS and all(_dim(one) is not None for one in value) else None
+        )
+    return _dim(value)
+
+
+def _sizes(value: Any) -> Any:
+    values = value if isinstance(value, list | tuple) else (value,)
+    if not all(is_int(one) for one in values):
+        return None
+    for one in values:
+        check_number(one, "a size")
+    return tuple(values)
+
+
+def _sizes_or_numbers(value: Any) -> Any:
+    """What T.param takes: sizes, or the weights themselves."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _sizes(value)
+    return _nested(value)
+
+
+def _window(value: Any) -> Any:
+    both = (value, value) if is_int(value) else value
+    fits = isinstance(both, list | tuple) and len(both) == 2 and all(is_int(one) for one in both)
+    return tuple(both) if fits and all(0 <= one <= MAX_WINDOW for one in both) else None
+
+
+def _number(value: Any) -> Any:
+    return value if is_number(value) else None
+
+
+def _count(value: Any) -> Any:
+    return value if is_int(value) and value >= 0 else None
+
+
+def _flag(value: Any) -> Any:
+    return value if isinstance(value, bool) else None
+
+
+def _nested(value: Any) -> Any:
+    return (
+        value
+        if isinstance(value, list | tuple | Tensor) or is_number(value) or isinstance(value, bool)
+        else None
+    )
+
+
+def _reduction(value: Any) -> Any:
+    return value if value in ("mean", "sum", "none") else None
+
+
+KINDS: Final[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
+    "tensor": (_tensor, "a tensor"),
+    "operand": (_operand, "a tensor or a number"),
+    "index": (_index, "a tensor of whole numbers, such as T.tensor([0, 2]),"),
+    "mask": (_mask, "a mask, such as x > 0,"),
+    "tensors": (_tensors, "a list of tensors"),
+    "dim": (_dim, "a dimension, such as 0 or -1,"),
+    "dims": (_dims, "a dimension or several"),
+    "sizes": (_sizes, "whole numbers"),
+    "param": (_sizes_or_numbers, "sizes, or rows of numbers,"),
+    "window": (_window, f"a whole number from 0 to {MAX_WINDOW}, or two"),
+    "number": (_number, "a number"),
+    "count": (_count, "a whole number that is not negative"),
+    "flag": (_flag, "True or False"),
+    "numbers": (_nested, "numbers"),
+    "reduction": (_reduction, "'mean', 'sum' or 'none'"),
+}
+
+
+class Maker:
+    """Makes leaves of one type of floats. Without a seed, those made first, second, … are always alike."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.dtype = dtype
+        self._num_random = 0
+
+    def tensor(self, values: Any, requires_grad: bool) -> tracer:
+        """Whole numbers stay whole, for places and classes, unless a gradient is wanted."""
+        if isinstance(values, Tensor):
+            raise Fault("this is a tensor already.")
+        numbers = list(_flat(values, 0))
+        check_shape((len(numbers),), "the tensor")
+        is_float = requires_grad or any(isinstance(one, float) for one in numbers) or not numbers
+        is_mask = bool(numbers) and all(isinstance(one, bool) for one in numbers) and not requires_grad
+        dtype = torch.bool if is_mask else self.dtype if is_float else torch.int64
+        try:
+            made = torch.tensor(values, dtype=dtype)
+        except (TypeError, ValueError, RuntimeError):
+            raise Fault(
+                "rows of a tensor must be equally long: T.tensor([[1.0, 2.0], [3.0, 4.0]])."
+            ) from None
+        return tracer(made, requires_grad=requires_grad)
+
+    def param(self, sizes: Any, seed: int | None) -> tracer:
+        """Weights: as given, or at random. Two digits are enough to learn with, and can be read."""
+        if not isinstance(sizes, tuple) or not all(isinstance(one, int) for one in sizes):
+            return self.tensor(sizes, True)
+        return tracer(self._random(sizes, seed) / 2, requires_grad=True)
+
+    def randn(self, sizes: Sequence[int], seed: int | None, requires_grad: bool) -> tracer:
+        return tracer(self._random(sizes, seed), requires_grad=requires_grad)
+
+    def filled(self, sizes: Sequence[int], value: float, requires_grad: bool) -> tracer:
+        _check_sizes(sizes)
+        return tracer(torch.full(tuple(sizes), value, dtype=self.dtype), requires_grad=requires_grad)
+
+    def eye(self, n: Sequence[int], requires_grad: bool) -> tracer:
+        if not 1 <= len(n) <= 2:
+            raise Fault("eye() takes the number of rows, and perhaps that of columns.")
+        sides = (n[0], n[-1])
+        _check_sizes(sides)
+        return tracer(torch.eye(*sides, dtype=self.dtype), requires_grad=requires_grad)
+
+    def arange(self, start: float, end: float | None, step: float) -> tracer:
+        first, last = (0, start) if end is None else (start, end)
+        if not step:
+            raise Fault("arange() makes no steps of 0.")
+        check_shape((max(0, int((last - first) / step) + 1),), "the range")
+        is_whole = all(isinstance(one, int) for one in (first, last, step))
+        return tracer(torch.arange(first, last, step, dtype=torch.int64 if is_whole else self.dtype))
+
+    def _random(self, sizes: Sequence[int], seed: int | None) -> Tensor:
+        _check_sizes(sizes)
+        self._num_random += 1
+        return drawn(sizes, self._num_random if seed is None else seed, self.dtype)
+
+
+def _check_sizes(sizes: Sequence[int]) -> None:
+    if any(one < 0 for one in sizes):
+        raise Fault("a size is not negative.")
+    check_shape(sizes, "the tensor")
+
+
+def _flat(values: Any, depth: int) -> Iterator[int | float]:
+    if isinstance(values, list | tuple):
+        if depth == MAX_DIMS:
+            raise Fault(f"{MAX_DIMS} dimensions are allowed.")
+        for one in values:
+            yield from _flat(one, depth + 1)
+    elif isinstance(values, int | float):
+        check_number(values)
+        yield values
+    else:
+        raise Fault(
+            "a tensor is written with numbers: T.tensor([[1.0, 2.0]]); T.stack([a, b]) joins tensors."
+        )
+
+
+# --- sizes: whether arguments fit, and how large the result would be ----------------------------------------
+
+Bound = Mapping[str, Any]  # the arguments by name
+Fits = Callable[[Bound], int]
+
+
+def anything(of: Bound) -> int:
+    """Check nothing: torch says what does not fit. Return the multiplications for each number."""
+    return 1
+
+
+def elementwise(of: Bound) -> int:
+    broadcast(*(tuple(one.shape) for one in of.values() if isinstance(one, Tensor)))
+    return 1
+
+
+def product(of: Bound) -> int:
+    left, right = of["a"], of["b"]
+    if not left.shape or not right.shape:
+        raise Fault("a matrix product needs vectors or matrices, not single numbers: write a * b.")
+    inner, rows = left.shape[-1], right.shape[-2 if right.dim() > 1 else 0]
+    if inner != rows:
+        raise Fault(
+            f"{shape_text(left.shape)} @ {shape_text(right.shape)} does not fit: the last dimension of "
+            f"the left ({inner}) must be as long as the {'second to last' if right.dim() > 1 else 'one'} "
+            f"of the right ({rows})."
+        )
+    broadcast(left.shape[:-2], right.shape[:-2])
+    return int(inner)
+
+
+def linear(of: Bound) -> int:
+    x, weight = of["x"], of["weight"]
+    if weight.dim() != 2 or not x.shape or x.shape[-1] != weight.shape[1]:
+        raise Fault(
+            f"linear(x, weight): x of {shape_text(x.shape)} and weight of {shape_text(weight.shape)} do not "
+            "fit; weight has a row for each output and a column for each input."
+        )
+    return int(weight.shape[1])
+
+
+def embedded(of: Bound) -> int:
+    if of["weight"].dim() != 2:
+        raise Fault(f"a table of embeddings has rows and columns; this has {shape_text(of['weight'].shape)}.")
+    return 1
+
+
+def one_hot(of: Bound) -> int:
+    if of["num_classes"] < 1:
+        raise Fault("one_hot(index, num_classes) needs the number of classes, at least 1.")
+    return 1
+
+
+def convolved(of: Bound) -> int:
+    x, weight = of["x"], of["weight"]
+    if x.dim() not in (3, 4) or weight.dim() != 4:
+        raise Fault(
+            "conv2d(x, weight): x is items × channels × rows × columns, weight is channels out × "
+            f"channels in × rows × columns; these have {shape_text(x.shape)} and {shape_text(weight.shape)}."
+        )
+    if 0 in of["stride"] or 0 in of["dilation"]:
+        raise Fault("a stride and a dilation are at least 1.")
+    return math.prod(weight.shape[1:])
+
+
+def pooled(of: Bound) -> int:
+    if of["x"].dim() not in (3, 4):
+        raise Fault(f"pooling wants items × channels × rows × columns, not {shape_text(of['x'].shape)}.")
+    if 0 in of["kernel_size"]:
+        raise Fault("a window has at least one row and one column.")
+    if of["stride"] is not None and 0 in of["stride"]:
+        raise Fault("a stride and a dilation are at least 1.")
+    return math.prod(of["kernel_size"])
+
+
+def check_size(run: Callable[..., Any], of: Bound, work_each: int = 1) -> None:
+    """Refuse a result that would be too large. It is computed on meta tensors, which hold no numbers."""
+    with as_plain():
+        try:
+            result = run(**{name: _without_numbers(value) for name, value in of.items()})
+        except (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError):
+            return  # a mask, which chooses some of what is there; or a mistake, which the op itself reports
+    check_shape(result.shape, "the result")
+    check_work(result.numel() * work_each, "the result")
+
+
+def _without_numbers(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return torch.empty(value.shape, dtype=value.dtype, device="meta")
+    if isinstance(value, list | tuple):
+        return type(value)(_without_numbers(one) for one in value)
+    return value
+
+
+# --- the table ------------------------------------------------------------------------------------------
 
 
 class Function(NamedTuple):
@@ -27,7 +401,7 @@ class Function(NamedTuple):
     name: str
     parameters: tuple[Parameter, ...]
     run: Callable[..., Any]  # of its arguments by name
-    size: Size  # refuses what would be too large
+    fits: Fits  # refuses what does not; multiplications for a number of the result
     group: str
 
     @property
@@ -43,12 +417,14 @@ FUNCTIONS: Final[dict[str, Function]] = {}
 MAKERS: Final[dict[str, Function]] = {}  # those of leaves: `run` gets a Maker first
 
 
-def _row(group: str, name: str, takes: str, run: Callable[..., Any], size: Size = sizing.same) -> None:
-    FUNCTIONS[name] = Function(name, parameters_of(takes), run, size, group)
+def _row(
+    group: str, name: str, takes: str, run: Callable[..., Any], fits: Callable[[Bound], int] = anything
+) -> None:
+    FUNCTIONS[name] = Function(name, parameters_of(takes), run, fits, group)
 
 
 def _maker(name: str, takes: str, run: Callable[..., tracer]) -> None:
-    MAKERS[name] = Function(name, parameters_of(takes), run, sizing.same, "tensors")
+    MAKERS[name] = Function(name, parameters_of(takes), run, anything, "tensors")
 
 
 def floats(*values: Any) -> list[Any]:
@@ -116,13 +492,13 @@ _row("element by element", "leaky_relu", "x:tensor slope:number=0.01",
 _row("element by element", "clamp", "x:tensor min:number=None max:number=None",
      lambda x, min, max: torch.clamp(x, min=min, max=max))
 for name in "add sub mul div pow".split():
-    _row("element by element", name, "a:tensor b:operand", _of_two(name), sizing.elementwise)
+    _row("element by element", name, "a:tensor b:operand", _of_two(name), elementwise)
 for name in "maximum minimum".split():
-    _row("element by element", name, "a:tensor b:tensor", _of_two(name), sizing.elementwise)
+    _row("element by element", name, "a:tensor b:tensor", _of_two(name), elementwise)
 _row("element by element", "where", "mask:mask a:operand b:operand",
-     lambda mask, a, b: torch.where(mask, a, b), sizing.elementwise)
+     lambda mask, a, b: torch.where(mask, a, b), elementwise)
 _row("element by element", "masked_fill", "x:tensor mask:mask value:number",
-     lambda x, mask, value: x.masked_fill(mask, value), sizing.elementwise)
+     lambda x, mask, value: x.masked_fill(mask, value), elementwise)
 _row("element by element", "float", "x:tensor", lambda x: x.to(torch.float32))
 _row("element by element", "detach", "x:tensor", lambda x: x.detach())
 _row("element by element", "clone", "x:tensor", lambda x: torch.clone(x))
@@ -148,43 +524,40 @@ _row("sums", "argmax", "x:tensor dim:dim=None", lambda x, dim: torch.argmax(x, d
 # --- shapes ----------------------------------------------------------------------------------------------
 
 for name in "reshape view".split():
-    _row("shapes", name, "x:tensor sizes:sizes", lambda x, sizes: x.reshape(sizes), sizing.renewed)
+    _row("shapes", name, "x:tensor sizes:sizes", lambda x, sizes: x.reshape(sizes))
 _row("shapes", "flatten", "x:tensor start_dim:dim=0", lambda x, start_dim: torch.flatten(x, start_dim))
 _row("shapes", "transpose", "x:tensor dim0:dim dim1:dim",
      lambda x, dim0, dim1: torch.transpose(x, dim0, dim1))
 _row("shapes", "permute", "x:tensor dims:sizes", lambda x, dims: torch.permute(x, dims))
 _row("shapes", "t", "x:tensor", lambda x: torch.t(x))
 _row("shapes", "squeeze", "x:tensor dim:dim", lambda x, dim: torch.squeeze(x, dim))
-_row("shapes", "unsqueeze", "x:tensor dim:dim", lambda x, dim: torch.unsqueeze(x, dim), sizing.one_more)
-_row("shapes", "expand", "x:tensor sizes:sizes", lambda x, sizes: x.expand(sizes), sizing.stretched)
-_row("shapes", "repeat", "x:tensor sizes:sizes", lambda x, sizes: x.repeat(sizes), sizing.repeated)
+_row("shapes", "unsqueeze", "x:tensor dim:dim", lambda x, dim: torch.unsqueeze(x, dim))
+_row("shapes", "expand", "x:tensor sizes:sizes", lambda x, sizes: x.expand(sizes))
+_row("shapes", "repeat", "x:tensor sizes:sizes", lambda x, sizes: x.repeat(sizes))
 _row("shapes", "flip", "x:tensor dims:sizes", lambda x, dims: torch.flip(x, dims))
-_row("shapes", "cat", "tensors:tensors dim:dim=0", lambda tensors, dim: torch.cat(floats(*tensors), dim),
-     sizing.joined)
-_row("shapes", "stack", "tensors:tensors dim:dim=0", lambda tensors, dim: torch.stack(floats(*tensors), dim),
-     sizing.joined)
+_row("shapes", "cat", "tensors:tensors dim:dim=0", lambda tensors, dim: torch.cat(floats(*tensors), dim))
+_row("shapes", "stack", "tensors:tensors dim:dim=0", lambda tensors, dim: torch.stack(floats(*tensors), dim))
 _row("shapes", "tril", "x:tensor diagonal:dim=0", lambda x, diagonal: torch.tril(x, diagonal))
 
 # --- some of the numbers ---------------------------------------------------------------------------------
 
-_row("picking", "gather", "x:tensor dim:dim index:index", lambda x, dim, index: torch.gather(x, dim, index),
-     sizing.picked)
+_row("picking", "gather", "x:tensor dim:dim index:index", lambda x, dim, index: torch.gather(x, dim, index))
 _row("picking", "embedding", "index:index weight:tensor", lambda index, weight: F.embedding(index, weight),
-     sizing.embedded)
+     embedded)
 _row("picking", "one_hot", "index:index num_classes:count",
-     lambda index, num_classes: F.one_hot(index, num_classes), sizing.one_hot)
+     lambda index, num_classes: F.one_hot(index, num_classes), one_hot)
 
 # --- products and layers ---------------------------------------------------------------------------------
 
 for name in "matmul dot".split():
-    _row("layers", name, "a:tensor b:tensor", lambda a, b: torch.matmul(*floats(a, b)), sizing.product)
+    _row("layers", name, "a:tensor b:tensor", lambda a, b: torch.matmul(*floats(a, b)), product)
 _row("layers", "linear", "x:tensor weight:tensor bias:tensor=None",
-     lambda x, weight, bias: F.linear(*floats(x, weight, bias)), sizing.linear)
+     lambda x, weight, bias: F.linear(*floats(x, weight, bias)), linear)
 _row("layers", "conv2d", "x:tensor weight:tensor bias:tensor=None stride:window=(1,1) padding:window=(0,0) "
-     "dilation:window=(1,1)", _conv2d, sizing.convolved)
+     "dilation:window=(1,1)", _conv2d, convolved)
 for name in "max_pool2d avg_pool2d".split():
     _row("layers", name, "x:tensor kernel_size:window stride:window=None padding:window=(0,0)", _pool(name),
-         sizing.pooled)
+         pooled)
 _row("layers", "layer_norm", "x:tensor shape:sizes weight:tensor=None bias:tensor=None eps:number=1e-05",
      lambda x, shape, weight, bias, eps: F.layer_norm(x, shape, weight, bias, eps))
 _row("layers", "cross_entropy", "x:tensor target:tensor reduction:reduction='mean'",
@@ -192,7 +565,7 @@ _row("layers", "cross_entropy", "x:tensor target:tensor reduction:reduction='mea
 _row("layers", "nll_loss", "x:tensor target:index reduction:reduction='mean'",
      lambda x, target, reduction: F.nll_loss(x, target, reduction=reduction))
 for name in "mse_loss l1_loss binary_cross_entropy_with_logits".split():
-    _row("layers", name, "a:tensor b:tensor reduction:reduction='mean'", _loss(name), sizing.elementwise)
+    _row("layers", name, "a:tensor b:tensor reduction:reduction='mean'", _loss(name), elementwise)
 # fmt: on
 
 ATTRIBUTES: Final[Mapping[str, Callable[[Tensor], Any]]] = {

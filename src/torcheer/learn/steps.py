@@ -1,24 +1,276 @@
-"""The way back, step by step: what each op hands to each of its inputs, and how that was made."""
+r"""The way back, step by step: what each op hands to each of its inputs, and how that is shown.
+
+Formulas of rules get a student's names: `\bar c` becomes `\grad{loss}`, and `a` becomes `\name{W1}`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import Tensor
 
-from torcheer.autograd.engine import Node, walk_back
+from torcheer.autograd.engine import Node, Rule, walk_back
 from torcheer.autograd.modes import as_plain
-from torcheer.learn.cells import cells_of
-from torcheer.learn.digits import digits
-from torcheer.learn.displays import Factors, factors_of, form_of, title_of
-from torcheer.learn.document import BackwardStep, Jacobian, SumOver
-from torcheer.learn.formulas import formula_of, sum_reason, summed, symbol_of, words_of
-from torcheer.learn.values import Value, plain
+from torcheer.learn.document import (
+    BackwardStep,
+    Form,
+    Jacobian,
+    SumOver,
+    digits,
+    shape_text,
+)
+from torcheer.learn.values import Value, cells_of, plain
+
+_BAR: Final = r"\\bar\s*(?:\{\s*c\s*\}|c(?![A-Za-z]))"
+_PIECES: Final = re.compile(rf"({_BAR}|\\operatorname\{{[^}}]*\}}|\\[A-Za-z]+|\\.|[A-Za-z]+)")
+_IN_BRACES: Final = re.compile(r"\{([A-Za-z]+)\}")
+_IS_BAR: Final = re.compile(_BAR)
+
+
+def filled(formula: str, names: Mapping[str, str], gradient: str) -> str:
+    r"""The formula with names for its letters: `names` by letter, as LaTeX; `gradient` for `\bar c`."""
+
+    def name(piece: re.Match[str]) -> str:
+        found = piece.group()
+        if _IS_BAR.fullmatch(found):
+            return gradient
+        return names.get(found, found)
+
+    return _PIECES.sub(name, formula)
+
+
+def formula_of(
+    node: Node, position: int, names: Mapping[str, str], to: str, output: str, *, is_part: bool
+) -> str:
+    """What the step does, as an equation; `names` are those of the inputs by their letter in the rule."""
+    assert node.rule is not None
+    special = _SPECIAL.get((node.rule.name, symbol_of(node.rule, position)))
+    right = special(node) if special is not None else node.rule.way(position).formula
+    letters = {letter: name_text(name) for letter, name in names.items()}
+    letters["c"] = rf"\name{{{output}}}"
+    for letter, given in zip(node.rule.symbols, node.inputs, strict=False):
+        if not isinstance(given, Tensor) and given is not None and not node.rule.takes_many:
+            letters[letter] = number_text(given)
+    text = filled(right, letters, rf"\grad{{{output}}}")
+    return rf"\grad{{{to}}} {'+=' if is_part else '='} {text}"
+
+
+def words_of(rule: Rule, position: int, names: Mapping[str, str]) -> str:
+    """What the rule says of this input, else of all; `{a}` in it is the name of the input a."""
+    words = getattr(rule.way(position), "words", "") or rule.words
+    return _IN_BRACES.sub(lambda letter: names.get(letter[1], letter[1]), words)
+
+
+def summed(formula: str) -> str:
+    r"""With the sum over what was broadcast in front of the right side, unless it is there."""
+    left, equals, right = formula.partition("= ")
+    if r"\sum" in right:
+        return formula
+    is_single = not re.search(r"(?<=.)[+-]", right)
+    return rf"{left}{equals}\sum {right}" if is_single else rf"{left}{equals}\sum \left( {right} \right)"
+
+
+def symbol_of(rule: Rule, position: int) -> str:
+    return rule.symbols[0 if rule.takes_many else position]
+
+
+def name_text(name: str) -> str:
+    return rf"\name{{{name}}}"
+
+
+def number_text(value: Any) -> str:
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"({text})" if text.startswith("-") else text
+
+
+def _power(node: Node) -> str:
+    """With the exponent that was written: 2 e, 3 x^2."""
+    exponent = node.inputs[1]
+    if isinstance(exponent, Tensor) or not isinstance(exponent, int | float):
+        return node.rule.ways[0].formula if node.rule is not None else ""
+    less = exponent - 1
+    above = "" if less == 1 else rf"^{{{f'{less:.4g}'}}}"
+    return rf"\bar c \cdot {number_text(exponent)}\,a{above}"
+
+
+def _mean(node: Node) -> str:
+    return rf"\frac{{\bar c}}{{{mean_count(node)}}} \cdot \mathbf{{1}}"
+
+
+def mean_count(node: Node) -> int:
+    """Of how many elements each result is the mean."""
+    return max(1, int(node.inputs[0].numel()) // max(1, node.value.numel()))
+
+
+_SPECIAL: Final[Mapping[tuple[str, str], Callable[[Node], str]]] = {
+    ("pow", "a"): _power,
+    ("mean", "a"): _mean,
+}
+
+
+def sum_reason(name: str, shape: tuple[int, ...], size: int, is_new: bool) -> str:
+    """Why there is a sum over a dimension."""
+    if is_new:
+        has = f"the shape {shape_text(shape)}" if shape else "a single number"
+        return (
+            f"{name} has {has} and was used for each of {size} along this dimension: what arrives at all of "
+            "them is added."
+        )
+    return f"{name} has one entry along this dimension, used for all {size}: what arrives at each is added."
+
+
+class Display(NamedTuple):
+    form: Form
+    titles: Mapping[str, str]  # by the letter of the input
+
+
+class Factors(NamedTuple):
+    """Two matrices, in the order in which they are multiplied."""
+
+    left: Tensor
+    left_label: str
+    right: Tensor
+    right_label: str
+
+
+def _elementwise(**titles: str) -> Display:
+    return Display("elementwise", titles)
+
+
+def _moved(title: str) -> Display:
+    return Display("moved", {"a": title})
+
+
+def _general(**titles: str) -> Display:
+    return Display("general", titles)
+
+
+# fmt: off
+DISPLAYS: Final[Mapping[str, Display]] = {
+    "add": _elementwise(a="1", b="1"),
+    "sub": _elementwise(a="1", b="−1"),
+    "mul": _elementwise(a="{b}", b="{a}"),
+    "div": _elementwise(a="1/{b}", b="−{c}/{b}"),
+    "neg": _elementwise(a="−1"),
+    "pow": _elementwise(a="{b}·{a}^({b}−1)", b="{c}·ln {a}"),
+    "exp": _elementwise(a="{c}"),
+    "expm1": _elementwise(a="{c} + 1"),
+    "log": _elementwise(a="1/{a}"),
+    "log1p": _elementwise(a="1/(1 + {a})"),
+    "sqrt": _elementwise(a="1/(2·{c})"),
+    "abs": _elementwise(a="sign"),
+    "sin": _elementwise(a="cos {a}"),
+    "cos": _elementwise(a="−sin {a}"),
+    "atan": _elementwise(a="1/(1 + {a}²)"),
+    "asin": _elementwise(a="1/√(1 − {a}²)"),
+    "tanh": _elementwise(a="1 − {c}²"),
+    "sigmoid": _elementwise(a="{c}(1 − {c})"),
+    "relu": _elementwise(a="mask"),
+    "erf": _elementwise(a="bell curve"),
+    "floor": _elementwise(a="0"), "ceil": _elementwise(a="0"),
+    "trunc": _elementwise(a="0"), "sign": _elementwise(a="0"), "round": _elementwise(a="0"),
+    "maximum": _elementwise(a="mask", b="mask"),
+    "minimum": _elementwise(a="mask", b="mask"),
+    "where": _elementwise(a="mask", b="mask"),
+    "clone": _elementwise(a="1"),
+    "to": _elementwise(a="1"),
+    "sum": _moved("1 to each"),
+    "mean": _moved("share 1/{n}"),
+    "amax": _moved("to the largest"),
+    "reshape": _moved("old shape"),
+    "permute": _moved("turned back"),
+    "expand": _moved("sum of copies"),
+    "flip": _moved("turned back"),
+    "cat": _moved("its piece"),
+    "index": _moved("to its places"),
+    "place": _moved("from its places"),
+    "gather": _moved("to what was picked"),
+    "scatter": _moved("from its places"),
+    "logsumexp": _general(a="softmax shares"),
+    "cumsum": _general(a="sums from the end"),
+    "softmax": _general(a="{c}·(g − Σ g·{c})"),
+    "log_softmax": _general(a="g − eᶜ·Σ g"),
+    "standardise": _general(a="mean and stretch taken out"),
+    "lstm_memory": _general(x="through the gates", m="forget gate"),
+    "lstm_state": _general(x="through the output gate", m="output gate"),
+    "gru_state": _general(x="through the gates", y="through the gates", h="update gate"),
+    "matmul": Display("matrix", {"a": "g · {b}ᵀ", "b": "{a}ᵀ · g"}),
+    "linear": Display("matrix", {"x": "g · {w}", "w": "gᵀ · {x}", "b": "sum of g"}),
+    "conv2d": _general(x="g spread by {w}", w="{x} met by g", b="sum of g"),
+    "conv_transpose2d": _general(x="g met by {w}", w="g met by {x}", b="sum of g"),
+    "conv_weight": _general(x="{w} spread by g", w="{x} met by g"),
+    "unfold2d": _moved("sum of patches"),
+    "fold2d": _moved("its patches"),
+}
+# fmt: on
+_DEFAULT: Final = Display("general", {})
+
+
+def display_of(rule: str) -> Display:
+    """That of a rule; of one that somebody added, what its Jacobian says."""
+    return DISPLAYS.get(rule, _DEFAULT)
+
+
+def form_of(node: Node, position: int) -> Form:
+    """Products of stacks of matrices are not laid out as one product; a bias is only moved."""
+    assert node.rule is not None
+    form = display_of(node.rule.name).form
+    if form != "matrix":
+        return form
+    if node.rule.name == "linear":
+        return "moved" if symbol_of(node.rule, position) == "b" else "matrix"
+    return "matrix" if all(one.dim() == 2 for one in node.inputs) else "general"
+
+
+def title_of(node: Node, position: int, names: Mapping[str, str]) -> str:
+    """`matmul: xᵀ · g`."""
+    assert node.rule is not None
+    rule = node.rule.name
+    if rule == "pow" and position == 0 and not isinstance(node.inputs[1], Tensor):
+        return _power_title(names["a"], node.inputs[1])
+    template = display_of(rule).titles.get(symbol_of(node.rule, position))
+    if template is None:
+        return rule
+    count = str(mean_count(node)) if rule == "mean" else ""
+    return f"{rule}: {template.format_map({**names, 'n': count})}"
+
+
+def _power_title(base: str, exponent: Any) -> str:
+    if exponent == 2:
+        return f"square: 2·{base}"
+    return f"pow: {digits(exponent)}·{base}^{digits(exponent - 1)}"
+
+
+# --- factors of a product of matrices ----------------------------------------------------------------------
+
+
+def factors_of(node: Node, position: int, g: Tensor, names: Mapping[str, str]) -> Factors | None:
+    """The two matrices whose product goes on."""
+    assert node.rule is not None
+    find = _FACTORS.get((node.rule.name, symbol_of(node.rule, position)))
+    return None if find is None else find(g, node.inputs, names)
+
+
+def _rows(value: Tensor) -> Tensor:
+    return value.reshape(-1, value.shape[-1]) if value.dim() else value
+
+
+_UPSTREAM: Final = "upstream"
+_FACTORS: Final[Mapping[tuple[str, str], Callable[[Tensor, Any, Mapping[str, str]], Factors]]] = {
+    ("matmul", "a"): lambda g, of, names: Factors(g, _UPSTREAM, of[1].mT, f"local {names['b']}ᵀ"),
+    ("matmul", "b"): lambda g, of, names: Factors(of[0].mT, f"local {names['a']}ᵀ", g, _UPSTREAM),
+    ("linear", "x"): lambda g, of, names: Factors(_rows(g), _UPSTREAM, of[1], f"local {names['w']}"),
+    ("linear", "w"): lambda g, of, names: Factors(
+        _rows(g).mT, f"{_UPSTREAM}ᵀ", _rows(of[0]), f"local {names['x']}"
+    ),
+}
+
 
 MAX_JACOBIAN: Final = 16  # elements on either side
 _MAX_JACOBIANS: Final = 200  # of one lesson

@@ -17,11 +17,9 @@ from torch import Tensor
 
 from torcheer.autograd.engine import Node
 from torcheer.autograd.modes import as_plain
-from torcheer.learn.cells import cells_of
-from torcheer.learn.digits import digits
-from torcheer.learn.document import LearnCheck
+from torcheer.learn.document import LearnCheck, digits
 from torcheer.learn.steps import element_names
-from torcheer.learn.values import Value, plain
+from torcheer.learn.values import Value, cells_of, plain
 
 MAX_DIFFERENCES: Final = 64  # elements of a tensor for which differences are computed
 _MAX_WORK: Final = 40_000  # small ops, for the differences of all tensors together: a second or so

@@ -17,14 +17,22 @@ from torch import Tensor
 from torcheer.autograd.calls import tensors_in
 from torcheer.autograd.engine import tracer
 from torcheer.errors import TorcheerError
-from torcheer.learn import sizing
-from torcheer.learn.arguments import bind, described, is_int, is_number
-from torcheer.learn.digits import digits
-from torcheer.learn.document import NodeKind
-from torcheer.learn.faults import Fault
-from torcheer.learn.functions import ATTRIBUTES, FUNCTIONS, MAKERS, Function, floats
-from torcheer.learn.limits import MAX_EXPONENT, MAX_OPS, check_number, check_shape
-from torcheer.learn.making import Maker
+from torcheer.learn.document import MAX_EXPONENT, MAX_OPS, Fault, NodeKind, check_number, check_shape, digits
+from torcheer.learn.functions import (
+    ATTRIBUTES,
+    FUNCTIONS,
+    MAKERS,
+    Function,
+    Maker,
+    bind,
+    check_size,
+    described,
+    elementwise,
+    floats,
+    is_int,
+    is_number,
+    product,
+)
 from torcheer.learn.values import Values
 
 NAMESPACE: Final = "T"  # how torcheer.autograd is called, unless it is imported by another name
@@ -144,19 +152,18 @@ class Expressions:
             raise Fault(f"an exponent is at most {MAX_EXPONENT} here.")
         if is_number(left) and is_number(right):
             return _of_numbers(operate, name, left, right)
-        self._check_operands(name, left, right)
+        self._check_operands(name, operate, left, right)
         if name == "matmul":
             left, right = floats(left, right)
         return self._operate(tree, name, lambda: operate(left, right), (left, right))
 
-    def _check_operands(self, name: str, left: Any, right: Any) -> None:
+    def _check_operands(self, name: str, operate: Callable[[Any, Any], Any], left: Any, right: Any) -> None:
         for one in (left, right):
             if not isinstance(one, Tensor) and (name == "matmul" or not is_number(one)):
                 raise Fault(f"{name} wants tensors, not {described(one)}.")
-        if name == "matmul":
-            sizing.product({"a": left, "b": right})
-        else:
-            sizing.elementwise({"a": left, "b": right})
+        of = {"a": left, "b": right}
+        work_each = product(of) if name == "matmul" else elementwise(of)
+        check_size(lambda a, b: operate(*floats(a, b)), of, work_each)
 
     def _unary(self, tree: ast.UnaryOp) -> Any:
         if type(tree.op) not in _SIGNS:
@@ -176,7 +183,7 @@ class Expressions:
         left, right = self.value(tree.left), self.value(tree.comparators[0])
         if is_number(left) and is_number(right):
             return bool(operate(left, right))
-        self._check_operands(name, left, right)
+        self._check_operands(name, operate, left, right)
         return self._operate(tree, name, lambda: operate(left, right), (left, right))
 
     def _subscript(self, tree: ast.Subscript) -> Any:
@@ -187,7 +194,7 @@ class Expressions:
             return value[key]
         if not isinstance(value, Tensor):
             raise Fault(f"{described(value)} has no parts.")
-        sizing.indexed(value, key)
+        check_size(lambda value, key: value[key], {"value": value, "key": key})
         return self._operate(tree, "index", lambda: value[key], (value,))
 
     def _key(self, key: Any) -> Any:
@@ -262,7 +269,7 @@ class Expressions:
             return self._make(tree, made, args, values)
         assert function is not None
         bound = bind(name, function.parameters, args, values)
-        function.size(bound)
+        check_size(function.run, bound, function.fits(bound))
         operands = list(tensors_in(tuple(bound.values())))
         return self._operate(tree, name, lambda: function.run(**bound), operands)
 

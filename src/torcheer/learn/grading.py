@@ -11,16 +11,11 @@ from torch import Tensor
 
 from torcheer.autograd.engine import grad, tracer
 from torcheer.autograd.modes import as_plain
-from torcheer.learn.cells import cells_of
-from torcheer.learn.digits import digits, numbers_text
-from torcheer.learn.document import Verdict
+from torcheer.learn.document import Fault, Verdict, broadcast, digits, numbers_text, shape_text
 from torcheer.learn.exercises import Shapes, Task
-from torcheer.learn.faults import Fault
 from torcheer.learn.language import evaluate
-from torcheer.learn.limits import broadcast, shape_text
-from torcheer.learn.quiet import one_thread
 from torcheer.learn.steps import element_names
-from torcheer.learn.values import plain
+from torcheer.learn.values import cells_of, one_thread, plain
 
 _ROUNDS: Final = 2  # for each choice of shapes
 _CLOSE: Final = 1e-8

@@ -8,13 +8,11 @@ from typing import Final
 from torch import Tensor
 
 from torcheer.autograd.engine import Node
-from torcheer.learn.cells import MAX_SIDE, cells_of
-from torcheer.learn.checking import checks_of
+from torcheer.learn.check import checks_of
 from torcheer.learn.document import LearnCheck, LearnFault, LearnNode, Lesson
 from torcheer.learn.language import read
-from torcheer.learn.quiet import one_thread
 from torcheer.learn.steps import WayBack, walk
-from torcheer.learn.values import Value, Values, new_nodes
+from torcheer.learn.values import MAX_SIDE, Value, Values, cells_of, new_nodes, one_thread
 
 # Of lessons with very many steps less of each tensor is shown, so that they stay a few megabytes.
 _SIDES: Final = ((60, MAX_SIDE), (200, 8), (10**9, 5))

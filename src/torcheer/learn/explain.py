@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import linecache
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Final
+
+from torch import Tensor
 
 from torcheer.autograd.engine import Node
 from torcheer.errors import AutogradError, InputError
-from torcheer.learn.document import Lesson
-from torcheer.learn.lessons import lesson_of
-from torcheer.learn.limits import shape_text
-from torcheer.learn.naming import module_names, tensor_names
-from torcheer.learn.sourcelines import SourceLines, assigned, source_lines
+from torcheer.learn.document import Lesson, shape_text
+from torcheer.learn.lesson import lesson_of
 from torcheer.learn.values import Value, Values, new_nodes
 
 _CHANGED: Final = "changed in place"  # as the engine says it
@@ -150,3 +154,133 @@ def _read_lines(values: Values, nodes: Sequence[Node], source: SourceLines) -> N
 
 def _call(value: Value, name: str) -> None:
     value.name, value.is_named = name, True
+
+
+_MAX_NAMES: Final = 2000  # variables that are looked at
+_MAX_PARTS: Final = 64  # of a list or a dictionary of tensors
+_NO_SIGNS: Final = str.maketrans("", "", "{}\\")  # they would end a name in a formula
+
+
+def tensor_names(variables: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    """Names and the tensors that have them: what is nearer first, variables before parameters of modules."""
+    near = _nearest(variables)
+    for name, value in near:
+        if isinstance(value, Tensor):
+            yield name, value
+    for name, value in near:
+        for part, tensor in _parts(value):
+            yield f"{name}[{part}]".translate(_NO_SIGNS), tensor
+    for address, module in _modules(near):
+        for kind in ("named_parameters", "named_buffers"):
+            for name, tensor in getattr(module, kind)():
+                yield _joined(address, name), tensor
+
+
+def module_names(variables: Mapping[str, Any]) -> dict[int, str]:
+    """The addresses of all modules, by their identity."""
+    found: dict[int, str] = {}
+    for address, module in _modules(_nearest(variables)):
+        for name, inner in module.named_modules():
+            found.setdefault(id(inner), _joined(address, name))
+    return found
+
+
+def _nearest(variables: Mapping[str, Any]) -> Sequence[tuple[str, Any]]:
+    """Locals were put after globals, so from the end. In a notebook, _ and _12 are results, not names."""
+    own = [
+        (name, value) for name, value in variables.items() if name.isidentifier() and not name.startswith("_")
+    ]
+    return own[::-1][:_MAX_NAMES]
+
+
+def _parts(value: Any) -> Iterator[tuple[object, Tensor]]:
+    if isinstance(value, list | tuple):
+        items: Iterator[tuple[object, Any]] = enumerate(value[:_MAX_PARTS])
+    elif isinstance(value, dict) and len(value) <= _MAX_PARTS:
+        items = iter(value.items())
+    else:
+        return
+    for part, tensor in items:
+        if isinstance(tensor, Tensor):
+            yield part, tensor
+
+
+def _modules(near: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Those of ours and those of torch are alike in this. Within a method, `self` goes without saying."""
+    for name, value in near:
+        if isinstance(value, type | ModuleType | Tensor):
+            continue
+        if callable(getattr(type(value), "named_parameters", None)):
+            yield ("" if name == "self" else name), value
+
+
+def _joined(address: str, name: str) -> str:
+    return ".".join(part for part in (address, name) if part).translate(_NO_SIGNS)
+
+
+_MAX_LINES: Final = 200
+_MAX_TEXT: Final = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLines:
+    """A stretch of one file."""
+
+    path: str
+    lines: Sequence[str]
+    first_line: int
+
+    def line_of(self, node: Node) -> int:
+        """The line of an op in the file, if it is one of these; else 0."""
+        if node.place is None or node.place[0].co_filename != self.path:
+            return 0
+        line = node.place[1]
+        return line if self.first_line <= line < self.first_line + len(self.lines) else 0
+
+    def text_of(self, line: int) -> str:
+        return self.lines[line - self.first_line].strip() if line else ""
+
+
+NOTHING: Final = SourceLines(path="", lines=[], first_line=1)
+
+
+def source_lines(nodes: Sequence[Node]) -> SourceLines:
+    """The lines in which most of the ops stand, with those in between; of a long file, a part."""
+    places = Counter((node.place[0].co_filename, node.place[1]) for node in nodes if node.place is not None)
+    files = Counter[str]()
+    for (path, _), count in places.items():
+        files[path] += count
+    for path, _ in files.most_common():
+        written = linecache.getlines(path)
+        lines = sorted(line for name, line in places if name == path and line <= len(written))
+        if lines:
+            first, last = _stretch(lines)
+            shown = [text.rstrip("\n") for text in written[first - 1 : last]]
+            return SourceLines(path=path, lines=shown, first_line=first)
+    return NOTHING
+
+
+def _stretch(lines: Sequence[int]) -> tuple[int, int]:
+    """From the first to the last of them. Where they are too far apart, as many as fit at the end."""
+    near = [line for line in lines if line > lines[-1] - _MAX_LINES]
+    return near[0], near[-1]
+
+
+def assigned(line: str) -> tuple[str, str]:
+    """`h`, `relu(x)` of the line `h = relu(x)`; empty where it is something else, or a part of more."""
+    try:
+        tree = ast.parse(line.strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return "", ""
+    statement = tree.body[0] if len(tree.body) == 1 else None
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target, value = statement.targets[0], ast.unparse(statement.value)
+        name = target.id if isinstance(target, ast.Name) else ""
+        return name, _short(value)
+    if isinstance(statement, ast.Return | ast.Expr) and statement.value is not None:
+        return "", _short(ast.unparse(statement.value))
+    return "", ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"

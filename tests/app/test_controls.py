@@ -28,7 +28,7 @@ from torcheer.app.controls import Controls
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.server import serve_runs_in_background
 from torcheer.app.shelves import with_folders_of
-from torcheer.cli.control import read_settings
+from torcheer.cli.commands import read_settings
 from torcheer.errors import InputError
 from torcheer.training.control import Control, Counters
 from torcheer.training.control import process as process_module

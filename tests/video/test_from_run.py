@@ -18,7 +18,7 @@ from PIL import Image as Pillow
 from typer.testing import CliRunner, Result
 
 import torcheer as tl
-from torcheer.cli.video import video
+from torcheer.cli.commands import video
 from torcheer.errors import InputError
 from torcheer.video.from_run import make_video
 

@@ -10,12 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from torcheer import __version__
-from torcheer.cli.control import control
-from torcheer.cli.extract import SpreadingCommand, extract
-from torcheer.cli.learn import learn
+from torcheer.cli.commands import control, learn, video
+from torcheer.cli.extract import SpreadingCommand, extract, load_target
 from torcheer.cli.runs import runs_app
-from torcheer.cli.targets import load_target
-from torcheer.cli.video import video
 from torcheer.errors import InputError, TorcheerError
 
 app = typer.Typer(

@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.autograd.test_rules import CASES, JUMPS, Case
-from torcheer.autograd import RULES, grad, tracer
-from torcheer.autograd.engine import apply
-from torcheer.autograd.engine import Rule
+from torcheer.autograd import RULES, Rule, apply, grad, tracer
 
 NUM_SAMPLES = 40
 STEP = 1e-6

@@ -24,12 +24,6 @@ INNER_DOORS: Final = frozenset(
 # Still to come in by the door.
 PAST_THE_DOOR: Final = frozenset(
     (
-        "torcheer.autograd.calls",
-        "torcheer.autograd.engine",
-        "torcheer.autograd.factories",
-        "torcheer.autograd.gradient_check",
-        "torcheer.autograd.modes",
-        "torcheer.autograd.engine",
         "torcheer.capture.undisturbed",
         "torcheer.training.control.opening",
     )

@@ -15,7 +15,7 @@ from torcheer.version import RELEASE
 # Each public name once; imported on first use, so that `import torcheer` does not import torch.
 if TYPE_CHECKING:
     from torcheer import autograd, features
-    from torcheer.autograd.gradient_check import gradcheck
+    from torcheer.autograd import gradcheck
     from torcheer.capture import (
         AtenCall,
         BackwardPass,

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.many import examples
-from torcheer.autograd.engine import Way
-from torcheer.autograd.rules import RULES
+from torcheer.autograd import RULES, Way
 from torcheer.learn.document import LearnCheck
 from torcheer.learn.lesson import checks_of_source, lesson_of_source
 

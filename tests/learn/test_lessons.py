@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.many import examples
-from torcheer.autograd.rules import RULES
+from torcheer.autograd import RULES
 from torcheer.learn.document import BackwardStep, Cells, LearnNode, Lesson
 from torcheer.learn.examples import EXAMPLES
 from torcheer.learn.lesson import checks_of_source, lesson_of_source
@@ -336,7 +336,7 @@ def test_a_loss_that_was_computed_before_a_fault_is_the_loss() -> None:
 
 
 def test_words_have_the_names_of_the_student(monkeypatch: pytest.MonkeyPatch) -> None:
-    from torcheer.autograd.engine import Way
+    from torcheer.autograd import Way
 
     to_a, to_b = (Way(way.vjp, "") for way in RULES["div"].ways)
     monkeypatch.setattr(RULES["div"], "ways", (to_a, to_b))
@@ -422,7 +422,7 @@ def test_rules_of_others_have_one_too() -> None:
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_the_formula_of_every_rule_can_be_filled_in(rule: object) -> None:
-    from torcheer.autograd.engine import Rule
+    from torcheer.autograd import Rule
 
     assert isinstance(rule, Rule)
     names = {letter: rf"\name{{n{letter}}}" for letter in (*rule.symbols, "c")}

@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import torch as _torch
 
 from torcheer.autograd import composed as _composed
 from torcheer.autograd import factories as _factories
-from torcheer.autograd import seed_aliases as _capitals
+from torcheer.autograd import seed_aliases as _seed_aliases
 from torcheer.autograd import signatures as _signatures
 from torcheer.autograd.calls import CALLS as _CALLS
-from torcheer.autograd.engine import grad, tracer
+from torcheer.autograd.calls import tensors_in
+from torcheer.autograd.engine import Node, Rule, Way, apply, grad, tracer, walk_back
+from torcheer.autograd.factories import drawn
 from torcheer.autograd.modes import Recording as _Recording
-from torcheer.autograd.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from torcheer.autograd.modes import as_plain, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from torcheer.autograd.rules import RULES, rule
 from torcheer.autograd.whitelist import WHITELIST
 
-_capitals.install()
+if TYPE_CHECKING:
+    from torcheer.autograd.gradient_check import gradcheck
+    from torcheer.autograd.recompute import checkpoint
+
+_seed_aliases.install()
 
 tensor = _factories.factory("tensor")
 as_tensor = _factories.factory("as_tensor")

@@ -14,8 +14,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from torcheer.autograd.calls import tensors_in
-from torcheer.autograd.engine import tracer
+from torcheer.autograd import tensors_in, tracer
 from torcheer.errors import TorcheerError
 from torcheer.learn.document import MAX_EXPONENT, MAX_OPS, Fault, NodeKind, check_number, check_shape, digits
 from torcheer.learn.functions import (

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from torch import Tensor
 
-from torcheer.autograd.engine import Node
+from torcheer.autograd import Node
 from torcheer.errors import AutogradError, InputError
 from torcheer.learn.document import Lesson, shape_text
 from torcheer.learn.lesson import lesson_of

@@ -16,9 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from torcheer.autograd.engine import tracer
-from torcheer.autograd.factories import drawn
-from torcheer.autograd.modes import as_plain
+from torcheer.autograd import as_plain, drawn, tracer
 from torcheer.learn.document import (
     MAX_DIMS,
     MAX_WINDOW,

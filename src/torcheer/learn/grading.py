@@ -9,8 +9,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from torcheer.autograd.engine import grad, tracer
-from torcheer.autograd.modes import as_plain
+from torcheer.autograd import as_plain, grad, tracer
 from torcheer.learn.document import Fault, Verdict, broadcast, digits, numbers_text, shape_text
 from torcheer.learn.exercises import Shapes, Task
 from torcheer.learn.language import evaluate

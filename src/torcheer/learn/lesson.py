@@ -7,7 +7,7 @@ from typing import Final
 
 from torch import Tensor
 
-from torcheer.autograd.engine import Node
+from torcheer.autograd import Node
 from torcheer.learn.check import checks_of
 from torcheer.learn.document import LearnCheck, LearnFault, LearnNode, Lesson
 from torcheer.learn.language import read

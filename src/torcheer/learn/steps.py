@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple
 import torch
 from torch import Tensor
 
-from torcheer.autograd.engine import Node, Rule, walk_back
-from torcheer.autograd.modes import as_plain
+from torcheer.autograd import Node, Rule, as_plain, walk_back
 from torcheer.learn.document import (
     BackwardStep,
     Form,

@@ -16,8 +16,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from torcheer.autograd.engine import Node
-from torcheer.autograd.modes import as_plain
+from torcheer.autograd import Node, as_plain
 from torcheer.learn.document import Cells, NodeKind
 
 

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
         SourceEntry,
         check_document,
     )
-    from torcheer.graph.drawing.formats import FONT_FILES, png_of
+    from torcheer.graph.drawing.formats import png_of
     from torcheer.graph.drawing.lettering import (
         BOLD,
         FONT_FAMILY,
+        FONT_FILES,
         REGULAR,
         is_measured,
         printable,

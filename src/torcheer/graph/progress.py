@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import sys
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 from torcheer.graph.pace import Pace, clock_text, rate_text
 from torcheer.graph.sizes import readable_bytes
@@ -17,28 +17,35 @@ BYTES = "bytes"
 PARTS = "parts"  # shown as percent: they are none that a person counts
 
 
-class Bars(Protocol):
+class Bars:
     """Some bars, one below the other, with lines of text above them.
 
     Whoever works draws them, a few times a second: a thread that draws would take its time from the work.
     """
 
+    _due = 0.0
+
     def is_due(self) -> bool:
         """True a few times a second."""
+        return perf_counter() >= self._due
 
     def set(self, bar: int, title: str, text: str, *, done: float, total: float | None) -> None:
         """What a bar shows when it is drawn next; it moves to and fro where the total is not known."""
+        raise NotImplementedError
 
-    def draw(self) -> None: ...
+    def draw(self) -> None:
+        self._due = perf_counter() + REFRESH_SECONDS
 
     def write(self, line: str) -> None:
         """A line above the bars, which stays."""
+        raise NotImplementedError
 
     def close(self) -> None:
         """Take the bars away."""
+        raise NotImplementedError
 
 
-class TerminalBars:
+class TerminalBars(Bars):
     """Bars at the bottom of a terminal."""
 
     def __init__(self, num_bars: int = 1) -> None:
@@ -54,10 +61,6 @@ class TerminalBars:
             *columns, console=Console(stderr=True), transient=True, auto_refresh=False
         )
         self._tasks = [self._bars.add_task("", total=None, text="") for _ in range(num_bars)]
-        self._due = 0.0
-
-    def is_due(self) -> bool:
-        return perf_counter() >= self._due
 
     def set(self, bar: int, title: str, text: str, *, done: float, total: float | None) -> None:
         self._bars.update(self._tasks[bar], description=title, text=text, completed=done, total=total)
@@ -65,7 +68,7 @@ class TerminalBars:
     def draw(self) -> None:
         self._bars.start()
         self._bars.refresh()
-        self._due = perf_counter() + REFRESH_SECONDS
+        super().draw()
 
     def write(self, line: str) -> None:
         self._bars.console.print(line, markup=False, highlight=False)
@@ -74,17 +77,13 @@ class TerminalBars:
         self._bars.stop()
 
 
-class NotebookBars:
+class NotebookBars(Bars):
     """Bars in the output of a notebook's cell, which is drawn again and again, and the last lines."""
 
     def __init__(self, num_bars: int = 1) -> None:
         self._bars = [""] * num_bars
         self._lines: list[str] = []
         self._handle: Any = None
-        self._due = 0.0
-
-    def is_due(self) -> bool:
-        return perf_counter() >= self._due
 
     def set(self, bar: int, title: str, text: str, *, done: float, total: float | None) -> None:
         length = f"max='{total}' value='{done}'" if total else ""
@@ -104,7 +103,7 @@ class NotebookBars:
             self._handle = display(page, display_id=True)  # type: ignore[no-untyped-call]
         else:
             self._handle.update(page)
-        self._due = perf_counter() + REFRESH_SECONDS
+        super().draw()
 
     def write(self, line: str) -> None:
         self._lines.append(line)

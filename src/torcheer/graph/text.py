@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from torcheer.graph.modules import ModuleTree
 from torcheer.graph.sizes import readable_bytes, readable_count, readable_seconds
@@ -12,36 +12,12 @@ from torcheer.graph.sizes import readable_bytes, readable_count, readable_second
 _ADDRESSES_A_LINE = 8
 
 
-class PassText(Protocol):
-    """What a text needs of a pass."""
-
-    model_name: str
-    model_is_recurrent: bool
-    model_max_recurrent_loops: int
-    model_is_branching: bool
-    model_has_conditional_branching: bool
-    num_tensors_total: int
-    tensor_fsize_total: int
-    num_tensors_saved: int
-    tensor_fsize_saved: int
-    total_param_tensors: int
-    total_params: int
-    total_params_fsize: int
-    random_seed_used: int
-    elapsed_time_total: float
-    num_backward_passes: int
-    num_grads_saved: int
-    layer_labels: Sequence[str]
-    notes: Sequence[str]
-    module_tree: ModuleTree
-
-
-def describe_pass(history: PassText) -> str:
+def describe_pass(history: Any) -> str:
     """The log of a pass, as `print(history)` shows it."""
     return "\n".join((*head_lines(history), *_hierarchy_lines(history.module_tree), *_layer_lines(history)))
 
 
-def head_lines(history: PassText) -> list[str]:
+def head_lines(history: Any) -> list[str]:
     tree = history.module_tree
     lines = [
         f"Log of {history.model_name} forward pass:",
@@ -60,7 +36,7 @@ def head_lines(history: PassText) -> list[str]:
     return lines + [f"\tNote: {note}" for note in history.notes]
 
 
-def structure_words(history: PassText) -> str:
+def structure_words(history: Any) -> str:
     loops = history.model_max_recurrent_loops
     kind = f"recurrent (at most {loops} loops)" if history.model_is_recurrent else "purely feedforward"
     branching = "with branching" if history.model_is_branching else "without branching"
@@ -68,7 +44,7 @@ def structure_words(history: PassText) -> str:
     return f"{kind}, {branching}{conditional}"
 
 
-def _layer_lines(history: PassText) -> Iterable[str]:
+def _layer_lines(history: Any) -> Iterable[str]:
     yield "\tLayers:"
     for number, label in enumerate(history.layer_labels):
         yield f"\t\t{number}: {label} "
@@ -200,7 +176,7 @@ def _distance(low: int | None, high: int | None) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def pass_as_html(history: PassText, rows: Iterable[Sequence[object]], columns: Sequence[str]) -> str:
+def pass_as_html(history: Any, rows: Iterable[Sequence[object]], columns: Sequence[str]) -> str:
     """A short head and a scrolling table, for notebooks."""
     head = "<br>".join(html.escape(line.strip()) for line in head_lines(history))
     titles = "".join(f"<th style='text-align:left'>{html.escape(name)}</th>" for name in columns)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
-from pathlib import Path
 
-from torcheer.graph.drawing.lettering import ADVANCES, FONT_FAMILY, REGULAR
+from torcheer.graph.drawing.lettering import FONT_FAMILY, FONT_FILES, is_measured
 
-FONTS = Path(__file__).parent / "fonts"
-FONT_FILES = tuple(str(FONTS / f"Inter-{style}.ttf") for style in ("Regular", "SemiBold"))
 PNG_SCALE = 2.0
 PNG_MAX_SIDE = 16_000  # beyond it, viewers and the renderer itself begin to fail
 PNG_MAX_PIXELS = 64_000_000  # takes a few seconds
@@ -67,4 +64,4 @@ def _pdf_fonts(*, with_system: bool) -> object:
 
 def _has_foreign_letters(svg: str) -> bool:
     """Whether the system's fonts are worth a look: a name in Chinese is not in the font that comes along."""
-    return not set(svg) <= ADVANCES[REGULAR].keys() | {"\n"}
+    return not is_measured(svg.replace("\n", ""))

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.lettering import text_width
-from torcheer.graph.drawing.options import Drawing
+from torcheer.graph.drawing.picture import Drawing
+from torcheer.graph.drawing.text_width import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 SLACK = 0.6  # coordinates are rounded to tenths

@@ -16,8 +16,7 @@ from tests.graph.picture_checks import Drawn, ReadPicture, check_picture
 from tests.many import some
 from torcheer.capture import document_of
 from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.options import read_options
-from torcheer.graph.drawing.picture import draw_document
+from torcheer.graph.drawing.picture import draw_document, read_options
 
 OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("unrolled", {}),

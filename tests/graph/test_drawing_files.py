@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import struct
 import zlib
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from PIL import Image
 
 from tests.graph.test_drawing_laws import chain, op, passed
 from torcheer.errors import InputError
-from torcheer.graph.drawing import formats
-from torcheer.graph.drawing.lettering import ADVANCES, BOLD, REGULAR, text_width
-from torcheer.graph.drawing.options import DrawingOptions, read_options
-from torcheer.graph.drawing.picture import Picture, draw_document
+from torcheer.graph.drawing import picture as pictures
+from torcheer.graph.drawing.picture import DrawingOptions, Picture, draw_document, read_options
+from torcheer.graph.drawing.text_width import text_width
 
 # --- options -------------------------------------------------------------------------------------
 
@@ -95,54 +93,6 @@ def test_every_option_reaches_the_drawing() -> None:
 # --- letters -------------------------------------------------------------------------------------
 
 
-def advances_in(font: bytes) -> dict[int, int]:
-    """The advance width of each character, from a font's own tables."""
-    tables = {}
-    for i in range(struct.unpack(">H", font[4:6])[0]):
-        tag, _, offset, _ = struct.unpack(">4sLLL", font[12 + 16 * i : 28 + 16 * i])
-        tables[tag.decode()] = offset
-    num_metrics = struct.unpack(">H", font[tables["hhea"] + 34 : tables["hhea"] + 36])[0]
-    metrics = [
-        struct.unpack(">H", font[tables["hmtx"] + 4 * i : tables["hmtx"] + 4 * i + 2])[0]
-        for i in range(num_metrics)
-    ]
-    return {
-        code: metrics[min(glyph, num_metrics - 1)] for code, glyph in _glyphs(font, tables["cmap"]).items()
-    }
-
-
-def _glyphs(font: bytes, cmap: int) -> dict[int, int]:
-    """Of the subtable of format 4."""
-    for i in range(struct.unpack(">H", font[cmap + 2 : cmap + 4])[0]):
-        at = cmap + struct.unpack(">L", font[cmap + 8 + 8 * i : cmap + 12 + 8 * i])[0]
-        kind, _, _, twice = struct.unpack(">4H", font[at : at + 8])
-        if kind != 4:
-            continue
-        count = twice // 2
-        ends = struct.unpack(f">{count}H", font[at + 14 : at + 14 + twice])
-        starts = struct.unpack(f">{count}H", font[at + 16 + twice : at + 16 + 2 * twice])
-        deltas = struct.unpack(f">{count}H", font[at + 16 + 2 * twice : at + 16 + 3 * twice])
-        base = at + 16 + 3 * twice
-        offsets = struct.unpack(f">{count}H", font[base : base + twice])
-        found = {}
-        for k in range(count):
-            for code in range(starts[k], ends[k] + 1):
-                glyph = code
-                if offsets[k]:
-                    where = base + 2 * k + offsets[k] + 2 * (code - starts[k])
-                    glyph = struct.unpack(">H", font[where : where + 2])[0]
-                found[code] = (glyph + deltas[k]) % 65536
-        return found
-    raise AssertionError("the font has no character map that we can read")
-
-
-@pytest.mark.parametrize(("weight", "file"), list(zip((REGULAR, BOLD), formats.FONT_FILES, strict=True)))
-def test_widths_are_those_of_the_font(weight: int, file: str) -> None:
-    own = advances_in(Path(file).read_bytes())
-
-    assert ADVANCES[weight] == {character: own[ord(character)] for character in ADVANCES[weight]}
-
-
 def test_a_width_is_what_is_drawn() -> None:
     """Rendered in black on white, a text ends where it was measured to end."""
     words = "weight 64×3×11×11, mm"
@@ -151,11 +101,11 @@ def test_a_width_is_what_is_drawn() -> None:
         '<rect width="400" height="40" fill="white"/>'
         f'<text x="0" y="25" font-family="Inter" font-size="20">{words}</text></svg>'
     )
-    image = Image.open(io.BytesIO(formats.png_of(svg, 400, 40))).convert("L")
+    image = Image.open(io.BytesIO(pictures.png_of(svg, 400, 40))).convert("L")
     dark = image.point(lambda value: 255 if value < 128 else 0).getbbox()
     assert dark is not None
 
-    assert abs(dark[2] / formats.PNG_SCALE - text_width(words, 20.0)) < 3.0
+    assert abs(dark[2] / pictures.PNG_SCALE - text_width(words, 20.0)) < 3.0
 
 
 # --- files ---------------------------------------------------------------------------------------
@@ -216,16 +166,16 @@ def test_very_large_pictures_become_smaller_pngs_and_say_so() -> None:
 
     assert small.png_note == ""
     assert "0.4 times" in large.png_note
-    assert formats.png_scale(40_000, 40_000) * 40_000 < 9_000
+    assert pictures.png_scale(40_000, 40_000) * 40_000 < 9_000
 
 
 def test_a_pdf_page_is_no_larger_than_the_format_allows() -> None:
     size = 'width="20000" height="100" viewBox="0 0 20000 100"'
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size}><rect width="9" height="9"/></svg>'
-    data = formats.pdf_of(svg, 20_000, 100)
+    data = pictures.pdf_of(svg, 20_000, 100)
 
     (box,) = re.findall(rb"/MediaBox *\[([^\]]*)\]", data)
-    assert max(map(float, box.split())) <= formats.PDF_MAX_SIDE
+    assert max(map(float, box.split())) <= pictures.PDF_MAX_SIDE
 
 
 def test_a_notebook_shows_the_picture_unless_it_is_huge(picture: Picture) -> None:
@@ -245,5 +195,5 @@ def test_a_picture_says_what_and_where_it_is(tmp_path: Path) -> None:
 
 
 def test_foreign_letters_ask_for_the_fonts_of_the_system() -> None:
-    assert not formats._has_foreign_letters(draw_document(chain(2), read_options("unrolled", {})).svg)
-    assert formats._has_foreign_letters("<svg><text>名前</text></svg>")
+    assert not pictures._has_foreign_letters(draw_document(chain(2), read_options("unrolled", {})).svg)
+    assert pictures._has_foreign_letters("<svg><text>名前</text></svg>")

@@ -23,9 +23,8 @@ from torcheer.graph.document import (
     PassDocument,
     ScopeEntry,
 )
-from torcheer.graph.drawing.lettering import text_width
-from torcheer.graph.drawing.options import Drawing, read_options
-from torcheer.graph.drawing.picture import draw_document
+from torcheer.graph.drawing.picture import Drawing, draw_document, read_options
+from torcheer.graph.drawing.text_width import text_width
 
 HOSTILE = "<img src=x onerror=alert(1)>&\"']]>\x00\x1b\n\ud800名前"
 

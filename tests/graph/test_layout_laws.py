@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.graph.layout import bends
+from torcheer.graph.layout import ranks
 from torcheer.graph.layout.engine import lay_out
 from torcheer.graph.layout.model import Box, Placement, Point, Rect, Route, Wire
 
@@ -116,9 +116,9 @@ def nodes_of(root: Box, placement: Placement) -> dict[int, Rect]:
 def lanes_for_all() -> Iterator[None]:
     """No bends to spare: every long wire and every wire upwards runs in a lane."""
     with (
-        patch.object(bends, "_SPARE_BENDS", 0),
-        patch.object(bends, "_BENDS_PER_VERTEX", 0),
-        patch.object(bends, "_NEAR", 1),
+        patch.object(ranks, "_SPARE_BENDS", 0),
+        patch.object(ranks, "_BENDS_PER_VERTEX", 0),
+        patch.object(ranks, "_NEAR", 1),
     ):
         yield
 

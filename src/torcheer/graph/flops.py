@@ -348,8 +348,8 @@ _TABLE: list[tuple[_Rule, str]] = [
         "view viewas viewasreal viewascomplex unsafeview reshape reshapeas flatten ravel unflatten squeeze "
         "unsqueeze transpose swapaxes swapdims t adjoint permute movedim moveaxis expand expandas "
         "broadcastto broadcasttensors asstrided unfold im2col narrow select diagonal detach alias real imag "
-        "conj resolveconj resolveneg atleast1d atleast2d atleast3d chunk unsafechunk split unsafesplit splitwithsizes "
-        "tensorsplit hsplit vsplit dsplit unbind positive pos requiresgrad "
+        "conj resolveconj resolveneg atleast1d atleast2d atleast3d chunk unsafechunk split unsafesplit "
+        "splitwithsizes tensorsplit hsplit vsplit dsplit unbind positive pos requiresgrad "
         # copied, moved, cast
         "clone contiguous copy to tocopy type typeas cpu cuda float double half bfloat16 int long short bool "
         "char byte cat concat concatenate stack hstack vstack dstack columnstack rowstack repeat "
@@ -362,8 +362,8 @@ _TABLE: list[tuple[_Rule, str]] = [
         # made
         "zeros zeroslike newzeros ones oneslike newones empty emptylike newempty full fulllike newfull fill "
         "zero eye arange linspace logspace tensor astensor asarray fromnumpy newtensor scalartensor tolist "
-        "item rand randlike randn randnlike randint randintlike randperm bernoulli normal uniform multinomial "
-        "exponential complex "
+        "item rand randlike randn randnlike randint randintlike randperm bernoulli normal uniform "
+        "multinomial exponential complex "
         # bits
         "logicaland logicalor logicalxor logicalnot bitwiseand bitwiseor bitwisexor bitwisenot and or xor "
         "invert iand ior ixor all any equal",

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from torcheer.graph.document import OpEntry, PassDocument, ScopeEntry
 from torcheer.graph.drawing.diagram import Edge, Group, Node
-from torcheer.graph.drawing.lettering import BOLD, REGULAR, fitted, printable, text_width
-from torcheer.graph.sizes import readable_bytes, readable_count, readable_seconds
+from torcheer.graph.drawing.text_width import BOLD, REGULAR, fitted, printable, text_width
+from torcheer.graph.text import readable_bytes, readable_count, readable_seconds
 
 _MAX_OPS_IN_TOOLTIP = 12
 

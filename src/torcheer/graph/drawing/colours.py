@@ -7,12 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from torcheer.errors import InputError
 from torcheer.graph.document import OpEntry, PassDocument
 from torcheer.graph.drawing.diagram import Node
-from torcheer.graph.drawing.options import Drawing, Figure
-from torcheer.graph.sizes import readable_bytes, readable_count, readable_seconds
+from torcheer.graph.text import readable_bytes, readable_count, readable_seconds
+
+if TYPE_CHECKING:
+    from torcheer.graph.drawing.picture import Drawing, Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

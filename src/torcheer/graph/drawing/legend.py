@@ -11,9 +11,9 @@ from torcheer.graph.drawing.arrangement import Arrangement
 from torcheer.graph.drawing.boxes import Text
 from torcheer.graph.drawing.colours import Palette, Scale, on_ramp
 from torcheer.graph.drawing.diagram import Diagram
-from torcheer.graph.drawing.lettering import BOLD, fitted, printable, wrapped
+from torcheer.graph.drawing.text_width import BOLD, fitted, printable, wrapped
 from torcheer.graph.layout.model import Rect
-from torcheer.graph.sizes import readable_count
+from torcheer.graph.text import readable_count
 
 _TITLE_SIZE, _TEXT_SIZE = 20.0, 11.0
 _LINE = 16.0

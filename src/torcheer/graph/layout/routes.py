@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from torcheer.graph.layout.heights import Heights, lane_label_top
+from torcheer.graph.layout.coordinates import Heights, lane_label_top
 from torcheer.graph.layout.model import Chain, Course, Joint, Kind, Part, Piece, Point, Rect, Route, Spacing
 
 # A cubic curve: its start, two control points, its end.

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from torcheer import InputError, log_forward_pass
-from torcheer.netview.capturing import plan_of
+from torcheer.netview.layers_of_pass import plan_of
 from torcheer.run import NetScene
 
 

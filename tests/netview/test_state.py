@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from torcheer import InputError, RunWarning
-from torcheer.netview.metlayers import split_name
-from torcheer.netview.state import State
+from torcheer.netview.state import State, split_name
 
 
 class Net(nn.Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torcheer.netview.variables import GROUPS, about, in_order
+from torcheer.netview.scene import GROUPS, about, in_order
 
 USUAL = ("Act", "Net", "Bias", "Grad", "r.Wt", "s.Wt", "r.Grad", "s.exp_avg", "r.momentum_buffer")
 

@@ -1,4 +1,13 @@
-"""What layers respond to each item of a test set, or recorded at each moment of a run. No torch."""
+"""What layers have learnt: their responses to a test set, or in a run, and how to look at them.
+
+from torcheer.netview import analysis
+
+seen = analysis.responses(model, loader, layers="features.*")
+alike = analysis.similarity(seen.layer("features.10"), seen.labels)
+print(analysis.label_contrast(alike).contrast)
+
+`torcheer.analysis` computes; this is its source for NetViews. It imports torch only for `responses`.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +16,52 @@ import fnmatch
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
-from torcheer.analysis import Array, labels_of
+from torcheer.analysis import (
+    Array,
+    Clusters,
+    Components,
+    LabelContrast,
+    SimilarityMatrix,
+    Tuning,
+    clusters,
+    compare_similarity,
+    label_contrast,
+    labels_of,
+    principal_components,
+    receptive_fields,
+    similarity,
+    tuning,
+)
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import readable_bytes
-from torcheer.netview.runscenes import FoundScene, found_scene
+from torcheer.netview.run_reader import FoundScene, found_scene
 from torcheer.run import MomentHead, Reading, RunReader, TensorRecord, open_run
+
+if TYPE_CHECKING:
+    from torcheer.netview.layer_responses import responses as responses
+
+__all__ = [
+    "Clusters",
+    "Components",
+    "LabelContrast",
+    "Responses",
+    "SimilarityMatrix",
+    "Tuning",
+    "clusters",
+    "compare_similarity",
+    "label_contrast",
+    "principal_components",
+    "receptive_fields",
+    "responses",
+    "responses_of",
+    "similarity",
+    "tuning",
+]
 
 Records = Mapping[int, TensorRecord]  # by step
 
@@ -214,3 +260,12 @@ def _labels(reader: RunReader, labels: str | ArrayLike | None, steps: NDArray[nu
             "none): give one label for each row, or choose steps=."
         )
     return numpy.array([counters[int(step)][labels] for step in steps])
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use: the app looks at arrays, and must not import torch for it.
+    if name != "responses":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from torcheer.netview.layer_responses import responses
+
+    return responses

@@ -27,7 +27,7 @@ from torcheer.capture import (
 )
 from torcheer.errors import InputError
 from torcheer.graph import Progress, readable_bytes
-from torcheer.netview.analysis.recorded import Responses
+from torcheer.netview.analysis import Responses
 
 _LABELS: Final = ("labels", "label")  # as dictionaries name them
 _KINDS: Final = (

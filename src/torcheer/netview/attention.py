@@ -11,8 +11,7 @@ from torch import Tensor
 
 from torcheer.capture import Scope
 from torcheer.capture.undisturbed import undisturbed
-from torcheer.netview.flow import MULTIHEAD, Flow
-from torcheer.netview.optypes import ATTENTION, COMBINING, MINOR, PRODUCTS
+from torcheer.netview.flow import ATTENTION, COMBINING, MINOR, MULTIHEAD, PRODUCTS, Flow
 
 _JOINS: Final = frozenset(("matmul", "bmm"))
 

@@ -7,9 +7,7 @@ from itertools import pairwise
 import pytest
 
 from torcheer.graph.layout.engine import lay_out
-from torcheer.graph.layout.model import Box, Placement, Rect, Route, Spacing, Wire
-
-SPACING = Spacing()
+from torcheer.graph.layout.model import SPACING, Box, Placement, Rect, Route, Wire
 
 
 def node(key: int, width: float = 80.0, height: float = 30.0) -> Box:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -27,25 +27,21 @@ if TYPE_CHECKING:
 _TURNED: Final = frozenset(("t", "transpose", "permute", "mt", "numpyt", "swapaxes", "swapdims"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weighted:
+class Weighted(NamedTuple):
     """An op with weights of a known form."""
 
-    form: Form
     read: int  # the op that goes in
-    weight: str  # the address of the parameter
-    bias: str = ""  # that of the other one; empty where the op adds none
-    is_transposed: bool = False
-    stride: tuple[int, ...] = ()
-    padding: tuple[int, ...] = ()
-    dilation: tuple[int, ...] = ()
-    groups: int = 1
+    connection: Connection  # its weights and their geometry; the names of its ends are left empty
+
+
+def _weighted(read: int, form: Form, **geometry: Any) -> Weighted:
+    return Weighted(read, Connection(source="", target="", form=form, **{"bias": "", **geometry}))
 
 
 def input_of(flow: Flow, op: int) -> int | None:
     """What an op with weights reads; None where its form is not known."""
     found = weighted(flow, op)
-    return None if found is None or found.form == "embedding" else found.read
+    return None if found is None or found.connection.form == "embedding" else found.read
 
 
 def weighted(flow: Flow, op: int) -> Weighted | None:
@@ -92,9 +88,7 @@ def _product(flow: Flow, read: int, weight: int, bias: str, *, is_transposed: bo
         weight, is_transposed = flow.origin(flow.records[weight].parents[0]), not is_transposed
     if weight >= 0 or len(flow.shape(weight)) != 2:
         return None
-    return Weighted(
-        form="linear", read=read, weight=flow.param(weight), bias=bias, is_transposed=is_transposed
-    )
+    return _weighted(read, "linear", weight=flow.param(weight), bias=bias, is_transposed=is_transposed)
 
 
 def _embedding(flow: Flow, op: int) -> Weighted | None:
@@ -103,9 +97,7 @@ def _embedding(flow: Flow, op: int) -> Weighted | None:
     if first is None or second is None:
         return None
     weight, read = (first, second) if first < 0 else (second, first)
-    return (
-        None if weight >= 0 or read < 0 else Weighted(form="embedding", read=read, weight=flow.param(weight))
-    )
+    return None if weight >= 0 or read < 0 else _weighted(read, "embedding", weight=flow.param(weight))
 
 
 def _convolution(flow: Flow, op: int) -> Weighted | None:
@@ -126,14 +118,14 @@ def _spatial(flow: Flow, op: int, num_dims: int, *, is_transposed: bool) -> Weig
     groups_at, dilation_at = (6, 7) if is_transposed else (6, 5)
     dilation = _each(flow.plain(op, dilation_at, "dilation", 1), num_dims)
     padding = flow.plain(op, 4, "padding", 0)
-    return Weighted(
-        form="transposed_conv" if is_transposed else "conv",
-        read=read,
+    return _weighted(
+        read,
+        "transposed_conv" if is_transposed else "conv",
         weight=flow.param(weight),
         bias=_param(flow, flow.argument(op, 2, "bias")),
-        stride=_each(flow.plain(op, 3, "stride", 1), num_dims),
-        padding=front_padding(padding, flow.shape(weight)[2:], dilation),
-        dilation=dilation,
+        stride=list(_each(flow.plain(op, 3, "stride", 1), num_dims)),
+        padding=list(front_padding(padding, flow.shape(weight)[2:], dilation)),
+        dilation=list(dilation),
         groups=int(flow.plain(op, groups_at, "groups", 1)),
     )
 
@@ -200,7 +192,7 @@ class Connecting:
         if source < 0 or source not in self.layers or not weights.has_items:
             return
         if self._are_the_values(site, source) and self._are_the_heads(site, out):
-            self._know(source, out, _attention(self.layers[source].name, target.name, weights.name))
+            self._known[source, out] = _attention(self.layers[source].name, target.name, weights.name)
 
     def attend_in_module(
         self, out: int, values: PlannedLayer, weights: PlannedLayer, heads: PlannedLayer, weight: str
@@ -210,11 +202,11 @@ class Connecting:
         self._sources[heads.name] = [values.name, weights.name]
         self._sources[out] = [heads.name]
         if values.has_items and weights.has_items and heads.has_items:
-            self._know(values.name, heads.name, _attention(values.name, heads.name, weights.name))
+            self._known[values.name, heads.name] = _attention(values.name, heads.name, weights.name)
         target = self.layers[out]
         if weight and heads.shape[:-1] == target.shape[:-1]:
             connection = Connection(source=heads.name, target=target.name, form="linear", weight=weight)
-            self._know(heads.name, out, connection)
+            self._known[heads.name, out] = connection
 
     def fold(self, before: int, op: int, folded: PlannedLayer) -> None:
         """The layer `op` becomes part of the one before it."""
@@ -224,9 +216,6 @@ class Connecting:
 
     def _key_of(self, name: str) -> Key:
         return next(key for key, layer in self.layers.items() if layer.name == name)
-
-    def _know(self, source: Key, target: Key, connection: Connection) -> None:
-        self._known[source, target] = connection
 
     # --- forms -----------------------------------------------------------------------------------------
 
@@ -239,22 +228,11 @@ class Connecting:
         source = next(iter(feed), -1)
         if len(feed) != 1 or not feed[source] or source not in self.layers:
             return
-        if self._fits(found, source, target):
-            connection = Connection(
-                source=self.layers[source].name,
-                target=self.layers[target].name,
-                form=found.form,
-                weight=found.weight,
-                bias=found.bias,
-                is_transposed=found.is_transposed,
-                stride=list(found.stride),
-                padding=list(found.padding),
-                dilation=list(found.dilation),
-                groups=found.groups,
-            )
-            self._know(source, target, connection)
+        if self._fits(found.connection, found.read, source, target):
+            ends = {"source": self.layers[source].name, "target": self.layers[target].name}
+            self._known[source, target] = msgspec.structs.replace(found.connection, **ends)
 
-    def _fits(self, found: Weighted, source: int, target: int) -> bool:
+    def _fits(self, found: Connection, read: int, source: int, target: int) -> bool:
         """Whether the units of both ends stand as the weights say."""
         from_layer, to_layer = self.layers[source], self.layers[target]
         if from_layer.has_items != to_layer.has_items:
@@ -266,10 +244,11 @@ class Connecting:
             return prod(units) % num_in == 0 and prod(shape) == prod(units) // num_in * num_out
         if found.form == "embedding":
             return tuple(shape[:-1]) == tuple(units)
-        read = self._flow.shape(found.read)
-        return self._flow.shape(source) == read and len(units) == len(found.stride) + 1 == len(shape)
+        return self._flow.shape(source) == self._flow.shape(read) and len(units) == len(
+            found.stride
+        ) + 1 == len(shape)
 
-    def _weight_shape(self, found: Weighted) -> tuple[int, ...]:
+    def _weight_shape(self, found: Connection) -> tuple[int, ...]:
         return next(
             tuple(param.shape) for address, param in self._flow.tape.params if address == found.weight
         )

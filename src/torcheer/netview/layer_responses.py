@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy
 import torch
@@ -17,9 +16,11 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset,
 
 from torcheer.analysis import Array, labels_of
 from torcheer.capture import (
+    chosen_device,
     chosen_layers,
     map_tensors,
     same_model_after,
+    same_modes_after,
     same_random_state_after,
     tensors_in,
     unwrapped,
@@ -68,22 +69,23 @@ def responses(
         raise InputError(
             "the model has lazy parameters that do not exist yet: call it once on a batch before."
         )
-    item_set = _item_set_of(data, batch_size)
-    if labels is not None and not item_set.is_in_order:
+    batches, num_items, is_in_order = _batches_of(data, batch_size)
+    if labels is not None and not is_in_order:
         raise InputError(
             "the loader gives items in an order of its own, so labels= would go with others: let it yield "
             "(x, y), or give shuffle=False."
         )
     keeper = _Keeper(chosen, keep_inputs=keep_inputs, max_bytes=max_bytes)
-    where = torch.device(device) if device is not None else _device_of(model)
-    with _as_it_was(model), keeper.listening(), Progress("responses", item_set.num_items, "items") as bar:
-        for batch in item_set.batches:
+    where = chosen_device(device, model)
+    with _as_it_was(model), keeper.listening(), Progress("responses", num_items, "items") as bar:
+        for batch in batches:
             keeper.begin(batch.first)
             # A copy: a model may write into what it is given.
-            args, kwargs = batch.mapped(lambda tensor: tensor.detach().to(where, copy=True))
+            given = (batch.args, batch.kwargs)
+            args, kwargs = map_tensors(given, lambda tensor: tensor.detach().to(where, copy=True))
             model(*args, **kwargs)
-            keeper.end(batch.num_items, batch.labels, item_set)
-            bar.add(batch.num_items)
+            keeper.end(len(batch.first), batch.labels, num_items)
+            bar.add(len(batch.first))
     return keeper.responses(labels)
 
 
@@ -125,7 +127,7 @@ class _Keeper:
             self._inputs.append(_array(first))
             self._num_bytes += self._inputs[-1].nbytes
 
-    def end(self, num_items: int, labels: Array | None, item_set: _ItemSet) -> None:
+    def end(self, num_items: int, labels: Array | None, num_all: int | None) -> None:
         for name in self._layers:
             if name in self._left_out:
                 continue
@@ -139,7 +141,7 @@ class _Keeper:
                 self._num_bytes += block.nbytes
         self._num_items += num_items
         self._labels.append(labels)
-        self._check_room(item_set.num_items)
+        self._check_room(num_all)
 
     def _misfit(self, name: str, num_items: int) -> str:
         given = self._given.get(name)
@@ -193,23 +195,14 @@ class _Keeper:
 
 @contextmanager
 def _as_it_was(model: nn.Module) -> Iterator[None]:
-    modes = [(module, module.training) for module in model.modules()]
     with ExitStack() as stack:
         stack.enter_context(without_compiler())  # compiled code would not call the hooks
         stack.enter_context(same_random_state_after())
         stack.enter_context(same_model_after(unwrapped(model)))
+        stack.enter_context(same_modes_after(model))
         stack.enter_context(torch.no_grad())
-        try:
-            model.eval()
-            yield
-        finally:
-            for module, is_training in modes:
-                module.training = is_training
-
-
-def _device_of(model: nn.Module) -> torch.device:
-    tensors = [*model.parameters(), *model.buffers()]
-    return tensors[0].device if tensors else torch.device("cpu")
+        model.eval()
+        yield
 
 
 def _array(tensor: Tensor) -> Array:
@@ -231,54 +224,37 @@ def _array(tensor: Tensor) -> Array:
 # --- a test set, batch by batch ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Batch:
+class _Batch(NamedTuple):
     """What a model is called with, and the labels of its items where they are known."""
 
     args: tuple[Any, ...]
-    kwargs: Mapping[str, Any]
+    kwargs: dict[str, Any]
+    first: Tensor  # that goes in and has items
     labels: Array | None
-    num_items: int
-
-    @property
-    def first(self) -> Tensor:
-        """The first tensor with items that goes in."""
-        return next(tensor for _, tensor in tensors_in((self.args, dict(self.kwargs))) if tensor.ndim)
-
-    def mapped(self, change: Callable[[Tensor], Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        args, kwargs = map_tensors((self.args, dict(self.kwargs)), change)
-        return args, kwargs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _ItemSet:
-    """Batches in their order, and how many items there are, where that is known before."""
-
-    batches: Iterable[_Batch]
-    num_items: int | None
-    is_in_order: bool = True  # as far as can be seen: the first item of the data comes first
-
-
-def _item_set_of(data: Any, batch_size: int) -> _ItemSet:
+def _batches_of(data: Any, batch_size: int) -> tuple[Iterator[_Batch], int | None, bool]:
+    """Batches; how many items there are, where that is known before; do they come in their order?"""
     if batch_size < 1:
         raise InputError(f"batch_size is {batch_size}: it is one at least.")
     if isinstance(data, Tensor | numpy.ndarray | Mapping | tuple):
-        return _whole(data, batch_size)
+        batches, num_items = _cut_into_batches(data, batch_size)
+        return batches, num_items, True
     if isinstance(data, Dataset):
         data = DataLoader(data, batch_size)
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise InputError(f"a {type(data).__name__} is no test set: give {_KINDS}.")
-    if isinstance(data, DataLoader):
-        sampler = data.sampler if type(data.batch_sampler) in (BatchSampler, type(None)) else None
-        is_in_order = isinstance(sampler, SequentialSampler) or isinstance(data.dataset, IterableDataset)
-        return _ItemSet(batches=_each(data), num_items=_length(sampler), is_in_order=is_in_order)
-    return _ItemSet(batches=_each(data), num_items=None)
+    # Not begun before the first batch is asked for: a loader draws a random number when it begins.
+    batches = (_batch_of(given) for given in _later(data))
+    if not isinstance(data, DataLoader):
+        return batches, None, True
+    sampler = data.sampler if type(data.batch_sampler) in (BatchSampler, type(None)) else None
+    is_in_order = isinstance(sampler, SequentialSampler) or isinstance(data.dataset, IterableDataset)
+    return batches, len(sampler) if isinstance(sampler, Sized) else None, is_in_order
 
 
-def _each(data: Iterable[Any]) -> Iterator[_Batch]:
-    """Not begun before the first batch is asked for: a loader draws a random number when it begins."""
-    for given in data:
-        yield _batch_of(given)
+def _later(data: Iterable[Any]) -> Iterator[Any]:
+    yield from data
 
 
 def _batch_of(given: Any) -> _Batch:
@@ -295,12 +271,12 @@ def _batch_of(given: Any) -> _Batch:
     for name in _LABELS:
         given_label = kwargs.pop(name, None)
         y = given_label if y is None else y
-    sizes = [tensor.shape[0] for _, tensor in tensors_in((args, kwargs)) if tensor.ndim]
-    if not sizes:
+    first = next((tensor for _, tensor in tensors_in((args, kwargs)) if tensor.ndim), None)
+    if first is None:
         raise InputError(
             f"there is no tensor with items in a batch of {type(given).__name__}: give {_KINDS}."
         )
-    return _Batch(args=args, kwargs=kwargs, labels=_labels(y, sizes[0]), num_items=sizes[0])
+    return _Batch(args, kwargs, first, _labels(y, len(first)))
 
 
 def _call_of(x: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -324,7 +300,7 @@ def _labels(y: Any, num_items: int) -> Array | None:
     return labels if labels.shape == (num_items,) and labels.dtype.kind != "O" else None
 
 
-def _whole(data: Any, batch_size: int) -> _ItemSet:
+def _cut_into_batches(data: Any, batch_size: int) -> tuple[Iterator[_Batch], int]:
     """Arrays that hold all items: x, or a pair of it and labels."""
     is_pair = isinstance(data, tuple)
     if is_pair and len(data) not in (1, 2):
@@ -340,13 +316,8 @@ def _whole(data: Any, batch_size: int) -> _ItemSet:
             f"{_KINDS}."
         )
     (num_items,) = lengths
-
-    def batches() -> Iterator[_Batch]:
-        for start in range(0, num_items, batch_size):
-            rows = slice(start, start + batch_size)
-            yield _batch_of([_cut(part, rows) for part in parts])
-
-    return _ItemSet(batches=batches(), num_items=num_items)
+    slices = (slice(start, start + batch_size) for start in range(0, num_items, batch_size))
+    return (_batch_of([_cut(part, rows) for part in parts]) for rows in slices), num_items
 
 
 def _cut(part: Any, rows: slice) -> Any:
@@ -355,10 +326,3 @@ def _cut(part: Any, rows: slice) -> Any:
 
 def _tensor(value: Any) -> Any:
     return torch.from_numpy(value.copy()) if isinstance(value, numpy.ndarray) else value
-
-
-def _length(sampler: Any) -> int | None:
-    try:
-        return len(sampler)
-    except TypeError:
-        return None

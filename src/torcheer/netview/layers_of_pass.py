@@ -126,11 +126,7 @@ class NetPlan:
 
 
 def reader_of_op(op: int, *, has_items: bool) -> Reader:
-    return partial(_read_op, op, has_items)
-
-
-def _read_op(op: int, has_items: bool, flow: Flow, num_items: int | None) -> Tensor | None:
-    return _cut(flow.value(op), num_items if has_items else None)
+    return lambda flow, num_items: _cut(flow.value(op), num_items if has_items else None)
 
 
 def gradient_of(flow: Flow, layer: PlannedLayer, variable: str, num_items: int | None) -> Tensor | None:
@@ -142,26 +138,18 @@ def gradient_of(flow: Flow, layer: PlannedLayer, variable: str, num_items: int |
 
 
 def reader_of_weights(site: Site, *, has_items: bool) -> Reader:
-    return partial(_read_weights, site, has_items)
-
-
-def _read_weights(site: Site, has_items: bool, flow: Flow, num_items: int | None) -> Tensor | None:
-    return weights_of(flow, site, num_items if has_items else None)
+    return lambda flow, num_items: weights_of(flow, site, num_items if has_items else None)
 
 
 def reader_of_merged(site: Site, op: int, *, is_batch_first: bool, has_items: bool) -> Reader:
-    return partial(_read_merged, site, op, is_batch_first, has_items)
+    def read(flow: Flow, num_items: int | None) -> Tensor | None:
+        value = merged(flow, site, op)
+        if value is not None and not is_batch_first:
+            with undisturbed():
+                value = value.transpose(0, 1)
+        return _cut(value, num_items if has_items else None)
 
-
-def _read_merged(
-    site: Site, op: int, is_batch_first: bool, has_items: bool, flow: Flow, num_items: int | None
-) -> Tensor | None:
-    value = merged(flow, site, op)
-    if value is None:
-        return None
-    with undisturbed():
-        value = value if is_batch_first else value.transpose(0, 1)
-    return _cut(value, num_items if has_items else None)
+    return read
 
 
 def _cut(value: Tensor | None, num_items: int | None) -> Tensor | None:
@@ -517,21 +505,27 @@ class _Planning:
         connecting.attend(site, weights, out)
 
     def _weights_layer(self, site: Site, name: str) -> PlannedLayer | None:
-        value = reader_of_weights(site, has_items=False)(self.flow, None)
+        gradients = {} if site.weights is None else {"Act": site.weights}
+        return self._layer_beside(site.out, name, partial(reader_of_weights, site), gradients)
+
+    def _layer_beside(
+        self, op: int, name: str, reader: Callable[..., Reader], gradients: dict[str, int]
+    ) -> PlannedLayer | None:
+        """A layer of attention that is made beside the ops; None where it has no values."""
+        value = reader(has_items=False)(self.flow, None)
         if value is None:
             return None
         shape = tuple(value.shape)
         has_items = self._has_items(shape)
-        gradients = {} if site.weights is None else {"Act": site.weights}
         return PlannedLayer(
-            op=site.out,
+            op=op,
             name=name,
             names=(name, name.rpartition(".")[0]),
             module=ATTENTION,
             address="",
             shape=shape,
             has_items=has_items,
-            values={"Act": reader_of_weights(site, has_items=has_items)},
+            values={"Act": reader(has_items=has_items)},
             gradients=gradients,
         )
 
@@ -547,32 +541,16 @@ class _Planning:
         if weights is None:
             return
         is_batch_first = shape[0] == weights.shape[0] and shape[1] == weights.shape[2]
-        values = self._merged_layer(site, site.value, self._unique(f"{base}.v"), is_batch_first)
-        heads = self._merged_layer(site, site.out, self._unique(f"{base}.heads"), is_batch_first)
+        read_merged = partial(reader_of_merged, site, is_batch_first=is_batch_first)
+        values, heads = (
+            self._layer_beside(op, self._unique(f"{base}.{name}"), partial(read_merged, op), {})
+            for op, name in ((site.value, "v"), (site.out, "heads"))
+        )
         if values is None or heads is None:
             return
         connecting.add_layer(values, self._feed(site.value))
         connecting.add_layer(weights, self._feed(*site.asks))
         connecting.attend_in_module(out, values, weights, heads, self._weight_behind(site, out))
-
-    def _merged_layer(self, site: Site, op: int, name: str, is_batch_first: bool) -> PlannedLayer | None:
-        value = reader_of_merged(site, op, is_batch_first=is_batch_first, has_items=False)(self.flow, None)
-        if value is None:
-            return None
-        shape = tuple(value.shape)
-        has_items = self._has_items(shape)
-        reader = reader_of_merged(site, op, is_batch_first=is_batch_first, has_items=has_items)
-        return PlannedLayer(
-            op=op,
-            name=name,
-            names=(name, name.rpartition(".")[0]),
-            module=ATTENTION,
-            address="",
-            shape=shape,
-            has_items=has_items,
-            values={"Act": reader},
-            gradients={},
-        )
 
     def _weight_behind(self, site: Site, out: int) -> str:
         """The matrix between the heads and what the module gives."""
@@ -581,7 +559,7 @@ class _Planning:
             parents = self.flow.records[work].parents
             work = self.flow.origin(parents[0]) if parents else -1
         found = None if work <= site.out else weighted(self.flow, work)
-        return "" if found is None else found.weight
+        return "" if found is None else found.connection.weight
 
     def _feed(self, *ops: int) -> Feed:
         feed: Feed = {}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import msgspec
 import numpy
@@ -57,43 +57,8 @@ class FoundScene:
         return self.series.get((layer, variable), f"{layer}.{variable}")
 
 
-class Extents:
-    """The largest shape of each tensor: sequences are not always of one length. Only what is new is read."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str], _Known] = {}  # by part and name
-
-    def of(self, reader: RunReader, name: str) -> Sequence[int]:
-        extent: tuple[int, ...] = ()
-        for part_name, part in reader.parts().items():
-            known = self._known.get((part_name, name), _NOTHING)
-            if known.restarts != reader.restarts(part_name):
-                known = _Known(reader.restarts(part_name), 0, ())
-            for entry in part.records("tensor", name, known.last):
-                shape = tuple(entry.head.shape) if isinstance(entry.head, TensorHead) else ()
-                known = known._replace(last=max(known.last, entry.id), extent=_larger(known.extent, shape))
-            self._known[part_name, name] = known
-            extent = _larger(extent, known.extent)
-        return extent
-
-
-class _Known(NamedTuple):
-    """How far the records of a tensor were read in a part."""
-
-    restarts: int
-    last: int  # the number of the last record
-    extent: tuple[int, ...]
-
-
-_NOTHING: Final = _Known(-1, 0, ())
-
-
-def found_scene(reader: RunReader, extents: Extents | None = None) -> FoundScene:
-    """As of the last look at the run; of several ranks that were watched, the first.
-
-    `extents`: what was read before, for those who look again and again.
-    """
-    extents = extents or Extents()
+def found_scene(reader: RunReader) -> FoundScene:
+    """As of the last look at the run; of several ranks that were watched, the first."""
     stored = last_scene(reader)
     if stored is not None:
         return FoundScene(scene=stored, source="netview", series={})
@@ -106,8 +71,17 @@ def found_scene(reader: RunReader, extents: Extents | None = None) -> FoundScene
     series = watched_series(rows, whole)
     if not series:
         source, series, rows = "names", named_series(whole), ()
-    scene = made_scene(series, rows, lambda name: extents.of(reader, whole[name]))
+    scene = made_scene(series, rows, lambda name: _extent(reader, whole[name]))
     return FoundScene(scene=scene, source=source, series={key: whole[name] for key, name in series.items()})
+
+
+def _extent(reader: RunReader, name: str) -> tuple[int, ...]:
+    """The largest shape of a tensor: sequences are not always of one length."""
+    extent: tuple[int, ...] = ()
+    for entry in reader.records("tensor", name):
+        if isinstance(entry.head, TensorHead):
+            extent = _larger(extent, tuple(entry.head.shape))
+    return extent
 
 
 def last_scene(reader: RunReader) -> NetScene | None:

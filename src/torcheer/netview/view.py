@@ -33,7 +33,6 @@ from torcheer.netview.layers_of_pass import NetPlan, checked_items, gradient_of,
 from torcheer.netview.recorder import NetRecording, WeightKeeper
 from torcheer.netview.run_reader import (
     Array,
-    Extents,
     FoundScene,
     found_scene,
     values_of,
@@ -125,7 +124,6 @@ class Shown:
     """A network that is shown from its run."""
 
     _recording: NetRecording | None
-    _extents: Extents | None = None
     _teller: Teller | None = None
     _looked: tuple[Mapping[Any, Any], FoundScene] | None = None  # the series of the run, and what they show
 
@@ -145,8 +143,7 @@ class Shown:
         reader = self.run._reader()
         series = reader.series()  # another object where there is news
         if self._looked is None or self._looked[0] is not series:
-            self._extents = self._extents or Extents()
-            self._looked = series, found_scene(reader, self._extents)
+            self._looked = series, found_scene(reader)
         return self._looked[1]
 
     def place(

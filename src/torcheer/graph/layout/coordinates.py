@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from torcheer.graph.layout.model import Course, Joint, Kind, Part, Spacing
+from torcheer.graph.layout.model import SPACING, Course, Joint, Kind, Part
 
 
 @dataclass(slots=True)
@@ -150,10 +150,10 @@ Pulls = list[list[tuple[int, float, float]]]
 _IS_WIRE = [kind not in (Kind.NODE, Kind.GROUP) for kind in Kind]
 
 
-def place_columns(part: Part, blocks: Blocks, spacing: Spacing) -> None:
+def place_columns(part: Part, blocks: Blocks) -> None:
     """Fill `x` with the vertices' middles; the leftmost edge is at 0."""
     count = len(blocks.members)
-    rights, lefts = _separations(part, blocks, spacing)
+    rights, lefts = _separations(part, blocks)
     order = _left_to_right(rights, lefts)
     x = [0.0] * count
     for block in order:
@@ -170,10 +170,10 @@ def place_columns(part: Part, blocks: Blocks, spacing: Spacing) -> None:
     part.x = [one - least for one in part.x]
 
 
-def _separations(part: Part, blocks: Blocks, spacing: Spacing) -> tuple[Gaps, Gaps]:
+def _separations(part: Part, blocks: Blocks) -> tuple[Gaps, Gaps]:
     gaps: dict[tuple[int, int], float] = {}
     block_of, offset, kind, left, right = blocks.block_of, blocks.offset, part.kind, part.left, part.right
-    rooms = (spacing.between_boxes, spacing.wire_to_box, spacing.between_wires)
+    rooms = (SPACING.between_boxes, SPACING.wire_to_box, SPACING.between_wires)
     for row in part.rows:
         for one, other in pairwise(row):
             room = rooms[_IS_WIRE[kind[one]] + _IS_WIRE[kind[other]]]
@@ -354,14 +354,14 @@ class _Contact:
         return sum(self.others) / len(self.others)
 
 
-def place_lanes(part: Part, spacing: Spacing) -> None:
+def place_lanes(part: Part) -> None:
     """Columns of joints: the x of their bends, or lanes to the right of everything."""
     edge = max(part.x[vertex] + part.right[vertex] for row in part.rows for vertex in row)
     lanes = []
-    x = edge + spacing.wire_to_box
+    x = edge + SPACING.wire_to_box
     for width in part.lane_widths:
         lanes.append(x)
-        x += spacing.between_wires + width
+        x += SPACING.between_wires + width
     for joint in part.joints:
         joint.column = part.x[joint.bend] if joint.bend >= 0 else lanes[joint.lane]
 
@@ -498,14 +498,14 @@ class Heights:
     bottom: float
 
 
-def place_heights(part: Part, spacing: Spacing, *, box_top: float, wire_top: float) -> Heights:
+def place_heights(part: Part, *, box_top: float, wire_top: float) -> Heights:
     """Fill `top`: no box above `box_top`, no wire moving sideways above `wire_top`."""
-    drop = _Drop(part, spacing, box_top, wire_top)
+    drop = _Drop(part, box_top, wire_top)
     # Wires may still turn around below the last rank.
     for rank in range(len(part.rows) + 1):
         drop.rank(rank)
     if any(part.floats):
-        lift = _Sink(part, spacing, drop.zones, drop.joints_of)
+        lift = _Sink(part, drop.zones, drop.joints_of)
         for rank in range(len(part.rows) - 1, -1, -1):
             lift.rank(rank)
     bottoms = [part.top[v] + part.height[v] for row in part.rows for v in row]
@@ -536,15 +536,15 @@ def _span(part: Part, segment: int) -> tuple[float, float]:
     return (start, end) if start < end else (end, start)
 
 
-def _curve_height(width: float, spacing: Spacing) -> float:
-    return min(spacing.least_curve + 0.12 * width, spacing.most_curve)
+def _curve_height(width: float) -> float:
+    return min(SPACING.least_curve + 0.12 * width, SPACING.most_curve)
 
 
 class _Drop:
     """Everything as high as it can be, from the first rank to the last."""
 
-    def __init__(self, part: Part, spacing: Spacing, box_top: float, wire_top: float) -> None:
-        self.part, self.spacing = part, spacing
+    def __init__(self, part: Part, box_top: float, wire_top: float) -> None:
+        self.part = part
         self.box_top, self.wire_top = box_top, wire_top
         self.boxes, self.wires = Skyline(), Skyline()
         self.zones: dict[int, tuple[float, float]] = {}
@@ -581,7 +581,7 @@ class _Drop:
             self.part.top[start] + self.part.height[start],
             self.wire_top,
         )
-        bottom = top + _curve_height(right - left, self.spacing)
+        bottom = top + _curve_height(right - left)
         self.zones[segment] = (top, bottom)
         self.wires.lower(left - _CLEARANCE, right + _CLEARANCE, bottom)
 
@@ -594,7 +594,7 @@ class _Drop:
             top = max(top, part.top[joint.vertex] + part.height[joint.vertex])
             if joint.bend >= 0:
                 top = max(top, part.top[joint.bend] + part.height[joint.bend])
-        joint.zone_top, joint.zone_bottom = top, top + _curve_height(right - left, self.spacing)
+        joint.zone_top, joint.zone_bottom = top, top + _curve_height(right - left)
         self.wires.lower(left - _CLEARANCE, right + _CLEARANCE, joint.zone_bottom)
 
     def _highest(self, vertex: int) -> float:
@@ -608,7 +608,7 @@ class _Drop:
         top = max(top, self.box_top if kind in _BOXES else self.wire_top)
         above_boxes = self.boxes.lowest(left, right)
         if kind in _BOXES:
-            top = max(top, above_boxes + self.spacing.between_strangers)
+            top = max(top, above_boxes + SPACING.between_strangers)
         else:
             top = max(top, above_boxes + (_CLEARANCE if kind is Kind.LABEL else 0.0))
         for segment in part.above[vertex]:
@@ -616,7 +616,7 @@ class _Drop:
         if kind in _BOXES:
             for joint in self.joints_of.get(vertex, ()):
                 if not joint.is_below:
-                    top = max(top, joint.zone_bottom + self.spacing.arrow)
+                    top = max(top, joint.zone_bottom + SPACING.arrow)
         return top
 
     def _below(self, segment: int, kind: Kind) -> float:
@@ -624,12 +624,12 @@ class _Drop:
         part = self.part
         zone = self.zones.get(segment)
         if zone is not None:
-            return zone[1] + (self.spacing.arrow if kind in _BOXES else 0.0)
+            return zone[1] + (SPACING.arrow if kind in _BOXES else 0.0)
         start = part.segment_from[segment]
         if part.kind[start] is Kind.IN_PORT:
             return self.wire_top
         bottom = part.top[start] + part.height[start]
-        return bottom + _straight_gap(part.kind[start], kind, self.spacing)
+        return bottom + _straight_gap(part.kind[start], kind)
 
     def _level(self, row: list[int]) -> None:
         """Let boxes whose tops are nearly equal stand in one line."""
@@ -640,7 +640,7 @@ class _Drop:
         boxes.sort(key=part.top.__getitem__, reverse=True)
         level = part.top[boxes[0]]
         for vertex in boxes:
-            if level - part.top[vertex] <= self.spacing.between_ranks:
+            if level - part.top[vertex] <= SPACING.between_ranks:
                 part.top[vertex] = level
             else:
                 level = part.top[vertex]
@@ -655,9 +655,9 @@ class _Drop:
             self.wires.lower(left - _CLEARANCE, right + _CLEARANCE, bottom)
 
 
-def _straight_gap(start: Kind, end: Kind, spacing: Spacing) -> float:
+def _straight_gap(start: Kind, end: Kind) -> float:
     if end in _BOXES:
-        return spacing.between_ranks if start in _BOXES else spacing.arrow
+        return SPACING.between_ranks if start in _BOXES else SPACING.arrow
     return _CLEARANCE if end is Kind.LABEL and start in _BOXES else 0.0
 
 
@@ -667,11 +667,10 @@ class _Sink:
     def __init__(
         self,
         part: Part,
-        spacing: Spacing,
         zones: dict[int, tuple[float, float]],
         joints_of: dict[int, list[Joint]],
     ) -> None:
-        self.part, self.spacing, self.zones, self.joints_of = part, spacing, zones, joints_of
+        self.part, self.zones, self.joints_of = part, zones, joints_of
         # Turned upside down: y counts upwards.
         self.boxes, self.wires = Skyline(), Skyline()
 
@@ -702,7 +701,7 @@ class _Sink:
         left, right = _span(part, segment)
         if floats:
             end = part.segment_to[segment]
-            arrow = self.spacing.arrow if part.kind[end] in _BOXES else 0.0
+            arrow = SPACING.arrow if part.kind[end] in _BOXES else 0.0
             top, bottom = self.zones[segment]
             limit = -self.boxes.lowest(left - _CLEARANCE, right + _CLEARANCE) - _CLEARANCE
             if part.kind[end] is not Kind.OUT_PORT:
@@ -715,7 +714,7 @@ class _Sink:
     def _lowest(self, vertex: int) -> float:
         part, kind = self.part, self.part.kind[vertex]
         left, right = part.x[vertex] - part.left[vertex], part.x[vertex] + part.right[vertex]
-        gap = self.spacing.between_strangers
+        gap = SPACING.between_strangers
         if kind not in _BOXES:
             left, right, gap = left - _CLEARANCE, right + _CLEARANCE, _CLEARANCE
         bottom = min(-self.wires.lowest(left, right) - _STUB, -self.boxes.lowest(left, right) - gap)
@@ -725,7 +724,7 @@ class _Sink:
             if zone is not None:
                 bottom = min(bottom, zone[0])
             elif part.kind[end] is not Kind.OUT_PORT:
-                bottom = min(bottom, part.top[end] - _straight_gap(kind, part.kind[end], self.spacing))
+                bottom = min(bottom, part.top[end] - _straight_gap(kind, part.kind[end]))
         return bottom - part.height[vertex] if bottom < float("inf") else part.top[vertex]
 
     def _hang(self, vertex: int) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import sqrt
 
-from torcheer.errors import InputError
 from torcheer.graph.layout.coordinates import (
     Heights,
     align,
@@ -16,7 +15,7 @@ from torcheer.graph.layout.coordinates import (
     place_heights,
     place_lanes,
 )
-from torcheer.graph.layout.model import Box, Course, Kind, Part, Placement, Point, Rect, Route, Spacing, Wire
+from torcheer.graph.layout.model import SPACING, Box, Course, Kind, Part, Placement, Point, Rect, Route, Wire
 from torcheer.graph.layout.order import order_rows
 from torcheer.graph.layout.ranks import add_bends, assign_ranks
 from torcheer.graph.layout.routes import Run, draw_loops, join, loop_room, make_runs, move_run
@@ -41,8 +40,7 @@ class Inside:
     num_children: int
     in_ports: dict[int, int] = field(default_factory=dict)
     out_ports: dict[int, int] = field(default_factory=dict)
-    # When the source of each port's net ran.
-    port_order: list[int] = field(default_factory=list)
+    port_order: list[int] = field(default_factory=list)  # when the source of each port's net ran
     # From left to right, where the wires of some ports come from or go to; known after a first layout.
     port_wishes: dict[int, float] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
@@ -99,8 +97,6 @@ class Nest:
 
     def _add(self, box: Box, parent: int, place: int) -> None:
         index = len(self.boxes)
-        if box.key in self.index_of:
-            raise InputError(f"two boxes have the key {box.key}: give every box of a picture its own key.")
         self.index_of[box.key] = index
         self.boxes.append(box)
         self.parent.append(parent)
@@ -109,14 +105,6 @@ class Nest:
         self.depth.append(self.depth[parent] + 1 if parent >= 0 else 0)
         if parent >= 0:
             self.children[parent].append(index)
-
-    def leaf(self, key: int) -> int:
-        index = self.index_of.get(key)
-        if index is None:
-            raise InputError(f"a wire names box {key}, which is not in the picture.")
-        if self.boxes[index].children:
-            raise InputError(f"a wire ends at box {key}, a group: let it end at one of the group's boxes.")
-        return index
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +123,7 @@ def cut(nest: Nest, wires: Sequence[Wire], labels: Sequence[tuple[float, float] 
     twins: dict[tuple[int, int], int] = {}
     ways: list[list[tuple[int, int]]] = []
     for wire, label in zip(wires, labels, strict=True):
-        source, target = nest.leaf(wire.source), nest.leaf(wire.target)
+        source, target = nest.index_of[wire.source], nest.index_of[wire.target]
         twin = twins.get((source, target), 0)
         twins[source, target] = twin + 1
         net = nets.setdefault((source, twin), len(nets))
@@ -226,12 +214,10 @@ class Laid:
     y: float = 0.0
 
 
-def lay_out_pieces(children: list[Child], inside: Inside, frame: Frame, spacing: Spacing) -> list[Laid]:
+def lay_out_pieces(children: list[Child], inside: Inside, frame: Frame) -> list[Laid]:
     """Each piece by itself, from x = 0 and below the frame's top."""
     num_vertices = len(children) + len(inside.in_ports) + len(inside.out_ports)
-    return [
-        _lay_out_piece(children, inside, piece, frame, spacing) for piece in _pieces(inside, num_vertices)
-    ]
+    return [_lay_out_piece(children, inside, piece, frame) for piece in _pieces(inside, num_vertices)]
 
 
 def _pieces(inside: Inside, num_vertices: int) -> list[tuple[list[int], list[int]]]:
@@ -256,20 +242,20 @@ def _pieces(inside: Inside, num_vertices: int) -> list[tuple[list[int], list[int
 
 
 def _lay_out_piece(
-    children: list[Child], inside: Inside, piece: tuple[list[int], list[int]], frame: Frame, spacing: Spacing
+    children: list[Child], inside: Inside, piece: tuple[list[int], list[int]], frame: Frame
 ) -> Laid:
     vertices, links = piece
     part = _build(children, inside, vertices, links)
     heights = None
     if links:
-        assign_ranks(part, spacing.between_ranks)
-        add_bends(part, spacing)
+        assign_ranks(part, SPACING.between_ranks)
+        add_bends(part)
         order_rows(part)
         blocks = align(part)
-        place_columns(part, blocks, spacing)
-        place_lanes(part, spacing)
+        place_columns(part, blocks)
+        place_lanes(part)
         attach(part, blocks)
-        heights = place_heights(part, spacing, box_top=frame.top, wire_top=frame.wire_top)
+        heights = place_heights(part, box_top=frame.top, wire_top=frame.wire_top)
         bottom = heights.bottom
     else:
         part.x, part.top = [part.left[0]], [frame.top]
@@ -278,7 +264,7 @@ def _lay_out_piece(
     width = max(part.x[one] + part.right[one] for row in part.rows for one in row)
     if part.lane_widths:
         lane = max(joint.column for joint in part.joints)
-        width = max(width, lane + max(part.lane_widths) + spacing.between_wires)
+        width = max(width, lane + max(part.lane_widths) + SPACING.between_wires)
     has_ports = vertices[-1] >= len(children)
     return Laid(
         part=part, heights=heights, vertices=vertices, links=links, width=width, bottom=bottom,
@@ -322,7 +308,7 @@ def _shift(children: list[Child], vertex: int, net: int, *, leaving: bool) -> fl
     return (child.out_ports if leaving else child.in_ports)[net] - child.width / 2
 
 
-def pack(laid: list[Laid], frame: Frame, spacing: Spacing) -> tuple[float, float]:
+def pack(laid: list[Laid], frame: Frame) -> tuple[float, float]:
     """Put the parts side by side: those with ports in one row, then large ones, then small ones."""
     if len(laid) == 1:
         return laid[0].width, laid[0].bottom
@@ -334,20 +320,18 @@ def pack(laid: list[Laid], frame: Frame, spacing: Spacing) -> tuple[float, float
     x, bottom = 0.0, 0.0
     for one in with_ports:
         one.x = x
-        x += one.width + spacing.between_parts
+        x += one.width + SPACING.between_parts
         bottom = max(bottom, one.bottom)
     for parts in (large, small):
-        x, bottom = _shelve(parts, x, bottom, frame, spacing)
-    return x - spacing.between_parts, bottom
+        x, bottom = _shelve(parts, x, bottom, frame)
+    return x - SPACING.between_parts, bottom
 
 
-def _shelve(
-    parts: list[Laid], left: float, bottom: float, frame: Frame, spacing: Spacing
-) -> tuple[float, float]:
+def _shelve(parts: list[Laid], left: float, bottom: float, frame: Frame) -> tuple[float, float]:
     """Put parts in rows that together are about as wide as high."""
     if not parts:
         return left, bottom
-    gap = spacing.between_parts
+    gap = SPACING.between_parts
     area = sum((one.width + gap) * (one.bottom - frame.top + gap) for one in parts)
     most = max(sqrt(area * 1.6), max(one.width for one in parts))
     x = y = row_height = right = 0.0
@@ -375,10 +359,10 @@ class Interior:
     num_crossings: int
 
 
-def lay_out_group(children: list[Child], inside: Inside, frame: Frame, spacing: Spacing) -> Interior:
+def lay_out_group(children: list[Child], inside: Inside, frame: Frame) -> Interior:
     """Place the children and route the links of one group."""
-    laid = lay_out_pieces(children, inside, frame, spacing)
-    width, bottom = pack(laid, frame, spacing)
+    laid = lay_out_pieces(children, inside, frame)
+    width, bottom = pack(laid, frame)
     height = max(bottom + frame.bottom, frame.least_height)
     left = _left_margin(laid, inside, frame, width)
     interior = Interior(
@@ -392,7 +376,7 @@ def lay_out_group(children: list[Child], inside: Inside, frame: Frame, spacing: 
     )
     x_of: dict[int, float] = {}
     for one in laid:
-        _put(one, left + one.x, height, interior, x_of, spacing)
+        _put(one, left + one.x, height, interior, x_of)
     interior.in_ports = {net: x_of[vertex] for net, vertex in inside.in_ports.items()}
     interior.out_ports = {net: x_of[vertex] for net, vertex in inside.out_ports.items()}
     return interior
@@ -417,9 +401,7 @@ def _left_margin(laid: list[Laid], inside: Inside, frame: Frame, width: float) -
     return left
 
 
-def _put(
-    one: Laid, x: float, bottom: float, interior: Interior, x_of: dict[int, float], spacing: Spacing
-) -> None:
+def _put(one: Laid, x: float, bottom: float, interior: Interior, x_of: dict[int, float]) -> None:
     """Move a piece to its place."""
     part = one.part
     for i, vertex in enumerate(one.vertices):
@@ -428,7 +410,7 @@ def _put(
             interior.corners[vertex] = (x + part.x[i] - part.left[i], one.y + part.top[i])
     if one.heights is None:
         return
-    runs = make_runs(part, one.heights, spacing, bottom=bottom - one.y)
+    runs = make_runs(part, one.heights, bottom=bottom - one.y)
     for number, run in zip(one.links, runs, strict=True):
         interior.runs[number] = move_run(run, x, one.y)
 
@@ -443,11 +425,11 @@ class Direction:
     def size(self, width: float, height: float) -> tuple[float, float]:
         return (height, width) if self.exchanges else (width, height)
 
-    def frame(self, box: Box, spacing: Spacing) -> Frame:
+    def frame(self, box: Box) -> Frame:
         """The margins of a group as the downward layout sees them."""
         width, height = self.size(box.width, box.height)
         padding = box.padding
-        margin = box.title_width + spacing.wire_to_label if box.title_width else 0.0
+        margin = box.title_width + SPACING.wire_to_label if box.title_width else 0.0
         side = box.header if self.exchanges else 0.0
         top = 0.0 if self.exchanges or self.turns_over else box.header
         bottom = box.header if self.turns_over else 0.0
@@ -550,31 +532,26 @@ def _wishes(
     return entries, {net: sum(places) / len(places) for net, places in exits.items()}
 
 
-def lay_out(
-    root: Box, wires: Sequence[Wire], *, direction: str = "topdown", spacing: Spacing | None = None
-) -> Placement:
+def lay_out(root: Box, wires: Sequence[Wire], *, direction: str = "topdown") -> Placement:
     """Where every box of `root` goes and how every wire runs.
 
     `direction` is where the flow goes: 'topdown', 'bottomup' or 'leftright'. The same boxes and wires
     always give the same picture.
     """
-    turn = DIRECTIONS.get(direction)
-    if turn is None:
-        raise InputError(f"no direction {direction!r}: choose one of {', '.join(map(repr, DIRECTIONS))}.")
-    layout = _Layout(root, wires, turn, spacing or Spacing())
+    turn = DIRECTIONS[direction]
+    layout = _Layout(root, wires, turn)
     return turn.turn(layout.placement())
 
 
 class _Layout:
     """One picture on its way, as if the flow went down."""
 
-    def __init__(self, root: Box, wires: Sequence[Wire], turn: Direction, spacing: Spacing) -> None:
-        self.turn, self.spacing = turn, spacing
+    def __init__(self, root: Box, wires: Sequence[Wire], turn: Direction) -> None:
+        self.turn = turn
         self.nest = Nest(root)
         self.labels = [wire.label and turn.size(*wire.label) for wire in wires]
         self.wiring: Wiring = cut(self.nest, wires, self.labels)
-        # Wires from a box to itself, by box.
-        self.loops: dict[int, list[int]] = {}
+        self.loops: dict[int, list[int]] = {}  # wires from a box to itself, by box
         for number, wire in enumerate(wires):
             if wire.source == wire.target:
                 self.loops.setdefault(self.nest.index_of[wire.source], []).append(number)
@@ -599,8 +576,8 @@ class _Layout:
 
     def _lay_out_group(self, index: int) -> Interior:
         children = [self._child(child) for child in self.nest.children[index]]
-        frame = self.turn.frame(self.nest.boxes[index], self.spacing)
-        return lay_out_group(children, self.wiring.insides[index], frame, self.spacing)
+        frame = self.turn.frame(self.nest.boxes[index])
+        return lay_out_group(children, self.wiring.insides[index], frame)
 
     def _child(self, index: int) -> Child:
         box, order = self.nest.boxes[index], self.nest.order[index]
@@ -615,7 +592,7 @@ class _Layout:
                 out_ports=interior.out_ports,
             )
         width, height = self.turn.size(box.width, box.height)
-        margin, least = loop_room([self.labels[one] for one in self.loops.get(index, ())], self.spacing)
+        margin, least = loop_room([self.labels[one] for one in self.loops.get(index, ())])
         return Child(width=width, height=height, order=order, is_group=False, margin=margin, room=least)
 
     def placement(self) -> Placement:
@@ -644,7 +621,7 @@ class _Layout:
         looping: dict[int, Route] = {}
         for index, numbers in self.loops.items():
             labels = [self.labels[one] for one in numbers]
-            looping.update(zip(numbers, draw_loops(rects[index], labels, self.spacing), strict=True))
+            looping.update(zip(numbers, draw_loops(rects[index], labels), strict=True))
         routes = []
         for number, way in enumerate(self.wiring.ways):
             if way:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torcheer.graph.layout.model import Chain, Course, Joint, Kind, Part, Spacing
+from torcheer.graph.layout.model import SPACING, Chain, Course, Joint, Kind, Part
 
 # Courses of less weight do not make a main line.
 _LITTLE = 0.5
@@ -263,7 +263,7 @@ _SPARE_BENDS = 2000
 _NEAR = 8
 
 
-def add_bends(part: Part, spacing: Spacing) -> None:
+def add_bends(part: Part) -> None:
     """Wires of one net share one column of bends; a wire that goes up has its own."""
     nets: dict[int, list[Course]] = {}
     for course in part.courses:
@@ -277,14 +277,14 @@ def add_bends(part: Part, spacing: Spacing) -> None:
     for net, courses in nets.items():
         far = [one for one in courses if net in in_lane and _span(part, one) > _NEAR]
         if far:
-            _run_in_lane(part, far, spacing)
+            _run_in_lane(part, far)
         if len(far) < len(courses):
-            _run_down(part, [one for one in courses if one not in far] if far else courses, spacing)
+            _run_down(part, [one for one in courses if one not in far] if far else courses)
     for number, course in enumerate(upward):
         if ~number in in_lane:
             _run_up_in_lane(part, course)
         else:
-            _run_up(part, course, spacing)
+            _run_up(part, course)
 
 
 def _span(part: Part, course: Course) -> int:
@@ -311,7 +311,7 @@ def _choose_lanes(part: Part, nets: dict[int, list[Course]], upward: list[Course
     return lanes
 
 
-def _run_down(part: Part, courses: list[Course], spacing: Spacing) -> None:
+def _run_down(part: Part, courses: list[Course]) -> None:
     courses.sort(key=lambda course: part.rank[course.target])
     source = courses[0].source
     first = part.rank[source] + 1
@@ -325,7 +325,7 @@ def _run_down(part: Part, courses: list[Course], spacing: Spacing) -> None:
             _lengthen(part, chain, course, first)
         course.chain, course.num_steps = chain, num_steps
         start = chain.vertices[num_steps - 1] if num_steps else source
-        _finish(part, course, start, course.source_shift if start == source else 0.0, spacing)
+        _finish(part, course, start, course.source_shift if start == source else 0.0)
 
 
 def _lengthen(part: Part, chain: Chain, course: Course, first: int) -> None:
@@ -337,19 +337,19 @@ def _lengthen(part: Part, chain: Chain, course: Course, first: int) -> None:
     chain.vertices.append(bend)
 
 
-def _finish(part: Part, course: Course, start: int, shift: float, spacing: Spacing) -> None:
+def _finish(part: Part, course: Course, start: int, shift: float) -> None:
     """The last piece to the target, past the label if there is one."""
     if course.label is not None:
-        label = _add_label(part, course, part.rank[course.target] - 1, spacing)
+        label = _add_label(part, course, part.rank[course.target] - 1)
         course.tail.append(part.add_segment(start, label, course, shift))
         start, shift = label, 0.0
     course.tail.append(part.add_segment(start, course.target, course, shift, course.target_shift))
 
 
-def _add_label(part: Part, course: Course, rank: int, spacing: Spacing) -> int:
+def _add_label(part: Part, course: Course, rank: int) -> int:
     assert course.label is not None
     width, height = course.label
-    gap = spacing.wire_to_label
+    gap = SPACING.wire_to_label
     label = part.add_vertex(Kind.LABEL, gap, gap + width, height, rank=rank)
     # A text stands close to the wire's target.
     part.floats[label] = True
@@ -370,14 +370,14 @@ def _arrive(part: Part, course: Course, joint: Joint) -> None:
     part.joints.append(joint)
 
 
-def _run_in_lane(part: Part, courses: list[Course], spacing: Spacing) -> None:
+def _run_in_lane(part: Part, courses: list[Course]) -> None:
     chain = _new_lane(part, courses[0], is_turn=False)
     assert chain.start is not None
     for course in courses:
         course.chain = chain
         landing, shift = course.target, course.target_shift
         if course.label is not None:
-            landing, shift = _add_label(part, course, part.rank[course.target] - 1, spacing), 0.0
+            landing, shift = _add_label(part, course, part.rank[course.target] - 1), 0.0
             course.tail = [part.add_segment(landing, course.target, course, 0.0, course.target_shift)]
         joint = Joint(landing, shift, is_below=False, is_turn=False, lane=chain.start.lane)
         _arrive(part, course, joint)
@@ -390,14 +390,14 @@ def _run_up_in_lane(part: Part, course: Course) -> None:
     _arrive(part, course, Joint(course.target, course.target_shift, is_below=False, is_turn=True, lane=lane))
 
 
-def _run_up(part: Part, course: Course, spacing: Spacing) -> None:
+def _run_up(part: Part, course: Course) -> None:
     """A column from beside the target down to beside the source, turned around at both."""
     high, low = part.rank[course.target], part.rank[course.source]
     chain = course.chain
     middle = (high + low) // 2
     for rank in range(high, low + 1):
         if rank == middle and course.label is not None:
-            vertex = _add_label(part, course, rank, spacing)
+            vertex = _add_label(part, course, rank)
         else:
             vertex = part.add_vertex(Kind.BEND, 0.0, 0.0, 0.0, rank=rank)
         if chain.vertices:

@@ -333,45 +333,6 @@ def test_equal_neighbours_are_drawn_once() -> None:
     assert len(named(folded, "add_1_3").ops) == 12
 
 
-def test_blocks_of_another_size_are_not_folded_in() -> None:
-    class Wide(Block):
-        def __init__(self) -> None:
-            super().__init__()
-            self.linear = nn.Linear(4, 1)
-
-    passed = document(nn.Sequential(Block(), Block(), Wide(), Block()), torch.rand(1, 4))
-    titles = [title_of(group) for group in drawn(passed, vis_fold_repeats=True).groups.values()]
-
-    assert titles == ["0–1 × 2 Block", "2 Wide", "3 Block"]
-
-
-def test_blocks_in_turn_are_folded_as_pairs() -> None:
-    class Other(Block):
-        def forward(self, x: Tensor) -> Tensor:
-            return x * torch.tanh(self.linear(x))
-
-    passed = document(nn.Sequential(Block(), Other(), Block(), Other(), Block(), Other()), torch.rand(1, 4))
-    titles = [title_of(group) for group in drawn(passed, vis_fold_repeats=True).groups.values()]
-
-    assert titles == ["0–5 × 3", "0 Block", "1 Other"]
-
-
-def test_blocks_wired_otherwise_are_not_folded() -> None:
-    class Skips(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.blocks = nn.ModuleList(Block() for _ in range(3))
-
-        def forward(self, x: Tensor) -> Tensor:
-            a = self.blocks[0](x)
-            b = self.blocks[1](a)
-            return self.blocks[2](x) + b  # the third reads what the first read
-
-    picture = drawn(document(Skips(), torch.rand(1, 4)), vis_fold_repeats=True)
-
-    assert [title_of(g) for g in picture.groups.values()] == ["blocks.0–blocks.1 × 2 Block", "blocks.2 Block"]
-
-
 def test_many_equal_outputs_are_one_box() -> None:
     class States(nn.Module):
         def forward(self, x: Tensor) -> list[Tensor]:

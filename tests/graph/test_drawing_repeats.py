@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -15,87 +19,117 @@ def titles(picture: ReadPicture) -> list[str]:
     return [title_of(group) for group in picture.groups.values()]
 
 
+class Block(nn.Module):
+    def __init__(self, num_out: int = 4) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, num_out)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.relu(self.linear(x))
+
+
+class Wide(Block):
+    pass
+
+
+class Other(Block):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * torch.tanh(self.linear(x))
+
+
 class Dilated(nn.Module):
     def __init__(self, dilation: int) -> None:
         super().__init__()
-        self.conv = nn.Conv1d(4, 4, 3, padding=dilation, dilation=dilation)
+        self.conv = nn.Conv1d(1, 1, 3, padding=dilation, dilation=dilation)
 
     def forward(self, x: Tensor) -> Tensor:
         return x + self.conv(x).relu()
 
 
-def block() -> nn.Module:
-    return nn.Sequential(nn.Linear(8, 8), nn.ReLU())
+def block(_: int = 0) -> nn.Module:
+    return nn.Sequential(nn.Linear(4, 4), nn.ReLU())
 
 
-class Chain(nn.Module):
+class Blocks(nn.Module):
+    """Some blocks, called by a function."""
+
+    def __init__(self, call: Callable[..., Any], *blocks: nn.Module, **others: nn.Module) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(blocks)
+        self.call = call
+        for name, other in others.items():
+            self.add_module(name, other)
+
+    def forward(self, *x: Tensor) -> Any:
+        return self.call(self, *x)
+
+
+def skips(model: Any, x: Tensor) -> Tensor:
+    b = model.blocks[1](model.blocks[0](x))
+    out: Tensor = model.blocks[2](x) + b  # the third reads what the first read
+    return out
+
+
+def tapped(*taps: int) -> nn.Module:
     """Six blocks; what is read of them from outside differs."""
 
-    def __init__(self, taps: tuple[int, ...]) -> None:
-        super().__init__()
-        self.taps = taps
-        self.blocks = nn.ModuleList(block() for _ in range(6))
-        self.heads = nn.ModuleList(nn.Linear(8, 2 + i) for i in range(len(taps)))
-
-    def forward(self, x: Tensor) -> list[Tensor]:
+    def call(model: Any, x: Tensor) -> list[Tensor]:
         seen = []
-        for i, one in enumerate(self.blocks):
+        for i, one in enumerate(model.blocks):
             x = one(x)
-            if i in self.taps:
+            if i in taps:
                 seen.append(x)
-        return [head(value) for head, value in zip(self.heads, seen, strict=True)]
+        return [head(value) for head, value in zip(model.heads, seen, strict=True)]
+
+    heads = nn.ModuleList(nn.Linear(4, 2 + i) for i in range(len(taps)))
+    return Blocks(call, *(block() for _ in range(6)), heads=heads)
 
 
-def test_blocks_with_other_arguments_are_not_folded() -> None:
-    model = nn.Sequential(*(Dilated(2**i) for i in range(4)))
-
-    assert titles(drawn(document(model, torch.rand(1, 4, 32)), vis_fold_repeats=True)) == [
-        "0 Dilated",
-        "1 Dilated",
-        "2 Dilated",
-        "3 Dilated",
-    ]
+def abreast(model: Any, x: Tensor) -> Tensor:
+    a, b, c, d = (one(x) for one in model.blocks)
+    return torch.stack([a, b, c, d])
 
 
-def test_blocks_with_the_same_arguments_are_folded() -> None:
-    model = nn.Sequential(*(Dilated(2) for _ in range(4)))
-
-    assert titles(drawn(document(model, torch.rand(1, 4, 32)), vis_fold_repeats=True)) == ["0–3 × 4 Dilated"]
-
-
-def test_a_fold_ends_at_the_block_that_somebody_else_reads() -> None:
-    folded = drawn(document(Chain((2, 5)), torch.rand(2, 8)), vis_fold_repeats=True)
-
-    assert titles(folded) == ["blocks.0–blocks.2 × 3 Sequential", "blocks.3–blocks.5 × 3 Sequential"]
+def in_pairs(model: Any, x: Tensor) -> Tensor:
+    a, b, c, d = (one(x) for one in model.blocks)
+    return torch.stack([a + b, c + d])
 
 
-def test_blocks_that_are_read_by_nobody_else_are_one() -> None:
-    folded = drawn(document(Chain((5,)), torch.rand(2, 8)), vis_fold_repeats=True)
+FOLDS: dict[str, tuple[nn.Module, str]] = {
+    "equal blocks": (nn.Sequential(*(Dilated(2) for _ in range(4))), "0–3 × 4 Dilated"),
+    "another size": (nn.Sequential(Block(), Block(), Wide(1), Block()), "0–1 × 2 Block, 2 Wide, 3 Block"),
+    "other arguments": (
+        nn.Sequential(*(Dilated(2**i) for i in range(4))),
+        "0 Dilated, 1 Dilated, 2 Dilated, 3 Dilated",
+    ),
+    "in turn": (
+        nn.Sequential(Block(), Other(), Block(), Other(), Block(), Other()),
+        "0–5 × 3, 0 Block, 1 Other",
+    ),
+    "wired otherwise": (
+        Blocks(skips, Block(), Block(), Block()),
+        "blocks.0–blocks.1 × 2 Block, blocks.2 Block",
+    ),
+    "read by another": (tapped(2, 5), "blocks.0–blocks.2 × 3 Sequential, blocks.3–blocks.5 × 3 Sequential"),
+    "read at the end": (tapped(5), "blocks.0–blocks.5 × 6 Sequential"),
+    "abreast": (Blocks(abreast, *map(block, range(4))), "blocks.0–blocks.3 × 4 Sequential"),
+    "abreast, read in pairs": (
+        Blocks(in_pairs, *map(block, range(4))),
+        "blocks.0 Sequential, blocks.1 Sequential, blocks.2 Sequential, blocks.3 Sequential",
+    ),
+}
 
-    assert titles(folded) == ["blocks.0–blocks.5 × 6 Sequential"]
 
+@pytest.mark.parametrize("case", FOLDS)
+def test_equal_blocks_are_folded_where_they_are_wired_and_read_alike(case: str) -> None:
+    model, shown = FOLDS[case]
 
-def test_blocks_abreast_are_folded_only_where_the_same_box_reads_them() -> None:
-    class Pairs(nn.Module):
-        def __init__(self, together: bool) -> None:
-            super().__init__()
-            self.together = together
-            self.experts = nn.ModuleList(block() for _ in range(4))
-
-        def forward(self, x: Tensor) -> Tensor:
-            a, b, c, d = (expert(x) for expert in self.experts)
-            return torch.stack([a, b, c, d]) if self.together else torch.stack([a + b, c + d])
-
-    apart = drawn(document(Pairs(False), torch.rand(2, 8)), vis_fold_repeats=True)
-    together = drawn(document(Pairs(True), torch.rand(2, 8)), vis_fold_repeats=True)
-
-    assert len(apart.groups) == 4
-    assert titles(together) == ["experts.0–experts.3 × 4 Sequential"]
+    assert ", ".join(titles(drawn(document(model, torch.rand(1, 4)), vis_fold_repeats=True))) == shown
 
 
 def test_an_edited_block_is_not_folded_away() -> None:
     model = nn.Sequential(*(block() for _ in range(6)))
-    history = tl.log_forward_pass(model, torch.rand(2, 8), edit={"linear_3": torch.zeros_like})
+    history = tl.log_forward_pass(model, torch.rand(2, 4), edit={"linear_3": torch.zeros_like})
 
     folded = drawn(document_of(history), vis_fold_repeats=True)
 
@@ -121,15 +155,8 @@ def test_passes_of_other_shapes_show_the_first_and_the_last() -> None:
 
 
 def test_two_passes_of_one_layer_are_two_arguments() -> None:
-    class Siamese(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.encoder = nn.Linear(4, 4)
-
-        def forward(self, a: Tensor, b: Tensor) -> Tensor:
-            return self.encoder(a) - self.encoder(b)
-
-    rolled = drawn(document(Siamese(), torch.rand(2, 4), torch.rand(2, 4)), "rolled")
+    siamese = Blocks(lambda model, a, b: model.encoder(a) - model.encoder(b), encoder=nn.Linear(4, 4))
+    rolled = drawn(document(siamese, torch.rand(2, 4), torch.rand(2, 4)), "rolled")
 
     assert "0 from pass 1, 1 from pass 2" in [words for words, _ in rolled.labels]
 
@@ -170,14 +197,10 @@ def test_a_long_list_of_passes_is_a_number() -> None:
 
 
 def test_single_layers_abreast_are_folded_too() -> None:
-    class Wide(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.branches = nn.ModuleList(nn.Linear(4, 4) for _ in range(30))
+    def all_branches(model: Any, x: Tensor) -> Tensor:
+        return torch.stack([branch(x) for branch in model.blocks]).sum(0)
 
-        def forward(self, x: Tensor) -> Tensor:
-            return torch.stack([branch(x) for branch in self.branches]).sum(0)
-
-    folded = drawn(document(Wide(), torch.rand(2, 4)), vis_fold_repeats=True)
+    wide = Blocks(all_branches, *(nn.Linear(4, 4) for _ in range(30)))
+    folded = drawn(document(wide, torch.rand(2, 4)), vis_fold_repeats=True)
 
     assert "× 30" in words_of(named(folded, "linear_1_1–linear_30_30"))

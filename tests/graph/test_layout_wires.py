@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import pytest
 
 from tests.graph.test_layout_laws import is_within, nodes_of, overlap, points_along, walk
-from tests.graph.test_layout_shapes import chain, group, is_straight, node, num_curves, root
+from tests.graph.test_layout_shapes import chain, corners, group, is_straight, node, num_curves, root
 from torcheer.graph.layout.engine import lay_out
 from torcheer.graph.layout.model import Wire
 
@@ -84,7 +84,7 @@ def test_left_to_right_is_top_down_with_the_sides_exchanged() -> None:
         x, y, width, height = down.rects[key]
         assert right.rects[key] == pytest.approx((y, x, height, width))
     for one, other in zip(down.routes, right.routes, strict=True):
-        for (x, y), corner in zip(one.corners(), other.corners(), strict=True):
+        for (x, y), corner in zip(corners(one), corners(other), strict=True):
             assert corner == pytest.approx((y, x))
 
 

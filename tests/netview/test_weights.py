@@ -152,30 +152,6 @@ def test_settings_that_are_left_out_are_those_of_torch() -> None:
     assert_module_is(nn.Conv2d(2, 3, 2), connection("conv"), [2, 4, 5])
 
 
-@pytest.mark.parametrize("sizes", [(7, 7), (3, 5)])
-def test_a_row_that_becomes_a_picture_on_its_way_is_found(sizes: tuple[int, int]) -> None:
-    layer = nn.ConvTranspose2d(3, 2, 4, stride=2, padding=1).double()
-    matrix = jacobian(
-        lambda x: layer(x.reshape(1, 3, *sizes))[0], torch.zeros(3 * sizes[0] * sizes[1]).double()
-    )
-    target = [2, 2 * sizes[0], 2 * sizes[1]]
-    link = connection("transposed_conv", stride=(2, 2), padding=(1, 1), dilation=(1, 1))
-    assert_weights_are(matrix, link, layer.weight, [3 * sizes[0] * sizes[1]], target)
-
-
-def test_a_convolution_whose_output_was_recorded_flat_is_found() -> None:
-    layer = nn.Conv2d(3, 2, 3, stride=2).double()
-    matrix = jacobian(lambda x: layer(x[None]).flatten(), torch.zeros(3, 9, 6).double())
-    assert_weights_are(matrix, connection("conv", stride=(2, 2)), layer.weight, [3, 9, 6], [16])
-
-
-def test_a_picture_that_could_be_two_is_refused() -> None:
-    # Strides of 3: inputs of 10 x 12 and 12 x 10 both give 4 x 4.
-    link = connection("conv", stride=(3, 3))
-    with pytest.raises(InputError):
-        received(link, numpy.ones((2, 1, 1, 1)), [120], [2, 4, 4], 0)
-
-
 def test_a_unit_of_an_embedding_receives_the_weight_of_its_token() -> None:
     layer = nn.Embedding(6, 3).double()
     tokens = torch.tensor([[4, 0], [5, 4]])

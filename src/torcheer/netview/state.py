@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import sys
 import weakref
-from collections.abc import Collection, Iterable
+from collections.abc import Mapping
 from functools import partial
 from math import prod
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
@@ -42,47 +42,27 @@ def gradient_name(variable: str) -> str:
     return "Grad" if variable == ACT else f"{variable}.Grad"
 
 
-class MetLayers:
-    """In the order in which they were met; the first one is the input."""
-
-    def __init__(self) -> None:
-        self._layers: dict[str, NetLayer] = {}
-
-    def __len__(self) -> int:
-        return len(self._layers)
-
-    @property
-    def all(self) -> Collection[NetLayer]:
-        return self._layers.values()
-
-    def copies(self) -> list[NetLayer]:
-        """Their lists of variables may still grow."""
-        return [copy.deepcopy(layer) for layer in self._layers.values()]
-
-    def has(self, name: str, variable: str) -> bool:
-        return name in self._layers and variable in self._layers[name].variables
-
-    def meet(self, name: str, variable: str, kept: Tensor) -> bool:
-        """Whether there is a layer that was not there before, in this shape."""
-        has_items = kept.dim() > 1
-        shape = list(kept.shape[1:] if has_items else kept.shape)
-        known = self._layers.get(name)
-        if known is not None and (known.shape == shape or not _gives_shape(known, variable)):
-            if variable not in known.variables:
-                known.variables.append(variable)
-            return False
-        is_input = known.is_input if known is not None else not self._layers
-        self._layers[name] = NetLayer(
-            name=name,
-            module="",
-            shape=shape,
-            grid=grid_of(shape, is_picture=is_input),
-            variables=[variable] if known is None else list(dict.fromkeys([*known.variables, variable])),
-            place=Place(),
-            is_input=is_input,
-            has_items=has_items,
-        )
-        return True
+def _meet(layers: dict[str, NetLayer], name: str, variable: str, kept: Tensor) -> bool:
+    """Enter a variable. True where its layer is new, or has a new shape. The first layer is the input."""
+    has_items = kept.dim() > 1
+    shape = list(kept.shape[1:] if has_items else kept.shape)
+    known = layers.get(name)
+    variables = list(dict.fromkeys([*(known.variables if known else []), variable]))
+    if known is not None and (known.shape == shape or not _gives_shape(known, variable)):
+        layers[name] = msgspec.structs.replace(known, variables=variables)
+        return False
+    is_input = known.is_input if known is not None else not layers
+    layers[name] = NetLayer(
+        name=name,
+        module="",
+        shape=shape,
+        grid=grid_of(shape, is_picture=is_input),
+        variables=variables,
+        place=Place(),
+        is_input=is_input,
+        has_items=has_items,
+    )
+    return True
 
 
 def _gives_shape(layer: NetLayer, variable: str) -> bool:
@@ -209,8 +189,7 @@ class Matching:
 
     # --- what it comes to ----------------------------------------------------------------------------
 
-    def connections(self, layers: Iterable[NetLayer]) -> list[Connection]:
-        shapes = {layer.name: layer for layer in layers}
+    def connections(self, shapes: Mapping[str, NetLayer]) -> list[Connection]:
         found: dict[tuple[str, str], Connection] = {}
         for call in self._calls:
             target = self._recorded_as(call.gave, after=call.place)
@@ -331,7 +310,7 @@ class State(Shown):
         self._recording: NetRecording | None = None
         self._keeper: WeightKeeper | None = None
         self._values: dict[str, Tensor] = {}  # of the moment to be
-        self._layers = MetLayers()
+        self._layers: dict[str, NetLayer] = {}  # in the order in which they were met
         self._connections: dict[tuple[str, str], Connection] = {}
         self._num_moments = 0
         self._grad_hooks: dict[str, RemovableHandle] = {}  # by series
@@ -436,7 +415,7 @@ class State(Shown):
 
     def _take_grad(self, moment: int, layer: str, variable: str, kept: Tensor) -> None:
         """It belongs to the moment of its own pass, which may have been made before the backward pass."""
-        is_new = not self._layers.has(layer, variable)
+        is_new = layer not in self._layers or variable not in self._layers[layer].variables
         self._know(layer, variable, kept)
         if moment == self._num_moments:
             self._values[f"{layer}.{variable}"] = kept
@@ -447,7 +426,7 @@ class State(Shown):
 
     def _know(self, name: str, variable: str, kept: Tensor) -> None:
         """A layer that is met for the first time, or has a new variable or shape."""
-        if not self._layers.meet(name, variable, kept):
+        if not _meet(self._layers, name, variable, kept):
             return
         self._num_known = 0
         model = None if self._model is None else self._model()
@@ -482,13 +461,13 @@ class State(Shown):
         return step
 
     def _known_scene(self) -> NetScene:
-        return NetScene(layers=self._layers.copies(), connections=list(self._connections.values()))
+        return NetScene(layers=list(self._layers.values()), connections=list(self._connections.values()))
 
     def _match(self) -> None:
         """Learn the connections from the first pass; the second one was hooked from its beginning."""
         if not self._matching.is_on:
             return
-        for connection in self._matching.connections(self._layers.all):
+        for connection in self._matching.connections(self._layers):
             self._connections[connection.source, connection.target] = connection
         self._matching.forget()
         self._num_known += 1

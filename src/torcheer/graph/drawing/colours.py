@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from torcheer.errors import InputError
@@ -241,9 +241,7 @@ def colour_boxes(
 def _metric(drawing: Drawing, title: str) -> _Metric:
     if isinstance(drawing.color_by, str):
         known = _METRICS[drawing.color_by]
-        return _Metric(
-            title=title or known.title, words=known.words, adds_up=known.adds_up, of_op=known.of_op
-        )
+        return replace(known, title=title or known.title)
     name = title or getattr(drawing.color_by, "__name__", "")
     return _Metric(
         title="" if name.strip("<>") == "lambda" else name, words=lambda value: f"{value:.4g}", adds_up=False

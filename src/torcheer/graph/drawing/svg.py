@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.arrangement import Arrangement, Connector, moved, rounded
+from torcheer.graph.drawing.arrangement import Arrangement, Connector, rounded
 from torcheer.graph.drawing.boxes import (
     CHIP_GAP,
     CHIP_HEIGHT,
@@ -142,7 +142,7 @@ class Painter:
         whole = self.arrangement
         for group, depth in whole.groups:
             yield self._group(group, depth)
-        wires = [(edge, moved(route, self.dx, self.dy)) for edge, route in whole.wires]
+        wires = [(edge, route.moved(self.dx, self.dy)) for edge, route in whole.wires]
         yield from self._connectors()
         yield from self._wires(wires)
         for node in whole.nodes:
@@ -238,8 +238,7 @@ class Painter:
         return ink
 
     def _place(self, part: Node | Group) -> Rect:
-        place = self.arrangement.rects[id(part)]
-        return Rect(place.x + self.dx, place.y + self.dy, place.width, place.height)
+        return self.arrangement.rects[id(part)].moved(self.dx, self.dy)
 
     # --- wires -----------------------------------------------------------------------------------
 

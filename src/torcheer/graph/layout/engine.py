@@ -15,7 +15,19 @@ from torcheer.graph.layout.coordinates import (
     place_heights,
     place_lanes,
 )
-from torcheer.graph.layout.model import SPACING, Box, Course, Kind, Part, Placement, Point, Rect, Route, Wire
+from torcheer.graph.layout.model import (
+    SPACING,
+    Box,
+    Course,
+    Kind,
+    Part,
+    Placement,
+    Point,
+    Rect,
+    Route,
+    Wire,
+    connected_pieces,
+)
 from torcheer.graph.layout.order import order_rows
 from torcheer.graph.layout.ranks import add_bends, assign_ranks
 from torcheer.graph.layout.routes import Run, draw_loops, join, loop_room, make_runs, move_run
@@ -222,22 +234,12 @@ def lay_out_pieces(children: list[Child], inside: Inside, frame: Frame) -> list[
 
 def _pieces(inside: Inside, num_vertices: int) -> list[tuple[list[int], list[int]]]:
     """Vertices and links of each connected piece, in the order of the pieces' first vertices."""
-    leader = list(range(num_vertices))
-
-    def find(vertex: int) -> int:
-        while leader[vertex] != vertex:
-            leader[vertex] = leader[leader[vertex]]
-            vertex = leader[vertex]
-        return vertex
-
-    for link in inside.links:
-        one, other = find(link.ends[0]), find(link.ends[1])
-        leader[max(one, other)] = min(one, other)
+    piece_of = connected_pieces(num_vertices, (link.ends for link in inside.links))
     pieces: dict[int, tuple[list[int], list[int]]] = {}
-    for vertex in range(num_vertices):
-        pieces.setdefault(find(vertex), ([], []))[0].append(vertex)
+    for vertex, piece in enumerate(piece_of):
+        pieces.setdefault(piece, ([], []))[0].append(vertex)
     for number, link in enumerate(inside.links):
-        pieces[find(link.ends[0])][1].append(number)
+        pieces[piece_of[link.ends[0]]][1].append(number)
     return list(pieces.values())
 
 
@@ -459,18 +461,10 @@ class Direction:
                 return Rect(rect.y, rect.x, rect.height, rect.width)
             return Rect(rect.x, height - rect.y - rect.height, rect.width, rect.height)
 
-        def turn_route(route: Route) -> Route:
-            return Route(
-                start=turn_point(route.start),
-                pieces=tuple(tuple(map(turn_point, piece)) for piece in route.pieces),  # type: ignore[misc]
-                label=route.label and turn_rect(route.label),
-                is_back=route.is_back,
-            )
-
         width, height_now = self.size(placement.width, placement.height)
         return Placement(
             rects={key: turn_rect(rect) for key, rect in placement.rects.items()},
-            routes=[turn_route(route) for route in placement.routes],
+            routes=[route.mapped(turn_point, turn_rect) for route in placement.routes],
             width=width,
             height=height_now,
         )

@@ -7,7 +7,7 @@ because every stage loops over all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -24,6 +24,9 @@ class Rect(NamedTuple):
     y: float
     width: float
     height: float
+
+    def moved(self, dx: float, dy: float) -> Rect:
+        return Rect(self.x + dx, self.y + dy, self.width, self.height)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +101,19 @@ class Route:
     def end(self) -> Point:
         return self.pieces[-1][-1]
 
-    def corners(self) -> Iterator[Point]:
-        """The start and every piece's end; control points left out."""
-        yield self.start
-        for piece in self.pieces:
-            yield piece[-1]
+    def mapped(self, point: Callable[[Point], Point], rect: Callable[[Rect], Rect]) -> Route:
+        """The same route, moved or turned."""
+        return Route(
+            start=point(self.start),
+            pieces=tuple(tuple(map(point, piece)) for piece in self.pieces),  # type: ignore[misc]
+            label=self.label and rect(self.label),
+            is_back=self.is_back,
+        )
+
+    def moved(self, dx: float, dy: float) -> Route:
+        if not dx and not dy:
+            return self
+        return self.mapped(lambda at: (at[0] + dx, at[1] + dy), lambda rect: rect.moved(dx, dy))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,3 +272,19 @@ class Part:
         """Let a shared segment matter as much as the weightiest of the courses through it."""
         here = (self.segment_weight[segment], self.segment_score[segment])
         self.segment_weight[segment], self.segment_score[segment] = max(here, (course.weight, course.score))
+
+
+def connected_pieces(size: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """For each of so many things a number that it shares with all it is connected to: that of the first."""
+    leader = list(range(size))
+
+    def find(one: int) -> int:
+        while leader[one] != one:
+            leader[one] = leader[leader[one]]
+            one = leader[one]
+        return one
+
+    for one, other in pairs:
+        one, other = find(one), find(other)
+        leader[max(one, other)] = min(one, other)
+    return [find(one) for one in range(size)]

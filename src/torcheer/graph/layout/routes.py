@@ -166,7 +166,7 @@ def join(runs: Iterable[tuple[Point, Run]]) -> Route:
 
 def move_run(run: Run, x: float, y: float) -> Run:
     """The same run elsewhere."""
-    label = run.label and Rect(run.label.x + x, run.label.y + y, run.label.width, run.label.height)
+    label = run.label and run.label.moved(x, y)
     return Run(
         (run.start[0] + x, run.start[1] + y),
         [_moved(curve, x, y) for curve in run.curves],

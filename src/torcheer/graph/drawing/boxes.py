@@ -302,11 +302,9 @@ class FaceMaker:
         first = lines[0].width + sum(tag.width + _TAG_GAP for tag in tags)
         widths = [first, *(line.width for line in lines[1:])]
         widths += [sum(chip.width + CHIP_GAP for chip in row) - CHIP_GAP for row in chips_in]
-        rows_of_chips = len(chips_in)
+        widths += [chip_out.width] if chip_out is not None else []
+        rows_of_chips = len(chips_in) + (chip_out is not None)
         stack = STACK if node.is_collapsed else 0.0
-        if chip_out is not None:
-            widths.append(chip_out.width)
-            rows_of_chips += 1
         return Face(
             kind=kind,
             lines=tuple(lines),

@@ -330,11 +330,10 @@ def draw_document(
         diagram,
         arrangement,
         palette,
-        notes=notes,
+        notes,
         scale=colouring.scale,
         with_legend=drawing.legend,
-        left=_MARGIN,
-        top=_MARGIN,
+        margin=_MARGIN,
     )
     width = max(head.width, arrangement.width) + 2 * _MARGIN
     top = 2 * _MARGIN + head.height

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from torcheer.graph.document import PassDocument
@@ -243,61 +244,25 @@ class Painter:
     # --- wires -----------------------------------------------------------------------------------
 
     def _wires(self, wires: list[tuple[Edge, Route]]) -> Iterator[str]:
-        for kind, colour, dashes in (
-            ("data", self.palette.wire, ""),
-            ("condition", self.palette.condition, "5 3"),
-        ):
-            lines = [(edge, route) for edge, route in wires if edge.kind == kind]
-            if lines:
-                yield from self._strokes(lines, kind, colour, dashes)
-        gradients = [(edge, route) for edge, route in wires if edge.has_gradient]
-        if gradients:
-            yield from self._gradients(gradients)
-
-    def _strokes(self, lines: list[tuple[Edge, Route]], kind: str, colour: str, dashes: str) -> Iterator[str]:
-        dashed = {"stroke_dasharray": dashes} if dashes else {}
-        yield f"<g{attributes(class_='edges', fill='none', stroke=colour, stroke_width='1.2', **dashed)}>"
-        heads = []
-        for edge, route in lines:
-            ends = f'data-from="{edge.source.key}" data-to="{edge.target.key}"'
-            back = ' data-back="1"' if edge.is_back else ""
-            yield f'<path class="{kind}" {ends}{back} d="{line_of(route)}"/>'
-            heads.append(arrow_head(route.end, _last_direction(route)))
-        yield "</g>"
-        yield f'<path class="heads" fill="{colour}" d="{"".join(heads)}"/>'
-
-    def _gradients(self, lines: list[tuple[Edge, Route]]) -> Iterator[str]:
-        colour = self.palette.gradient
-        style = attributes(
-            class_="edges", fill="none", stroke=colour, stroke_width="1", stroke_dasharray="3 2.5"
+        palette = self.palette
+        for kind, colour, dashes in (("data", palette.wire, ""), ("condition", palette.condition, "5 3")):
+            lines = [_wire(edge, route) for edge, route in wires if edge.kind == kind]
+            dashed = {"stroke_dasharray": dashes} if dashes else {}
+            yield from _strokes(kind, colour, lines, stroke_width="1.2", **dashed)
+        gradients = [_gradient(edge, route) for edge, route in wires if edge.has_gradient]
+        yield from _strokes(
+            "gradient", palette.gradient, gradients, stroke_width="1", stroke_dasharray="3 2.5"
         )
-        yield f"<g{style}>"
-        heads = []
-        for edge, route in lines:
-            away = axis_direction(route.start, next(iter(route.pieces))[0])
-            # Beside the forward wire: to the left of it, or above where it runs to the right.
-            dx, dy = (-_GRADIENT_BESIDE, 0.0) if away[0] == 0 else (0.0, -_GRADIENT_BESIDE)
-            ends = f'data-from="{edge.target.key}" data-to="{edge.source.key}"'
-            yield f'<path class="gradient" {ends} d="{line_of(route, dx, dy)}"/>'
-            tip = (route.start[0] + dx, route.start[1] + dy)
-            heads.append(arrow_head(tip, (-away[0], -away[1])))
-        yield "</g>"
-        yield f'<path class="heads" fill="{colour}" d="{"".join(heads)}"/>'
 
     def _connectors(self) -> Iterator[str]:
-        if not self.connectors:
-            return
-        colour = self.palette.wire
-        style = attributes(class_="edges", fill="none", stroke=colour, stroke_dasharray="1.5 3.5")
-        yield f"<g{style}>"
-        heads = []
+        lines = []
         for connector in self.connectors:
             points = [(x + self.dx, y + self.dy) for x, y in connector.points]
-            ends = f'data-from="{connector.edge.source.key}" data-to="{connector.edge.target.key}"'
-            yield f'<path class="connector" {ends} d="{path_of(rounded(points))}"/>'
-            heads.append(arrow_head(points[-1], axis_direction(points[-2], points[-1])))
-        yield "</g>"
-        yield f'<path class="heads" fill="{colour}" d="{"".join(heads)}"/>'
+            head = arrow_head(points[-1], axis_direction(points[-2], points[-1]))
+            lines.append(
+                _Stroke(connector.edge.source, connector.edge.target, path_of(rounded(points)), head)
+            )
+        yield from _strokes("connector", self.palette.wire, lines, stroke_dasharray="1.5 3.5")
 
     def _label(self, edge: Edge, place: Rect) -> str:
         colour = self.palette.condition if edge.kind == "condition" else self.palette.text_3
@@ -307,7 +272,37 @@ class Painter:
         return f"<g{data}>{letters}</g>"
 
 
-def _last_direction(route: Route) -> tuple[float, float]:
+class _Stroke(NamedTuple):
+    source: Node
+    target: Node
+    path: str
+    head: str
+    is_back: bool = False
+
+
+def _strokes(kind: str, colour: str, lines: Sequence[_Stroke], **style: str) -> Iterator[str]:
+    """Lines of one look, then the heads of their arrows."""
+    if not lines:
+        return
+    yield f"<g{attributes(class_='edges', fill='none', stroke=colour, **style)}>"
+    for line in lines:
+        ends = f'data-from="{line.source.key}" data-to="{line.target.key}"'
+        back = ' data-back="1"' if line.is_back else ""
+        yield f'<path class="{kind}" {ends}{back} d="{line.path}"/>'
+    yield "</g>"
+    yield f'<path class="heads" fill="{colour}" d="{"".join(line.head for line in lines)}"/>'
+
+
+def _wire(edge: Edge, route: Route) -> _Stroke:
     before = route.pieces[-2][-1] if len(route.pieces) > 1 else route.start
     last = route.pieces[-1]
-    return axis_direction(before if len(last) == 1 else last[1], last[-1])
+    direction = axis_direction(before if len(last) == 1 else last[1], last[-1])
+    return _Stroke(edge.source, edge.target, line_of(route), arrow_head(route.end, direction), edge.is_back)
+
+
+def _gradient(edge: Edge, route: Route) -> _Stroke:
+    """Beside the forward wire: to the left of it, or above where it runs to the right."""
+    away = axis_direction(route.start, route.pieces[0][0])
+    dx, dy = (-_GRADIENT_BESIDE, 0.0) if away[0] == 0 else (0.0, -_GRADIENT_BESIDE)
+    head = arrow_head((route.start[0] + dx, route.start[1] + dy), (-away[0], -away[1]))
+    return _Stroke(edge.target, edge.source, line_of(route, dx, dy), head)

@@ -15,8 +15,7 @@ from tests.capture.running import capture
 from tests.graph.picture_checks import Drawn, ReadPicture, check_picture
 from tests.many import some
 from torcheer.capture import document_of
-from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.picture import draw_document, read_options
+from torcheer.graph import PassDocument, draw_document, read_options
 
 OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("unrolled", {}),

@@ -14,17 +14,19 @@ from hypothesis import strategies as st
 from tests.graph.picture_checks import SVG, ReadPicture, check_picture
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.graph.document import (
+from torcheer.graph import (
     DOCUMENT_VERSION,
     BranchEntry,
+    Drawing,
     Link,
     OpEntry,
     ParamEntry,
     PassDocument,
     ScopeEntry,
+    draw_document,
+    read_options,
+    text_width,
 )
-from torcheer.graph.drawing.picture import Drawing, draw_document, read_options
-from torcheer.graph.drawing.text_width import text_width
 
 USUAL: dict[str, Any] = {
     "<class 'int'>": 0,

@@ -15,9 +15,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tests.netview.summing import check_connections
+from tests.netview.connection_sums import check_connections
+from tests.netview.models import Made
 from torcheer import InputError, Run, RunWarning, open_run
-from torcheer.netview.view import NetView
+from torcheer.netview import NetView
 
 
 class Net(nn.Module):
@@ -222,15 +223,10 @@ def test_large_weights_are_left_out_and_the_layer_says_so(tmp_path: Path) -> Non
 
 
 def test_a_model_that_goes_another_way_is_shown_anew(tmp_path: Path) -> None:
-    class Forked(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.left, self.right = nn.Linear(4, 3), nn.Linear(4, 2)
-
-        def forward(self, x: Tensor) -> Tensor:
-            return self.left(x) if x.sum() > 0 else self.right(x)
-
-    view = NetView(Forked(), torch.ones(1, 4), run=tmp_path / "run")
+    model = Made(
+        lambda m, x: m.left(x) if x.sum() > 0 else m.right(x), left=nn.Linear(4, 3), right=nn.Linear(4, 2)
+    )
+    view = NetView(model, torch.ones(1, 4), run=tmp_path / "run")
     assert [layer.name for layer in view.scene.layers] == ["x", "left"]
     view.update(-torch.ones(1, 4))
 
@@ -328,17 +324,12 @@ def test_what_cannot_be_shown_says_why_and_what_to_do(make: Callable[[], NetView
 
 
 def test_an_exception_of_the_model_is_its_own_and_leaves_no_moment(tmp_path: Path) -> None:
-    class Moody(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc = nn.Linear(4, 3)
+    def moody(m: Any, x: Tensor) -> Any:
+        if x.sum() > 0:
+            raise LookupError("not today")
+        return m.fc(x)
 
-        def forward(self, x: Tensor) -> Tensor:
-            if x.sum() > 0:
-                raise LookupError("not today")
-            return self.fc(x)
-
-    view = NetView(Moody(), -torch.ones(1, 4), run=tmp_path / "run")
+    view = NetView(Made(moody, fc=nn.Linear(4, 3)), -torch.ones(1, 4), run=tmp_path / "run")
     with pytest.raises(LookupError, match="not today"):
         view.update(torch.ones(1, 4))
 
@@ -510,30 +501,19 @@ def test_attention_to_what_is_no_number_is_attention_still(tmp_path: Path) -> No
     x = torch.randn(2, 4, 8)
     x[0, 0, 0] = float("nan")
 
-    class Attending(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.qkv = nn.Linear(8, 24)
+    def attend(m: Any, x: Tensor) -> Tensor:
+        q, k, v = m.qkv(x).reshape(2, 4, 3, 2, 4).permute(2, 0, 3, 1, 4)
+        return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(2, 4, 8)
 
-        def forward(self, x: Tensor) -> Tensor:
-            q, k, v = self.qkv(x).reshape(2, 4, 3, 2, 4).permute(2, 0, 3, 1, 4)
-            return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(2, 4, 8)
-
-    with NetView(Attending(), x, run=tmp_path / "run") as view:
+    with NetView(Made(attend, qkv=nn.Linear(8, 24)), x, run=tmp_path / "run") as view:
         assert "attention" in [connection.form for connection in view.scene.connections]
 
 
 def test_a_sparse_input_is_shown_with_its_zeros(tmp_path: Path) -> None:
-    class Sparse(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.weight = nn.Parameter(torch.randn(4, 2))
-
-        def forward(self, x: Tensor) -> Tensor:
-            return torch.sparse.mm(x, self.weight).relu()
-
+    weight = nn.Parameter(torch.randn(4, 2))
+    model = Made(lambda m, x: torch.sparse.mm(x, m.weight).relu(), weight=weight)
     x = torch.eye(4)[[2, 0, 3]]
-    with NetView(Sparse(), x.to_sparse(), run=tmp_path / "run", items=2) as view:
+    with NetView(model, x.to_sparse(), run=tmp_path / "run", items=2) as view:
         assert numpy.array_equal(view.values("x.Act", item=1), x[1].numpy())
         assert view.run.tensors("x.Act")[0].shape == (2, 4)
 
@@ -561,16 +541,9 @@ def test_what_was_not_recorded_says_what_records_it(tmp_path: Path) -> None:
 
 
 def test_a_layer_that_the_loss_does_not_hang_on_has_no_gradient_and_says_so(tmp_path: Path) -> None:
-    class Aside(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.used, self.aside = nn.Linear(4, 3), nn.Linear(4, 2)
-
-        def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-            return self.used(x), self.aside(x)
-
+    model = Made(lambda m, x: (m.used(x), m.aside(x)), used=nn.Linear(4, 3), aside=nn.Linear(4, 2))
     with (
-        NetView(Aside(), torch.randn(1, 4), run=tmp_path / "run", loss=lambda both: both[0].sum()) as view,
+        NetView(model, torch.randn(1, 4), run=tmp_path / "run", loss=lambda both: both[0].sum()) as view,
         pytest.raises(InputError, match="no way from it to the loss"),
     ):
         view.values("aside.Grad")

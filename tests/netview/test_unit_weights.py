@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.netview.unit_weights import received, sent
+from torcheer.netview import received, sent
 from torcheer.run import Connection
 
 SMALL = st.integers(1, 3)

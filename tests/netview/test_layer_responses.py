@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
+from tests.netview.models import Made
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.netview.analysis import responses
 
@@ -71,33 +72,21 @@ def batches() -> Iterator[tuple[Tensor, Tensor]]:
         yield X[start : start + 6], Y[start : start + 6]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        (X, Y),
-        (X.numpy(), Y.tolist()),
-        ({"x": X}, Y),
-        TensorDataset(X, Y),
-        Pairs(),
-        DataLoader(TensorDataset(X, Y), 3),
-        batches,
-        [[X[:9], Y[:9].tolist()], [X[9:], Y[9:].tolist()]],
-        {"x": X, "labels": Y},
-        [({"x": X[:9]}, Y[:9]), ((X[9:],), Y[9:])],
-    ],
-    ids=[
-        "pair",
-        "arrays",
-        "named and labels",
-        "dataset",
-        "own dataset",
-        "loader",
-        "generator",
-        "list",
-        "dictionary",
-        "nested",
-    ],
-)
+TEST_SETS: dict[str, Any] = {
+    "pair": (X, Y),
+    "arrays": (X.numpy(), Y.tolist()),
+    "named and labels": ({"x": X}, Y),
+    "dataset": TensorDataset(X, Y),
+    "own dataset": Pairs(),
+    "loader": DataLoader(TensorDataset(X, Y), 3),
+    "generator": batches,
+    "list": [[X[:9], Y[:9].tolist()], [X[9:], Y[9:].tolist()]],
+    "dictionary": {"x": X, "labels": Y},
+    "nested": [({"x": X[:9]}, Y[:9]), ((X[9:],), Y[9:])],
+}
+
+
+@pytest.mark.parametrize("data", TEST_SETS.values(), ids=TEST_SETS)
 def test_every_kind_of_test_set_gives_what_the_layers_give(model: Small, data: Any) -> None:
     seen = responses(model, data() if callable(data) else data, batch_size=7)
     wanted = expected(model)
@@ -199,15 +188,8 @@ def test_layers_without_a_row_for_each_item_are_left_out_with_a_reason() -> None
 
 
 def test_time_before_items_is_turned_in_recurrent_layers() -> None:
-    class Reader(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.rnn = nn.LSTM(3, 5)
-
-        def forward(self, x: Tensor) -> Tensor:
-            return self.rnn(x.transpose(0, 1))[0][-1]
-
-    model, x = Reader(), torch.randn(8, 6, 3)
+    model = Made(lambda m, x: m.rnn(x.transpose(0, 1))[0][-1], rnn=nn.LSTM(3, 5))
+    x = torch.randn(8, 6, 3)
     wanted = model.rnn(x.transpose(0, 1))[0].transpose(0, 1).detach().numpy()
     assert numpy.allclose(responses(model, x).maps("rnn"), wanted, atol=1e-6)
 

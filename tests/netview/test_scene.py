@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torcheer.netview.scene import GROUPS, about, in_order
+from torcheer.netview import about, in_order
+from torcheer.netview.scene import GROUPS
 
 USUAL = ("Act", "Net", "Bias", "Grad", "r.Wt", "s.Wt", "r.Grad", "s.exp_avg", "r.momentum_buffer")
 

@@ -13,9 +13,8 @@ from PIL import Image
 
 from tests.graph.test_drawing_laws import chain, op, passed
 from torcheer.errors import InputError
+from torcheer.graph import DrawingOptions, Picture, draw_document, read_options, text_width
 from torcheer.graph.drawing import picture as pictures
-from torcheer.graph.drawing.picture import DrawingOptions, Picture, draw_document, read_options
-from torcheer.graph.drawing.text_width import text_width
 
 # --- options -------------------------------------------------------------------------------------
 

@@ -9,8 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tests.netview.models import Made
 from torcheer import InputError, log_forward_pass
-from torcheer.netview.layers_of_pass import plan_of
+from torcheer.netview import plan_of
 from torcheer.run import NetScene
 
 
@@ -85,34 +86,27 @@ def test_a_nonlinearity_after_a_layer_with_weights_belongs_to_it(inplace: bool) 
 
 
 def test_a_nonlinearity_stands_alone_where_somebody_else_reads_what_is_before_it() -> None:
-    class Gate(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc = nn.Linear(4, 4)
+    def gate(m: Any, x: Tensor) -> Tensor:
+        h: Tensor = m.fc(x)
+        return h * torch.sigmoid(h)
 
-        def forward(self, x: Tensor) -> Tensor:
-            h = self.fc(x)
-            return h * torch.sigmoid(h)
-
-    scene = scene_of(Gate(), torch.randn(2, 4))
+    scene = scene_of(Made(gate, fc=nn.Linear(4, 4)), torch.randn(2, 4))
 
     assert names(scene) == ["x", "fc", "sigmoid_1", "mul_1"]
     assert scene.layers[1].variables == ["Act"]
 
 
 def test_a_layer_that_runs_three_times_is_there_three_times_and_of_twenty_the_last() -> None:
-    class Loop(nn.Module):
-        def __init__(self, num_times: int) -> None:
-            super().__init__()
-            self.cell, self.num_times = nn.Linear(4, 4), num_times
-
-        def forward(self, x: Tensor) -> Tensor:
-            for _ in range(self.num_times):
-                x = torch.tanh(self.cell(x))
+    def loop(num_times: int) -> nn.Module:
+        def call(m: Any, x: Tensor) -> Tensor:
+            for _ in range(num_times):
+                x = torch.tanh(m.cell(x))
             return x
 
-    three = scene_of(Loop(3), torch.randn(2, 4))
-    many = scene_of(Loop(20), torch.randn(2, 4))
+        return Made(call, cell=nn.Linear(4, 4))
+
+    three = scene_of(loop(3), torch.randn(2, 4))
+    many = scene_of(loop(20), torch.randn(2, 4))
 
     assert names(three) == ["x", "cell:1", "cell:2", "cell:3"]
     assert connections(three)["cell:1", "cell:2"] == "linear"
@@ -122,15 +116,7 @@ def test_a_layer_that_runs_three_times_is_there_three_times_and_of_twenty_the_la
 
 
 def test_what_only_scales_is_a_layer_just_where_weights_read_it() -> None:
-    class Scaled(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc = nn.Linear(4, 3)
-
-        def forward(self, x: Tensor) -> Tensor:
-            return self.fc(x / 255) * 2
-
-    scene = scene_of(Scaled(), torch.randn(2, 4))
+    scene = scene_of(Made(lambda m, x: m.fc(x / 255) * 2, fc=nn.Linear(4, 3)), torch.randn(2, 4))
 
     assert connections(scene) == {("x", "div_1"): "other", ("div_1", "fc"): "linear"}
 
@@ -151,15 +137,10 @@ def test_a_weight_that_is_computed_is_no_parameter_of_a_connection() -> None:
 
 
 def test_a_permutation_between_two_layers_is_no_matrix_between_them() -> None:
-    class Turned(nn.Module):
-        def __init__(self, size: int) -> None:
-            super().__init__()
-            self.a, self.b = nn.Linear(size, 4), nn.Linear(4 * 4, 3)
-
-        def forward(self, x: Tensor) -> Tensor:
-            return self.b(self.a(x).transpose(1, 2).flatten(1))
-
-    scene = scene_of(Turned(5), torch.randn(2, 4, 5))
+    model = Made(
+        lambda m, x: m.b(m.a(x).transpose(1, 2).flatten(1)), a=nn.Linear(5, 4), b=nn.Linear(4 * 4, 3)
+    )
+    scene = scene_of(model, torch.randn(2, 4, 5))
 
     # The dimensions that change places are of equal length: the shape alone does not show it.
     assert connections(scene) == {
@@ -205,16 +186,12 @@ def test_a_choice_that_nothing_answers_to_names_the_nearest() -> None:
 
 
 def test_a_recurrent_layer_gives_its_states_too() -> None:
-    class Recurrent(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.lstm, self.fc = nn.LSTM(4, 3, batch_first=True), nn.Linear(3, 2)
+    def call(m: Any, x: Tensor) -> Any:
+        output, (hidden, _) = m.lstm(x)
+        return m.fc(output) + hidden.mean()
 
-        def forward(self, x: Tensor) -> Tensor:
-            output, (hidden, _) = self.lstm(x)
-            return self.fc(output) + hidden.mean()
-
-    scene = scene_of(Recurrent(), torch.randn(2, 5, 4))
+    model = Made(call, lstm=nn.LSTM(4, 3, batch_first=True), fc=nn.Linear(3, 2))
+    scene = scene_of(model, torch.randn(2, 5, 4))
 
     assert names(scene)[:4] == ["x", "lstm", "lstm[1]", "lstm[2]"]
     assert connections(scene)["lstm", "fc"] == "linear"
@@ -233,33 +210,19 @@ def test_attention_weights_are_a_layer_of_heads_and_tokens() -> None:
 
 
 def test_a_model_without_modules_shows_its_functions() -> None:
-    class Raw(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.first, self.second = nn.Parameter(torch.randn(4, 6)), nn.Parameter(torch.randn(3, 6))
-
-        def forward(self, x: Tensor) -> Tensor:
-            return torch.tanh(x @ self.first) @ self.second.t()
-
-    scene = scene_of(Raw(), torch.randn(2, 4))
+    first, second = nn.Parameter(torch.randn(4, 6)), nn.Parameter(torch.randn(3, 6))
+    model = Made(lambda m, x: torch.tanh(x @ m.first) @ m.second.t(), first=first, second=second)
+    scene = scene_of(model, torch.randn(2, 4))
 
     found = {(one.source, one.target): (one.weight, one.is_transposed) for one in scene.connections}
     assert found == {("x", "matmul_1"): ("first", True), ("matmul_1", "matmul_2"): ("second", False)}
 
 
 def test_an_input_that_is_called_as_a_module_leaves_it_its_name() -> None:
-    class Same(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.image = nn.Linear(4, 4)
+    scene = scene_of(Made(lambda m, x: m.x(x), x=nn.Linear(4, 4)), torch.randn(2, 4))
 
-        def forward(self, image: Tensor) -> Tensor:
-            return self.image(image)
-
-    scene = scene_of(Same(), torch.randn(2, 4))
-
-    assert names(scene) == ["image (input)", "image"]
-    assert connections(scene) == {("image (input)", "image"): "linear"}
+    assert names(scene) == ["x (input)", "x"]
+    assert connections(scene) == {("x (input)", "x"): "linear"}
 
 
 class OddBiases(nn.Module):

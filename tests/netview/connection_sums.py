@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-from torcheer.netview.view import NetView
+from torcheer.netview import NetView
 
 WEIGHTED = ("linear", "conv", "transposed_conv", "embedding", "attention")
 

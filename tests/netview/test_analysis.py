@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from torcheer.errors import InputError
+from torcheer.netview import grid_of
 from torcheer.netview.analysis import responses_of
-from torcheer.netview.grids import grid_of
 from torcheer.run import NetLayer, NetScene, Place
 
 

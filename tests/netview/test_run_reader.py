@@ -14,8 +14,8 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.net_runs import AskedRun, layer, scene
+from torcheer.netview import NetView
 from torcheer.netview.analysis import responses_of
-from torcheer.netview.view import NetView
 from torcheer.run import WatchedRow
 
 

@@ -162,11 +162,7 @@ def test_modules_are_boxes_around_their_ops() -> None:
 
 @pytest.mark.parametrize(
     ("depth", "boxes", "groups"),
-    [
-        (0, ["Sequential"], []),
-        (1, ["0", "tanh_1_7"], []),
-        (2, ["0.0", "0.1", "tanh_1_7"], ["0 Sequential"]),
-    ],
+    [(0, ["Sequential"], []), (1, ["0", "tanh_1_7"], []), (2, ["0.0", "0.1", "tanh_1_7"], ["0 Sequential"])],
 )
 def test_modules_below_the_nesting_depth_are_single_boxes(
     depth: int, boxes: list[str], groups: list[str]

@@ -74,11 +74,7 @@ def cost_inside(name: str, module: nn.Module, *args: object) -> Work | None:
 def counted_by_torch(function: Function, *args: object, **kwargs: object) -> int:
     counter = FlopCounterMode(display=False)
     # oneDNN's fused LSTM and the CPU's fused attention are unknown to the counter: off with them.
-    with (
-        counter,
-        torch.backends.mkldnn.flags(enabled=False),
-        sdpa_kernel(SDPBackend.MATH),
-    ):
+    with counter, torch.backends.mkldnn.flags(enabled=False), sdpa_kernel(SDPBackend.MATH):
         function(*args, **kwargs)
     return counter.get_total_flops()
 

@@ -124,8 +124,7 @@ def lanes_for_all() -> Iterator[None]:
 
 def laws(count: int):  # type: ignore[no-untyped-def]
     return settings(
-        max_examples=examples(count),
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        max_examples=examples(count), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
     )
 
 

@@ -86,8 +86,7 @@ def test_gradients_are_those_of_autograd(tmp_path: Path) -> None:
     act = net.relu()
     output = model.fc(act.flatten(1))
     found = torch.autograd.grad(
-        F.cross_entropy(output, target),
-        [given, conv, net, act, output, model.conv.weight, model.fc.bias],
+        F.cross_entropy(output, target), [given, conv, net, act, output, model.conv.weight, model.fc.bias]
     )
 
     series = [

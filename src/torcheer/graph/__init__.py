@@ -76,14 +76,7 @@ if TYPE_CHECKING:
         rate_text,
         say,
     )
-    from torcheer.graph.structure import (
-        ModuleInfo,
-        ModulePass,
-        ModuleTree,
-        Structure,
-        feedback_loops,
-        reach,
-    )
+    from torcheer.graph.structure import ModuleInfo, ModulePass, ModuleTree, Structure, feedback_loops, reach
     from torcheer.graph.text import (
         NO_FIGURE,
         SHAPE_ONLY,

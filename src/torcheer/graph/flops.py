@@ -297,10 +297,7 @@ _TABLE: list[tuple[_Rule, str]] = [
     ),
     (_per_output(2), "addcmul addcdiv addr"),
     (_per_output(3), "lerp cross linalgcross"),
-    (
-        _dropout(2, trains_unasked=True),
-        "dropout dropout1d dropout2d dropout3d featuredropout nativedropout",
-    ),
+    (_dropout(2, trains_unasked=True), "dropout dropout1d dropout2d dropout3d featuredropout nativedropout"),
     (_dropout(3, trains_unasked=False), "alphadropout featurealphadropout"),
     (
         _per_element(1),

@@ -163,21 +163,24 @@ class RowTable(Generic[R]):
         return f"<{type(self).__name__}: {len(self)} rows>"
 
     def _repr_html_(self) -> str:
-        titles = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(_html_cell(column, row) for column in self._columns) + "</tr>"
-            for row in self.rows
-        )
-        return (
-            "<div><div style='max-height:32em;overflow:auto'>"
-            f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div>"
-            f"<p>{html.escape(self._foot)}</p></div>"
-        )
+        sides = ["right" if column.to_right else "left" for column in self._columns]
+        rows = ([column.text(row) for column in self._columns] for row in self.rows)
+        return f"<div>{html_table(self.columns, rows, sides)}<p>{html.escape(self._foot)}</p></div>"
 
 
-def _html_cell(column: Column, row: Any) -> str:
-    side = "right" if column.to_right else "left"
-    return f"<td style='text-align:{side}'>{html.escape(column.text(row))}</td>"
+def html_table(titles: Sequence[str], rows: Iterable[Sequence[object]], sides: Sequence[str]) -> str:
+    """A table that scrolls, for notebooks. `sides`: 'left' or 'right', one a column."""
+
+    def line(tag: str, cells: Sequence[object]) -> str:
+        aligned = zip(cells, sides, strict=True)
+        texts = (
+            f"<{tag} style='text-align:{side}'>{html.escape(str(cell))}</{tag}>" for cell, side in aligned
+        )
+        return f"<tr>{''.join(texts)}</tr>"
+
+    body = "".join(line("td", row) for row in rows)
+    head = f"<thead>{line('th', titles)}</thead>"
+    return f"<div style='max-height:32em;overflow:auto'><table>{head}<tbody>{body}</tbody></table></div>"
 
 
 def _is_missing(value: Any) -> bool:
@@ -378,17 +381,7 @@ def _distance(low: int | None, high: int | None) -> str:
 def pass_as_html(history: PassText, rows: Iterable[Sequence[object]], columns: Sequence[str]) -> str:
     """A short head and a scrolling table, for notebooks."""
     head = "<br>".join(html.escape(line.strip()) for line in head_lines(history))
-    titles = "".join(f"<th style='text-align:left'>{html.escape(name)}</th>" for name in columns)
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td style='text-align:left'>{html.escape(str(cell))}</td>" for cell in row)
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f"<div><p>{head}</p><div style='max-height:24em;overflow:auto'>"
-        f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div></div>"
-    )
+    return f"<div><p>{head}</p>{html_table(columns, rows, ['left'] * len(columns))}</div>"
 
 
 # --- why a value cannot be shown, in the same words for passes in memory and in files -----------------

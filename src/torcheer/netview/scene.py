@@ -153,9 +153,7 @@ class Arrangement:
         if grid is not None and grid.num_units != layer.grid.num_units:
             grid = None
         return msgspec.structs.replace(
-            layer,
-            place=layer.place if place is None else place,
-            grid=layer.grid if grid is None else grid,
+            layer, place=layer.place if place is None else place, grid=layer.grid if grid is None else grid
         )
 
     def _check_round(self, name: str, other: str) -> None:

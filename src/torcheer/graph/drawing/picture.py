@@ -312,10 +312,7 @@ class Picture:
 
 
 def draw_document(
-    document: PassDocument,
-    drawing: Drawing,
-    figures: Sequence[Figure] | None = None,
-    figures_title: str = "",
+    document: PassDocument, drawing: Drawing, figures: Sequence[Figure] | None = None, figures_title: str = ""
 ) -> Picture:
     """The picture of a pass. `figures`, one an op, colour the boxes: numbers on a scale, or colours."""
     palette = PALETTES[drawing.theme]

@@ -665,10 +665,7 @@ class _Sink:
     """What floats is let down again, from the last rank to the first, until it meets its readers."""
 
     def __init__(
-        self,
-        part: Part,
-        zones: dict[int, tuple[float, float]],
-        joints_of: dict[int, list[Joint]],
+        self, part: Part, zones: dict[int, tuple[float, float]], joints_of: dict[int, list[Joint]]
     ) -> None:
         self.part, self.zones, self.joints_of = part, zones, joints_of
         # Turned upside down: y counts upwards.

@@ -58,13 +58,8 @@ class Inside:
     links: list[Link] = field(default_factory=list)
     _link_ids: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def in_port(self, net: int, order: int) -> int:
-        return self._port(self.in_ports, net, order)
-
-    def out_port(self, net: int, order: int) -> int:
-        return self._port(self.out_ports, net, order)
-
-    def _port(self, ports: dict[int, int], net: int, order: int) -> int:
+    def port(self, ports: dict[int, int], net: int, order: int) -> int:
+        """The port of a net, among those of entry or exit."""
         if net not in ports:
             ports[net] = self.num_children + len(self.port_order)
             self.port_order.append(order)
@@ -119,21 +114,21 @@ class Nest:
             self.children[parent].append(index)
 
 
-@dataclass(frozen=True, slots=True)
-class Wiring:
-    """All links, by group, and each wire as its links in order from source to target."""
-
-    insides: dict[int, Inside]
-    # A step is a group and one of its links. Empty for a wire from a box to itself.
-    ways: list[list[tuple[int, int]]]
+# A wire's links in order from source to target, each as a group and the number of one of its links.
+Way = list[tuple[int, int]]
 
 
-def cut(nest: Nest, wires: Sequence[Wire], labels: Sequence[tuple[float, float] | None]) -> Wiring:
-    """Divide the wires at the borders that they cross; a label stays with the last link."""
+def cut(
+    nest: Nest, wires: Sequence[Wire], labels: Sequence[tuple[float, float] | None]
+) -> tuple[dict[int, Inside], list[Way]]:
+    """Divide the wires at the borders that they cross; a label stays with the last link.
+
+    Returns the links by group, and the way of each wire, which is empty for one from a box to itself.
+    """
     insides = {index: Inside(len(children)) for index, children in enumerate(nest.children) if children}
     nets: dict[tuple[int, int], int] = {}
     twins: dict[tuple[int, int], int] = {}
-    ways: list[list[tuple[int, int]]] = []
+    ways: list[Way] = []
     for wire, label in zip(wires, labels, strict=True):
         source, target = nest.index_of[wire.source], nest.index_of[wire.target]
         twin = twins.get((source, target), 0)
@@ -147,28 +142,26 @@ def cut(nest: Nest, wires: Sequence[Wire], labels: Sequence[tuple[float, float] 
             group, link = way[-1]
             insides[group].links[link].label = label
         ways.append(way)
-    return Wiring(insides, ways)
+    return insides, ways
 
 
-def _cut_one(
-    nest: Nest, insides: dict[int, Inside], wire: Wire, source: int, target: int, net: int
-) -> list[tuple[int, int]]:
+def _cut_one(nest: Nest, insides: dict[int, Inside], wire: Wire, source: int, target: int, net: int) -> Way:
     parent, depth, place = nest.parent, nest.depth, nest.place
-    leaving: list[tuple[int, int]] = []
-    entering: list[tuple[int, int]] = []
+    leaving: Way = []
+    entering: Way = []
     top, bottom = source, target
     order = nest.order[source]
     while parent[top] != parent[bottom]:
         if depth[top] >= depth[bottom]:
             group = parent[top]
             inside = insides[group]
-            ends = place[top], inside.out_port(net, order)
+            ends = place[top], inside.port(inside.out_ports, net, order)
             leaving.append((group, inside.add(Link(net=net, ends=ends, weight=wire.weight))))
             top = group
         else:
             group = parent[bottom]
             inside = insides[group]
-            ends = inside.in_port(net, order), place[bottom]
+            ends = inside.port(inside.in_ports, net, order), place[bottom]
             entering.append((group, inside.add(Link(net=net, ends=ends, weight=wire.weight))))
             bottom = group
     group = parent[top]
@@ -224,12 +217,6 @@ class Laid:
     has_ports: bool
     x: float = 0.0
     y: float = 0.0
-
-
-def lay_out_pieces(children: list[Child], inside: Inside, frame: Frame) -> list[Laid]:
-    """Each piece by itself, from x = 0 and below the frame's top."""
-    num_vertices = len(children) + len(inside.in_ports) + len(inside.out_ports)
-    return [_lay_out_piece(children, inside, piece, frame) for piece in _pieces(inside, num_vertices)]
 
 
 def _pieces(inside: Inside, num_vertices: int) -> list[tuple[list[int], list[int]]]:
@@ -363,7 +350,8 @@ class Interior:
 
 def lay_out_group(children: list[Child], inside: Inside, frame: Frame) -> Interior:
     """Place the children and route the links of one group."""
-    laid = lay_out_pieces(children, inside, frame)
+    num_vertices = len(children) + len(inside.in_ports) + len(inside.out_ports)
+    laid = [_lay_out_piece(children, inside, piece, frame) for piece in _pieces(inside, num_vertices)]
     width, bottom = pack(laid, frame)
     height = max(bottom + frame.bottom, frame.least_height)
     left = _left_margin(laid, inside, frame, width)
@@ -481,14 +469,14 @@ DIRECTIONS = {
 _SAME = 1.0
 
 
-def wish_port_orders(nest: Nest, wiring: Wiring, interiors: dict[int, Interior]) -> set[int]:
+def wish_port_orders(nest: Nest, insides: dict[int, Inside], interiors: dict[int, Interior]) -> set[int]:
     """Fill the wishes of groups whose ports are in the wrong order; say which groups to lay out again."""
     stale: set[int] = set()
     for index in range(1, len(nest.boxes)):
         if index not in interiors:
             continue
-        entries, exits = _wishes(nest, wiring, interiors, index)
-        inside, interior = wiring.insides[index], interiors[index]
+        entries, exits = _wishes(nest, insides, interiors, index)
+        inside, interior = insides[index], interiors[index]
         if _is_wrong(interior.in_ports, entries):
             inside.port_wishes |= {inside.in_ports[net]: x for net, x in entries.items()}
         if _is_wrong(interior.out_ports, exits):
@@ -507,11 +495,11 @@ def _is_wrong(ports: dict[int, float], wishes: dict[int, float]) -> bool:
 
 
 def _wishes(
-    nest: Nest, wiring: Wiring, interiors: dict[int, Interior], index: int
+    nest: Nest, insides: dict[int, Inside], interiors: dict[int, Interior], index: int
 ) -> tuple[dict[int, float], dict[int, float]]:
     """For each net the x, in the parent, from which it comes to a group and to which it goes from there."""
     parent, place = nest.parent[index], nest.place[index]
-    outside, around = wiring.insides[parent], interiors[parent]
+    outside, around = insides[parent], interiors[parent]
     entries: dict[int, float] = {}
     exits: dict[int, list[float]] = {}
     for link, run in zip(outside.links, around.runs, strict=True):
@@ -544,7 +532,7 @@ class _Layout:
         self.turn = turn
         self.nest = Nest(root)
         self.labels = [wire.label and turn.size(*wire.label) for wire in wires]
-        self.wiring: Wiring = cut(self.nest, wires, self.labels)
+        self.insides, self.ways = cut(self.nest, wires, self.labels)
         self.loops: dict[int, list[int]] = {}  # wires from a box to itself, by box
         for number, wire in enumerate(wires):
             if wire.source == wire.target:
@@ -561,7 +549,7 @@ class _Layout:
 
     def _reorder_ports(self) -> None:
         """Lay out groups again whose ports were in the wrong order, and keep that if fewer wires cross."""
-        stale = wish_port_orders(self.nest, self.wiring, self.interiors)
+        stale = wish_port_orders(self.nest, self.insides, self.interiors)
         before = {index: self.interiors[index] for index in stale}
         self._lay_out_groups(stale)
         now = sum(self.interiors[index].num_crossings for index in stale)
@@ -571,7 +559,7 @@ class _Layout:
     def _lay_out_group(self, index: int) -> Interior:
         children = [self._child(child) for child in self.nest.children[index]]
         frame = self.turn.frame(self.nest.boxes[index])
-        return lay_out_group(children, self.wiring.insides[index], frame)
+        return lay_out_group(children, self.insides[index], frame)
 
     def _child(self, index: int) -> Child:
         box, order = self.nest.boxes[index], self.nest.order[index]
@@ -617,7 +605,7 @@ class _Layout:
             labels = [self.labels[one] for one in numbers]
             looping.update(zip(numbers, draw_loops(rects[index], labels), strict=True))
         routes = []
-        for number, way in enumerate(self.wiring.ways):
+        for number, way in enumerate(self.ways):
             if way:
                 runs = ((corners[group], self.interiors[group].runs[link]) for group, link in way)
                 routes.append(join(runs))

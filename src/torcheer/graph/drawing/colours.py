@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torcheer.errors import InputError
 from torcheer.graph.document import OpEntry, PassDocument
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from torcheer.graph.drawing.picture import Drawing, Figure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Look(NamedTuple):
     """How the box of one kind of op is painted."""
 
     fill: str
     stroke: str
     dashes: str = ""
-    radius: float = 6.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,71 +49,52 @@ class Palette:
     ink_on_dark: str
 
 
-LIGHT = Palette(
-    canvas="#FFFFFF",
-    text="#16191D",
-    text_2="#4A525B",
-    text_3="#626B75",
-    wire="#7A838D",
-    condition="#D67C0F",
-    gradient="#9269F1",
-    mark="#8A5A00",
-    danger="#BF232B",
-    chip_fill="#E4EEF7",
-    chip_text="#0B4F7C",
-    group_fills=("#F6F7F8", "#FFFFFF"),
-    group_stroke="#CDD2D8",
-    looks={
-        "op": Look(fill="#FFFFFF", stroke="#AEB5BD"),
-        "params": Look(fill="#E4E7EA", stroke="#99A1AA"),
-        "input": Look(fill="#DDF3E2", stroke="#2F8F4E"),
-        "output": Look(fill="#FBE2E2", stroke="#BF232B"),
-        "buffer": Look(fill="#FFFFFF", stroke="#626B75", dashes="1.5 3"),
-        "source": Look(fill="none", stroke="#AEB5BD", dashes="5 3"),
-        "collapsed": Look(fill="#FFFFFF", stroke="#AEB5BD"),
-        "collapsed_params": Look(fill="#E4E7EA", stroke="#99A1AA"),
-    },
-    sequential=(
-        *("#ECF6F5", "#C1EAE4", "#93DBD2", "#60C2BB", "#2EA7A7"),
-        *("#127E8E", "#0B6B89", "#104F7E", "#193866", "#1A224D"),
-    ),
-    ink_on_light="#16191D",
-    ink_on_dark="#FFFFFF",
+# Light and dark.
+_COLOURS = {
+    "canvas": ("#FFFFFF", "#111416"),
+    "text": ("#16191D", "#E8EBEE"),
+    "text_2": ("#4A525B", "#AAB2BB"),
+    "text_3": ("#626B75", "#8B949E"),
+    "wire": ("#7A838D", "#818A94"),
+    "condition": ("#D67C0F", "#EC7E07"),
+    "gradient": ("#9269F1", "#A79BFF"),
+    "mark": ("#8A5A00", "#E6B450"),
+    "danger": ("#BF232B", "#FF7F7A"),
+    "chip_fill": ("#E4EEF7", "#182C3D"),
+    "chip_text": ("#0B4F7C", "#8CC4F2"),
+    "group_stroke": ("#CDD2D8", "#3A4149"),
+    "ink_on_light": ("#16191D", "#101214"),
+    "ink_on_dark": ("#FFFFFF", "#E8EBEE"),
+}
+_GROUP_FILLS = (("#F6F7F8", "#FFFFFF"), ("#171A1E", "#111416"))
+# Fill and stroke of each kind of box, light and dark.
+_LOOKS = {
+    "op": (("#FFFFFF", "#AEB5BD"), ("#1C2024", "#4C545D")),
+    "params": (("#E4E7EA", "#99A1AA"), ("#2E353C", "#626C77")),
+    "input": (("#DDF3E2", "#2F8F4E"), ("#15301F", "#58BE7C")),
+    "output": (("#FBE2E2", "#BF232B"), ("#3A1B1C", "#FF7F7A")),
+    "buffer": (("#FFFFFF", "#626B75"), ("#1C2024", "#8B949E")),
+    "source": (("none", "#AEB5BD"), ("none", "#4C545D")),
+    "collapsed": (("#FFFFFF", "#AEB5BD"), ("#1C2024", "#4C545D")),
+    "collapsed_params": (("#E4E7EA", "#99A1AA"), ("#2E353C", "#626C77")),
+}
+_DASHES = {"buffer": "1.5 3", "source": "5 3"}
+_SEQUENTIAL = (
+    "#ECF6F5 #C1EAE4 #93DBD2 #60C2BB #2EA7A7 #127E8E #0B6B89 #104F7E #193866 #1A224D",
+    "#1C2229 #202E45 #233B60 #1D5276 #146B88 #1B909B #30A8A5 #53C8B7 #9AE2BE #DDFAC1",
 )
 
-DARK = Palette(
-    canvas="#111416",
-    text="#E8EBEE",
-    text_2="#AAB2BB",
-    text_3="#8B949E",
-    wire="#818A94",
-    condition="#EC7E07",
-    gradient="#A79BFF",
-    mark="#E6B450",
-    danger="#FF7F7A",
-    chip_fill="#182C3D",
-    chip_text="#8CC4F2",
-    group_fills=("#171A1E", "#111416"),
-    group_stroke="#3A4149",
-    looks={
-        "op": Look(fill="#1C2024", stroke="#4C545D"),
-        "params": Look(fill="#2E353C", stroke="#626C77"),
-        "input": Look(fill="#15301F", stroke="#58BE7C"),
-        "output": Look(fill="#3A1B1C", stroke="#FF7F7A"),
-        "buffer": Look(fill="#1C2024", stroke="#8B949E", dashes="1.5 3"),
-        "source": Look(fill="none", stroke="#4C545D", dashes="5 3"),
-        "collapsed": Look(fill="#1C2024", stroke="#4C545D"),
-        "collapsed_params": Look(fill="#2E353C", stroke="#626C77"),
-    },
-    sequential=(
-        *("#1C2229", "#202E45", "#233B60", "#1D5276", "#146B88"),
-        *("#1B909B", "#30A8A5", "#53C8B7", "#9AE2BE", "#DDFAC1"),
-    ),
-    ink_on_light="#101214",
-    ink_on_dark="#E8EBEE",
-)
 
-PALETTES: Mapping[str, Palette] = {"light": LIGHT, "dark": DARK}
+def _palette(theme: int) -> Palette:
+    return Palette(
+        **{name: both[theme] for name, both in _COLOURS.items()},
+        group_fills=_GROUP_FILLS[theme],
+        looks={kind: Look(*both[theme], _DASHES.get(kind, "")) for kind, both in _LOOKS.items()},
+        sequential=tuple(_SEQUENTIAL[theme].split()),
+    )
+
+
+PALETTES: Mapping[str, Palette] = {"light": _palette(0), "dark": _palette(1)}
 
 
 _HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")

@@ -198,7 +198,7 @@ class Painter:
             front = Rect(place.x, place.y, place.width - STACK, place.height - STACK)
             yield rect(front._replace(x=place.x + STACK, y=place.y + STACK), fill, look.stroke)
             place = front
-        yield rect(place, fill, look.stroke, radius=look.radius, dashes=look.dashes)
+        yield rect(place, fill, look.stroke, dashes=look.dashes)
         yield from self._texts(face, place, ink_on(own_fill, self.palette) if own_fill else "")
         yield "</g>"
 

@@ -162,7 +162,7 @@ _RULES: Final[dict[str, Callable[[Flow, int], Weighted | None]]] = {
 Key = int | str  # of a layer: its op, or the name of one that is made beside the ops
 
 
-class Connecting:
+class ConnectionFinder:
     """Layers and their sources; layers can be added and put together before the connections are made."""
 
     def __init__(self, flow: Flow, sweep: Sweep, layers: dict[int, PlannedLayer]) -> None:
@@ -322,7 +322,7 @@ def _attention(source: str, target: str, weights: str) -> Connection:
 
 
 def fold_nonlinearities(
-    flow: Flow, sweep: Sweep, layers: dict[int, PlannedLayer], connecting: Connecting
+    flow: Flow, sweep: Sweep, layers: dict[int, PlannedLayer], finder: ConnectionFinder
 ) -> None:
     """A nonlinearity that alone reads a layer with weights becomes part of it."""
     readers = _readers(sweep)
@@ -341,7 +341,7 @@ def fold_nonlinearities(
                 values={"Act": layer.values["Act"], "Net": net.values["Act"]},
                 gradients={"Act": op, "Net": before},
             ).with_note(f"Act is after {layer.module}, Net before it")
-            connecting.fold(before, op, folded)
+            finder.fold(before, op, folded)
             layers[before] = folded
 
 

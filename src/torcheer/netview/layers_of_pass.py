@@ -26,7 +26,7 @@ from torcheer.capture import BUFFER, SOURCE, ModelHistory, Scope, unwrapped
 from torcheer.capture.undisturbed import undisturbed
 from torcheer.errors import InputError
 from torcheer.netview.attention import Site, find_sites, merged, weights_of
-from torcheer.netview.connections import Connecting, fold_nonlinearities, input_of, weighted
+from torcheer.netview.connections import ConnectionFinder, fold_nonlinearities, input_of, weighted
 from torcheer.netview.flow import (
     COMBINING,
     CONVOLUTIONS,
@@ -371,7 +371,7 @@ ATTENTION: Final = "attention"  # in the place of a module's type
 
 def plan_of(history: ModelHistory, model: nn.Module, layers: Any = "all") -> NetPlan:
     """What of a pass is shown, and how. `layers` as in `tl.watch`: names, patterns, types, modules, rules."""
-    return _Planning(Flow(history)).plan(model, layers)
+    return _Planner(Flow(history)).plan(model, layers)
 
 
 def signature_of(flow: Flow) -> tuple[object, ...]:
@@ -385,7 +385,7 @@ def signature_of(flow: Flow) -> tuple[object, ...]:
     return (*ops, *(address for address, _ in tape.params))
 
 
-class _Planning:
+class _Planner:
     """One pass, on its way to a plan."""
 
     def __init__(self, flow: Flow) -> None:
@@ -400,14 +400,14 @@ class _Planning:
         attends = {site.weights: site for site in self.sites if site.weights is not None and not site.module}
         for op in self.sweep.sources:
             self.layers[op] = self._layer(op, attends.get(op))
-        connecting = Connecting(self.flow, self.sweep, self.layers)
+        finder = ConnectionFinder(self.flow, self.sweep, self.layers)
         for site in self.sites:
-            self._attend(site, connecting)
-        fold_nonlinearities(self.flow, self.sweep, self.layers, connecting)
-        shown = chosen(model, list(connecting.layers.values()), wanted)
+            self._attend(site, finder)
+        fold_nonlinearities(self.flow, self.sweep, self.layers, finder)
+        shown = chosen(model, list(finder.layers.values()), wanted)
         # The weights of attention stand before what they give, though one op makes both.
         shown.sort(key=lambda layer: (layer.op, layer.module != ATTENTION))
-        connections = connecting.between({layer.name for layer in shown})
+        connections = finder.between({layer.name for layer in shown})
         return NetPlan(
             scene=NetScene(
                 layers=[layer.in_scene(list(layer.values)) for layer in shown], connections=connections
@@ -486,9 +486,9 @@ class _Planning:
 
     # --- attention ----------------------------------------------------------------------------------
 
-    def _attend(self, site: Site, connecting: Connecting) -> None:
+    def _attend(self, site: Site, finder: ConnectionFinder) -> None:
         if site.module is not None:
-            self._attend_in_module(site, connecting)
+            self._attend_in_module(site, finder)
             return
         out = self.sweep.marks.moved.get(site.out, site.out)
         if out not in self.layers:
@@ -497,12 +497,12 @@ class _Planning:
             weights = self._weights_layer(site, self._unique(self._inside(site.out, "attn")))
             if weights is None:
                 return
-            connecting.add_layer(weights, self._feed(*site.asks))
+            finder.add_layer(weights, self._feed(*site.asks))
         elif site.weights in self.layers:
             weights = self.layers[site.weights]
         else:
             return
-        connecting.attend(site, weights, out)
+        finder.attend(site, weights, out)
 
     def _weights_layer(self, site: Site, name: str) -> PlannedLayer | None:
         gradients = {} if site.weights is None else {"Act": site.weights}
@@ -529,7 +529,7 @@ class _Planning:
             gradients=gradients,
         )
 
-    def _attend_in_module(self, site: Site, connecting: Connecting) -> None:
+    def _attend_in_module(self, site: Site, finder: ConnectionFinder) -> None:
         """Torch's own module: values, weights and heads are made visible beside what it gives."""
         scope = site.module
         out = None if scope is None else next((one for one in scope.outputs if one in self.layers), None)
@@ -548,9 +548,9 @@ class _Planning:
         )
         if values is None or heads is None:
             return
-        connecting.add_layer(values, self._feed(site.value))
-        connecting.add_layer(weights, self._feed(*site.asks))
-        connecting.attend_in_module(out, values, weights, heads, self._weight_behind(site, out))
+        finder.add_layer(values, self._feed(site.value))
+        finder.add_layer(weights, self._feed(*site.asks))
+        finder.attend_in_module(out, values, weights, heads, self._weight_behind(site, out))
 
     def _weight_behind(self, site: Site, out: int) -> str:
         """The matrix between the heads and what the module gives."""

@@ -170,7 +170,7 @@ _MOST_WAITING_BYTES: Final = 48 << 20
 _MOST_WAITING_RECORDS: Final = 400
 
 
-class NetRecording:
+class NetRecorder:
     """One run to which moments are added, one after the other.
 
     `is_growing`: layers are met one by one, so that a network may be shown with some of them.

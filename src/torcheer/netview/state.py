@@ -21,8 +21,8 @@ from torcheer.errors import InputError
 from torcheer.netview.connections import front_padding
 from torcheer.netview.grids import grid_of
 from torcheer.netview.layers_of_pass import checked_items
-from torcheer.netview.recorder import NetRecording, WeightKeeper, check_settings
-from torcheer.netview.view import Shown
+from torcheer.netview.recorder import NetRecorder, WeightKeeper, check_settings
+from torcheer.netview.view import NetworkOfRun
 from torcheer.run import Connection, NetLayer, NetScene, Place, Run
 
 ACT: Final = "Act"  # the variable of a name that names none
@@ -139,7 +139,7 @@ class _Met(NamedTuple):
     place: int
 
 
-class Matching:
+class ModuleMatcher:
     """Hooks on the modules of a model for a pass or two, until it is known what reads what."""
 
     def __init__(self) -> None:
@@ -241,7 +241,7 @@ class Matching:
 class _Hook:
     """On one module. A model that is copied or saved meanwhile takes one along that only removes itself."""
 
-    def __init__(self, matching: weakref.ref[Matching], address: str) -> None:
+    def __init__(self, matching: weakref.ref[ModuleMatcher], address: str) -> None:
         self._matching = matching
         self._address = address
 
@@ -280,7 +280,7 @@ def _is_same(one: Tensor, other: Tensor) -> bool:
         return False
 
 
-class State(Shown):
+class State(NetworkOfRun):
     """What a forward pass names, kept until `update()` makes a moment of it.
 
     `est = tl.State(model)`, `est.rec(x, "Image.Act")` in forward, `est.update()` after it. A name is that of
@@ -307,14 +307,14 @@ class State(Shown):
         self._items = checked_items(items)
         check_settings(weights, optimizer)
         self._settings = (weights, optimizer)
-        self._recording: NetRecording | None = None
+        self._recording: NetRecorder | None = None
         self._keeper: WeightKeeper | None = None
         self._values: dict[str, Tensor] = {}  # of the moment to be
         self._layers: dict[str, NetLayer] = {}  # in the order in which they were met
         self._connections: dict[tuple[str, str], Connection] = {}
         self._num_moments = 0
         self._grad_hooks: dict[str, RemovableHandle] = {}  # by series
-        self._matching = Matching()
+        self._matching = ModuleMatcher()
         self._num_known = 0  # updates since a new name was met
         if model is not None:
             self.init_net(model)
@@ -490,9 +490,9 @@ class State(Shown):
         """Where it is recorded."""
         return self._writable().run
 
-    def _writable(self) -> NetRecording:
+    def _writable(self) -> NetRecorder:
         if self._recording is None:
-            self._recording = NetRecording(self._run_given, is_growing=True)
+            self._recording = NetRecorder(self._run_given, is_growing=True)
         return self._recording
 
     def close(self) -> None:

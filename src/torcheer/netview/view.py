@@ -30,7 +30,7 @@ from torcheer.capture import (
 from torcheer.errors import InputError
 from torcheer.netview.flow import Flow
 from torcheer.netview.layers_of_pass import NetPlan, checked_items, gradient_of, plan_of, signature_of
-from torcheer.netview.recorder import NetRecording, WeightKeeper
+from torcheer.netview.recorder import NetRecorder, WeightKeeper
 from torcheer.netview.run_reader import Array, FoundScene, found_scene, values_of, weights_of, why_no_weights
 from torcheer.netview.scene import check_name
 from torcheer.run import NetScene, Run, SavedRun, Teller, open_run
@@ -113,10 +113,10 @@ def _with_gradients(model: nn.Module, x: Any, loss: Loss) -> Look:
     return Look(history, {name: grad for name, grad in grads.items() if grad is not None})
 
 
-class Shown:
+class NetworkOfRun:
     """A network that is shown from its run."""
 
-    _recording: NetRecording | None
+    _recording: NetRecorder | None
     _teller: Teller | None = None
     _looked: tuple[Mapping[Any, Any], FoundScene] | None = None  # the series of the run, and what they show
 
@@ -176,7 +176,7 @@ class Shown:
         recording.arrangement.reshape(layer, shape, scene.layers)
         recording.show_again(scene)
 
-    def _to_arrange(self, layer: str) -> tuple[NetRecording, NetScene]:
+    def _to_arrange(self, layer: str) -> tuple[NetRecorder, NetScene]:
         recording, found = self._writable(), self._found()
         check_name(layer, [each.name for each in found.scene.layers])
         if found.source != "netview":
@@ -186,7 +186,7 @@ class Shown:
             )
         return recording, found.scene
 
-    def _writable(self) -> NetRecording:
+    def _writable(self) -> NetRecorder:
         if self._recording is None:
             raise InputError(
                 "this view only looks at a run: places and shapes are kept by the one that records it. "
@@ -261,7 +261,7 @@ def scene_to_write(plan: NetPlan, keeper: WeightKeeper, *, has_gradients: bool) 
 _Path = str | os.PathLike[str]
 
 
-class NetView(Shown):
+class NetView(NetworkOfRun):
     """The layers of a model as plates of units, recorded at moments of your choice.
 
     - `model`, `x`: what is run, as it is: its buffers, random numbers, gradients and mode stay as they are.
@@ -291,7 +291,7 @@ class NetView(Shown):
     ) -> None:
         self._plan: NetPlan | None = None
         self._saved: SavedRun | None = None
-        self._recording: NetRecording | None = None
+        self._recording: NetRecorder | None = None
         if isinstance(model, Run | SavedRun | str | os.PathLike):
             if x is not None or run is not None:
                 raise InputError("a run is only looked at: leave x and run out, or give a model.")
@@ -311,7 +311,7 @@ class NetView(Shown):
 
     def _look(self, run: Run | SavedRun | _Path) -> None:
         if isinstance(run, Run):
-            self._recording = NetRecording(run)
+            self._recording = NetRecorder(run)
         else:
             self._saved = run if isinstance(run, SavedRun) else open_run(run)
 
@@ -333,7 +333,7 @@ class NetView(Shown):
         plan = self._planned(flow)
         self._x = x
         is_first = self._recording is None
-        recording = self._recording = self._recording or NetRecording(self._run_given)
+        recording = self._recording = self._recording or NetRecorder(self._run_given)
         step = recording.begin()
         recording.show(scene_to_write(plan, self._keeper, has_gradients=self.loss is not None))
         if is_first and step:
@@ -350,7 +350,7 @@ class NetView(Shown):
             self._keeper.look_at(self.model)
         return self._plan
 
-    def _put(self, flow: Flow, plan: NetPlan, recording: NetRecording) -> None:
+    def _put(self, flow: Flow, plan: NetPlan, recording: NetRecorder) -> None:
         for layer in plan.layers:
             for variable, reader in layer.values.items():
                 _put(recording, f"{layer.name}.{variable}", reader(flow, self._items))
@@ -399,6 +399,6 @@ def _check_given(model: Any, loss: Any) -> None:
         raise InputError(f"the loss is {loss!r}: give a function of what the model returns, or none.")
 
 
-def _put(recording: NetRecording, name: str, value: Tensor | None) -> None:
+def _put(recording: NetRecorder, name: str, value: Tensor | None) -> None:
     if value is not None:
         recording.put(name, value)

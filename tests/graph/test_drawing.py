@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,6 +25,20 @@ OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("rolled", {"vis_nesting_depth": 1, "vis_fold_repeats": True, "vis_theme": "dark"}),
     ("unrolled", {"vis_nesting_depth": 0}),
 )
+
+
+class Called(nn.Module):
+    """A function of some blocks and other parts: `Called(lambda m, x: m.fc(x), fc=nn.Linear(4, 3))`."""
+
+    def __init__(self, call: Callable[..., Any], *blocks: nn.Module, **parts: nn.Module) -> None:
+        super().__init__()
+        self.call = call
+        self.blocks = nn.ModuleList(blocks)
+        for name, part in parts.items():
+            self.add_module(name, part)
+
+    def forward(self, *x: Tensor) -> Any:
+        return self.call(self, *x)
 
 
 def document(model: nn.Module, *args: Tensor, **options: Any) -> PassDocument:
@@ -214,23 +229,19 @@ def label_texts(picture: ReadPicture) -> list[str]:
 
 
 def test_arguments_are_named_where_their_order_matters() -> None:
-    class Differences(nn.Module):
-        def forward(self, x: Tensor, y: Tensor) -> Tensor:
-            return torch.cat([x - y, x + y])
-
-    picture = drawn(document(Differences(), torch.rand(3), torch.rand(3)))
+    model = Called(lambda _, x, y: torch.cat([x - y, x + y]))
+    picture = drawn(document(model, torch.rand(3), torch.rand(3)))
 
     assert label_texts(picture) == ["0", "0", "1", "1"]  # of the difference and of cat, not of the sum
 
 
 def test_a_condition_is_an_edge_to_what_followed() -> None:
-    class Conditional(nn.Module):
-        def forward(self, x: Tensor) -> Tensor:
-            if x.sum() > 0:
-                return x.sin()
-            return x.cos()
+    def call(_: nn.Module, x: Tensor) -> Tensor:
+        if x.sum() > 0:
+            return x.sin()
+        return x.cos()
 
-    picture = drawn(document(Conditional(), torch.ones(3)))
+    picture = drawn(document(Called(call), torch.ones(3)))
 
     (pair,) = picture.pairs("condition")
     assert pair == (named(picture, "gt_1_2").key, named(picture, "sin_1_3").key)
@@ -251,13 +262,12 @@ def test_gradients_run_backwards_beside_the_edges() -> None:
 
 
 def test_a_source_with_many_far_readers_is_named_at_each() -> None:
-    class Masked(nn.Module):
-        def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-            for _ in range(6):
-                x = (x * mask).sin().cos().tan().tanh().exp()
-            return x
+    def call(_: nn.Module, x: Tensor, mask: Tensor) -> Tensor:
+        for _i in range(6):
+            x = (x * mask).sin().cos().tan().tanh().exp()
+        return x
 
-    passed = document(Masked(), torch.rand(3), torch.rand(3))
+    passed = document(Called(call), torch.rand(3), torch.rand(3))
     picture = drawn(passed)
     mask = named(picture, "input_2_1")
 
@@ -309,9 +319,9 @@ def test_the_unrolled_form_has_a_box_a_pass() -> None:
 
 
 class Block(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, num_out: int = 4) -> None:
         super().__init__()
-        self.linear = nn.Linear(4, 4)
+        self.linear = nn.Linear(4, num_out)
 
     def forward(self, x: Tensor) -> Tensor:
         return x + torch.relu(self.linear(x))
@@ -329,11 +339,7 @@ def test_equal_neighbours_are_drawn_once() -> None:
 
 
 def test_many_equal_outputs_are_one_box() -> None:
-    class States(nn.Module):
-        def forward(self, x: Tensor) -> list[Tensor]:
-            return [x := x.sin() for _ in range(8)]
-
-    picture = drawn(document(States(), torch.rand(3)))
+    picture = drawn(document(Called(lambda _, x: [x := x.sin() for _ in range(8)]), torch.rand(3)))
 
     (outputs,) = [node for node in picture.nodes.values() if node.kind == "output"]
     assert len(outputs.ops) == 8
@@ -341,14 +347,13 @@ def test_many_equal_outputs_are_one_box() -> None:
 
 
 def test_far_outputs_are_named_and_stand_at_the_end() -> None:
-    class Taps(nn.Module):
-        def forward(self, x: Tensor) -> tuple[Tensor, ...]:
-            taps = [x[:1], x[:2], x[:3]]
-            for _ in range(20):
-                x = x.sin()
-            return x, *taps
+    def call(_: nn.Module, x: Tensor) -> tuple[Tensor, ...]:
+        taps = [x[:1], x[:2], x[:3]]
+        for _i in range(20):
+            x = x.sin()
+        return x, *taps
 
-    picture = drawn(document(Taps(), torch.rand(4)))
+    picture = drawn(document(Called(call), torch.rand(4)))
 
     outputs = [node for node in picture.nodes.values() if node.kind == "output"]
     assert [len(node.sources) for node in outputs] == [0, 1, 1, 1]

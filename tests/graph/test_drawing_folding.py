@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,21 +10,12 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from tests.graph.picture_checks import ReadPicture
-from tests.graph.test_drawing import document, drawn, named, title_of, words_of
+from tests.graph.test_drawing import Block, Called, document, drawn, named, title_of, words_of
 from torcheer.capture import document_of
 
 
 def titles(picture: ReadPicture) -> list[str]:
     return [title_of(group) for group in picture.groups.values()]
-
-
-class Block(nn.Module):
-    def __init__(self, num_out: int = 4) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, num_out)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x + torch.relu(self.linear(x))
 
 
 class Wide(Block):
@@ -50,20 +40,6 @@ def block(_: int = 0) -> nn.Module:
     return nn.Sequential(nn.Linear(4, 4), nn.ReLU())
 
 
-class Blocks(nn.Module):
-    """Some blocks, called by a function."""
-
-    def __init__(self, call: Callable[..., Any], *blocks: nn.Module, **others: nn.Module) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(blocks)
-        self.call = call
-        for name, other in others.items():
-            self.add_module(name, other)
-
-    def forward(self, *x: Tensor) -> Any:
-        return self.call(self, *x)
-
-
 def skips(model: Any, x: Tensor) -> Tensor:
     b = model.blocks[1](model.blocks[0](x))
     out: Tensor = model.blocks[2](x) + b  # the third reads what the first read
@@ -82,7 +58,7 @@ def tapped(*taps: int) -> nn.Module:
         return [head(value) for head, value in zip(model.heads, seen, strict=True)]
 
     heads = nn.ModuleList(nn.Linear(4, 2 + i) for i in range(len(taps)))
-    return Blocks(call, *(block() for _ in range(6)), heads=heads)
+    return Called(call, *(block() for _ in range(6)), heads=heads)
 
 
 def abreast(model: Any, x: Tensor) -> Tensor:
@@ -107,14 +83,14 @@ FOLDS: dict[str, tuple[nn.Module, str]] = {
         "0–5 × 3, 0 Block, 1 Other",
     ),
     "wired otherwise": (
-        Blocks(skips, Block(), Block(), Block()),
+        Called(skips, Block(), Block(), Block()),
         "blocks.0–blocks.1 × 2 Block, blocks.2 Block",
     ),
     "read by another": (tapped(2, 5), "blocks.0–blocks.2 × 3 Sequential, blocks.3–blocks.5 × 3 Sequential"),
     "read at the end": (tapped(5), "blocks.0–blocks.5 × 6 Sequential"),
-    "abreast": (Blocks(abreast, *map(block, range(4))), "blocks.0–blocks.3 × 4 Sequential"),
+    "abreast": (Called(abreast, *map(block, range(4))), "blocks.0–blocks.3 × 4 Sequential"),
     "abreast, read in pairs": (
-        Blocks(in_pairs, *map(block, range(4))),
+        Called(in_pairs, *map(block, range(4))),
         "blocks.0 Sequential, blocks.1 Sequential, blocks.2 Sequential, blocks.3 Sequential",
     ),
 }
@@ -138,24 +114,19 @@ def test_an_edited_block_is_not_folded_away() -> None:
 
 
 def test_passes_of_other_shapes_show_the_first_and_the_last() -> None:
-    class Grows(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = nn.Linear(4, 4)
+    def call(m: Any, x: Tensor) -> Tensor:
+        out = x
+        for _ in range(4):
+            out = torch.cat([out, m.layer(x)])
+        return out
 
-        def forward(self, x: Tensor) -> Tensor:
-            out = x
-            for _ in range(4):
-                out = torch.cat([out, self.layer(x)])
-            return out
-
-    rolled = drawn(document(Grows(), torch.rand(2, 4)), "rolled")
+    rolled = drawn(document(Called(call, layer=nn.Linear(4, 4)), torch.rand(2, 4)), "rolled")
 
     assert "4×4 … 10×4 · 64 B … 160 B" in words_of(named(rolled, "cat_1_2"))
 
 
 def test_two_passes_of_one_layer_are_two_arguments() -> None:
-    siamese = Blocks(lambda model, a, b: model.encoder(a) - model.encoder(b), encoder=nn.Linear(4, 4))
+    siamese = Called(lambda model, a, b: model.encoder(a) - model.encoder(b), encoder=nn.Linear(4, 4))
     rolled = drawn(document(siamese, torch.rand(2, 4), torch.rand(2, 4)), "rolled")
 
     assert "0 from pass 1, 1 from pass 2" in [words for words, _ in rolled.labels]
@@ -184,13 +155,12 @@ def test_what_comes_from_the_pass_before_is_an_edge_of_its_own() -> None:
 
 
 def test_a_long_list_of_passes_is_a_number() -> None:
-    class Alternates(nn.Module):
-        def forward(self, x: Tensor) -> Tensor:
-            for i in range(40):
-                x = (torch.sin, torch.cos)[i % 3 > 0](x)
-            return x
+    def call(_: nn.Module, x: Tensor) -> Tensor:
+        for i in range(40):
+            x = (torch.sin, torch.cos)[i % 3 > 0](x)
+        return x
 
-    rolled = drawn(document(Alternates(), torch.rand(3)), "rolled")
+    rolled = drawn(document(Called(call), torch.rand(3)), "rolled")
 
     assert all(len(words) < 40 for words, _ in rolled.labels)
     assert any(words.endswith("passes") and " of " in words for words, _ in rolled.labels)
@@ -200,7 +170,7 @@ def test_single_layers_abreast_are_folded_too() -> None:
     def all_branches(model: Any, x: Tensor) -> Tensor:
         return torch.stack([branch(x) for branch in model.blocks]).sum(0)
 
-    wide = Blocks(all_branches, *(nn.Linear(4, 4) for _ in range(30)))
+    wide = Called(all_branches, *(nn.Linear(4, 4) for _ in range(30)))
     folded = drawn(document(wide, torch.rand(2, 4)), vis_fold_repeats=True)
 
     assert "× 30" in words_of(named(folded, "linear_1_1–linear_30_30"))

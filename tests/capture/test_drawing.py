@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from torcheer.errors import InputError
-from torcheer.graph.drawing import formats
+from torcheer.graph.drawing import picture
 
 
 class Small(nn.Module):
@@ -194,7 +194,7 @@ def test_a_png_that_is_smaller_than_it_should_be_says_so(
             return torch.stack([x + i for i in range(20)])
 
     # A tenth of what is borne, and of what is drawn: one of the largest takes seconds.
-    monkeypatch.setattr(formats, "PNG_MAX_SIDE", formats.PNG_MAX_SIDE // 10)
+    monkeypatch.setattr(picture, "PNG_MAX_SIDE", picture.PNG_MAX_SIDE // 10)
     tl.show_model_graph(Wide(), X, vis_outpath="wide.png")
 
     assert "SVG or PDF keep every detail" in capsys.readouterr().err

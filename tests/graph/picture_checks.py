@@ -9,9 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.lettering import text_width
-from torcheer.graph.drawing.options import Drawing
+from torcheer.graph import Drawing, PassDocument, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 SLACK = 0.6  # coordinates are rounded to tenths

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from examples.gallery import EXAMPLES, FOLDER, document_without_times
-from torcheer.graph.drawing.options import read_options
-from torcheer.graph.drawing.picture import draw_document
+from torcheer.graph import draw_document, read_options
 
 NAMES = [name for example in EXAMPLES for name in example.pictures]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -14,89 +14,58 @@ from hypothesis import strategies as st
 from tests.graph.picture_checks import SVG, ReadPicture, check_picture
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.graph.document import (
+from torcheer.graph import (
     DOCUMENT_VERSION,
     BranchEntry,
+    Drawing,
     Link,
     OpEntry,
     ParamEntry,
     PassDocument,
     ScopeEntry,
+    draw_document,
+    read_options,
+    text_width,
 )
-from torcheer.graph.drawing.lettering import text_width
-from torcheer.graph.drawing.options import Drawing, read_options
-from torcheer.graph.drawing.picture import draw_document
 
+USUAL: dict[str, Any] = {
+    "<class 'int'>": 0,
+    "<class 'float'>": 0.0,
+    "<class 'str'>": "",
+    "<class 'bool'>": False,
+    "list": [],
+}
+E = TypeVar("E", bound=msgspec.Struct)
 HOSTILE = "<img src=x onerror=alert(1)>&\"']]>\x00\x1b\n\ud800名前"
 
 
+def made(entry: type[E], /, **facts: Any) -> E:
+    """An entry of a made-up pass: nothing, zero or false where nothing is said."""
+    fields = msgspec.structs.fields(entry)
+    usual = {one.name: USUAL.get(str(one.type).partition("[")[0]) for one in fields}
+    return entry(**usual | facts)
+
+
 def op(index: int, **facts: Any) -> OpEntry:
-    """An op of a made-up pass."""
-    usual: dict[str, Any] = {
-        "label": f"sin_{index}_{index}",
-        "layer": index,
-        "pass_num": 1,
-        "num_passes": 1,
-        "type": "sin",
-        "function": "sin",
-        "kind": "op",
-        "scope": 0,
-        "parents": [],
-        "argument_order_matters": False,
-        "params": [],
-        "shape": [2, 3],
-        "dtype": "float32",
-        "num_bytes": 24,
-        "seconds": 0.001 * (index + 1),
-        "flops": 10 * index,
-        "name": "",
-        "arguments": "",
-        "source": -1,
-        "stack": [],
-        "has_value": False,
-        "has_grad": False,
-        "is_inplace": False,
-        "is_edited": False,
-        "requires_grad": False,
-        "grad_fn": "",
-        "backward_seconds": None,
-    }
-    return OpEntry(**usual | facts)
+    usual = {"label": f"sin_{index}_{index}", "layer": index, "pass_num": 1, "num_passes": 1, "type": "sin"}
+    usual |= {"function": "sin", "kind": "op", "shape": [2, 3], "dtype": "float32", "num_bytes": 24}
+    usual |= {"seconds": 0.001 * (index + 1), "flops": 10 * index, "source": -1}
+    return made(OpEntry, **usual | facts)
 
 
 def scope(parent: int, address: str | None, name: str = "Block", **facts: Any) -> ScopeEntry:
-    usual: dict[str, Any] = {
-        "pass_num": 1,
-        "num_passes": 1,
-        "first_op": 0,
-        "num_ops": 0,
-        "outputs": [],
-        "seconds": 0.0,
-        "num_params": 0,
-        "source": -1,
-    }
-    return ScopeEntry(parent=parent, address=address, name=name, **usual | facts)
+    usual = {"parent": parent, "address": address, "name": name, "pass_num": 1, "num_passes": 1, "source": -1}
+    return made(ScopeEntry, **usual | facts)
+
+
+def weight(address: str, dtype: str = "float32") -> ParamEntry:
+    return made(ParamEntry, address=address, shape=[3], dtype=dtype, num_bytes=12, requires_grad=True)
 
 
 def passed(ops: list[OpEntry], scopes: list[ScopeEntry] | None = None, **facts: Any) -> PassDocument:
-    usual: dict[str, Any] = {
-        "model_name": "Model",
-        "elapsed_seconds": 0.1,
-        "num_params": 7,
-        "param_bytes": 28,
-        "num_bytes": 24 * len(ops),
-        "random_seed": 0,
-        "notes": [],
-        "error": "",
-        "stopped_after": "",
-        "is_shape_only": False,
-        "num_backward_passes": 0,
-        "params": [],
-        "sources": [],
-        "branches": [],
-    }
-    root = scope(-1, "", "Model")
-    return PassDocument(version=DOCUMENT_VERSION, ops=ops, scopes=scopes or [root], **usual | facts)
+    usual = {"version": DOCUMENT_VERSION, "model_name": "Model", "elapsed_seconds": 0.1, "num_params": 7}
+    usual |= {"param_bytes": 28, "num_bytes": 24 * len(ops)}
+    return made(PassDocument, ops=ops, scopes=scopes or [scope(-1, "", "Model")], **usual | facts)
 
 
 @st.composite
@@ -144,16 +113,7 @@ def documents(draw: st.DrawFn) -> PassDocument:
         BranchEntry(op=a, value="True", statement="if", taken="then", followed_by=[b], source=-1)
         for a, b in pairwise(sorted(set(draw(st.lists(st.integers(0, num_ops - 1), max_size=4)))))
     ]
-    weight = ParamEntry(
-        address="m1.weight",
-        shape=[3],
-        dtype="float32",
-        num_bytes=12,
-        requires_grad=True,
-        has_value=False,
-        has_grad=False,
-    )
-    return passed(ops, scopes, branches=branches, params=[weight])
+    return passed(ops, scopes, branches=branches, params=[weight("m1.weight")])
 
 
 drawings = st.builds(
@@ -204,12 +164,15 @@ def hostile_document(text: str) -> PassDocument:
         op(2, parents=[Link(0, text), Link(1, text)], scope=2, argument_order_matters=True),
         op(3, parents=[Link(2, "0")], scope=2),
     ]
-    weight = ParamEntry(
-        address=text, shape=[3], dtype=text, num_bytes=12, requires_grad=True, has_value=False, has_grad=False
-    )
     branch = BranchEntry(op=1, value=text, statement="if", taken=text, followed_by=[3], source=-1)
     return passed(
-        ops, scopes, model_name=text, params=[weight], branches=[branch], error=text, stopped_after=text
+        ops,
+        scopes,
+        model_name=text,
+        params=[weight(text, text)],
+        branches=[branch],
+        error=text,
+        stopped_after=text,
     )
 
 

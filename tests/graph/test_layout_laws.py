@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.many import examples
-from torcheer.errors import InputError
-from torcheer.graph.layout import bends
+from torcheer.graph.layout import ranks
 from torcheer.graph.layout.engine import lay_out
 from torcheer.graph.layout.model import Box, Placement, Point, Rect, Route, Wire
 
@@ -116,17 +115,16 @@ def nodes_of(root: Box, placement: Placement) -> dict[int, Rect]:
 def lanes_for_all() -> Iterator[None]:
     """No bends to spare: every long wire and every wire upwards runs in a lane."""
     with (
-        patch.object(bends, "_SPARE_BENDS", 0),
-        patch.object(bends, "_BENDS_PER_VERTEX", 0),
-        patch.object(bends, "_NEAR", 1),
+        patch.object(ranks, "_SPARE_BENDS", 0),
+        patch.object(ranks, "_BENDS_PER_VERTEX", 0),
+        patch.object(ranks, "_NEAR", 1),
     ):
         yield
 
 
 def laws(count: int):  # type: ignore[no-untyped-def]
     return settings(
-        max_examples=examples(count),
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        max_examples=examples(count), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
     )
 
 
@@ -264,23 +262,3 @@ def test_what_can_flow_down_does(picture: Picture) -> None:
     for wire, route in zip(forward, placement.routes, strict=True):
         assert not route.is_back
         assert placement.rects[wire.target].y >= sum(placement.rects[wire.source][1::2])
-
-
-def test_a_wire_to_nowhere_and_a_wire_to_a_group_are_refused() -> None:
-    node = Box(key=1, width=10.0, height=10.0)
-    group = Box(key=2, width=0.0, height=0.0, children=(Box(key=3, width=10.0, height=10.0),))
-    root = Box(key=0, width=0.0, height=0.0, children=(node, group))
-
-    with pytest.raises(InputError, match="box 9, which is not in the picture"):
-        lay_out(root, [Wire(source=1, target=9)])
-    with pytest.raises(InputError, match="box 2, a group"):
-        lay_out(root, [Wire(source=1, target=2)])
-
-
-def test_two_boxes_of_one_key_and_an_unknown_direction_are_refused() -> None:
-    node = Box(key=1, width=10.0, height=10.0)
-
-    with pytest.raises(InputError, match="two boxes have the key 1"):
-        lay_out(Box(key=0, width=0.0, height=0.0, children=(node, node)), [])
-    with pytest.raises(InputError, match="'topdown', 'bottomup', 'leftright'"):
-        lay_out(node, [], direction="sideways")

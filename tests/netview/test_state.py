@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from torcheer import InputError, RunWarning
-from torcheer.netview.metlayers import split_name
-from torcheer.netview.state import State
+from torcheer.netview import State
+from torcheer.netview.state import split_name
 
 
 class Net(nn.Module):
@@ -215,12 +215,8 @@ class Loop(nn.Module):
     def __init__(self, run: Path) -> None:
         super().__init__()
         self.est = State(self, run=run)
-        self.enter, self.cell, self.tanh, self.leave = (
-            nn.Linear(4, 5),
-            nn.Linear(5, 5),
-            nn.Tanh(),
-            nn.Linear(5, 2),
-        )
+        self.enter, self.cell, self.leave = nn.Linear(4, 5), nn.Linear(5, 5), nn.Linear(5, 2)
+        self.tanh = nn.Tanh()
         self.states: list[Tensor] = []
 
     def forward(self, x: Tensor) -> Tensor:

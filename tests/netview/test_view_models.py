@@ -13,9 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tests.netview.summing import check_connections
+from tests.netview.connection_sums import check_connections
 from tests.vision import torchvision
-from torcheer.netview.view import NetView
+from torcheer.netview import NetView
 
 # They import torchvision, which tests.vision makes possible here.
 timm: Any = importlib.import_module("timm")

@@ -4,11 +4,64 @@ from __future__ import annotations
 
 import html
 import sys
+from collections import deque
+from collections.abc import Callable
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
-from torcheer.graph.pace import Pace, clock_text, rate_text
-from torcheer.graph.sizes import readable_bytes
+from torcheer.graph.text import readable_bytes
+
+_WINDOW_SECONDS = 15.0
+
+
+class Pace:
+    """The rate of the last seconds: what was slow long ago does not count."""
+
+    def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
+        self._clock = clock
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def note(self, num_done: int) -> None:
+        """So many are done by now. Going back to fewer begins anew."""
+        now = self._clock()
+        if self._seen and num_done < self._seen[-1][1]:
+            self._seen.clear()
+        self._seen.append((now, num_done))
+        while len(self._seen) > 2 and now - self._seen[1][0] > _WINDOW_SECONDS:
+            self._seen.popleft()
+
+    @property
+    def rate(self) -> float | None:
+        """A second; None while nothing is known."""
+        if len(self._seen) < 2:
+            return None
+        (first, before), (last, after) = self._seen[0], self._seen[-1]
+        return (after - before) / (last - first) if last > first and after > before else None
+
+    def seconds_left(self, num_left: int | None) -> float | None:
+        return None if num_left is None or self.rate is None else max(0, num_left) / self.rate
+
+
+def clock_text(seconds: float | None) -> str:
+    """`0:07`, `12:34`, `1:02:03`, `2 d 3 h`; dashes while nothing is known."""
+    if seconds is None:
+        return "-:--"
+    whole = round(seconds)
+    if whole >= 86_400:
+        return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+    if whole >= 3600:
+        return f"{whole // 3600}:{whole % 3600 // 60:02}:{whole % 60:02}"
+    return f"{whole // 60}:{whole % 60:02}"
+
+
+def rate_text(rate: float | None, what: str = "steps") -> str:
+    """`45 steps/s`; what takes long the other way round, `2.3 s/step`."""
+    if rate is None:
+        return ""
+    if rate < 1:
+        return f"{1 / rate:.1f} s/{what.removesuffix('s')}"
+    return f"{rate:.1f} {what}/s" if rate < 10 else f"{rate:,.0f} {what}/s"
+
 
 REFRESH_SECONDS = 0.2
 _PATIENCE_SECONDS = 1.0  # work that is over sooner shows no bar
@@ -17,28 +70,35 @@ BYTES = "bytes"
 PARTS = "parts"  # shown as percent: they are none that a person counts
 
 
-class Bars(Protocol):
+class Bars:
     """Some bars, one below the other, with lines of text above them.
 
     Whoever works draws them, a few times a second: a thread that draws would take its time from the work.
     """
 
+    _due = 0.0
+
     def is_due(self) -> bool:
         """True a few times a second."""
+        return perf_counter() >= self._due
 
     def set(self, bar: int, title: str, text: str, *, done: float, total: float | None) -> None:
         """What a bar shows when it is drawn next; it moves to and fro where the total is not known."""
+        raise NotImplementedError
 
-    def draw(self) -> None: ...
+    def draw(self) -> None:
+        self._due = perf_counter() + REFRESH_SECONDS
 
     def write(self, line: str) -> None:
         """A line above the bars, which stays."""
+        raise NotImplementedError
 
     def close(self) -> None:
         """Take the bars away."""
+        raise NotImplementedError
 
 
-class TerminalBars:
+class TerminalBars(Bars):
     """Bars at the bottom of a terminal."""
 
     def __init__(self, num_bars: int = 1) -> None:
@@ -54,10 +114,6 @@ class TerminalBars:
             *columns, console=Console(stderr=True), transient=True, auto_refresh=False
         )
         self._tasks = [self._bars.add_task("", total=None, text="") for _ in range(num_bars)]
-        self._due = 0.0
-
-    def is_due(self) -> bool:
-        return perf_counter() >= self._due
 
     def set(self, bar: int, title: str, text: str, *, done: float, total: float | None) -> None:
         self._bars.update(self._tasks[bar], description=title, text=text, completed=done, total=total)
@@ -65,7 +121,7 @@ class TerminalBars:
     def draw(self) -> None:
         self._bars.start()
         self._bars.refresh()
-        self._due = perf_counter() + REFRESH_SECONDS
+        super().draw()
 
     def write(self, line: str) -> None:
         self._bars.console.print(line, markup=False, highlight=False)
@@ -74,17 +130,13 @@ class TerminalBars:
         self._bars.stop()
 
 
-class NotebookBars:
+class NotebookBars(Bars):
     """Bars in the output of a notebook's cell, which is drawn again and again, and the last lines."""
 
     def __init__(self, num_bars: int = 1) -> None:
         self._bars = [""] * num_bars
         self._lines: list[str] = []
         self._handle: Any = None
-        self._due = 0.0
-
-    def is_due(self) -> bool:
-        return perf_counter() >= self._due
 
     def set(self, bar: int, title: str, text: str, *, done: float, total: float | None) -> None:
         length = f"max='{total}' value='{done}'" if total else ""
@@ -104,7 +156,7 @@ class NotebookBars:
             self._handle = display(page, display_id=True)  # type: ignore[no-untyped-call]
         else:
             self._handle.update(page)
-        self._due = perf_counter() + REFRESH_SECONDS
+        super().draw()
 
     def write(self, line: str) -> None:
         self._lines.append(line)

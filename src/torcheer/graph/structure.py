@@ -1,8 +1,9 @@
-"""Parents, children, ancestors and distances of ops that are numbered in the order they ran."""
+"""The structure of a pass: parents and children, the passes of layers, the module tree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 
@@ -84,3 +85,139 @@ def reach(starts: Iterable[int], edges: Sequence[Sequence[int]]) -> set[int]:
             found.add(op)
             queue.extend(edges[op])
     return found
+
+
+def feedback_loops(
+    layer_of: Sequence[int],
+    num_passes: Sequence[int],
+    parents: Sequence[Sequence[int]],
+    counts: Sequence[bool],
+) -> int:
+    """The passes of the most repeated layer of which a later pass depends on an earlier one.
+
+    Zero when no layer feeds back into itself: a module applied to two inputs is not recurrent. Only
+    ops that count do: filling in a mask in a loop makes no model recurrent.
+    """
+    counting = {layer for layer, does in zip(layer_of, counts, strict=True) if does}
+    on_cycle = counting.intersection(_layers_on_cycles(layer_of, len(num_passes), parents))
+    for layer in sorted(on_cycle, key=lambda one: -num_passes[one]):
+        if _feeds_back(layer, layer_of, parents):
+            return num_passes[layer]
+    return 0
+
+
+def _feeds_back(layer: int, layer_of: Sequence[int], parents: Sequence[Sequence[int]]) -> bool:
+    reached = bytearray(len(layer_of))
+    for op, its_parents in enumerate(parents):
+        above = any(reached[p] for p in its_parents)
+        mine = layer_of[op] == layer
+        if above and mine:
+            return True
+        reached[op] = above or mine
+    return False
+
+
+def _layers_on_cycles(
+    layer_of: Sequence[int], num_layers: int, parents: Sequence[Sequence[int]]
+) -> list[int]:
+    """Layers on a cycle of the rolled graph: peel off what has no parent left, then no child left."""
+    above: list[set[int]] = [set() for _ in range(num_layers)]
+    below: list[set[int]] = [set() for _ in range(num_layers)]
+    for op, its_parents in enumerate(parents):
+        for parent in its_parents:
+            above[layer_of[op]].add(layer_of[parent])
+            below[layer_of[parent]].add(layer_of[op])
+    alive = _peel(set(range(num_layers)), above, below)
+    return sorted(_peel(alive, below, above))
+
+
+def _peel(alive: set[int], incoming: list[set[int]], outgoing: list[set[int]]) -> set[int]:
+    alive = set(alive)
+    degree = {layer: len(incoming[layer] & alive) for layer in alive}
+    ready = [layer for layer in alive if not degree[layer]]
+    while ready:
+        layer = ready.pop()
+        alive.discard(layer)
+        for other in outgoing[layer]:
+            if other in alive:
+                degree[other] -= 1
+                if not degree[other]:
+                    ready.append(other)
+    return alive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModulePass:
+    """One call of a module."""
+
+    address: str
+    pass_num: int
+    first_op: int
+    num_ops: int
+    output_ops: tuple[int, ...]
+    elapsed_seconds: float
+    caller: str  # "" for the model itself
+
+    @property
+    def label(self) -> str:
+        return f"{self.address}:{self.pass_num}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleInfo:
+    """One module of the model, whether it ran or not."""
+
+    address: str
+    class_name: str
+    children: tuple[str, ...]
+    param_addresses: tuple[str, ...]  # its own, not its children's
+    num_params: int  # with its children's
+    training: bool
+    passes: tuple[ModulePass, ...]
+
+    @property
+    def num_passes(self) -> int:
+        return len(self.passes)
+
+
+class ModuleTree:
+    """All modules by address; the model itself has the address ""."""
+
+    def __init__(
+        self,
+        modules: dict[str, ModuleInfo],
+        made_in_forward: dict[str, tuple[ModulePass, ...]],
+        other_names: dict[str, str],
+    ) -> None:
+        self.modules = modules
+        self.made_in_forward = made_in_forward  # they ran, but are not part of the model
+        self.other_names = other_names  # of modules that hang in the tree in more than one place
+
+    def __repr__(self) -> str:
+        num_calls = sum(info.num_passes for info in self.modules.values())
+        return f"<ModuleTree: {len(self.modules)} modules, {num_calls} calls>"
+
+    @property
+    def addresses(self) -> list[str]:
+        return [address for address in self.modules if address]
+
+    def passes_of(self, address: str) -> tuple[ModulePass, ...] | None:
+        """The calls of a module; None where there is no such module."""
+        address = self.other_names.get(address, address)
+        info = self.modules.get(address)
+        return info.passes if info is not None else self.made_in_forward.get(address)
+
+    def passes_named(self, key: str) -> tuple[tuple[ModulePass, ...], int]:
+        """The calls of the module that `layer1.relu` or `layer1.relu:2` names, and which is meant; 0: all."""
+        passes = self.passes_of(key)
+        if passes is not None:
+            return passes, 0
+        address, colon, number = key.rpartition(":")
+        passes = self.passes_of(address) if colon and number.isdigit() else None
+        return (passes or (), int(number)) if passes else ((), 0)
+
+    def all_passes(self) -> Iterator[ModulePass]:
+        for info in self.modules.values():
+            yield from info.passes
+        for passes in self.made_in_forward.values():
+            yield from passes

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.netview.capturing import plan_of, signature_of
     from torcheer.netview.flow import Flow
     from torcheer.netview.grids import grid_of, plate_size
-    from torcheer.netview.placing import check_name
-    from torcheer.netview.planning import NetPlan
-    from torcheer.netview.running import looked_at
-    from torcheer.netview.runscenes import (
+    from torcheer.netview.layers_of_pass import NetPlan, plan_of, signature_of
+    from torcheer.netview.run_reader import (
         SCENE_FAULTS,
         Series,
         Source,
@@ -23,9 +20,9 @@ if TYPE_CHECKING:
         named_series,
         watched_series,
     )
+    from torcheer.netview.scene import RECEIVED, SENT, WEIGHT, about, check_name, in_order
     from torcheer.netview.state import State
     from torcheer.netview.unit_weights import UnitWeights, received, sent
-    from torcheer.netview.variables import RECEIVED, SENT, WEIGHT, about, in_order
-    from torcheer.netview.view import NetView
+    from torcheer.netview.view import NetView, looked_at
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -13,7 +13,6 @@ features.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -148,7 +147,6 @@ def _row_of_token(ends: Ends, place: int) -> Values:
     return row
 
 
-_MOST_SIZES: Final = 100_000  # of a picture that are tried where its shape must be found out
 _MOST: Final = 2**31  # for a stride and the like: beyond it, a run is damaged
 
 
@@ -205,19 +203,10 @@ def kernel_of(ends: Ends) -> Kernel:
     padding = _each_axis(ends, connection.padding, usual=0, least=1 - _MOST)
     dilation = _each_axis(ends, connection.dilation, usual=1, least=1)
     is_transposed = connection.form == "transposed_conv"
-    wide_shape, narrow_shape = ends.source_shape, ends.target_shape
-    if is_transposed:
-        wide_shape, narrow_shape = narrow_shape, wide_shape
+    shapes = (ends.source_shape, ends.target_shape)
+    wide_shape, narrow_shape = reversed(shapes) if is_transposed else shapes
     wide = _picture(wide_shape, weight.shape[1] * groups, num_axes)
     narrow = _picture(narrow_shape, weight.shape[0], num_axes)
-    # A row of units that becomes a picture on its way, as in decoders, or the other way round.
-    given = weight.shape[2:], stride, padding, dilation
-    if wide is None and narrow is not None:
-        candidates = [_wide_sizes(*axis) for axis in zip(narrow[1:], *given, strict=True)]
-        wide = _found_picture(wide_shape, weight.shape[1] * groups, candidates)
-    elif narrow is None and wide is not None:
-        candidates = [_narrow_sizes(*axis) for axis in zip(wide[1:], *given, strict=True)]
-        narrow = _found_picture(narrow_shape, weight.shape[0], candidates)
     if wide is None or narrow is None:
         raise ends.misfit()
     return Kernel(
@@ -254,28 +243,6 @@ def _picture(shape: Shape, num_maps: int, num_axes: int) -> Shape | None:
     sizes = shape[-num_axes:]
     fits = len(sizes) == num_axes and math.prod(shape) == num_maps * math.prod(sizes)
     return (num_maps, *sizes) if fits else None
-
-
-def _found_picture(shape: Shape, num_maps: int, candidates: Sequence[range]) -> Shape | None:
-    """The only picture of so many units whose sizes are possible; None where there are several, or none."""
-    num_places, rest = divmod(math.prod(shape), num_maps)
-    if rest or not num_places or math.prod(len(sizes) for sizes in candidates) > _MOST_SIZES:
-        return None
-    found = [sizes for sizes in itertools.product(*candidates) if math.prod(sizes) == num_places]
-    return (num_maps, *found[0]) if len(found) == 1 else None
-
-
-# Of one axis. At the back there may be one zero more than at the front: padding="same" does that.
-
-
-def _wide_sizes(narrow: int, kernel: int, stride: int, padding: int, dilation: int) -> range:
-    lowest = (narrow - 1) * stride + dilation * (kernel - 1) + 1 - 2 * padding - 1
-    return range(max(lowest, 1), max(lowest + stride + 1, 1))
-
-
-def _narrow_sizes(wide: int, kernel: int, stride: int, padding: int, dilation: int) -> range:
-    room = wide + 2 * padding - dilation * (kernel - 1) - 1
-    return range(max(room // stride + 1, 1), max((room + 1) // stride + 2, 1))
 
 
 def attention_received(ends: Ends, unit: int) -> Laid:

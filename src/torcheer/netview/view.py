@@ -2,27 +2,266 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import os
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
+import msgspec
+import torch
 from torch import Tensor, nn
 
-from torcheer.capture import check_model
+from torcheer.capture import (
+    Call,
+    ModelHistory,
+    bind,
+    check_model,
+    collect_tensors,
+    copy_of_containers,
+    copy_of_tensors,
+    is_lazy,
+    log_forward_pass,
+    map_tensors,
+    named_root,
+    same_model_after,
+    same_random_state_after,
+)
 from torcheer.errors import InputError
-from torcheer.netview.batching import checked_items
-from torcheer.netview.capturing import plan_of, signature_of
 from torcheer.netview.flow import Flow
-from torcheer.netview.planning import NetPlan, gradient_of
-from torcheer.netview.recording import NetRecording
-from torcheer.netview.running import Loss, looked_at
-from torcheer.netview.showing import Shown, scene_to_write
-from torcheer.netview.weightkeeping import WeightKeeper
-from torcheer.run import Run, SavedRun, open_run
+from torcheer.netview.layers_of_pass import NetPlan, checked_items, gradient_of, plan_of, signature_of
+from torcheer.netview.recorder import NetRecorder, WeightKeeper
+from torcheer.netview.run_reader import Array, FoundScene, found_scene, values_of, weights_of, why_no_weights
+from torcheer.netview.scene import check_name
+from torcheer.run import NetScene, Run, SavedRun, Teller, open_run
+
+Loss = Callable[[Any], Tensor]
+
+
+class Look(NamedTuple):
+    """A pass, and the gradients of parameters by name."""
+
+    history: ModelHistory
+    param_grads: dict[str, Tensor]
+
+
+def looked_at(model: nn.Module, x: Any, loss: Loss | None) -> Look:
+    """A pass, and with a loss its gradients. Buffers, generators, gradients and flags stay as they were."""
+    if any(is_lazy(param) for param in named_root(model).parameters()):
+        raise InputError("the model has lazy parameters: run it once before it is looked at.")
+    if any(tensor.is_nested for tensor in collect_tensors(x)):
+        raise InputError("a nested tensor has no shape to be shown in: give x.to_padded_tensor(0.0).")
+    if loss is not None:
+        _check_loss(loss)
+    with same_random_state_after(), same_model_after(named_root(model)):
+        if loss is None:
+            return Look(_passed(model, copy_of_tensors(bind(model, x, None))), {})
+        # Somebody may look from inside of no_grad or inference_mode.
+        with torch.inference_mode(False), torch.enable_grad():
+            return _with_gradients(model, x, loss)
+
+
+def _check_loss(loss: Loss) -> None:
+    """Most losses want targets, too: then a function of the output alone knows them."""
+    try:
+        signature = inspect.signature(loss.forward if isinstance(loss, nn.Module) else loss)
+    except (TypeError, ValueError):  # not every function has one
+        return
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        name = type(loss).__name__ if isinstance(loss, nn.Module) else getattr(loss, "__name__", "the loss")
+        raise InputError(
+            f"{name} cannot be called with the output of the model alone ({error}): give a function of the "
+            "output, such as loss=lambda output: loss(output, y)."
+        ) from None
+
+
+def _passed(model: nn.Module, call: Call, **options: Any) -> ModelHistory:
+    return log_forward_pass(model, list(call.args), call.kwargs, **options)
+
+
+def _with_gradients(model: nn.Module, x: Any, loss: Loss) -> Look:
+    leaves: list[Tensor] = []
+    copies: dict[int, Tensor] = {}  # a tensor that is given twice stays one tensor
+
+    def followed(tensor: Tensor) -> Tensor:
+        if id(tensor) not in copies:
+            copy = tensor.detach().clone()
+            if copy.is_floating_point() or copy.is_complex():
+                leaves.append(copy.requires_grad_())
+                copy = copy.clone()  # forward may write into what it is given, but not into a leaf
+            copies[id(tensor)] = copy
+        return copies[id(tensor)]
+
+    call = copy_of_containers(bind(model, x, None))
+    own = Call(*map_tensors((call.args, call.kwargs), followed, into_objects=True))
+    history = _passed(model, own, save_gradients=True)
+    value = loss(history.output)
+    if not isinstance(value, Tensor) or value.numel() != 1:
+        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise InputError(f"the loss gave {shape}: it must make one number of what the model returns.")
+    if not value.requires_grad:
+        raise InputError(
+            "the loss does not hang on the model: it was detached, or made without gradients. Compute it "
+            "from what it is given."
+        )
+    params = {name: p for name, p in named_root(model).named_parameters() if p.requires_grad}
+    # Not backward(): nothing is added to any .grad, and no hook of an optimizer runs.
+    found = torch.autograd.grad(value.reshape(()), [*params.values(), *leaves], allow_unused=True)
+    grads = dict(zip(params, found, strict=False))
+    return Look(history, {name: grad for name, grad in grads.items() if grad is not None})
+
+
+class NetworkOfRun:
+    """A network that is shown from its run."""
+
+    _recording: NetRecorder | None
+    _teller: Teller | None = None
+    _looked: tuple[Mapping[Any, Any], FoundScene] | None = None  # the series of the run, and what they show
+
+    @property
+    def run(self) -> Run | SavedRun:
+        raise NotImplementedError
+
+    @property
+    def scene(self) -> NetScene:
+        """The layers, how they lie, and what connects them."""
+        return self._found().scene
+
+    def _found(self) -> FoundScene:
+        recording = self._recording
+        if recording is not None and recording.scene.layers:
+            return FoundScene(scene=recording.scene, source="netview", series={})
+        reader = self.run._reader()
+        series = reader.series()  # another object where there is news
+        if self._looked is None or self._looked[0] is not series:
+            self._looked = series, found_scene(reader)
+        return self._looked[1]
+
+    def place(
+        self,
+        layer: str,
+        *,
+        above: str | None = None,
+        below: str | None = None,
+        rightof: str | None = None,
+        leftof: str | None = None,
+        infront: str | None = None,
+        behind: str | None = None,
+        offset: Sequence[float] = (0.0, 0.0, 0.0),
+        scale: float = 1.0,
+    ) -> None:
+        """Put a layer somewhere: in relation to another one, moved by `offset`, and `scale` times as large.
+
+        The offset is to the right, up and to the front, in widths of a plate. It is kept with the run.
+        """
+        recording, scene = self._to_arrange(layer)
+        relations = {
+            "above": above,
+            "below": below,
+            "rightof": rightof,
+            "leftof": leftof,
+            "infront": infront,
+            "behind": behind,
+        }
+        names = [each.name for each in scene.layers]
+        recording.arrangement.place(layer, names, relations, offset, scale)
+        recording.show_again(scene)
+
+    def reshape(self, layer: str, shape: Sequence[int]) -> None:
+        """Lay the units of a layer out: rows and columns, or tiles down and across, and the rows and columns
+        of each tile. It is kept with the run."""
+        recording, scene = self._to_arrange(layer)
+        recording.arrangement.reshape(layer, shape, scene.layers)
+        recording.show_again(scene)
+
+    def _to_arrange(self, layer: str) -> tuple[NetRecorder, NetScene]:
+        recording, found = self._writable(), self._found()
+        check_name(layer, [each.name for each in found.scene.layers])
+        if found.source != "netview":
+            raise InputError(
+                "the layers of this run are known by the names of its tensors only, and places are kept with "
+                "a network: tl.NetView(model, x, run=…) or tl.State record one."
+            )
+        return recording, found.scene
+
+    def _writable(self) -> NetRecorder:
+        if self._recording is None:
+            raise InputError(
+                "this view only looks at a run: places and shapes are kept by the one that records it. "
+                "tl.NetView(tl.Run(path)) opens a run to write."
+            )
+        return self._recording
+
+    def show(self) -> str | None:
+        """Show it: in a notebook between the cells, as it is now, up to 4 MB; else in the browser, where the
+        page goes on as the run does. Returns the address of that page."""
+        address: str | None = self._page().show_net(self.run.path)
+        return address
+
+    def write_html(self, path: str | os.PathLike[str], *, max_bytes: int = 20_000_000) -> str:
+        """Write it, as it is now, to one HTML file that needs no server and no network. Returns where it is.
+
+        Values go in as they are where all of them have room in `max_bytes`. Else they are rounded, and the
+        last moments and the first items go in; the page says so, and where none has room, a warning. A file
+        has no Analysis.
+        """
+        written: str = self._page().write_net_page(self.run.path, path, max_bytes=max_bytes)
+        return written
+
+    def _page(self) -> Any:
+        """The one seam upwards: the app stands above this room. It reads the run, so all is written first."""
+        if self._recording is not None:
+            self._recording.run.flush()
+        return importlib.import_module("torcheer.app.netpage")
+
+    def values(self, name: str, step: int | None = None, item: int = 0) -> Array:
+        """A variable of a layer, `conv1.Act`, as it was at a moment, or as it is."""
+        return values_of(self.run, self._found(), name, step, item)
+
+    def weights(
+        self,
+        layer: str,
+        unit: int | Sequence[int],
+        direction: Literal["received", "sent"] = "received",
+        step: int | None = None,
+        *,
+        item: int = 0,
+        variable: str = "Wt",
+    ) -> dict[str, Array]:
+        """The weights of one unit, laid on the units of the layers at their other end; NaN: not connected.
+
+        `unit` is a number, or an index into the tensor of one item. `variable` may be Grad, Delta, exp_avg…
+        Where there are none, a warning says why.
+        """
+        found = self._found()
+        weights = weights_of(self.run, found, layer, unit, direction, step, item=item, variable=variable)
+        if not weights:
+            self._teller = self._teller or Teller()
+            self._teller.tell(why_no_weights(found, layer, direction))
+        return weights
+
+
+def scene_to_write(plan: NetPlan, keeper: WeightKeeper, *, has_gradients: bool) -> NetScene:
+    """The scene of a plan, with the variables that are recorded, and why weights are missing."""
+    missing: dict[str, str] = {}
+    for connection in plan.scene.connections:
+        if connection.weight and connection.form != "attention":
+            missing[connection.target] = keeper.why_not(connection.weight)
+    layers = []
+    for layer, planned in zip(plan.scene.layers, plan.layers, strict=True):
+        gradients = ["Grad" if name == "Act" else f"{name}.Grad" for name in planned.gradients]
+        note = "; ".join(filter(None, (layer.note, missing.get(layer.name, ""))))
+        variables = [*layer.variables, *(gradients if has_gradients else [])]
+        layers.append(msgspec.structs.replace(layer, variables=variables, note=note))
+    return NetScene(layers=layers, connections=plan.scene.connections)
+
 
 _Path = str | os.PathLike[str]
 
 
-class NetView(Shown):
+class NetView(NetworkOfRun):
     """The layers of a model as plates of units, recorded at moments of your choice.
 
     - `model`, `x`: what is run, as it is: its buffers, random numbers, gradients and mode stay as they are.
@@ -52,7 +291,7 @@ class NetView(Shown):
     ) -> None:
         self._plan: NetPlan | None = None
         self._saved: SavedRun | None = None
-        self._recording: NetRecording | None = None
+        self._recording: NetRecorder | None = None
         if isinstance(model, Run | SavedRun | str | os.PathLike):
             if x is not None or run is not None:
                 raise InputError("a run is only looked at: leave x and run out, or give a model.")
@@ -72,7 +311,7 @@ class NetView(Shown):
 
     def _look(self, run: Run | SavedRun | _Path) -> None:
         if isinstance(run, Run):
-            self._recording = NetRecording(run)
+            self._recording = NetRecorder(run)
         else:
             self._saved = run if isinstance(run, SavedRun) else open_run(run)
 
@@ -94,7 +333,7 @@ class NetView(Shown):
         plan = self._planned(flow)
         self._x = x
         is_first = self._recording is None
-        recording = self._recording = self._recording or NetRecording(self._run_given)
+        recording = self._recording = self._recording or NetRecorder(self._run_given)
         step = recording.begin()
         recording.show(scene_to_write(plan, self._keeper, has_gradients=self.loss is not None))
         if is_first and step:
@@ -111,7 +350,7 @@ class NetView(Shown):
             self._keeper.look_at(self.model)
         return self._plan
 
-    def _put(self, flow: Flow, plan: NetPlan, recording: NetRecording) -> None:
+    def _put(self, flow: Flow, plan: NetPlan, recording: NetRecorder) -> None:
         for layer in plan.layers:
             for variable, reader in layer.values.items():
                 _put(recording, f"{layer.name}.{variable}", reader(flow, self._items))
@@ -160,6 +399,6 @@ def _check_given(model: Any, loss: Any) -> None:
         raise InputError(f"the loss is {loss!r}: give a function of what the model returns, or none.")
 
 
-def _put(recording: NetRecording, name: str, value: Tensor | None) -> None:
+def _put(recording: NetRecorder, name: str, value: Tensor | None) -> None:
     if value is not None:
         recording.put(name, value)

@@ -16,17 +16,21 @@ if TYPE_CHECKING:
         target_of,
         write_whole,
     )
-    from torcheer.tensorfile.header import (
+    from torcheer.tensorfile.raw_numbers import RAW_TYPES, Array, as_numbers, as_real
+    from torcheer.tensorfile.reader import (
         CHECKSUMS,
+        CHUNK_BYTES,
         ITEM_BYTES,
         MAX_DIMS,
         MAX_HEADER_BYTES,
+        PASS,
+        FileKind,
         HeaderEntry,
         NamedTwice,
+        TensorBytes,
+        checksum,
         unique,
     )
-    from torcheer.tensorfile.raw_numbers import RAW_TYPES, Array, as_numbers, as_real
-    from torcheer.tensorfile.reader import CHUNK_BYTES, PASS, FileKind, TensorBytes, checksum
     from torcheer.tensorfile.views import (
         MAX_WINDOW_VALUES,
         TensorKind,

@@ -53,10 +53,10 @@ def share_of(figures: Figures, name: str) -> float | None:
 def figures_of(array: Array, dtype: str) -> Figures:
     """`dtype` is torch's name for the numbers; see `as_numbers` for those that are given as bytes."""
     with numpy.errstate(all="ignore"):
-        return _Summing(array, dtype).figures()
+        return _Sums(array, dtype).figures()
 
 
-class _Summing:
+class _Sums:
     """The sums so far. A plain record: it is filled piece by piece."""
 
     def __init__(self, array: Array, dtype: str) -> None:

@@ -54,10 +54,7 @@ def _check(mode: int, path: str | os.PathLike[str]) -> None:
 
 
 def write_whole(
-    path: str | os.PathLike[str],
-    what: str,
-    write: Callable[[BinaryIO], None],
-    example: str = "pass.html",
+    path: str | os.PathLike[str], what: str, write: Callable[[BinaryIO], None], example: str = "pass.html"
 ) -> str:
     """Have a file written; returns where it is. `what` it is stands in the errors: "a page"."""
     target = target_of(path, what, example)

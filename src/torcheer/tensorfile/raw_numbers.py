@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
@@ -11,20 +11,12 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-class _Float8(NamedTuple):
-    """How the eight bits are divided, and what the odd patterns mean."""
-
-    exponent_bits: int
-    mantissa_bits: int
-    bias: int
-    odd: str  # "ieee": as in larger floats; "finite": all ones is NaN; "unsigned zero": minus zero is NaN
-
-
+# Bits of the mantissa, the bias of the exponent, and the bytes that are NaN.
 _FLOAT8 = {
-    "float8_e4m3fn": _Float8(4, 3, 7, "finite"),
-    "float8_e5m2": _Float8(5, 2, 15, "ieee"),
-    "float8_e4m3fnuz": _Float8(4, 3, 8, "unsigned zero"),
-    "float8_e5m2fnuz": _Float8(5, 2, 16, "unsigned zero"),
+    "float8_e4m3fn": (3, 7, [0x7F, 0xFF]),
+    "float8_e5m2": (2, 15, [0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF]),
+    "float8_e4m3fnuz": (3, 8, [0x80]),
+    "float8_e5m2fnuz": (2, 16, [0x80]),
 }
 _SCALE_ONLY = "float8_e8m0fnu"  # powers of two and nothing else: no sign, no zero
 RAW_TYPES = {"bfloat16": 2, **dict.fromkeys((*_FLOAT8, _SCALE_ONLY), 1)}  # bytes of one number
@@ -56,24 +48,16 @@ def as_real(numbers: Array) -> Array:
 @cache
 def float8_values(dtype: str) -> NDArray[numpy.float32]:
     """What each of the 256 bytes stands for."""
+    codes = numpy.arange(256)
     if dtype == _SCALE_ONLY:
-        values = [2.0 ** (code - 127) for code in range(255)] + [numpy.nan]
+        values, nan_codes = 2.0 ** (codes - 127), [0xFF]
     else:
-        values = [_float8_value(code, _FLOAT8[dtype]) for code in range(256)]
-    return numpy.array(values, dtype=numpy.float32)
-
-
-def _float8_value(code: int, kind: _Float8) -> float:
-    if kind.odd == "unsigned zero" and code == 0x80:
-        return float(numpy.nan)
-    sign = -1.0 if code & 0x80 else 1.0
-    exponent = (code & 0x7F) >> kind.mantissa_bits
-    mantissa = code & ((1 << kind.mantissa_bits) - 1)
-    if kind.odd == "ieee" and exponent == (1 << kind.exponent_bits) - 1:
-        return float(numpy.nan) if mantissa else sign * float(numpy.inf)
-    if kind.odd == "finite" and code & 0x7F == 0x7F:
-        return float(numpy.nan)
-    fraction = mantissa / (1 << kind.mantissa_bits)
-    if exponent == 0:
-        return sign * fraction * 2.0 ** (1 - kind.bias)
-    return float(sign * (1 + fraction) * 2.0 ** (exponent - kind.bias))
+        mantissa_bits, bias, nan_codes = _FLOAT8[dtype]
+        exponents, fractions = (codes & 0x7F) >> mantissa_bits, codes % 2**mantissa_bits / 2**mantissa_bits
+        # An exponent of zero has no leading one.
+        sizes = numpy.where(exponents, 1 + fractions, 2 * fractions) * 2.0 ** (exponents - bias)
+        values = numpy.where(codes & 0x80, -sizes, sizes)
+    if dtype == "float8_e5m2":  # the only one with infinities
+        values[0x7C], values[0xFC] = numpy.inf, -numpy.inf
+    values[nan_codes] = numpy.nan
+    return values.astype(numpy.float32)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Literal, NamedTuple
 
 import numpy
@@ -192,24 +193,16 @@ def look_at(
     else:
         check_window(shape, window)
     known = figures if figures is not None else figures_of(array, dtype)
-    view = TensorView(
-        shape=shape,
-        dtype=dtype,
-        num_elements=known.num_elements,
-        mean=known.mean,
-        std=known.std,
-        min=known.min,
-        max=known.max,
-        num_zeros=known.num_zeros,
-        num_nan=known.num_nan,
-        num_inf=known.num_inf,
-        histogram=list(known.histogram),
-        histogram_low=known.histogram_low,
-        histogram_high=known.histogram_high,
-        window=window,
-        encoding=encoding,
-        note="; ".join(filter(None, (note, known.note))),
-    )
+    shown = {one.name: getattr(known, one.name) for one in fields(known)}
+    shown |= {
+        "shape": shape,
+        "dtype": dtype,
+        "histogram": list(known.histogram),
+        "window": window,
+        "encoding": encoding,
+        "note": "; ".join(filter(None, (note, known.note))),
+    }
+    view = TensorView(**shown)
     return view, _values(array, dtype, window, encoding)
 
 

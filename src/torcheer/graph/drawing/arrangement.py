@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from torcheer.graph.drawing.boxes import HEADER_HEIGHT, PADDING_X, TEXT_SIZE, Face, FaceMaker, Header
 from torcheer.graph.drawing.diagram import Diagram, Edge, Group, Node, Part
-from torcheer.graph.drawing.lettering import text_width
+from torcheer.graph.drawing.text_width import text_width
 from torcheer.graph.layout.engine import lay_out
 from torcheer.graph.layout.model import Box, Point, Rect, Route, Wire
 
@@ -73,13 +73,12 @@ class Arranger:
         stack: list[Part] = list(column.children)
         while stack:
             part = stack.pop()
-            place = placed.rects[part.key]
-            whole.rects[id(part)] = Rect(place.x + dx, place.y + dy, place.width, place.height)
+            whole.rects[id(part)] = placed.rects[part.key].moved(dx, dy)
             if isinstance(part, Group):
                 stack.extend(part.children)
-        whole.wires.extend(
-            (edge, moved(route, dx, dy)) for edge, route in zip(edges, placed.routes, strict=False)
-        )
+        whole.wires += [
+            (edge, route.moved(dx, dy)) for edge, route in zip(edges, placed.routes, strict=False)
+        ]
         whole.columns.append(Rect(dx, dy, placed.width, placed.height))
         whole.width = max(whole.width, dx + placed.width)
         whole.height = max(whole.height, dy + placed.height)
@@ -126,19 +125,6 @@ def _wire(edge: Edge) -> Wire:
         label=(text_width(words, TEXT_SIZE) + 4.0, _LABEL_HEIGHT) if words else None,
         weight=_CONDITION_WEIGHT if edge.kind == "condition" else 1.0,
         is_back=edge.is_back,
-    )
-
-
-def moved(route: Route, dx: float, dy: float) -> Route:
-    if not dx and not dy:
-        return route
-    return Route(
-        start=(route.start[0] + dx, route.start[1] + dy),
-        pieces=tuple(tuple((x + dx, y + dy) for x, y in piece) for piece in route.pieces),  # type: ignore[misc]
-        label=None
-        if route.label is None
-        else route.label._replace(x=route.label.x + dx, y=route.label.y + dy),
-        is_back=route.is_back,
     )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from torcheer.graph.document import OpEntry, PassDocument, ScopeEntry
 from torcheer.graph.drawing.diagram import Edge, Group, Node
-from torcheer.graph.drawing.lettering import BOLD, REGULAR, fitted, printable, text_width
-from torcheer.graph.sizes import readable_bytes, readable_count, readable_seconds
+from torcheer.graph.drawing.text_width import BOLD, REGULAR, fitted, printable, text_width
+from torcheer.graph.text import readable_bytes, readable_count, readable_seconds
 
 _MAX_OPS_IN_TOOLTIP = 12
 
@@ -302,11 +302,9 @@ class FaceMaker:
         first = lines[0].width + sum(tag.width + _TAG_GAP for tag in tags)
         widths = [first, *(line.width for line in lines[1:])]
         widths += [sum(chip.width + CHIP_GAP for chip in row) - CHIP_GAP for row in chips_in]
-        rows_of_chips = len(chips_in)
+        widths += [chip_out.width] if chip_out is not None else []
+        rows_of_chips = len(chips_in) + (chip_out is not None)
         stack = STACK if node.is_collapsed else 0.0
-        if chip_out is not None:
-            widths.append(chip_out.width)
-            rows_of_chips += 1
         return Face(
             kind=kind,
             lines=tuple(lines),

@@ -6,23 +6,24 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from torcheer.errors import InputError
 from torcheer.graph.document import OpEntry, PassDocument
 from torcheer.graph.drawing.diagram import Node
-from torcheer.graph.drawing.options import Drawing, Figure
-from torcheer.graph.sizes import readable_bytes, readable_count, readable_seconds
+from torcheer.graph.text import readable_bytes, readable_count, readable_seconds
+
+if TYPE_CHECKING:
+    from torcheer.graph.drawing.picture import Drawing, Figure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Look(NamedTuple):
     """How the box of one kind of op is painted."""
 
     fill: str
     stroke: str
     dashes: str = ""
-    radius: float = 6.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,115 +49,66 @@ class Palette:
     ink_on_dark: str
 
 
-LIGHT = Palette(
-    canvas="#FFFFFF",
-    text="#16191D",
-    text_2="#4A525B",
-    text_3="#626B75",
-    wire="#7A838D",
-    condition="#D67C0F",
-    gradient="#9269F1",
-    mark="#8A5A00",
-    danger="#BF232B",
-    chip_fill="#E4EEF7",
-    chip_text="#0B4F7C",
-    group_fills=("#F6F7F8", "#FFFFFF"),
-    group_stroke="#CDD2D8",
-    looks={
-        "op": Look(fill="#FFFFFF", stroke="#AEB5BD"),
-        "params": Look(fill="#E4E7EA", stroke="#99A1AA"),
-        "input": Look(fill="#DDF3E2", stroke="#2F8F4E"),
-        "output": Look(fill="#FBE2E2", stroke="#BF232B"),
-        "buffer": Look(fill="#FFFFFF", stroke="#626B75", dashes="1.5 3"),
-        "source": Look(fill="none", stroke="#AEB5BD", dashes="5 3"),
-        "collapsed": Look(fill="#FFFFFF", stroke="#AEB5BD"),
-        "collapsed_params": Look(fill="#E4E7EA", stroke="#99A1AA"),
-    },
-    sequential=(
-        *("#ECF6F5", "#C1EAE4", "#93DBD2", "#60C2BB", "#2EA7A7"),
-        *("#127E8E", "#0B6B89", "#104F7E", "#193866", "#1A224D"),
-    ),
-    ink_on_light="#16191D",
-    ink_on_dark="#FFFFFF",
+# Light and dark.
+_COLOURS = {
+    "canvas": ("#FFFFFF", "#111416"),
+    "text": ("#16191D", "#E8EBEE"),
+    "text_2": ("#4A525B", "#AAB2BB"),
+    "text_3": ("#626B75", "#8B949E"),
+    "wire": ("#7A838D", "#818A94"),
+    "condition": ("#D67C0F", "#EC7E07"),
+    "gradient": ("#9269F1", "#A79BFF"),
+    "mark": ("#8A5A00", "#E6B450"),
+    "danger": ("#BF232B", "#FF7F7A"),
+    "chip_fill": ("#E4EEF7", "#182C3D"),
+    "chip_text": ("#0B4F7C", "#8CC4F2"),
+    "group_stroke": ("#CDD2D8", "#3A4149"),
+    "ink_on_light": ("#16191D", "#101214"),
+    "ink_on_dark": ("#FFFFFF", "#E8EBEE"),
+}
+_GROUP_FILLS = (("#F6F7F8", "#FFFFFF"), ("#171A1E", "#111416"))
+# Fill and stroke of each kind of box, light and dark.
+_LOOKS = {
+    "op": (("#FFFFFF", "#AEB5BD"), ("#1C2024", "#4C545D")),
+    "params": (("#E4E7EA", "#99A1AA"), ("#2E353C", "#626C77")),
+    "input": (("#DDF3E2", "#2F8F4E"), ("#15301F", "#58BE7C")),
+    "output": (("#FBE2E2", "#BF232B"), ("#3A1B1C", "#FF7F7A")),
+    "buffer": (("#FFFFFF", "#626B75"), ("#1C2024", "#8B949E")),
+    "source": (("none", "#AEB5BD"), ("none", "#4C545D")),
+    "collapsed": (("#FFFFFF", "#AEB5BD"), ("#1C2024", "#4C545D")),
+    "collapsed_params": (("#E4E7EA", "#99A1AA"), ("#2E353C", "#626C77")),
+}
+_DASHES = {"buffer": "1.5 3", "source": "5 3"}
+_SEQUENTIAL = (
+    "#ECF6F5 #C1EAE4 #93DBD2 #60C2BB #2EA7A7 #127E8E #0B6B89 #104F7E #193866 #1A224D",
+    "#1C2229 #202E45 #233B60 #1D5276 #146B88 #1B909B #30A8A5 #53C8B7 #9AE2BE #DDFAC1",
 )
 
-DARK = Palette(
-    canvas="#111416",
-    text="#E8EBEE",
-    text_2="#AAB2BB",
-    text_3="#8B949E",
-    wire="#818A94",
-    condition="#EC7E07",
-    gradient="#A79BFF",
-    mark="#E6B450",
-    danger="#FF7F7A",
-    chip_fill="#182C3D",
-    chip_text="#8CC4F2",
-    group_fills=("#171A1E", "#111416"),
-    group_stroke="#3A4149",
-    looks={
-        "op": Look(fill="#1C2024", stroke="#4C545D"),
-        "params": Look(fill="#2E353C", stroke="#626C77"),
-        "input": Look(fill="#15301F", stroke="#58BE7C"),
-        "output": Look(fill="#3A1B1C", stroke="#FF7F7A"),
-        "buffer": Look(fill="#1C2024", stroke="#8B949E", dashes="1.5 3"),
-        "source": Look(fill="none", stroke="#4C545D", dashes="5 3"),
-        "collapsed": Look(fill="#1C2024", stroke="#4C545D"),
-        "collapsed_params": Look(fill="#2E353C", stroke="#626C77"),
-    },
-    sequential=(
-        *("#1C2229", "#202E45", "#233B60", "#1D5276", "#146B88"),
-        *("#1B909B", "#30A8A5", "#53C8B7", "#9AE2BE", "#DDFAC1"),
-    ),
-    ink_on_light="#101214",
-    ink_on_dark="#E8EBEE",
-)
 
-PALETTES: Mapping[str, Palette] = {"light": LIGHT, "dark": DARK}
+def _palette(theme: int) -> Palette:
+    return Palette(
+        **{name: both[theme] for name, both in _COLOURS.items()},
+        group_fills=_GROUP_FILLS[theme],
+        looks={kind: Look(*both[theme], _DASHES.get(kind, "")) for kind, both in _LOOKS.items()},
+        sequential=tuple(_SEQUENTIAL[theme].split()),
+    )
+
+
+PALETTES: Mapping[str, Palette] = {"light": _palette(0), "dark": _palette(1)}
 
 
 _HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
-# The names that every browser knows.
-_NAMED = dict(
-    pair.split(":")
-    for pair in """
-aliceblue:f0f8ff antiquewhite:faebd7 aqua:00ffff aquamarine:7fffd4 azure:f0ffff beige:f5f5dc bisque:ffe4c4
-black:000000 blanchedalmond:ffebcd blue:0000ff blueviolet:8a2be2 brown:a52a2a burlywood:deb887
-cadetblue:5f9ea0 chartreuse:7fff00 chocolate:d2691e coral:ff7f50 cornflowerblue:6495ed cornsilk:fff8dc
-crimson:dc143c cyan:00ffff darkblue:00008b darkcyan:008b8b darkgoldenrod:b8860b darkgray:a9a9a9
-darkgreen:006400 darkgrey:a9a9a9 darkkhaki:bdb76b darkmagenta:8b008b darkolivegreen:556b2f darkorange:ff8c00
-darkorchid:9932cc darkred:8b0000 darksalmon:e9967a darkseagreen:8fbc8f darkslateblue:483d8b
-darkslategray:2f4f4f darkslategrey:2f4f4f darkturquoise:00ced1 darkviolet:9400d3 deeppink:ff1493
-deepskyblue:00bfff dimgray:696969 dimgrey:696969 dodgerblue:1e90ff firebrick:b22222 floralwhite:fffaf0
-forestgreen:228b22 fuchsia:ff00ff gainsboro:dcdcdc ghostwhite:f8f8ff gold:ffd700 goldenrod:daa520
-gray:808080 green:008000 greenyellow:adff2f grey:808080 honeydew:f0fff0 hotpink:ff69b4 indianred:cd5c5c
-indigo:4b0082 ivory:fffff0 khaki:f0e68c lavender:e6e6fa lavenderblush:fff0f5 lawngreen:7cfc00
-lemonchiffon:fffacd lightblue:add8e6 lightcoral:f08080 lightcyan:e0ffff lightgoldenrodyellow:fafad2
-lightgray:d3d3d3 lightgreen:90ee90 lightgrey:d3d3d3 lightpink:ffb6c1 lightsalmon:ffa07a lightseagreen:20b2aa
-lightskyblue:87cefa lightslategray:778899 lightslategrey:778899 lightsteelblue:b0c4de lightyellow:ffffe0
-lime:00ff00 limegreen:32cd32 linen:faf0e6 magenta:ff00ff maroon:800000 mediumaquamarine:66cdaa
-mediumblue:0000cd mediumorchid:ba55d3 mediumpurple:9370db mediumseagreen:3cb371 mediumslateblue:7b68ee
-mediumspringgreen:00fa9a mediumturquoise:48d1cc mediumvioletred:c71585 midnightblue:191970 mintcream:f5fffa
-mistyrose:ffe4e1 moccasin:ffe4b5 navajowhite:ffdead navy:000080 oldlace:fdf5e6 olive:808000 olivedrab:6b8e23
-orange:ffa500 orangered:ff4500 orchid:da70d6 palegoldenrod:eee8aa palegreen:98fb98 paleturquoise:afeeee
-palevioletred:db7093 papayawhip:ffefd5 peachpuff:ffdab9 peru:cd853f pink:ffc0cb plum:dda0dd
-powderblue:b0e0e6 purple:800080 rebeccapurple:663399 red:ff0000 rosybrown:bc8f8f royalblue:4169e1
-saddlebrown:8b4513 salmon:fa8072 sandybrown:f4a460 seagreen:2e8b57 seashell:fff5ee sienna:a0522d
-silver:c0c0c0 skyblue:87ceeb slateblue:6a5acd slategray:708090 slategrey:708090 snow:fffafa
-springgreen:00ff7f steelblue:4682b4 tan:d2b48c teal:008080 thistle:d8bfd8 tomato:ff6347 turquoise:40e0d0
-violet:ee82ee wheat:f5deb3 white:ffffff whitesmoke:f5f5f5 yellow:ffff00 yellowgreen:9acd32
-""".split()
-)
 
 
 def hex_colour(colour: str) -> str | None:
     """`#ffcc00` for '#fc0', '#FFCC00' or a name such as 'gold'; None for anything else."""
+    from PIL import ImageColor  # slow to import, and few pictures need it
+
     colour = colour.strip().lower()
-    if colour in _NAMED:
-        return f"#{_NAMED[colour]}"
-    if not _HEX.fullmatch(colour):
+    if colour not in ImageColor.colormap and not _HEX.fullmatch(colour):
         return None
-    return colour if len(colour) == 7 else "#" + "".join(2 * digit for digit in colour[1:])
+    red, green, blue = ImageColor.getrgb(colour)[:3]
+    return f"#{red:02x}{green:02x}{blue:02x}"
 
 
 def ink_on(colour: str, palette: Palette) -> str:
@@ -268,9 +220,7 @@ def colour_boxes(
 def _metric(drawing: Drawing, title: str) -> _Metric:
     if isinstance(drawing.color_by, str):
         known = _METRICS[drawing.color_by]
-        return _Metric(
-            title=title or known.title, words=known.words, adds_up=known.adds_up, of_op=known.of_op
-        )
+        return replace(known, title=title or known.title)
     name = title or getattr(drawing.color_by, "__name__", "")
     return _Metric(
         title="" if name.strip("<>") == "lambda" else name, words=lambda value: f"{value:.4g}", adds_up=False

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from torcheer.graph.document import OpEntry, PassDocument
+from torcheer.graph.layout.model import connected_pieces
 
 EdgeKind = Literal["data", "condition"]
 
@@ -121,23 +122,12 @@ def _may_go(op: OpEntry) -> bool:
 
 def _pieces(ops: Sequence[OpEntry], without: set[int]) -> list[list[int]]:
     """The ops, apart from some, in pieces that no edge connects."""
-    leader = list(range(len(ops)))
-
-    def find(index: int) -> int:
-        while leader[index] != index:
-            leader[index] = leader[leader[index]]
-            index = leader[index]
-        return index
-
-    for index, op in enumerate(ops):
-        if index not in without:
-            for link in op.parents:
-                if link.op not in without:
-                    leader[find(index)] = find(link.op)
+    links = ((index, link.op) for index, op in enumerate(ops) for link in op.parents)
+    piece_of = connected_pieces(len(ops), (pair for pair in links if without.isdisjoint(pair)))
     pieces: dict[int, list[int]] = {}
-    for index in range(len(ops)):
+    for index, piece in enumerate(piece_of):
         if index not in without:
-            pieces.setdefault(find(index), []).append(index)
+            pieces.setdefault(piece, []).append(index)
     return list(pieces.values())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from torcheer.graph.document import BranchEntry, Link, OpEntry, PassDocument
 from torcheer.graph.drawing.diagram import Edge, Group, Node
-from torcheer.graph.drawing.lettering import fitted, printable
+from torcheer.graph.drawing.text_width import fitted, printable
 
 _STATEMENTS = {"if": "if", "while": "while", "if-expression": "if"}
 _MAX_LABEL = 120.0  # pixels beside a wire

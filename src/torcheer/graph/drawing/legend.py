@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torcheer.graph.document import PassDocument
 from torcheer.graph.drawing import svg
@@ -11,9 +11,9 @@ from torcheer.graph.drawing.arrangement import Arrangement
 from torcheer.graph.drawing.boxes import Text
 from torcheer.graph.drawing.colours import Palette, Scale, on_ramp
 from torcheer.graph.drawing.diagram import Diagram
-from torcheer.graph.drawing.lettering import BOLD, fitted, printable, wrapped
+from torcheer.graph.drawing.text_width import BOLD, fitted, printable, wrapped
 from torcheer.graph.layout.model import Rect
-from torcheer.graph.sizes import readable_count
+from torcheer.graph.text import readable_count
 
 _TITLE_SIZE, _TEXT_SIZE = 20.0, 11.0
 _LINE = 16.0
@@ -36,11 +36,10 @@ _LOOKS = {
 Sample = Callable[[float, float], str]  # paints a small example at a place
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class Head(NamedTuple):
     """The lines above the picture and the legend, measured."""
 
-    content: tuple[str, ...]
+    content: list[str]
     width: float
     height: float
 
@@ -50,45 +49,37 @@ def make_head(
     diagram: Diagram,
     arrangement: Arrangement,
     palette: Palette,
-    *,
     notes: Sequence[str],
+    *,
     scale: Scale | None,
     with_legend: bool,
-    left: float,
-    top: float,
+    margin: float,
 ) -> Head:
     """Title, then notes, then the legend in rows as wide as the picture, or a little wider."""
     width = max(_LEAST_WIDTH, arrangement.width)
-    content: list[str] = []
-    y = top
-    name = Text(
-        words=fitted(printable(document.model_name), width, _TITLE_SIZE, BOLD), size=_TITLE_SIZE, weight=BOLD
-    )
-    content.append(svg.text(name, left, y + 20.0, palette.text, width))
-    y += 30.0
+    title = fitted(printable(document.model_name), width, _TITLE_SIZE, BOLD)
+    name = Text(words=title, size=_TITLE_SIZE, weight=BOLD)
+    content = ['<g class="head">', svg.text(name, margin, margin + 20.0, palette.text, width)]
+    y = margin + 30.0
     for words, ink in _lines(document, diagram, notes, palette):
         for part in wrapped(printable(words), width, _TEXT_SIZE)[:_MOST_ROWS]:
-            content.append(svg.text(Text(words=part, size=_TEXT_SIZE), left, y + 10.0, ink, width))
+            content.append(svg.text(Text(words=part, size=_TEXT_SIZE), margin, y + 10.0, ink, width))
             y += _LINE
     if with_legend:
-        y += 6.0
-        entries = list(_entries(diagram, arrangement, palette))
-        rows = _rows([words for words, _ in entries], width)
-        entry = iter(entries)
-        for row in rows:
-            x = left
-            for _ in range(row):
-                words, sample = next(entry)
-                content.append(sample(x, y))
-                line = Text(words=words, size=_TEXT_SIZE)
-                content.append(svg.text(line, x + _SWATCH + 6.0, y + 10.0, palette.text_2, line.width * 1.2))
-                x += _SWATCH + 6.0 + line.width + _ENTRY_GAP
-            y += _LINE + 2.0
+        x, y, is_empty = margin, y + 6.0, True
+        for words, sample in _entries(diagram, arrangement, palette):
+            line = Text(words=words, size=_TEXT_SIZE)
+            needed = _SWATCH + 6.0 + line.width
+            if not is_empty and x - margin + needed > width:
+                x, y = margin, y + _LINE + 2.0
+            content.append(sample(x, y))
+            content.append(svg.text(line, x + _SWATCH + 6.0, y + 10.0, palette.text_2, line.width * 1.2))
+            x, is_empty = x + needed + _ENTRY_GAP, False
+        y += 0.0 if is_empty else _LINE + 2.0
     if scale is not None and with_legend:
-        content.extend(_scale(scale, palette, left, y + 4.0))
+        content.extend(_scale(scale, palette, margin, y + 4.0))
         y += 38.0
-    body = ('<g class="head">', *content, "</g>")
-    return Head(content=body, width=width, height=y - top)
+    return Head([*content, "</g>"], width, y - margin)
 
 
 def _lines(
@@ -116,49 +107,28 @@ def _lines(
         yield note, palette.text_3
 
 
-def _rows(words: Sequence[str], width: float) -> list[int]:
-    """How many entries stand in each row."""
-    rows: list[int] = []
-    used = 0.0
-    for entry in words:
-        needed = _SWATCH + 6.0 + Text(words=entry, size=_TEXT_SIZE).width
-        if not rows or used + needed > width:
-            rows.append(0)
-            used = 0.0
-        rows[-1] += 1
-        used += needed + _ENTRY_GAP
-    return rows
-
-
-def _entries(diagram: Diagram, arrangement: Arrangement, palette: Palette) -> Iterator[tuple[str, Sample]]:
+def _entries(diagram: Diagram, arrangement: Arrangement, palette: Palette) -> list[tuple[str, Sample]]:
     """Only what occurs."""
     kinds = {face.kind for face in arrangement.faces.values()}
-    for kind, words in _LOOKS.items():
-        if kind in kinds:
-            yield words, _box_sample(palette, kind)
-    if arrangement.groups:
-        yield from _group_entries(arrangement, palette)
-    edges = diagram.edges
-    if any(edge.is_back for edge in edges):
-        yield "back to an earlier box", _line_sample(palette.wire, "", backwards=True)
-    if any(edge.kind == "condition" for edge in edges):
-        yield "decided what ran", _line_sample(palette.condition, "5 3")
-    if any(edge.has_gradient and not edge.is_chip for edge in edges):
-        yield "gradient", _line_sample(palette.gradient, "3 2.5", backwards=True)
-    if any(edge.is_chip for edge in edges):
-        yield "comes from further away", _chip_sample(palette)
-    if any(len(node.ops) > 1 and not node.is_collapsed for node in arrangement.nodes):
-        yield "passes of one layer", _word_sample("× n", palette)
-    if diagram.num_folded:
-        yield "equal blocks, drawn once", _word_sample("× n", palette)
-
-
-def _group_entries(arrangement: Arrangement, palette: Palette) -> Iterator[tuple[str, Sample]]:
-    headers = [arrangement.headers[id(group)] for group, _ in arrangement.groups]
-    if not all(header.is_function for header in headers):
-        yield "module", _frame_sample(palette, "")
-    if any(header.is_function for header in headers):
-        yield "function of torch, opened", _frame_sample(palette, "4 2.5")
+    is_function = [arrangement.headers[id(group)].is_function for group, _ in arrangement.groups]
+    edges, chip = diagram.edges, any(edge.is_chip for edge in diagram.edges)
+    backwards = any(edge.is_back for edge in edges)
+    condition = any(edge.kind == "condition" for edge in edges)
+    gradient = any(edge.has_gradient and not edge.is_chip for edge in edges)
+    passes = any(len(node.ops) > 1 and not node.is_collapsed for node in arrangement.nodes)
+    times = _word_sample("× n", palette)
+    entries = (
+        *((kind in kinds, words, _box_sample(palette, kind)) for kind, words in _LOOKS.items()),
+        (not all(is_function), "module", _frame_sample(palette, "")),
+        (any(is_function), "function of torch, opened", _frame_sample(palette, "4 2.5")),
+        (backwards, "back to an earlier box", _line_sample(palette.wire, "", backwards=True)),
+        (condition, "decided what ran", _line_sample(palette.condition, "5 3")),
+        (gradient, "gradient", _line_sample(palette.gradient, "3 2.5", backwards=True)),
+        (chip, "comes from further away", _chip_sample(palette)),
+        (passes, "passes of one layer", times),
+        (diagram.num_folded > 0, "equal blocks, drawn once", times),
+    )
+    return [(words, sample) for occurs, words, sample in entries if occurs]
 
 
 def _box_sample(palette: Palette, kind: str) -> Sample:

@@ -1,12 +1,4 @@
-"""Lay out a picture: nested groups from the inside out, wires across their borders.
-
-All layout is computed as if the flow went down. For a flow to the right, sizes go in with their sides
-exchanged and come out exchanged again; for a flow upwards the finished picture is turned over. Titles stay
-at the top of their groups and texts stay upright.
-
-Groups are laid out before what is around them, so the order of their ports is a guess. Once everything is
-laid out, the guess can be compared with where the wires come from, and made again where it was wrong.
-"""
+"""Lay out a picture: nested groups from the inside out, wires across their borders."""
 
 from __future__ import annotations
 
@@ -15,15 +7,167 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import sqrt
 
-from torcheer.errors import InputError
-from torcheer.graph.layout.bends import add_bends
-from torcheer.graph.layout.coordinates import align, attach, place_columns, place_lanes
-from torcheer.graph.layout.heights import Heights, place_heights
-from torcheer.graph.layout.model import Box, Course, Kind, Part, Placement, Point, Rect, Route, Spacing, Wire
-from torcheer.graph.layout.nesting import Inside, Nest, Wiring, cut
+from torcheer.graph.layout.coordinates import (
+    Heights,
+    align,
+    attach,
+    place_columns,
+    place_heights,
+    place_lanes,
+)
+from torcheer.graph.layout.model import (
+    SPACING,
+    Box,
+    Course,
+    Kind,
+    Part,
+    Placement,
+    Point,
+    Rect,
+    Route,
+    Wire,
+    connected_pieces,
+)
 from torcheer.graph.layout.order import order_rows
-from torcheer.graph.layout.ranks import assign_ranks
+from torcheer.graph.layout.ranks import add_bends, assign_ranks
 from torcheer.graph.layout.routes import Run, draw_loops, join, loop_room, make_runs, move_run
+
+
+@dataclass(slots=True, kw_only=True)
+class Link:
+    """A wire's (or several wires') way inside one group, from a child or port to a child or port."""
+
+    # Wires of one source share links, ports and bends; parallel wires are different nets.
+    net: int
+    ends: tuple[int, int]
+    weight: float
+    label: tuple[float, float] | None = None
+    is_back: bool = False
+
+
+@dataclass(slots=True)
+class Inside:
+    """The links inside one group. Vertices: its children in order, then its ports as they came."""
+
+    num_children: int
+    in_ports: dict[int, int] = field(default_factory=dict)
+    out_ports: dict[int, int] = field(default_factory=dict)
+    port_order: list[int] = field(default_factory=list)  # when the source of each port's net ran
+    # From left to right, where the wires of some ports come from or go to; known after a first layout.
+    port_wishes: dict[int, float] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
+    _link_ids: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def port(self, ports: dict[int, int], net: int, order: int) -> int:
+        """The port of a net, among those of entry or exit."""
+        if net not in ports:
+            ports[net] = self.num_children + len(self.port_order)
+            self.port_order.append(order)
+        return ports[net]
+
+    def add(self, link: Link) -> int:
+        """Add a link, or join it with the one that its net already has to that target."""
+        name = link.net, link.ends[1]
+        known = self._link_ids.get(name)
+        if known is not None:
+            same = self.links[known]
+            same.weight = max(same.weight, link.weight)
+            same.is_back = same.is_back and link.is_back
+            return known
+        self._link_ids[name] = len(self.links)
+        self.links.append(link)
+        return len(self.links) - 1
+
+
+class Nest:
+    """The tree of boxes as flat lists; a box is named by its place in preorder."""
+
+    def __init__(self, root: Box) -> None:
+        self.boxes: list[Box] = []
+        self.parent: list[int] = []
+        self.depth: list[int] = []
+        # Which child of its parent a box is.
+        self.place: list[int] = []
+        self.children: list[list[int]] = []
+        self.index_of: dict[int, int] = {}
+        stack: list[tuple[Box, int, int]] = [(root, -1, 0)]
+        while stack:
+            box, parent, place = stack.pop()
+            self._add(box, parent, place)
+            index = len(self.boxes) - 1
+            stack += [(child, index, i) for i, child in reversed(list(enumerate(box.children)))]
+        # A group runs when the first of its nodes runs.
+        self.order = [box.key for box in self.boxes]
+        for index in range(len(self.boxes) - 1, -1, -1):
+            if self.children[index]:
+                self.order[index] = min(self.order[child] for child in self.children[index])
+
+    def _add(self, box: Box, parent: int, place: int) -> None:
+        index = len(self.boxes)
+        self.index_of[box.key] = index
+        self.boxes.append(box)
+        self.parent.append(parent)
+        self.place.append(place)
+        self.children.append([])
+        self.depth.append(self.depth[parent] + 1 if parent >= 0 else 0)
+        if parent >= 0:
+            self.children[parent].append(index)
+
+
+# A wire's links in order from source to target, each as a group and the number of one of its links.
+Way = list[tuple[int, int]]
+
+
+def cut(
+    nest: Nest, wires: Sequence[Wire], labels: Sequence[tuple[float, float] | None]
+) -> tuple[dict[int, Inside], list[Way]]:
+    """Divide the wires at the borders that they cross; a label stays with the last link.
+
+    Returns the links by group, and the way of each wire, which is empty for one from a box to itself.
+    """
+    insides = {index: Inside(len(children)) for index, children in enumerate(nest.children) if children}
+    nets: dict[tuple[int, int], int] = {}
+    twins: dict[tuple[int, int], int] = {}
+    ways: list[Way] = []
+    for wire, label in zip(wires, labels, strict=True):
+        source, target = nest.index_of[wire.source], nest.index_of[wire.target]
+        twin = twins.get((source, target), 0)
+        twins[source, target] = twin + 1
+        net = nets.setdefault((source, twin), len(nets))
+        if source == target:
+            ways.append([])
+            continue
+        way = _cut_one(nest, insides, wire, source, target, net)
+        if label is not None:
+            group, link = way[-1]
+            insides[group].links[link].label = label
+        ways.append(way)
+    return insides, ways
+
+
+def _cut_one(nest: Nest, insides: dict[int, Inside], wire: Wire, source: int, target: int, net: int) -> Way:
+    parent, depth, place = nest.parent, nest.depth, nest.place
+    leaving: Way = []
+    entering: Way = []
+    top, bottom = source, target
+    order = nest.order[source]
+    while parent[top] != parent[bottom]:
+        if depth[top] >= depth[bottom]:
+            group = parent[top]
+            inside = insides[group]
+            ends = place[top], inside.port(inside.out_ports, net, order)
+            leaving.append((group, inside.add(Link(net=net, ends=ends, weight=wire.weight))))
+            top = group
+        else:
+            group = parent[bottom]
+            inside = insides[group]
+            ends = inside.port(inside.in_ports, net, order), place[bottom]
+            entering.append((group, inside.add(Link(net=net, ends=ends, weight=wire.weight))))
+            bottom = group
+    group = parent[top]
+    ends = place[top], place[bottom]
+    across = Link(net=net, ends=ends, weight=wire.weight, is_back=wire.is_back)
+    return [*leaving, (group, insides[group].add(across)), *reversed(entering)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,50 +219,32 @@ class Laid:
     y: float = 0.0
 
 
-def lay_out_pieces(children: list[Child], inside: Inside, frame: Frame, spacing: Spacing) -> list[Laid]:
-    """Each piece by itself, from x = 0 and below the frame's top."""
-    num_vertices = len(children) + len(inside.in_ports) + len(inside.out_ports)
-    return [
-        _lay_out_piece(children, inside, piece, frame, spacing) for piece in _pieces(inside, num_vertices)
-    ]
-
-
 def _pieces(inside: Inside, num_vertices: int) -> list[tuple[list[int], list[int]]]:
     """Vertices and links of each connected piece, in the order of the pieces' first vertices."""
-    leader = list(range(num_vertices))
-
-    def find(vertex: int) -> int:
-        while leader[vertex] != vertex:
-            leader[vertex] = leader[leader[vertex]]
-            vertex = leader[vertex]
-        return vertex
-
-    for link in inside.links:
-        one, other = find(link.ends[0]), find(link.ends[1])
-        leader[max(one, other)] = min(one, other)
+    piece_of = connected_pieces(num_vertices, (link.ends for link in inside.links))
     pieces: dict[int, tuple[list[int], list[int]]] = {}
-    for vertex in range(num_vertices):
-        pieces.setdefault(find(vertex), ([], []))[0].append(vertex)
+    for vertex, piece in enumerate(piece_of):
+        pieces.setdefault(piece, ([], []))[0].append(vertex)
     for number, link in enumerate(inside.links):
-        pieces[find(link.ends[0])][1].append(number)
+        pieces[piece_of[link.ends[0]]][1].append(number)
     return list(pieces.values())
 
 
 def _lay_out_piece(
-    children: list[Child], inside: Inside, piece: tuple[list[int], list[int]], frame: Frame, spacing: Spacing
+    children: list[Child], inside: Inside, piece: tuple[list[int], list[int]], frame: Frame
 ) -> Laid:
     vertices, links = piece
     part = _build(children, inside, vertices, links)
     heights = None
     if links:
-        assign_ranks(part, spacing.between_ranks)
-        add_bends(part, spacing)
+        assign_ranks(part, SPACING.between_ranks)
+        add_bends(part)
         order_rows(part)
         blocks = align(part)
-        place_columns(part, blocks, spacing)
-        place_lanes(part, spacing)
+        place_columns(part, blocks)
+        place_lanes(part)
         attach(part, blocks)
-        heights = place_heights(part, spacing, box_top=frame.top, wire_top=frame.wire_top)
+        heights = place_heights(part, box_top=frame.top, wire_top=frame.wire_top)
         bottom = heights.bottom
     else:
         part.x, part.top = [part.left[0]], [frame.top]
@@ -127,7 +253,7 @@ def _lay_out_piece(
     width = max(part.x[one] + part.right[one] for row in part.rows for one in row)
     if part.lane_widths:
         lane = max(joint.column for joint in part.joints)
-        width = max(width, lane + max(part.lane_widths) + spacing.between_wires)
+        width = max(width, lane + max(part.lane_widths) + SPACING.between_wires)
     has_ports = vertices[-1] >= len(children)
     return Laid(
         part=part, heights=heights, vertices=vertices, links=links, width=width, bottom=bottom,
@@ -171,7 +297,7 @@ def _shift(children: list[Child], vertex: int, net: int, *, leaving: bool) -> fl
     return (child.out_ports if leaving else child.in_ports)[net] - child.width / 2
 
 
-def pack(laid: list[Laid], frame: Frame, spacing: Spacing) -> tuple[float, float]:
+def pack(laid: list[Laid], frame: Frame) -> tuple[float, float]:
     """Put the parts side by side: those with ports in one row, then large ones, then small ones."""
     if len(laid) == 1:
         return laid[0].width, laid[0].bottom
@@ -183,20 +309,18 @@ def pack(laid: list[Laid], frame: Frame, spacing: Spacing) -> tuple[float, float
     x, bottom = 0.0, 0.0
     for one in with_ports:
         one.x = x
-        x += one.width + spacing.between_parts
+        x += one.width + SPACING.between_parts
         bottom = max(bottom, one.bottom)
     for parts in (large, small):
-        x, bottom = _shelve(parts, x, bottom, frame, spacing)
-    return x - spacing.between_parts, bottom
+        x, bottom = _shelve(parts, x, bottom, frame)
+    return x - SPACING.between_parts, bottom
 
 
-def _shelve(
-    parts: list[Laid], left: float, bottom: float, frame: Frame, spacing: Spacing
-) -> tuple[float, float]:
+def _shelve(parts: list[Laid], left: float, bottom: float, frame: Frame) -> tuple[float, float]:
     """Put parts in rows that together are about as wide as high."""
     if not parts:
         return left, bottom
-    gap = spacing.between_parts
+    gap = SPACING.between_parts
     area = sum((one.width + gap) * (one.bottom - frame.top + gap) for one in parts)
     most = max(sqrt(area * 1.6), max(one.width for one in parts))
     x = y = row_height = right = 0.0
@@ -224,10 +348,11 @@ class Interior:
     num_crossings: int
 
 
-def lay_out_group(children: list[Child], inside: Inside, frame: Frame, spacing: Spacing) -> Interior:
+def lay_out_group(children: list[Child], inside: Inside, frame: Frame) -> Interior:
     """Place the children and route the links of one group."""
-    laid = lay_out_pieces(children, inside, frame, spacing)
-    width, bottom = pack(laid, frame, spacing)
+    num_vertices = len(children) + len(inside.in_ports) + len(inside.out_ports)
+    laid = [_lay_out_piece(children, inside, piece, frame) for piece in _pieces(inside, num_vertices)]
+    width, bottom = pack(laid, frame)
     height = max(bottom + frame.bottom, frame.least_height)
     left = _left_margin(laid, inside, frame, width)
     interior = Interior(
@@ -241,7 +366,7 @@ def lay_out_group(children: list[Child], inside: Inside, frame: Frame, spacing: 
     )
     x_of: dict[int, float] = {}
     for one in laid:
-        _put(one, left + one.x, height, interior, x_of, spacing)
+        _put(one, left + one.x, height, interior, x_of)
     interior.in_ports = {net: x_of[vertex] for net, vertex in inside.in_ports.items()}
     interior.out_ports = {net: x_of[vertex] for net, vertex in inside.out_ports.items()}
     return interior
@@ -266,9 +391,7 @@ def _left_margin(laid: list[Laid], inside: Inside, frame: Frame, width: float) -
     return left
 
 
-def _put(
-    one: Laid, x: float, bottom: float, interior: Interior, x_of: dict[int, float], spacing: Spacing
-) -> None:
+def _put(one: Laid, x: float, bottom: float, interior: Interior, x_of: dict[int, float]) -> None:
     """Move a piece to its place."""
     part = one.part
     for i, vertex in enumerate(one.vertices):
@@ -277,7 +400,7 @@ def _put(
             interior.corners[vertex] = (x + part.x[i] - part.left[i], one.y + part.top[i])
     if one.heights is None:
         return
-    runs = make_runs(part, one.heights, spacing, bottom=bottom - one.y)
+    runs = make_runs(part, one.heights, bottom=bottom - one.y)
     for number, run in zip(one.links, runs, strict=True):
         interior.runs[number] = move_run(run, x, one.y)
 
@@ -292,11 +415,11 @@ class Direction:
     def size(self, width: float, height: float) -> tuple[float, float]:
         return (height, width) if self.exchanges else (width, height)
 
-    def frame(self, box: Box, spacing: Spacing) -> Frame:
+    def frame(self, box: Box) -> Frame:
         """The margins of a group as the downward layout sees them."""
         width, height = self.size(box.width, box.height)
         padding = box.padding
-        margin = box.title_width + spacing.wire_to_label if box.title_width else 0.0
+        margin = box.title_width + SPACING.wire_to_label if box.title_width else 0.0
         side = box.header if self.exchanges else 0.0
         top = 0.0 if self.exchanges or self.turns_over else box.header
         bottom = box.header if self.turns_over else 0.0
@@ -326,18 +449,10 @@ class Direction:
                 return Rect(rect.y, rect.x, rect.height, rect.width)
             return Rect(rect.x, height - rect.y - rect.height, rect.width, rect.height)
 
-        def turn_route(route: Route) -> Route:
-            return Route(
-                start=turn_point(route.start),
-                pieces=tuple(tuple(map(turn_point, piece)) for piece in route.pieces),  # type: ignore[misc]
-                label=route.label and turn_rect(route.label),
-                is_back=route.is_back,
-            )
-
         width, height_now = self.size(placement.width, placement.height)
         return Placement(
             rects={key: turn_rect(rect) for key, rect in placement.rects.items()},
-            routes=[turn_route(route) for route in placement.routes],
+            routes=[route.mapped(turn_point, turn_rect) for route in placement.routes],
             width=width,
             height=height_now,
         )
@@ -354,14 +469,14 @@ DIRECTIONS = {
 _SAME = 1.0
 
 
-def wish_port_orders(nest: Nest, wiring: Wiring, interiors: dict[int, Interior]) -> set[int]:
+def wish_port_orders(nest: Nest, insides: dict[int, Inside], interiors: dict[int, Interior]) -> set[int]:
     """Fill the wishes of groups whose ports are in the wrong order; say which groups to lay out again."""
     stale: set[int] = set()
     for index in range(1, len(nest.boxes)):
         if index not in interiors:
             continue
-        entries, exits = _wishes(nest, wiring, interiors, index)
-        inside, interior = wiring.insides[index], interiors[index]
+        entries, exits = _wishes(nest, insides, interiors, index)
+        inside, interior = insides[index], interiors[index]
         if _is_wrong(interior.in_ports, entries):
             inside.port_wishes |= {inside.in_ports[net]: x for net, x in entries.items()}
         if _is_wrong(interior.out_ports, exits):
@@ -380,11 +495,11 @@ def _is_wrong(ports: dict[int, float], wishes: dict[int, float]) -> bool:
 
 
 def _wishes(
-    nest: Nest, wiring: Wiring, interiors: dict[int, Interior], index: int
+    nest: Nest, insides: dict[int, Inside], interiors: dict[int, Interior], index: int
 ) -> tuple[dict[int, float], dict[int, float]]:
     """For each net the x, in the parent, from which it comes to a group and to which it goes from there."""
     parent, place = nest.parent[index], nest.place[index]
-    outside, around = wiring.insides[parent], interiors[parent]
+    outside, around = insides[parent], interiors[parent]
     entries: dict[int, float] = {}
     exits: dict[int, list[float]] = {}
     for link, run in zip(outside.links, around.runs, strict=True):
@@ -399,31 +514,26 @@ def _wishes(
     return entries, {net: sum(places) / len(places) for net, places in exits.items()}
 
 
-def lay_out(
-    root: Box, wires: Sequence[Wire], *, direction: str = "topdown", spacing: Spacing | None = None
-) -> Placement:
+def lay_out(root: Box, wires: Sequence[Wire], *, direction: str = "topdown") -> Placement:
     """Where every box of `root` goes and how every wire runs.
 
     `direction` is where the flow goes: 'topdown', 'bottomup' or 'leftright'. The same boxes and wires
     always give the same picture.
     """
-    turn = DIRECTIONS.get(direction)
-    if turn is None:
-        raise InputError(f"no direction {direction!r}: choose one of {', '.join(map(repr, DIRECTIONS))}.")
-    layout = _Layout(root, wires, turn, spacing or Spacing())
+    turn = DIRECTIONS[direction]
+    layout = _Layout(root, wires, turn)
     return turn.turn(layout.placement())
 
 
 class _Layout:
     """One picture on its way, as if the flow went down."""
 
-    def __init__(self, root: Box, wires: Sequence[Wire], turn: Direction, spacing: Spacing) -> None:
-        self.turn, self.spacing = turn, spacing
+    def __init__(self, root: Box, wires: Sequence[Wire], turn: Direction) -> None:
+        self.turn = turn
         self.nest = Nest(root)
         self.labels = [wire.label and turn.size(*wire.label) for wire in wires]
-        self.wiring: Wiring = cut(self.nest, wires, self.labels)
-        # Wires from a box to itself, by box.
-        self.loops: dict[int, list[int]] = {}
+        self.insides, self.ways = cut(self.nest, wires, self.labels)
+        self.loops: dict[int, list[int]] = {}  # wires from a box to itself, by box
         for number, wire in enumerate(wires):
             if wire.source == wire.target:
                 self.loops.setdefault(self.nest.index_of[wire.source], []).append(number)
@@ -439,7 +549,7 @@ class _Layout:
 
     def _reorder_ports(self) -> None:
         """Lay out groups again whose ports were in the wrong order, and keep that if fewer wires cross."""
-        stale = wish_port_orders(self.nest, self.wiring, self.interiors)
+        stale = wish_port_orders(self.nest, self.insides, self.interiors)
         before = {index: self.interiors[index] for index in stale}
         self._lay_out_groups(stale)
         now = sum(self.interiors[index].num_crossings for index in stale)
@@ -448,8 +558,8 @@ class _Layout:
 
     def _lay_out_group(self, index: int) -> Interior:
         children = [self._child(child) for child in self.nest.children[index]]
-        frame = self.turn.frame(self.nest.boxes[index], self.spacing)
-        return lay_out_group(children, self.wiring.insides[index], frame, self.spacing)
+        frame = self.turn.frame(self.nest.boxes[index])
+        return lay_out_group(children, self.insides[index], frame)
 
     def _child(self, index: int) -> Child:
         box, order = self.nest.boxes[index], self.nest.order[index]
@@ -464,7 +574,7 @@ class _Layout:
                 out_ports=interior.out_ports,
             )
         width, height = self.turn.size(box.width, box.height)
-        margin, least = loop_room([self.labels[one] for one in self.loops.get(index, ())], self.spacing)
+        margin, least = loop_room([self.labels[one] for one in self.loops.get(index, ())])
         return Child(width=width, height=height, order=order, is_group=False, margin=margin, room=least)
 
     def placement(self) -> Placement:
@@ -493,9 +603,9 @@ class _Layout:
         looping: dict[int, Route] = {}
         for index, numbers in self.loops.items():
             labels = [self.labels[one] for one in numbers]
-            looping.update(zip(numbers, draw_loops(rects[index], labels, self.spacing), strict=True))
+            looping.update(zip(numbers, draw_loops(rects[index], labels), strict=True))
         routes = []
-        for number, way in enumerate(self.wiring.ways):
+        for number, way in enumerate(self.ways):
             if way:
                 runs = ((corners[group], self.interiors[group].runs[link]) for group, link in way)
                 routes.append(join(runs))

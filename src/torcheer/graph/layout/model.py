@@ -7,10 +7,10 @@ because every stage loops over all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 Point = tuple[float, float]
 # One point: a straight line to it. Three: a cubic curve, as two control points and the end.
@@ -25,13 +25,15 @@ class Rect(NamedTuple):
     width: float
     height: float
 
+    def moved(self, dx: float, dy: float) -> Rect:
+        return Rect(self.x + dx, self.y + dy, self.width, self.height)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
     """Something to place: a node, or a group with children."""
 
-    # Unique in the picture, and its order: boxes with smaller keys ran earlier.
-    key: int
+    key: int  # unique in the picture, and its order: boxes with smaller keys ran earlier
     # Of a node its size; of a group the least it may have, so that its header fits.
     width: float
     height: float
@@ -51,10 +53,8 @@ class Wire:
     target: int
     # Width and height of a text that stands beside the wire, near its target.
     label: tuple[float, float] | None = None
-    # How much it wants to be short and straight.
-    weight: float = 1.0
-    # Against the flow on purpose, as the feedback of a loop is.
-    is_back: bool = False
+    weight: float = 1.0  # how much it wants to be short and straight
+    is_back: bool = False  # against the flow on purpose, as the feedback of a loop is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +69,15 @@ class Spacing:
     between_wires: float = 12.0
     wire_to_box: float = 14.0
     wire_to_label: float = 5.0
-    # Straight piece before a target, for the arrow head.
-    arrow: float = 10.0
+    arrow: float = 10.0  # straight piece before a target, for the arrow head
     # Height of a curve that moves a wire sideways: for a small move, and at most.
     least_curve: float = 14.0
     most_curve: float = 38.0
-    # How far a wire from a box to itself bulges out.
-    loop: float = 18.0
-    # Between pieces of a group that no wire connects.
-    between_parts: float = 32.0
+    loop: float = 18.0  # how far a wire from a box to itself bulges out
+    between_parts: float = 32.0  # between pieces of a group that no wire connects
+
+
+SPACING: Final = Spacing()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,26 +95,32 @@ class Route:
     start: Point
     pieces: tuple[Piece, ...]
     label: Rect | None = None
-    # Whether the wire is drawn against the flow.
-    is_back: bool = False
+    is_back: bool = False  # whether the wire is drawn against the flow
 
     @property
     def end(self) -> Point:
         return self.pieces[-1][-1]
 
-    def corners(self) -> Iterator[Point]:
-        """The start and every piece's end; control points left out."""
-        yield self.start
-        for piece in self.pieces:
-            yield piece[-1]
+    def mapped(self, point: Callable[[Point], Point], rect: Callable[[Rect], Rect]) -> Route:
+        """The same route, moved or turned."""
+        return Route(
+            start=point(self.start),
+            pieces=tuple(tuple(map(point, piece)) for piece in self.pieces),  # type: ignore[misc]
+            label=self.label and rect(self.label),
+            is_back=self.is_back,
+        )
+
+    def moved(self, dx: float, dy: float) -> Route:
+        if not dx and not dy:
+            return self
+        return self.mapped(lambda at: (at[0] + dx, at[1] + dy), lambda rect: rect.moved(dx, dy))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
     """Where everything goes, in absolute coordinates from (0, 0) at the top left."""
 
-    # Every box by key, groups and the root included.
-    rects: dict[int, Rect]
+    rects: dict[int, Rect]  # every box by key, groups and the root included
     # One for each wire, in the order of the wires.
     routes: list[Route]
     width: float
@@ -266,3 +272,19 @@ class Part:
         """Let a shared segment matter as much as the weightiest of the courses through it."""
         here = (self.segment_weight[segment], self.segment_score[segment])
         self.segment_weight[segment], self.segment_score[segment] = max(here, (course.weight, course.score))
+
+
+def connected_pieces(size: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """For each of so many things a number that it shares with all it is connected to: that of the first."""
+    leader = list(range(size))
+
+    def find(one: int) -> int:
+        while leader[one] != one:
+            leader[one] = leader[leader[one]]
+            one = leader[one]
+        return one
+
+    for one, other in pairs:
+        one, other = find(one), find(other)
+        leader[max(one, other)] = min(one, other)
+    return [find(one) for one in range(size)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from torcheer.graph.layout.heights import Heights, lane_label_top
-from torcheer.graph.layout.model import Chain, Course, Joint, Kind, Part, Piece, Point, Rect, Route, Spacing
+from torcheer.graph.layout.coordinates import Heights, lane_label_top
+from torcheer.graph.layout.model import SPACING, Chain, Course, Joint, Kind, Part, Piece, Point, Rect, Route
 
 # A cubic curve: its start, two control points, its end.
 Curve = tuple[Point, Point, Point, Point]
@@ -31,7 +31,7 @@ class _Column:
     curves: list[Curve] = field(default_factory=list)
 
 
-def make_runs(part: Part, heights: Heights, spacing: Spacing, *, bottom: float) -> list[Run]:
+def make_runs(part: Part, heights: Heights, *, bottom: float) -> list[Run]:
     """One run a course; ports of exit lie at `bottom`."""
     columns: dict[int, _Column] = {}
     runs = []
@@ -40,7 +40,7 @@ def make_runs(part: Part, heights: Heights, spacing: Spacing, *, bottom: float) 
         if column is None:
             column = columns[id(course.chain)] = _column(part, heights, course.chain)
         run = _run_up(part, column, course) if course.goes_up else _run_down(part, heights, column, course)
-        run.label = _label(part, course, spacing)
+        run.label = _label(part, course)
         _meet_ends(part, course, run, bottom)
         runs.append(run)
     return runs
@@ -125,16 +125,16 @@ def _meet_ends(part: Part, course: Course, run: Run, bottom: float) -> None:
     run.end = (end_x, bottom if part.kind[target] is Kind.OUT_PORT else part.top[target])
 
 
-def _label(part: Part, course: Course, spacing: Spacing) -> Rect | None:
+def _label(part: Part, course: Course) -> Rect | None:
     if course.label is None:
         return None
     width, height = course.label
     vertex = course.label_vertex
     if vertex >= 0:
-        return Rect(part.x[vertex] + spacing.wire_to_label, part.top[vertex], width, height)
+        return Rect(part.x[vertex] + SPACING.wire_to_label, part.top[vertex], width, height)
     assert course.arrival is not None
     lane = course.arrival.column
-    return Rect(lane + spacing.wire_to_label, lane_label_top(part, course.arrival, height), width, height)
+    return Rect(lane + SPACING.wire_to_label, lane_label_top(part, course.arrival, height), width, height)
 
 
 # Straight lines shorter than this are left out.
@@ -166,7 +166,7 @@ def join(runs: Iterable[tuple[Point, Run]]) -> Route:
 
 def move_run(run: Run, x: float, y: float) -> Run:
     """The same run elsewhere."""
-    label = run.label and Rect(run.label.x + x, run.label.y + y, run.label.width, run.label.height)
+    label = run.label and run.label.moved(x, y)
     return Run(
         (run.start[0] + x, run.start[1] + y),
         [_moved(curve, x, y) for curve in run.curves],
@@ -191,37 +191,37 @@ def _line(pieces: list[Piece], start: Point, end: Point) -> bool:
     return True
 
 
-def loop_room(labels: Sequence[tuple[float, float] | None], spacing: Spacing) -> tuple[float, float]:
+def loop_room(labels: Sequence[tuple[float, float] | None]) -> tuple[float, float]:
     """Width and least height that loops with these labels need beside a box."""
     if not labels:
         return 0.0, 0.0
     texts = [label for label in labels if label]
-    width = _reach(len(labels) - 1, spacing) + sum(label[0] + spacing.wire_to_label for label in texts)
+    width = _reach(len(labels) - 1) + sum(label[0] + SPACING.wire_to_label for label in texts)
     return width, max((label[1] for label in texts), default=0.0)
 
 
-def _reach(number: int, spacing: Spacing) -> float:
+def _reach(number: int) -> float:
     """How far from the box the loop with this number bulges."""
-    return spacing.loop + number * spacing.loop / 3
+    return SPACING.loop + number * SPACING.loop / 3
 
 
-def draw_loops(rect: Rect, labels: Sequence[tuple[float, float] | None], spacing: Spacing) -> list[Route]:
+def draw_loops(rect: Rect, labels: Sequence[tuple[float, float] | None]) -> list[Route]:
     """A route for each wire from a box to itself: one around the other at its right side, then the texts."""
     routes = []
     side, middle = rect.x + rect.width, rect.y + rect.height / 2
-    text_x = side + _reach(len(labels) - 1, spacing)
+    text_x = side + _reach(len(labels) - 1)
     for number, label in enumerate(labels):
         apart = rect.height * (0.12 + 0.3 * (number + 1) / (len(labels) + 1))
         # A cubic with both control points on one side comes three quarters of the way to them.
-        far = side + _reach(number, spacing) * 4 / 3
-        arrow = side + spacing.loop / 2
+        far = side + _reach(number) * 4 / 3
+        arrow = side + SPACING.loop / 2
         pieces: tuple[Piece, ...] = (
             ((far, middle + apart), (far, middle - apart), (arrow, middle - apart)),
             ((side, middle - apart),),
         )
         place = None
         if label:
-            text_x += spacing.wire_to_label
+            text_x += SPACING.wire_to_label
             place = Rect(text_x, max(rect.y, middle - label[1] / 2), *label)
             text_x += label[0]
         routes.append(Route(start=(side, middle + apart), pieces=pieces, label=place, is_back=True))

@@ -1,0 +1,328 @@
+"""Run a test set through a model and keep what its layers give. The model is afterwards as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler
+
+from torcheer.analysis import Array, labels_of
+from torcheer.capture import (
+    chosen_device,
+    chosen_layers,
+    map_tensors,
+    same_model_after,
+    same_modes_after,
+    same_random_state_after,
+    tensors_in,
+    unwrapped,
+    without_compiler,
+)
+from torcheer.errors import InputError
+from torcheer.graph import Progress, readable_bytes
+from torcheer.netview.analysis import Responses
+
+_LABELS: Final = ("labels", "label")  # as dictionaries name them
+_KINDS: Final = (
+    "a tensor, a pair (x, labels), a dictionary of tensors, a Dataset, a DataLoader, or anything that yields "
+    "batches x or (x, y)"
+)
+
+
+def responses(
+    model: nn.Module,
+    data: Any,
+    *,
+    layers: Any = "all",
+    labels: ArrayLike | None = None,
+    batch_size: int = 64,
+    device: str | torch.device | None = None,
+    keep_inputs: bool = True,
+    max_bytes: int = 4 << 30,
+) -> Responses:
+    """What layers of a model respond to every item of a test set.
+
+    - `data`: a tensor with a row for each item, a pair (x, labels), a dictionary of tensors, a Dataset, a
+      DataLoader, or anything that yields batches x or (x, y). In a batch, x may be a tuple or a dictionary of
+      what the model takes. y counts as labels where it is one value for each item.
+    - `layers`: `"all"`, or names, patterns such as `"features.*"`, types, modules or a rule, as for
+      `tl.watch`.
+    - `labels`: one for each item, instead of what the data says.
+    - `device`: where batches go; to the model's parameters unless told otherwise. The model stays where it
+      is.
+    - `max_bytes`: what may be kept in memory.
+
+    The model runs as after `model.eval()`, without gradients. Its modes, buffers, gradients and hooks, and
+    all random generators, are afterwards as they were. Of a layer that is called several times for a batch,
+    the last call is kept; of one that gives several tensors, the first.
+    """
+    chosen = chosen_layers(model, layers)
+    if any(is_lazy(parameter) for parameter in model.parameters()):
+        raise InputError(
+            "the model has lazy parameters that do not exist yet: call it once on a batch before."
+        )
+    batches, num_items, is_in_order = _batches_of(data, batch_size)
+    if labels is not None and not is_in_order:
+        raise InputError(
+            "the loader gives items in an order of its own, so labels= would go with others: let it yield "
+            "(x, y), or give shuffle=False."
+        )
+    keeper = _Keeper(chosen, keep_inputs=keep_inputs, max_bytes=max_bytes)
+    where = chosen_device(device, model)
+    with _as_it_was(model), keeper.listening(), Progress("responses", num_items, "items") as bar:
+        for batch in batches:
+            keeper.begin(batch.first)
+            # A copy: a model may write into what it is given.
+            given = (batch.args, batch.kwargs)
+            args, kwargs = map_tensors(given, lambda tensor: tensor.detach().to(where, copy=True))
+            model(*args, **kwargs)
+            keeper.end(len(batch.first), batch.labels, num_items)
+            bar.add(len(batch.first))
+    return keeper.responses(labels)
+
+
+class _Keeper:
+    """Collects the outputs of layers, batch after batch."""
+
+    def __init__(self, layers: dict[str, nn.Module], *, keep_inputs: bool, max_bytes: int) -> None:
+        self._layers = layers
+        self._keep_inputs = keep_inputs
+        self._max_bytes = max_bytes
+        self._given: dict[str, Array | str] = {}  # by layer, of this batch; a text says why there is nothing
+        self._blocks: dict[str, list[Array]] = {}
+        self._inputs: list[Array] = []
+        self._labels: list[Array | None] = []
+        self._left_out: dict[str, str] = {}
+        self._num_items = 0
+        self._num_bytes = 0
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for name, module in self._layers.items():
+                handle = module.register_forward_hook(partial(self._hear, name))
+                stack.callback(handle.remove)
+            yield
+
+    def _hear(self, name: str, module: nn.Module, _args: Any, output: Any) -> None:
+        tensor = next((tensor for _, tensor in tensors_in(output, into_objects=True)), None)
+        if tensor is None or tensor.is_nested or not tensor.ndim:
+            self._given[name] = "it gives no tensor with a row for each item."
+            return
+        if getattr(module, "batch_first", True) is False and tensor.ndim == 3:
+            tensor = tensor.transpose(0, 1)
+        self._given[name] = _array(tensor)
+
+    def begin(self, first: Tensor) -> None:
+        self._given = {}
+        if self._keep_inputs:
+            self._inputs.append(_array(first))
+            self._num_bytes += self._inputs[-1].nbytes
+
+    def end(self, num_items: int, labels: Array | None, num_all: int | None) -> None:
+        for name in self._layers:
+            if name in self._left_out:
+                continue
+            why = self._misfit(name, num_items)
+            if why:
+                self._left_out[name] = why
+                self._num_bytes -= sum(block.nbytes for block in self._blocks.pop(name, ()))
+            else:
+                block = numpy.asarray(self._given[name])
+                self._blocks.setdefault(name, []).append(block)
+                self._num_bytes += block.nbytes
+        self._num_items += num_items
+        self._labels.append(labels)
+        self._check_room(num_all)
+
+    def _misfit(self, name: str, num_items: int) -> str:
+        given = self._given.get(name)
+        before = self._blocks.get(name)
+        if given is None:
+            return "it was not called for every batch." if self._num_items else "it was not called."
+        if isinstance(given, str):
+            return given
+        if len(given) != num_items:
+            return f"its output {given.shape} has not one row for each of {num_items:,} items of a batch."
+        if before and before[0].shape[1:] != given.shape[1:]:
+            return f"its shape changes from {before[0].shape[1:]} to {given.shape[1:]}, from batch to batch."
+        return ""
+
+    def _check_room(self, num_items: int | None) -> None:
+        expected = self._num_bytes
+        if num_items is not None and self._num_items:
+            expected = max(expected, self._num_bytes * num_items // self._num_items)
+        if expected > self._max_bytes:
+            raise InputError(
+                f"these responses take {readable_bytes(expected)}, and max_bytes is "
+                f"{readable_bytes(self._max_bytes)}: choose some layers with layers=, give fewer items, or "
+                "set keep_inputs=False."
+            )
+
+    def responses(self, labels: ArrayLike | None) -> Responses:
+        if not self._num_items:
+            raise InputError("the test set is empty: there is no batch in it.")
+        if not self._blocks:
+            name, why = next(iter(self._left_out.items()))
+            raise InputError(f"no chosen layer has responses by item. {name!r}: {why}")
+        arrays, shapes = {}, {}
+        for name in [name for name in self._layers if name in self._blocks]:
+            # One after the other, so that only one is there twice.
+            joined = numpy.concatenate(self._blocks.pop(name))
+            arrays[name], shapes[name] = joined.reshape(len(joined), -1), joined.shape[1:]
+        inputs = self._inputs
+        is_even = len({block.shape[1:] for block in inputs}) == 1
+        has_labels = all(label is not None for label in self._labels)
+        known = (
+            numpy.concatenate([label for label in self._labels if label is not None]) if has_labels else None
+        )
+        return Responses(
+            arrays=arrays,
+            shapes=shapes,
+            inputs=numpy.concatenate(inputs) if is_even else None,
+            labels=known if labels is None else labels_of(labels, self._num_items),
+            left_out=self._left_out,
+        )
+
+
+@contextmanager
+def _as_it_was(model: nn.Module) -> Iterator[None]:
+    with ExitStack() as stack:
+        stack.enter_context(without_compiler())  # compiled code would not call the hooks
+        stack.enter_context(same_random_state_after())
+        stack.enter_context(same_model_after(unwrapped(model)))
+        stack.enter_context(same_modes_after(model))
+        stack.enter_context(torch.no_grad())
+        model.eval()
+        yield
+
+
+def _array(tensor: Tensor) -> Array:
+    """A copy as NumPy can have it: numbers of two bytes and less become float32."""
+    tensor = tensor.detach()
+    if tensor.is_quantized:
+        tensor = tensor.dequantize()
+    if tensor.layout != torch.strided:
+        tensor = tensor.to_dense()
+    dtype = tensor.dtype
+    if dtype.is_floating_point and dtype != torch.float64:
+        dtype = torch.float32
+    elif dtype.is_complex and dtype != torch.complex128:
+        dtype = torch.complex64
+    copied = tensor.to("cpu", dtype, copy=True, memory_format=torch.contiguous_format)
+    return numpy.asarray(copied.resolve_conj().resolve_neg().numpy())
+
+
+# --- a test set, batch by batch ---------------------------------------------------------------------------
+
+
+class _Batch(NamedTuple):
+    """What a model is called with, and the labels of its items where they are known."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    first: Tensor  # that goes in and has items
+    labels: Array | None
+
+
+def _batches_of(data: Any, batch_size: int) -> tuple[Iterator[_Batch], int | None, bool]:
+    """Batches; how many items there are, where that is known before; do they come in their order?"""
+    if batch_size < 1:
+        raise InputError(f"batch_size is {batch_size}: it is one at least.")
+    if isinstance(data, Tensor | numpy.ndarray | Mapping | tuple):
+        batches, num_items = _cut_into_batches(data, batch_size)
+        return batches, num_items, True
+    if isinstance(data, Dataset):
+        data = DataLoader(data, batch_size)
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise InputError(f"a {type(data).__name__} is no test set: give {_KINDS}.")
+    # Not begun before the first batch is asked for: a loader draws a random number when it begins.
+    batches = (_batch_of(given) for given in _later(data))
+    if not isinstance(data, DataLoader):
+        return batches, None, True
+    sampler = data.sampler if type(data.batch_sampler) in (BatchSampler, type(None)) else None
+    is_in_order = isinstance(sampler, SequentialSampler) or isinstance(data.dataset, IterableDataset)
+    return batches, len(sampler) if isinstance(sampler, Sized) else None, is_in_order
+
+
+def _later(data: Iterable[Any]) -> Iterator[Any]:
+    yield from data
+
+
+def _batch_of(given: Any) -> _Batch:
+    """A batch as a loader gives it: x, (x,), (x, y), or a dictionary; x may be several tensors itself."""
+    x, y = given, None
+    if isinstance(given, tuple | list):
+        if len(given) not in (1, 2):
+            raise InputError(
+                f"a batch of {len(given)} things says not which of them are labels: give x or (x, y), where "
+                "x may be a tuple or a dictionary of what the model takes."
+            )
+        x, y = given[0], given[1] if len(given) == 2 else None
+    args, kwargs = _call_of(x)
+    for name in _LABELS:
+        given_label = kwargs.pop(name, None)
+        y = given_label if y is None else y
+    first = next((tensor for _, tensor in tensors_in((args, kwargs)) if tensor.ndim), None)
+    if first is None:
+        raise InputError(
+            f"there is no tensor with items in a batch of {type(given).__name__}: give {_KINDS}."
+        )
+    return _Batch(args, kwargs, first, _labels(y, len(first)))
+
+
+def _call_of(x: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(x, Mapping):
+        return (), {str(name): _tensor(part) for name, part in x.items()}
+    if isinstance(x, tuple | list):
+        return tuple(_tensor(part) for part in x), {}
+    return (_tensor(x),), {}
+
+
+def _labels(y: Any, num_items: int) -> Array | None:
+    """Where there is one for each item; a picture or a row of numbers for each is no label."""
+    if isinstance(y, Tensor):
+        y = y.detach().cpu().numpy() if y.dtype != torch.bfloat16 else y.detach().float().cpu().numpy()
+    if y is None or isinstance(y, Mapping | str):
+        return None
+    try:
+        labels = numpy.asarray(y)
+    except ValueError:  # lists of different lengths
+        return None
+    return labels if labels.shape == (num_items,) and labels.dtype.kind != "O" else None
+
+
+def _cut_into_batches(data: Any, batch_size: int) -> tuple[Iterator[_Batch], int]:
+    """Arrays that hold all items: x, or a pair of it and labels."""
+    is_pair = isinstance(data, tuple)
+    if is_pair and len(data) not in (1, 2):
+        raise InputError(f"a tuple of {len(data)} is no test set: give {_KINDS}.")
+    parts = [
+        numpy.asarray(part) if isinstance(part, list) else part for part in (data if is_pair else [data])
+    ]
+    arrays = [array for part in parts for array in (part.values() if isinstance(part, Mapping) else [part])]
+    lengths = {len(array) for array in arrays if isinstance(array, Tensor | numpy.ndarray) and array.ndim}
+    if len(lengths) != 1 or not all(isinstance(array, Tensor | numpy.ndarray) for array in arrays):
+        raise InputError(
+            "the parts of this test set are not arrays with a row for each item, all of one length: give "
+            f"{_KINDS}."
+        )
+    (num_items,) = lengths
+    slices = (slice(start, start + batch_size) for start in range(0, num_items, batch_size))
+    return (_batch_of([_cut(part, rows) for part in parts]) for rows in slices), num_items
+
+
+def _cut(part: Any, rows: slice) -> Any:
+    return {name: array[rows] for name, array in part.items()} if isinstance(part, Mapping) else part[rows]
+
+
+def _tensor(value: Any) -> Any:
+    return torch.from_numpy(value.copy()) if isinstance(value, numpy.ndarray) else value

@@ -31,7 +31,6 @@ PAST_THE_DOOR: Final = frozenset(
         "torcheer.autograd.modes",
         "torcheer.autograd.ruling",
         "torcheer.capture.undisturbed",
-        "torcheer.training.control.opening",
     )
 )
 TORCH_FREE: Final = ("analysis", "app", "graph", "run", "tensorfile", "video")

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-from torcheer.training.fitting import fit
-from torcheer.training.history import History
+from torcheer.training.trainer.fit import fit
+from torcheer.training.trainer.history import History
 
 EPOCHS, BATCHES = 2, 4
 STEPS = EPOCHS * BATCHES

@@ -12,9 +12,9 @@ from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
 from torcheer.training import distributed
-from torcheer.training.evaluations.evaluating import evaluate
-from torcheer.training.fitting import fit
-from torcheer.training.trainingrun import training_run
+from torcheer.training.evaluation.evaluate import evaluate
+from torcheer.training.trainer.fit import fit
+from torcheer.training.training_run import training_run
 
 EPOCHS, BATCH = 2, 2
 

@@ -15,8 +15,8 @@ from torch import nn
 
 from torcheer.errors import FileFormatError
 from torcheer.tensorfile import files as wholefile
-from torcheer.training.checkpointing.checkpointfile import DOCUMENT, VERSION
-from torcheer.training.checkpointing.checkpoints import load_checkpoint, save_checkpoint
+from torcheer.training.checkpoint.files import DOCUMENT, VERSION
+from torcheer.training.checkpoint.save_load import load_checkpoint, save_checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_what_was_there_stays_when_writing_fails(
         raise OSError(28, "No space left on device")
 
     if stage == "write":
-        monkeypatch.setattr("torcheer.training.checkpointing.checkpointfile.file_tensor", fail)
+        monkeypatch.setattr("torcheer.training.checkpoint.files.file_tensor", fail)
     else:
         monkeypatch.setattr(wholefile.os, stage, fail)
     with pytest.raises(OSError, match="No space left"):

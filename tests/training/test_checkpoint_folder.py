@@ -11,12 +11,12 @@ import torch.nn.functional as F
 from torch import nn
 
 from torcheer.errors import FileFormatError, InputError
-from torcheer.training.callbacks import Callback, Training
-from torcheer.training.checkpointing.checkpoints import load_checkpoint
-from torcheer.training.checkpointing.keepingcheckpoints import Checkpoints
-from torcheer.training.fitting import fit
-from torcheer.training.history import History
-from torcheer.training.telling import TrainingWarning
+from torcheer.training.checkpoint.periodic import Checkpoints
+from torcheer.training.checkpoint.save_load import load_checkpoint
+from torcheer.training.trainer.callbacks import Callback, Training
+from torcheer.training.trainer.fit import fit
+from torcheer.training.trainer.history import History
+from torcheer.training.warning import TrainingWarning
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +110,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_set_aside(tmp_path: Path) -> No
 def test_a_checkpoint_of_a_newer_torcheer_is_not_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.training.checkpointing.checkpoints.VERSION", 2)
+    monkeypatch.setattr("torcheer.training.checkpoint.save_load.VERSION", 2)
     fit_with(tmp_path, epochs=1)
 
     with pytest.raises(FileFormatError, match="Update torcheer"):
@@ -136,7 +136,7 @@ def test_a_folder_by_its_name_is_enough(tmp_path: Path) -> None:
 
 def test_checkpoints_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("torcheer.training.checkpointing.keepingcheckpoints.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("torcheer.training.checkpoint.periodic.time.monotonic", lambda: now[0])
 
     class Ticking(Callback):
         def on_step(self, training: Training) -> None:
@@ -153,7 +153,7 @@ def test_a_full_disk_is_told_and_does_not_end_the_training(
     def fail(*_: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("torcheer.training.checkpointing.checkpointfile.file_tensor", fail)
+    monkeypatch.setattr("torcheer.training.checkpoint.files.file_tensor", fail)
 
     with pytest.warns(TrainingWarning, match=r"checkpoint of step 2 was not written .*No space left"):
         assert fit_with(tmp_path, epochs=1).num_steps == 2

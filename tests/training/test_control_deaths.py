@@ -13,9 +13,9 @@ import pytest
 from tests.training import fakeworker
 from tests.training.fakeworker import ACTS
 from torcheer.errors import InputError
-from torcheer.training.control import control as control_module
+from torcheer.training.control import controller as control_module
 from torcheer.training.control import process as process_module
-from torcheer.training.control.control import Control, Status
+from torcheer.training.control.controller import Control, Status
 from torcheer.training.control.process import TrainingProcess
 from torcheer.training.control.protocol import Fault, FaultReport, Init, RunOn, Step, Stop
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from torcheer.training.control import pipes
+from torcheer.training.control import worker as pipes
 from torcheer.training.control.protocol import Command, RefusalReport, RunOn, line_of
 
 PATIENCE_SECONDS = 30

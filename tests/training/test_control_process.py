@@ -12,7 +12,7 @@ import torcheer as tl
 from tests.copying import popen
 from tests.training import smallloop
 from torcheer.training.control import protocol
-from torcheer.training.control.control import Control, Status
+from torcheer.training.control.controller import Control, Status
 from torcheer.training.control.protocol import Command, Init, RunOn, SetLive, Step, Stop
 
 SCRIPT = """

@@ -21,7 +21,7 @@ from torcheer.training.control import (
     protocol,  # pytest would take TestAll for a test
     threads,
 )
-from torcheer.training.control.notes import Notes, pass_on_warnings
+from torcheer.training.control.executor import Notes, Steering, pass_on_warnings
 from torcheer.training.control.protocol import (
     AboutReport,
     Command,
@@ -34,10 +34,9 @@ from torcheer.training.control.protocol import (
     Step,
     Stop,
 )
-from torcheer.training.control.steering import Steering
-from torcheer.training.loop import Loop
-from torcheer.training.looping.parameters import Parameters, parameter
-from torcheer.training.looping.setup import Setup
+from torcheer.training.loop.loop import Loop
+from torcheer.training.loop.parameters import Parameters, parameter
+from torcheer.training.loop.setup import Setup
 
 PATIENCE_SECONDS = 30
 QUIET = {"netview_every": "never"}

@@ -19,14 +19,11 @@ import torcheer
 from tests.training import smallloop
 from torcheer.app import controlpage
 from torcheer.errors import InputError
-from torcheer.training.control.control import Control
-from torcheer.training.control.faults import fault_of
-from torcheer.training.control.finding import target_of
-from torcheer.training.control.loading import load_loop
-from torcheer.training.control.opening import control
-from torcheer.training.control.sources import have_changed, imported_sources
-from torcheer.training.control.target import read_target
-from torcheer.training.loop import Loop
+from torcheer.training.control.controller import Control, control
+from torcheer.training.control.faults import fault_of, have_changed, imported_sources
+from torcheer.training.control.target import read_target, target_of
+from torcheer.training.control.worker import load_loop
+from torcheer.training.loop.loop import Loop
 
 NAME = f"{smallloop.__name__}:loop"
 LOOP = smallloop.loop()
@@ -93,8 +90,8 @@ def test_a_training_is_loaded_from_a_module_and_from_a_file(tmp_path: Path) -> N
     (tmp_path / "select.py").write_text(
         "from __future__ import annotations\n"
         "from dataclasses import dataclass\nimport pickle\nimport beside\n"
-        "from torcheer.training.loop import Loop\n"
-        "from torcheer.training.looping.parameters import Parameters\n"
+        "from torcheer.training.loop.loop import Loop\n"
+        "from torcheer.training.loop.parameters import Parameters\n"
         "@dataclass(frozen=True)\nclass Mine(Parameters):\n    hidden: int = 3\n"
         "pickle.dumps(Mine())\n"
         "class Makers:\n    @staticmethod\n    def make(): return Loop(print, Mine(), name=beside.NAME)\n"

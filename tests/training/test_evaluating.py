@@ -23,8 +23,8 @@ from torch.utils.data import DataLoader, TensorDataset
 import torcheer as tl
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.training.evaluations.curves import pr_curve, roc_curve
-from torcheer.training.evaluations.evaluating import evaluate
+from torcheer.training.evaluation.class_figures import pr_curve, roc_curve
+from torcheer.training.evaluation.evaluate import evaluate
 
 NUM_CLASSES = 4
 
@@ -247,7 +247,7 @@ def test_the_areas_of_many_scores_are_those_of_few(monkeypatch: pytest.MonkeyPat
     """Of many scores the chances are computed a part at a time."""
     scores, targets = many()
     whole = evaluate(Given(), batches(scores, targets))
-    monkeypatch.setattr("torcheer.training.evaluations.chances._MOST_KEPT", 7 * NUM_CLASSES)
+    monkeypatch.setattr("torcheer.training.evaluation.class_figures._MOST_KEPT", 7 * NUM_CLASSES)
     in_parts = evaluate(Given(), batches(scores, targets))
 
     for number in range(NUM_CLASSES):

@@ -17,7 +17,7 @@ import torcheer as tl
 from tests.training.fitted import BATCHES, EPOCHS, fitted, loader, net
 from torcheer.graph import Pace, clock_text, rate_text
 from torcheer.training import progress
-from torcheer.training.callbacks import Callback, Training
+from torcheer.training.trainer.callbacks import Callback, Training
 
 Batch = tuple[torch.Tensor, torch.Tensor]
 
@@ -85,7 +85,9 @@ def test_progress_of_a_stream_is_known_after_an_epoch(monkeypatch: pytest.Monkey
 
         def write(self, line: str) -> None: ...
 
-    monkeypatch.setattr("torcheer.training.fitting.fit_progress", lambda wanted: progress.FitBars(Seen(2)))
+    monkeypatch.setattr(
+        "torcheer.training.trainer.fit.fit_progress", lambda wanted: progress.FitBars(Seen(2))
+    )
     batches = list(loader())
 
     fitted(train_loader=SimpleIterable(batches))

@@ -24,14 +24,13 @@ from torch.utils.data.distributed import DistributedSampler
 import torcheer as tl
 from tests.many import IS_ALL
 from torcheer.errors import InputError
-from torcheer.training.callbacks import Callback, Training
-from torcheer.training.checkpointing.checkpoints import load_checkpoint, save_checkpoint
-from torcheer.training.checkpointing.keepingcheckpoints import Checkpoints
-from torcheer.training.fitting import fit
-from torcheer.training.history import History
-from torcheer.training.scheduling import by_step
-from torcheer.training.stopping import EarlyStopping
-from torcheer.training.telling import TrainingWarning
+from torcheer.training.checkpoint.periodic import Checkpoints
+from torcheer.training.checkpoint.save_load import load_checkpoint, save_checkpoint
+from torcheer.training.trainer.arguments import by_step
+from torcheer.training.trainer.callbacks import Callback, EarlyStopping, Training
+from torcheer.training.trainer.fit import fit
+from torcheer.training.trainer.history import History
+from torcheer.training.warning import TrainingWarning
 
 EPOCHS, BATCHES = 2, 3
 STEPS = EPOCHS * BATCHES

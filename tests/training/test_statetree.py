@@ -17,8 +17,7 @@ from torch import Tensor, nn
 from tests.many import examples
 from torcheer.capture.keeping.tensorfile import bytes_of
 from torcheer.errors import InputError
-from torcheer.training.checkpointing.statetensors import file_shape, file_tensor
-from torcheer.training.checkpointing.statetree import decoded, encoded
+from torcheer.training.checkpoint.state_tree import decoded, encoded, file_shape, file_tensor
 
 DTYPES = [
     *(torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.complex128),

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 
 import torcheer as tl
-from torcheer.training.observing.calls import Calls
-from torcheer.training.observing.snapshots import Snapshots
-from torcheer.training.telling import TrainingWarning
+from torcheer.training.snapshots import Calls, Snapshots
+from torcheer.training.warning import TrainingWarning
 
 
 class Two(nn.Module):

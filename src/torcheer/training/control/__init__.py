@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.training.control.control import Control, Status, close_all
+    from torcheer.training.control.controller import Control, Status, close_all, control
     from torcheer.training.control.protocol import (
         About,
         Counters,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -15,8 +17,42 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from torcheer.errors import InputError
-from torcheer.training.control.lastwords import LastWords
-from torcheer.training.control.protocol import REPORTS, Command, Report, Value, line_of
+from torcheer.training.control.faults import place_of
+from torcheer.training.control.protocol import REPORTS, Command, Fault, Report, Value, line_of
+
+# --- what it printed last -----------------------------------------------------------------------------------
+
+
+_KEPT_BYTES: Final = 1 << 15
+_MAX_LINES: Final = 80
+# Colours and movements of the cursor, as bars of progress use them.
+_ESCAPES: Final = re.compile(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()#][0-9A-Za-z]|\x1b[=>A-Z]|[\x00-\x08\x0b-\x1f\x7f]"
+)
+
+
+class LastWords:
+    """Bytes come in one thread, and are read in another."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept = b""
+
+    def add(self, data: bytes) -> None:
+        with self._lock:
+            self._kept = (self._kept + data)[-_KEPT_BYTES:]
+
+    def text(self) -> str:
+        """The last lines, as a terminal would show them: of what was written over, what was written last."""
+        with self._lock:
+            text = self._kept.decode("utf-8", "replace")
+        lines = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
+        shown = [_ESCAPES.sub("", line).rstrip() for line in lines]
+        return "\n".join(shown[-_MAX_LINES:]).strip("\n")
+
+
+# --- the process --------------------------------------------------------------------------------------------
+
 
 _WORKER: Final = "torcheer.training.control.worker"
 _MAX_LINE_BYTES: Final = 16 << 20
@@ -231,3 +267,59 @@ def _end_of(process: subprocess.Popen[bytes]) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+# --- what a page is told of its end -------------------------------------------------------------------------
+
+
+_SIGNALS: Final[Mapping[int, str]] = {
+    signal.SIGKILL: "it was killed (SIGKILL), by somebody, or by the system because memory was short.",
+    signal.SIGTERM: "it was told to end (SIGTERM).",
+    signal.SIGSEGV: "it crashed (SIGSEGV): compiled code touched memory that is not its own.",
+    signal.SIGABRT: "it gave up (SIGABRT): compiled code found something that cannot be.",
+    signal.SIGBUS: "it crashed (SIGBUS): shared memory may be full, as with many workers of a DataLoader.",
+    signal.SIGFPE: "it crashed (SIGFPE): compiled code divided by zero.",
+    signal.SIGILL: "it crashed (SIGILL): compiled code is for another processor.",
+}
+_EXITED: Final = "it ended by itself with exit code {code}."
+_ABORTED: Final = "it was ended on request."
+_NO_REPORT: Final = (
+    "it was ended, since it sent what is no report ({garbage}): does the training write to a file descriptor "
+    "that is not its own?"
+)
+# What faulthandler writes of the thread that crashed, the innermost call first.
+_CRASHED: Final = re.compile(r"^Current thread .*\n((?:  File .*\n?)+)", re.MULTILINE)
+_FRAME: Final = re.compile(r'  File "([^"]+)", line (\d+) in (\S+)')
+
+
+def fault_of_end(end: End, doing: str, *, was_aborted: bool) -> Fault:
+    """What is known: the exit code or the signal in words, what it was doing, and what it printed last."""
+    if was_aborted:
+        message = _ABORTED
+    elif end.garbage:
+        message = _NO_REPORT.format(garbage=end.garbage)
+    elif end.code < 0:
+        message = _SIGNALS.get(-end.code) or f"it was ended by {_name_of(-end.code)}."
+    else:
+        message = _EXITED.format(code=end.code)
+    during = f" during {doing}" if doing else ""
+    return Fault(
+        error="",
+        message=f"The process of the training is gone{during}: {message}",
+        place=_place(end.last_words),
+        trace=end.last_words,
+    )
+
+
+def _name_of(number: int) -> str:
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
+
+
+def _place(last_words: str) -> str:
+    crashed = _CRASHED.search(last_words)
+    if crashed is None:
+        return ""
+    frames = [(file, int(line), name) for file, line, name in _FRAME.findall(crashed[1])]
+    return place_of(frames[::-1])

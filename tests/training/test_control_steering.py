@@ -18,10 +18,10 @@ import torcheer as tl
 from tests.training import smallloop, steppable
 from torcheer.errors import InputError, ParameterError
 from torcheer.training.control import (
+    executor,
     protocol,  # pytest would take TestAll for a test
-    threads,
 )
-from torcheer.training.control.executor import Notes, Steering, pass_on_warnings
+from torcheer.training.control.executor import Executor, pass_on_warnings
 from torcheer.training.control.protocol import (
     AboutReport,
     Command,
@@ -49,7 +49,7 @@ class Steered:
         self.loop = loop
         self.reports: list[Report] = []
         self._changed = threading.Condition()
-        self.steering = Steering(loop, self._hear, QUIET | preset, None)
+        self.steering = Executor(loop, self._hear, QUIET | preset, None)
         self.steering.introduce()
         self.failure: BaseException | None = None
         self._thread = threading.Thread(target=self._carry_out, daemon=True)
@@ -172,7 +172,7 @@ def test_a_live_value_does_not_hide_what_comes_right_after_it(steered: Steered) 
 
 def test_a_preset_that_cannot_be_is_an_error_of_the_one_who_gave_it(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="hidden"):
-        Steering(smallloop.loop(), print, {"hidden": -1}, None)
+        Executor(smallloop.loop(), print, {"hidden": -1}, None)
 
 
 def test_warnings_of_the_training_are_notes_until_the_next_init(
@@ -197,11 +197,10 @@ def test_warnings_of_the_training_are_notes_until_the_next_init(
     steered.end()
 
 
-def test_notes_are_few_and_each_is_there_once() -> None:
-    notes = Notes()
+def test_notes_are_few_and_each_is_there_once(steered: Steered) -> None:
     for text in "abbcda":
-        notes.add(text)
-    assert notes.text == "a\nc\nd"
+        steered.steering.note(text)
+    steered.wait(lambda status: status.note == "a\nc\nd")
 
 
 def test_one_core_is_left_to_the_page_unless_somebody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,10 +210,10 @@ def test_one_core_is_left_to_the_page_unless_somebody_chose(monkeypatch: pytest.
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
     for num_cores in (1, 2, 4, 64):
-        monkeypatch.setattr(threads, "_num_cores", partial(int, num_cores))
-        threads.leave_a_core_free()
+        monkeypatch.setattr(executor, "_num_cores", partial(int, num_cores))
+        executor.leave_a_core_free()
     monkeypatch.setenv("MKL_NUM_THREADS", "2")
-    threads.leave_a_core_free()
+    executor.leave_a_core_free()
 
     assert chosen == [1, 1, 3, 8]
 

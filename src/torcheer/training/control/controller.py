@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from torcheer.errors import InputError
 from torcheer.training.control.faults import chosen_values, have_changed
-from torcheer.training.control.process import End, Order, TrainingProcess, fault_of_end, wait_for_all
+from torcheer.training.control.process import Order, TrainingProcess, crash_place, wait_for_all
 from torcheer.training.control.protocol import (
     About,
     AboutReport,
@@ -249,14 +249,15 @@ class Control:
             note=report.note,
         )
 
-    def ended(self, process: TrainingProcess, end: End) -> None:
+    def ended(self, process: TrainingProcess, message: str) -> None:
         with self._changed:
             self._all.remove(process)
             if process is self._process:
                 self._process = None
                 status = self._status
                 if status.state != "failed":
-                    fault = status.fault or fault_of_end(end, status.doing, was_aborted=self._is_aborted)
+                    message = "it was ended on request." if self._is_aborted else message
+                    fault = status.fault or _fault_of_end(process, message, status.doing)
                     self._status = replace(status, state="died", doing="", fault=fault)
         self._tell()
 
@@ -271,6 +272,16 @@ class Control:
         with self._changed:
             self._is_closed = self._is_aborted = True
             return list(self._all)
+
+
+def _fault_of_end(process: TrainingProcess, message: str, doing: str) -> Fault:
+    during, printed = f" during {doing}" if doing else "", process.last_lines()
+    return Fault(
+        error="",
+        message=f"The process of the training is gone{during}: {message}",
+        place=crash_place(printed),
+        trace=printed,
+    )
 
 
 def _check_plain(values: Mapping[str, Value]) -> None:

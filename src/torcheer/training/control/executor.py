@@ -131,28 +131,6 @@ def _num_cores() -> int:
 # --- notes --------------------------------------------------------------------------------------------------
 
 
-_NUM_LAST: Final = 2
-
-
-class Notes:
-    """The first, which says why there is no network where there is none, and the last ones. Each once."""
-
-    def __init__(self) -> None:
-        self._notes: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self._notes)
-
-    def add(self, note: str) -> None:
-        if note not in self._notes:
-            notes = (*self._notes, note)
-            self._notes = notes[:1] + notes[1:][-_NUM_LAST:]
-
-    def clear(self) -> None:
-        self._notes = ()
-
-
 def pass_on_warnings(note: Callable[[str], None]) -> None:
     """From now on each TrainingWarning is a note, too, however often it was given before."""
     warnings.simplefilter("always", TrainingWarning)
@@ -170,7 +148,7 @@ _REPORT_SECONDS: Final = 0.05  # between two reports of counters
 _MAX_REASON: Final = 2_000
 
 
-class Steering:
+class Executor:
     """A loop that is told what to do. `preset`: values over those of the code, until Init says otherwise."""
 
     def __init__(
@@ -191,7 +169,7 @@ class Steering:
         self._live: deque[SetLive] = deque()
         self._counters = loop.counters
         self._runs: tuple[str, ...] = ()
-        self._notes = Notes()
+        self._notes: tuple[str, ...] = ()  # of warnings, see `note`
         self._news = threading.Event()
         loop.on_trial = self._after_trial
         loop.shows_progress = False
@@ -278,7 +256,7 @@ class Steering:
         except Exception as error:  # also of a check of the user's own
             self._refuse(error)
             return
-        self._notes.clear()
+        self._notes = ()
         self._loop.init(seed=command.seed, **values)
         self._is_new = False
         self._seed = command.seed
@@ -299,9 +277,14 @@ class Steering:
         )
 
     def note(self, text: str) -> None:
-        """Something that a person should know, until the next Init."""
-        self._notes.add(readable(text, _MAX_REASON))
-        self._news.set()
+        """Something that a person should know, until the next Init.
+
+        The first note stays, for it says why there is no network where there is none; then the last two.
+        """
+        text = readable(text, _MAX_REASON)
+        if text not in self._notes:
+            self._notes = (*self._notes[:1], *self._notes[1:][-1:], text)
+            self._news.set()
 
     def introduce(self) -> None:
         """Say what this training is. The first time, before any command is taken."""
@@ -367,7 +350,7 @@ class Steering:
                     run=self._runs[-1] if self._runs else "",
                     runs=self._runs,
                     num_taken=self._num_taken,
-                    note=self._notes.text,
+                    note="\n".join(self._notes),
                 )
             )
 

@@ -18,7 +18,7 @@ from typing import Final, Protocol
 
 from torcheer.errors import InputError
 from torcheer.training.control.faults import place_of
-from torcheer.training.control.protocol import REPORTS, Command, Fault, Report, Value, line_of
+from torcheer.training.control.protocol import REPORTS, Command, Report, Value, line_of
 
 # --- what it printed last -----------------------------------------------------------------------------------
 
@@ -31,24 +31,11 @@ _ESCAPES: Final = re.compile(
 )
 
 
-class LastWords:
-    """Bytes come in one thread, and are read in another."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept = b""
-
-    def add(self, data: bytes) -> None:
-        with self._lock:
-            self._kept = (self._kept + data)[-_KEPT_BYTES:]
-
-    def text(self) -> str:
-        """The last lines, as a terminal would show them: of what was written over, what was written last."""
-        with self._lock:
-            text = self._kept.decode("utf-8", "replace")
-        lines = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
-        shown = [_ESCAPES.sub("", line).rstrip() for line in lines]
-        return "\n".join(shown[-_MAX_LINES:]).strip("\n")
+def _last_lines(printed: bytes) -> str:
+    """As a terminal would show them: of what was written over, what was written last."""
+    lines = [line.rstrip("\r").rpartition("\r")[2] for line in printed.decode("utf-8", "replace").split("\n")]
+    shown = [_ESCAPES.sub("", line).rstrip() for line in lines]
+    return "\n".join(shown[-_MAX_LINES:]).strip("\n")
 
 
 # --- the process --------------------------------------------------------------------------------------------
@@ -92,21 +79,13 @@ class Order:
         return line
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
-    """How a process ended."""
-
-    code: int  # negative for a signal
-    last_words: str
-    garbage: str  # what was wrong with a report of it; empty where they all could be read
-
-
 class Listener(Protocol):
     """Who hears of a process, in threads of that process's own."""
 
     def heard(self, process: TrainingProcess, report: Report) -> None: ...
 
-    def ended(self, process: TrainingProcess, end: End) -> None: ...
+    def ended(self, process: TrainingProcess, message: str) -> None:
+        """`message` says how, in words; `process.last_lines()` what it printed last."""
 
 
 class TrainingProcess:
@@ -130,7 +109,7 @@ class TrainingProcess:
         self._sending = threading.Lock()
         self._unsent = b""
         self._has_spoken = False
-        self._words = LastWords()
+        self._printed = b""  # the end of it
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -200,7 +179,10 @@ class TrainingProcess:
         self.let_end()
         self._stdout.close()
         self.is_over.set()
-        self._listener.ended(self, End(code=code, last_words=self._words.text(), garbage=garbage))
+        self._listener.ended(self, _words_for(code, garbage))
+
+    def last_lines(self) -> str:
+        return _last_lines(self._printed)
 
     def _hear_all(self) -> None:
         """Until it has ended and said all. What the training has started may hold the pipe open longer."""
@@ -225,7 +207,7 @@ class TrainingProcess:
     def _pass_on_prints(self) -> None:
         with self._stderr as pipe:
             while data := os.read(pipe.fileno(), _READ_BYTES):
-                self._words.add(data)
+                self._printed = (self._printed + data)[-_KEPT_BYTES:]
                 with suppress(OSError, ValueError):
                     _print(data)
 
@@ -281,8 +263,6 @@ _SIGNALS: Final[Mapping[int, str]] = {
     signal.SIGFPE: "it crashed (SIGFPE): compiled code divided by zero.",
     signal.SIGILL: "it crashed (SIGILL): compiled code is for another processor.",
 }
-_EXITED: Final = "it ended by itself with exit code {code}."
-_ABORTED: Final = "it was ended on request."
 _NO_REPORT: Final = (
     "it was ended, since it sent what is no report ({garbage}): does the training write to a file descriptor "
     "that is not its own?"
@@ -292,33 +272,19 @@ _CRASHED: Final = re.compile(r"^Current thread .*\n((?:  File .*\n?)+)", re.MULT
 _FRAME: Final = re.compile(r'  File "([^"]+)", line (\d+) in (\S+)')
 
 
-def fault_of_end(end: End, doing: str, *, was_aborted: bool) -> Fault:
-    """What is known: the exit code or the signal in words, what it was doing, and what it printed last."""
-    if was_aborted:
-        message = _ABORTED
-    elif end.garbage:
-        message = _NO_REPORT.format(garbage=end.garbage)
-    elif end.code < 0:
-        message = _SIGNALS.get(-end.code) or f"it was ended by {_name_of(-end.code)}."
-    else:
-        message = _EXITED.format(code=end.code)
-    during = f" during {doing}" if doing else ""
-    return Fault(
-        error="",
-        message=f"The process of the training is gone{during}: {message}",
-        place=_place(end.last_words),
-        trace=end.last_words,
-    )
-
-
-def _name_of(number: int) -> str:
+def _words_for(code: int, garbage: str) -> str:
+    if garbage:
+        return _NO_REPORT.format(garbage=garbage)
+    if code >= 0:
+        return f"it ended by itself with exit code {code}."
     with suppress(ValueError):
-        return signal.Signals(number).name
-    return f"signal {number}"
+        return _SIGNALS.get(-code) or f"it was ended by {signal.Signals(-code).name}."
+    return f"it was ended by signal {-code}."
 
 
-def _place(last_words: str) -> str:
-    crashed = _CRASHED.search(last_words)
+def crash_place(last_lines: str) -> str:
+    """Where faulthandler says that it crashed; empty where it says nothing."""
+    crashed = _CRASHED.search(last_lines)
     if crashed is None:
         return ""
     frames = [(file, int(line), name) for file, line, name in _FRAME.findall(crashed[1])]

@@ -15,36 +15,27 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from functools import partial
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 import msgspec
 
 from torcheer.errors import InputError
 from torcheer.training.control.faults import fault_of, is_of_the_user
-from torcheer.training.control.protocol import COMMANDS, Command, FaultReport, Report, Value, line_of
+from torcheer.training.control.protocol import COMMANDS, Command, FaultReport, Report, line_of
 from torcheer.training.control.target import read_target
 
 if TYPE_CHECKING:
+    from torcheer.training.control.executor import Executor
     from torcheer.training.loop.loop import Loop
 
 # --- pipes --------------------------------------------------------------------------------------------------
 
 
 _END_SECONDS: Final = 10.0  # for a trial to end and files to be closed, once there are no more commands
-
-
-class Obedient(Protocol):
-    """Somebody who takes commands, in whichever thread they come."""
-
-    def take(self, command: Command) -> None: ...
-
-    def end(self) -> None:
-        """There are no more."""
 
 
 class Reports:
@@ -68,18 +59,18 @@ class Commands:
         self._descriptor = descriptor
         self._lock = threading.Lock()
         self._early: list[Command] = []
-        self._obedient: Obedient | None = None
+        self._executor: Executor | None = None
         self._has_ended = False
         threading.Thread(target=self._read, name="torcheer commands", daemon=True).start()
 
-    def attach(self, obedient: Obedient) -> None:
+    def attach(self, executor: Executor) -> None:
         """Give them to this one from now on."""
         with self._lock:
-            self._obedient = obedient
+            self._executor = executor
             for command in self._early:
-                obedient.take(command)
+                executor.take(command)
             if self._has_ended:
-                obedient.end()
+                executor.end()
 
     def _read(self) -> None:
         try:
@@ -93,18 +84,18 @@ class Commands:
 
     def _pass_on(self, command: Command) -> None:
         with self._lock:
-            if self._obedient is None:
+            if self._executor is None:
                 self._early.append(command)
             else:
-                self._obedient.take(command)
+                self._executor.take(command)
 
     def _end(self) -> None:
         """There are no more: the process has to go, in order or not."""
         exit_within(_END_SECONDS)
         with self._lock:
             self._has_ended = True
-            if self._obedient is not None:
-                self._obedient.end()
+            if self._executor is not None:
+                self._executor.end()
 
 
 class _Prints(io.FileIO):
@@ -150,16 +141,6 @@ _CLOSING_SECONDS: Final = 10.0
 _TERMINATED: Final = 128 + signal.SIGTERM
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """What the process was started for."""
-
-    target: str
-    folder: str
-    values: Mapping[str, Value]  # over those of the code
-    seed: int | None
-
-
 class Aborted(SystemExit):
     """Somebody sent SIGTERM. No `except Exception` in the user's code takes it for an error."""
 
@@ -178,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         try:
             # Not before the pipes are ours: what torch prints when it is imported is no report.
             from torcheer.training.control.executor import (
-                Steering,
+                Executor,
                 leave_a_core_free,
                 load_loop,
                 pass_on_warnings,
@@ -188,11 +169,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             loop = load_loop(read_target(job.target))
             loop.folder = job.folder
             ending.push(partial(_close, loop))
-            steering = Steering(loop, reports.send, job.values, job.seed)
-            pass_on_warnings(steering.note)
-            steering.introduce()
-            commands.attach(steering)
-            steering.carry_out_all()
+            executor = Executor(loop, reports.send, job.values, job.seed)
+            pass_on_warnings(executor.note)
+            executor.introduce()
+            commands.attach(executor)
+            executor.carry_out_all()
         except Aborted:
             raise
         except SystemExit as error:
@@ -224,17 +205,17 @@ def _abort(number: int, frame: FrameType | None) -> NoReturn:
     raise Aborted(_TERMINATED)
 
 
-def _read_job(arguments: Sequence[str] | None) -> Job:
+def _read_job(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="torcheer.training.control.worker")
     parser.add_argument("target")
     parser.add_argument("folder")
     parser.add_argument("--values", type=json.loads, default={})
     parser.add_argument("--seed", type=int)
     parser.add_argument("--search-path", type=json.loads, default=[])
-    read = parser.parse_args(arguments)
-    if read.search_path:
-        sys.path[:] = read.search_path  # whatever could be imported where the training was named
-    return Job(target=read.target, folder=read.folder, values=read.values, seed=read.seed)
+    job = parser.parse_args(arguments)
+    if job.search_path:
+        sys.path[:] = job.search_path  # whatever could be imported where the training was named
+    return job
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
@@ -25,9 +25,11 @@ from torcheer.training.control.protocol import Counters, Level, Plot, PlotLine, 
 from torcheer.training.loop.loop_run import Row, RunUnderWay, new_session
 from torcheer.training.loop.parameters import Parameters, live_names, with_values
 from torcheer.training.loop.setup import Setup
-from torcheer.training.progress import loop_progress
+from torcheer.training.progress import LoopBars
 from torcheer.training.random_state import Tree, random_state, set_random_state
-from torcheer.training.trainer.interrupt import stopping
+from torcheer.training.trainer.interrupt import deferred
+
+P = TypeVar("P", bound=Parameters)
 
 # --- random numbers -----------------------------------------------------------------------------------------
 
@@ -41,39 +43,10 @@ def seed_of_run(seed: int, run: int) -> int:
     return seed if run == 0 else int(numpy.random.SeedSequence([seed, run]).generate_state(1)[0])
 
 
-def new_seed() -> int:
-    return secrets.randbelow(_READABLE)
-
-
 def checked_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _MOST:
         raise InputError(f"the seed is {seed!r}: give a whole number from 0 to {_MOST - 1}.")
     return seed
-
-
-class OwnRandomness:
-    """The random numbers of a training that stops and goes on: whoever draws some meanwhile changes nothing.
-
-    Torch, NumPy and Python have one generator each for all that runs in a process.
-    """
-
-    def __init__(self) -> None:
-        self._state: Tree | None = None
-
-    def seed(self, seed: int) -> None:
-        """Inside of `in_use` only."""
-        seed_everything(seed)
-
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
-        outside = random_state()
-        if self._state is not None:
-            set_random_state(self._state)
-        try:
-            yield
-        finally:
-            self._state = random_state()
-            set_random_state(outside)
 
 
 # --- plots --------------------------------------------------------------------------------------------------
@@ -114,26 +87,205 @@ def _listed(names: str | Sequence[str]) -> Sequence[str]:
     return [names] if isinstance(names, str) else names
 
 
-# --- where it stands ----------------------------------------------------------------------------------------
+# --- the loop -----------------------------------------------------------------------------------------------
+#
+# loop = tl.Loop(setup, Parameters(), name="etra25")
+# loop.init(seed=1)
+# loop.step("trial", 3)
+# loop.run()
 
 
-P = TypeVar("P", bound=Parameters)
+_FLUSH_SECONDS: Final = 5.0  # for a disk that is slow
+
+LEVELS: Final[tuple[Level, ...]] = ("trial", "epoch", "run")  # from the innermost to the outermost
 
 
-class Standing(Generic[P]):
-    """What can be asked of a loop at any time, from any thread."""
+class Loop(Generic[P]):
+    """A training as nested loops of runs, epochs and trials. A trial is one batch of the training set.
 
-    def __init__(self, name: str, parameters: P) -> None:
-        self.name = name
-        self._parameters = parameters
+    - `setup`: a function of the parameters that builds what a run is made of, a `tl.Setup`. It is called at
+      the beginning of every run, with all random numbers seeded by the seed and the number of the run.
+    - `parameters`: a `tl.Parameters`, or one of your own that inherits it.
+    - `folder`: every `init` begins a session in it, `folder/name-1`, with a folder for each run.
+
+    However it is stopped, stepped and tested, the numbers are those of running through. Random numbers that
+    others draw in between change nothing, and others do not see those that it draws.
+    """
+
+    def __init__(
+        self,
+        setup: Callable[[P], Setup],
+        parameters: P | None = None,
+        *,
+        name: str = "",
+        folder: str | os.PathLike[str] = "runs",
+        seed: int = 0,
+    ) -> None:
+        _check_function(setup)
+        self.name = str(name or "loop")
+        self.folder: str | os.PathLike[str] = folder
+        self.seed = checked_seed(seed)
+        self.on_trial: Callable[[], None] | None = None  # called after each trial, and each batch of a test
+        self.shows_progress = True
+        self._build = setup
+        self._code: P = _checked(parameters)  # as they stand there
+        self._parameters = self._code  # those in force
+        self._random: Tree | None = None  # the state of its own random numbers
+        self._is_shown = False  # the trial that comes is the one that somebody steps to
+        self._is_busy = self._is_stop_wanted = False
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
         self._now: RunUnderWay | None = None
+        self._is_closed = False
+        self._failure: BaseException | None = None
+        self._session = Path()
+        self._cycle: Iterator[Level] = iter(())
         self._num_done = 0  # runs
         self._runs: list[Path] = []
         self._epochs: list[list[Row]] = []  # by run
         self._test_epochs: list[list[Row]] = []
         self._run_rows: list[Row] = []
-        self._is_busy = self._is_stop_wanted = self._is_closed = False
-        self._failure: BaseException | None = None
+
+    # --- the training ---------------------------------------------------------------------------------------
+
+    def _all_runs(self) -> Iterator[Level]:
+        """The training itself. Gives, after each trial, the outermost level that has just ended.
+
+        That a round has ended, each loop says as its next one begins. By then the next batch is there, so
+        that the end of an epoch is known, and all that belongs to it is done.
+        """
+        for run in range(self.parameters.runs):
+            if run:
+                yield "run"
+            now = self._begun(run)
+            for epoch in range(self.parameters.epochs):
+                if epoch:
+                    yield "epoch"
+                for trial, batch in enumerate(now.batches(epoch)):
+                    if trial:
+                        yield "trial"
+                    now.do_trial(batch, trial, self.parameters, is_shown=self._is_shown)
+                now.end_epoch(self.parameters, self._after_batch)
+                if now.ended_by:
+                    break
+            self._run_rows.append(now.end())
+            self._num_done += 1
+        yield "run"
+
+    def _begun(self, run: int) -> RunUnderWay:
+        """The first run is begun by `init`, so that it can be seen before its first trial."""
+        if self._now is not None and self._now.number == run:
+            return self._now
+        seed = seed_of_run(self.seed, run)
+        seed_everything(seed)
+        setup = self._build(self.parameters)
+        if not isinstance(setup, Setup):
+            raise InputError(f"the setup returned a {type(setup).__name__}: let it return a tl.Setup.")
+        folder = self._session / f"run-{run}"
+        self._now = now = RunUnderWay(setup, self.parameters, run, seed, folder)
+        self._runs.append(folder)
+        self._epochs.append(now.epochs)
+        self._test_epochs.append(now.tests)
+        return now
+
+    # --- what a person does -------------------------------------------------------------------------------
+
+    def init(self, seed: int | None = None, **values: Any) -> Counters:
+        """Begin anew, with these parameters over those of the code. A run that is under way is left."""
+        parameters = with_values(self._code, values)
+        seed = self.seed if seed is None else checked_seed(seed)
+        self.close()
+        self.seed, self._parameters = seed, parameters
+        self._begin_anew()
+        self._session = new_session(self.folder, self.name)
+        self._cycle = self._all_runs()
+        with self._at_work(), self._failing():
+            self._begun(0)
+        return self.counters
+
+    def step(self, level: Level = "trial", count: int = 1) -> Counters:
+        """Go on for so many trials, epochs or runs; one that is under way counts when it ends."""
+        if level not in LEVELS:
+            raise InputError(f"there is no level {level!r}: step by {', '.join(LEVELS)}.")
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise InputError(f"{count!r} steps: give a whole number, 1 or more.")
+        self._go(level, count)
+        return self.counters
+
+    def run(self) -> Counters:
+        """Go on to the end of all runs, or until `stop`. Ctrl-C stops it after its trial."""
+        if not self.shows_progress:
+            self._go("run", None)
+            return self.counters
+        with closing(LoopBars(self._num_done)) as bars:
+            self._go("run", None, lambda: bars.show(self.counters))
+        return self.counters
+
+    def stop(self) -> None:
+        """End what is under way after its trial: from another thread, or the handler of a signal."""
+        self._is_stop_wanted = True
+
+    def _go(self, level: Level, count: int | None, after_trial: Callable[[], None] | None = None) -> None:
+        """`count` None: to the end."""
+        self._to_go_on()
+        with self._at_work(), self._failing():
+            while count != 0 and not self._is_stop_wanted:
+                self._is_shown = level == "trial" and count == 1
+                ended = next(self._cycle, None)
+                if ended is None:
+                    break
+                if count is not None and LEVELS.index(ended) >= LEVELS.index(level):
+                    count -= 1
+                if after_trial is not None:
+                    after_trial()
+                self._after_batch()
+
+    def test_item(self, number: int) -> Row:
+        """Test one item of the test set, by its number from 0, and show the network as it sees it."""
+        now = self._to_go_on()
+        with self._at_work():
+            return now.test_item(number)
+
+    def test_all(self) -> list[Row]:
+        """Test every item of the test set. Where it is stopped, nothing of it is recorded."""
+        now = self._to_go_on()
+        with self._at_work():
+            return now.test_all(self._after_batch).rows()
+
+    def set_live(self, **values: Any) -> None:
+        """New values of live parameters. They take effect at the next trial, also while it runs."""
+        parameters, live = with_values(self.parameters, values), live_names(self.parameters)
+        for name, value in values.items():
+            if name not in live:
+                raise ParameterError(
+                    f"{name} takes effect at the beginning of a training only: init({name}={value!r}). Live "
+                    f"are {', '.join(live)}.",
+                    field=name,
+                    requirement="takes effect at the next Init",
+                )
+        self._parameters = parameters
+
+    def new_seed(self) -> int:
+        """Another seed, for the next `init`."""
+        self.seed = secrets.randbelow(_READABLE)
+        return self.seed
+
+    def close(self, error: BaseException | None = None) -> None:
+        """End the run that is under way. `error`: what it died of. Only `init` goes on after that."""
+        self._check_free()
+        self._cycle = iter(())
+        if self._now is not None:
+            self._is_closed = True
+            self._now.recording.close(error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(error)
 
     # --- how it goes --------------------------------------------------------------------------------------
 
@@ -252,193 +404,6 @@ class Standing(Generic[P]):
             f"epoch {of(at.epoch, at.num_epochs)}, trial {of(at.trial, at.num_trials)}>"
         )
 
-
-# --- the loop -----------------------------------------------------------------------------------------------
-#
-# loop = tl.Loop(setup, Parameters(), name="etra25")
-# loop.init(seed=1)
-# loop.step("trial", 3)
-# loop.run()
-
-
-_FLUSH_SECONDS: Final = 5.0  # for a disk that is slow
-
-LEVELS: Final[tuple[Level, ...]] = ("trial", "epoch", "run")  # from the innermost to the outermost
-
-
-class Loop(Standing[P]):
-    """A training as nested loops of runs, epochs and trials. A trial is one batch of the training set.
-
-    - `setup`: a function of the parameters that builds what a run is made of, a `tl.Setup`. It is called at
-      the beginning of every run, with all random numbers seeded by the seed and the number of the run.
-    - `parameters`: a `tl.Parameters`, or one of your own that inherits it.
-    - `folder`: every `init` begins a session in it, `folder/name-1`, with a folder for each run.
-
-    However it is stopped, stepped and tested, the numbers are those of running through. Random numbers that
-    others draw in between change nothing, and others do not see those that it draws.
-    """
-
-    def __init__(
-        self,
-        setup: Callable[[P], Setup],
-        parameters: P | None = None,
-        *,
-        name: str = "",
-        folder: str | os.PathLike[str] = "runs",
-        seed: int = 0,
-    ) -> None:
-        _check_function(setup)
-        super().__init__(str(name or "loop"), _checked(parameters))
-        self.folder: str | os.PathLike[str] = folder
-        self.seed = checked_seed(seed)
-        self.on_trial: Callable[[], None] | None = None  # called after each trial, and each batch of a test
-        self.shows_progress = True
-        self._build = setup
-        self._code: P = self._parameters  # as they stand there
-        self._randomness = OwnRandomness()
-        self._session = Path()
-        self._cycle: Iterator[Level] = iter(())
-        self._is_shown = False  # the trial that comes is the one that somebody steps to
-
-    # --- the training ---------------------------------------------------------------------------------------
-
-    def _all_runs(self) -> Iterator[Level]:
-        """The training itself. Gives, after each trial, the outermost level that has just ended.
-
-        That a round has ended, each loop says as its next one begins. By then the next batch is there, so
-        that the end of an epoch is known, and all that belongs to it is done.
-        """
-        for run in range(self.parameters.runs):
-            if run:
-                yield "run"
-            now = self._begun(run)
-            for epoch in range(self.parameters.epochs):
-                if epoch:
-                    yield "epoch"
-                for trial, batch in enumerate(now.batches(epoch)):
-                    if trial:
-                        yield "trial"
-                    now.do_trial(batch, trial, self.parameters, is_shown=self._is_shown)
-                now.end_epoch(self.parameters, self._after_batch)
-                if now.ended_by:
-                    break
-            self._run_rows.append(now.end())
-            self._num_done += 1
-        yield "run"
-
-    def _begun(self, run: int) -> RunUnderWay:
-        """The first run is begun by `init`, so that it can be seen before its first trial."""
-        if self._now is not None and self._now.number == run:
-            return self._now
-        seed = seed_of_run(self.seed, run)
-        self._randomness.seed(seed)
-        setup = self._build(self.parameters)
-        if not isinstance(setup, Setup):
-            raise InputError(f"the setup returned a {type(setup).__name__}: let it return a tl.Setup.")
-        folder = self._session / f"run-{run}"
-        self._now = now = RunUnderWay(setup, self.parameters, run, seed, folder)
-        self._runs.append(folder)
-        self._epochs.append(now.epochs)
-        self._test_epochs.append(now.tests)
-        return now
-
-    # --- what a person does -------------------------------------------------------------------------------
-
-    def init(self, seed: int | None = None, **values: Any) -> Counters:
-        """Begin anew, with these parameters over those of the code. A run that is under way is left."""
-        parameters = with_values(self._code, values)
-        seed = self.seed if seed is None else checked_seed(seed)
-        self.close()
-        self.seed, self._parameters = seed, parameters
-        self._failure, self._now, self._is_closed = None, None, False
-        self._num_done = 0
-        self._runs, self._epochs, self._test_epochs, self._run_rows = [], [], [], []
-        self._session = new_session(self.folder, self.name)
-        self._cycle = self._all_runs()
-        with self._at_work(), self._failing():
-            self._begun(0)
-        return self.counters
-
-    def step(self, level: Level = "trial", count: int = 1) -> Counters:
-        """Go on for so many trials, epochs or runs; one that is under way counts when it ends."""
-        if level not in LEVELS:
-            raise InputError(f"there is no level {level!r}: step by {', '.join(LEVELS)}.")
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise InputError(f"{count!r} steps: give a whole number, 1 or more.")
-        self._go(level, count)
-        return self.counters
-
-    def run(self) -> Counters:
-        """Go on to the end of all runs, or until `stop`. Ctrl-C stops it after its trial."""
-        with loop_progress(self.shows_progress, self._num_done) as show:
-            self._go("run", None, lambda: show(self.counters))
-        return self.counters
-
-    def stop(self) -> None:
-        """End what is under way after its trial: from another thread, or the handler of a signal."""
-        self._is_stop_wanted = True
-
-    def _go(self, level: Level, count: int | None, after_trial: Callable[[], None] | None = None) -> None:
-        """`count` None: to the end."""
-        self._to_go_on()
-        with self._at_work(), self._failing():
-            while count != 0 and not self._is_stop_wanted:
-                self._is_shown = level == "trial" and count == 1
-                ended = next(self._cycle, None)
-                if ended is None:
-                    break
-                if count is not None and LEVELS.index(ended) >= LEVELS.index(level):
-                    count -= 1
-                if after_trial is not None:
-                    after_trial()
-                self._after_batch()
-
-    def test_item(self, number: int) -> Row:
-        """Test one item of the test set, by its number from 0, and show the network as it sees it."""
-        now = self._to_go_on()
-        with self._at_work():
-            return now.test_item(number)
-
-    def test_all(self) -> list[Row]:
-        """Test every item of the test set. Where it is stopped, nothing of it is recorded."""
-        now = self._to_go_on()
-        with self._at_work():
-            return now.test_all(self._after_batch).rows()
-
-    def set_live(self, **values: Any) -> None:
-        """New values of live parameters. They take effect at the next trial, also while it runs."""
-        parameters, live = with_values(self.parameters, values), live_names(self.parameters)
-        for name, value in values.items():
-            if name not in live:
-                raise ParameterError(
-                    f"{name} takes effect at the beginning of a training only: init({name}={value!r}). Live "
-                    f"are {', '.join(live)}.",
-                    field=name,
-                    requirement="takes effect at the next Init",
-                )
-        self._parameters = parameters
-
-    def new_seed(self) -> int:
-        """Another seed, for the next `init`."""
-        self.seed = new_seed()
-        return self.seed
-
-    def close(self, error: BaseException | None = None) -> None:
-        """End the run that is under way. `error`: what it died of. Only `init` goes on after that."""
-        self._check_free()
-        self._cycle = iter(())
-        if self._now is not None:
-            self._is_closed = True
-            self._now.recording.close(error)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close(error)
-
     # --- within -------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -447,12 +412,24 @@ class Loop(Standing[P]):
         self._check_free()
         self._is_busy, self._is_stop_wanted = True, False
         try:
-            with self._randomness.in_use(), stopping(self.stop):
+            with self._own_random_numbers(), deferred(self.stop, "trial"):
                 yield
         finally:
             if self._now is not None and self._now.recording.run.state == "running":
                 self._now.recording.run.flush(_FLUSH_SECONDS)
             self._is_busy = False
+
+    @contextmanager
+    def _own_random_numbers(self) -> Iterator[None]:
+        """Torch, NumPy and Python have one generator each for all that runs in a process."""
+        outside = random_state()
+        if self._random is not None:
+            set_random_state(self._random)
+        try:
+            yield
+        finally:
+            self._random = random_state()
+            set_random_state(outside)
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

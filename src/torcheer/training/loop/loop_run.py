@@ -262,18 +262,16 @@ class LiveValues:
 
     def _set_entry(self, entry: str, old: Any, new: Any) -> None:
         for group in self._optimizer.param_groups:
-            if entry != "lr" or self._scheduler is None:
-                _set(group, entry, _scaled(group[entry], old, new))
-                continue
-            for key in (entry, *_IN_GROUPS):
+            is_scheduled = entry == "lr" and self._scheduler is not None
+            for key in (entry, *(_IN_GROUPS if is_scheduled else ())):
                 if key in group:
-                    _set(group, key, _scaled_schedule(group[key], old, new))
+                    _set(group, key, _scaled(group[key], old, new))
         if entry == "lr":
             for scheduler in _all_schedulers(self._scheduler):
                 for key in _IN_SCHEDULERS:
                     rates = getattr(scheduler, key, None)
                     if isinstance(rates, list):
-                        rates[:] = [_scaled_schedule(rate, old, new) for rate in rates]
+                        rates[:] = [_scaled(rate, old, new) for rate in rates]
 
 
 def _set(group: dict[str, Any], key: str, value: Any) -> None:
@@ -285,24 +283,10 @@ def _set(group: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _scaled(held: Any, old: Any, new: Any) -> Any:
-    """The new value where it was the old one; else as many times as large."""
-    if isinstance(held, Tensor):
-        held = held.item()
-    is_number = (
-        isinstance(held, int | float) and isinstance(old, int | float) and isinstance(new, int | float)
-    )
-    if not is_number or held == old or not old:
-        return new
-    return held * (new / old)
-
-
-def _scaled_schedule(held: Any, old: Any, new: Any) -> Any:
-    """A schedule may have reached anything; from nothing nothing could be scaled."""
-    if isinstance(held, Tensor):
-        held = held.item()
-    if not old or not isinstance(held, int | float):
-        return new
-    return new if held == old else held * (new / old)
+    """The new value where it was the old one; else as many times as large. Nothing can be scaled from 0."""
+    held = held.item() if isinstance(held, Tensor) else held
+    is_number = all(isinstance(one, int | float) for one in (held, old, new))
+    return new if not is_number or held == old or not old else held * (new / old)
 
 
 def _all_schedulers(scheduler: Any) -> Iterator[Any]:

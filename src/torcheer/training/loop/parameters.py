@@ -162,7 +162,7 @@ class Kind:
         """The value as the field's own type has it: 1 as 1.0, 35.0 as 35."""
         if self.is_optional and (value is None or value == ""):
             return None
-        found = _CHECKS[self.form](self, value)
+        found = self._found(value)
         if found is None:
             raise ParameterError(
                 f"{self.name} is {value!r}: it {self.requirement}.",
@@ -171,52 +171,32 @@ class Kind:
             )
         return found
 
-    def _is_within(self, number: float) -> bool:
+    def _found(self, value: Any) -> Any:
+        """None where it is no value of this kind."""
+        if self.form == "choice":
+            return self._choice(value)
+        if self.form in ("truth", "text"):
+            return value if isinstance(value, bool if self.form == "truth" else str) else None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
         low, high = self.about.low, self.about.high
-        return (low is None or number >= low) and (high is None or number <= high)
+        is_within = (low is None or value >= low) and (high is None or value <= high)
+        try:
+            number = float(value)
+        except OverflowError:
+            return None
+        if not is_within or not math.isfinite(number):
+            return None
+        if self.form == "number":
+            return number
+        return int(value) if value == int(value) else None
 
-
-def _whole(kind: Kind, value: Any) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if not math.isfinite(value) or value != int(value) or not kind._is_within(value):
-        return None
-    return int(value)
-
-
-def _number(kind: Kind, value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) and kind._is_within(number) else None
-
-
-def _truth(_: Kind, value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _text(_: Kind, value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _choice(kind: Kind, value: Any) -> Any:
-    """One of them, or as a form has it: in words."""
-    for choice in kind.choices:
-        if type(value) is type(choice) and value == choice:
-            return choice
-    return next((choice for choice in kind.choices if isinstance(value, str) and value == str(choice)), None)
-
-
-_CHECKS: Final[dict[Form, typing.Callable[[Kind, Any], Any]]] = {
-    "integer": _whole,
-    "number": _number,
-    "truth": _truth,
-    "text": _text,
-    "choice": _choice,
-}
+    def _choice(self, value: Any) -> Any:
+        """One of them, or as a form has it: in words."""
+        for choice in self.choices:
+            if type(value) is type(choice) and value == choice:
+                return choice
+        return next((one for one in self.choices if isinstance(value, str) and value == str(one)), None)
 
 
 _KINDS: Final[dict[type, dict[str, Kind]]] = {}  # by class, as far as they were asked for

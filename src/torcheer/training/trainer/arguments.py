@@ -79,6 +79,9 @@ def optimizer_of(given: Any, model: nn.Module) -> Optimizer:
             "optimizer, in groups with settings of their own; or step several in a loop of yours, in "
             "tl.training_run."
         )
+    own = {id(parameter) for parameter in model.parameters()}
+    if not own:
+        raise InputError("the model has no parameters, so there is nothing to train.")
     if not _is_optimizer(given):
         if not callable(given):
             what = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
@@ -86,24 +89,14 @@ def optimizer_of(given: Any, model: nn.Module) -> Optimizer:
                 f"optimizer is {what}: give an optimizer, or a function that makes one of parameters, such "
                 "as torch.optim.Adam or functools.partial(torch.optim.SGD, lr=0.1)."
             )
-        if next(model.parameters(), None) is None:
-            raise InputError("the model has no parameters, so there is nothing to train.")
         given = given(model.parameters())
         if not _is_optimizer(given):
             raise InputError(
                 f"the function given as optimizer makes a {type(given).__name__}, not an optimizer."
             )
-    return checked_parameters(given, model)
-
-
-def checked_parameters(optimizer: Optimizer, model: nn.Module) -> Optimizer:
-    """Refuse an optimizer that could not change the model."""
+    optimizer: Optimizer = given
     held = [one for group in optimizer.param_groups for one in group["params"]]
-    own = {id(parameter) for parameter in model.parameters()}
-    if not own:
-        raise InputError("the model has no parameters, so there is nothing to train.")
-    ours = [one for one in held if id(one) in own]
-    if not ours:
+    if not any(id(one) in own for one in held):
         raise InputError(
             "the optimizer has none of the model's parameters: it was made for another model, or before "
             "the model was changed. Make it with this model's parameters()."

@@ -8,7 +8,7 @@ import re
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy
 from numpy.typing import NDArray
@@ -106,24 +106,21 @@ _HIGH = frozenset(
 )
 
 
-@overload
-def mode_of(name: str, mode: Mode | None) -> Mode: ...
-@overload
-def mode_of(name: str, mode: Mode | None, *, default: Literal[""]) -> Mode | Literal[""]: ...
-def mode_of(name: str, mode: Mode | None, *, default: str | None = None) -> str:
-    """The mode that was given, or the one that the name says; `default` where it says none."""
-    if mode is not None:
-        if mode not in ("min", "max"):
-            raise InputError(f"mode={mode!r}: give 'min' where lower is better, or 'max'.")
-        return mode
+def mode_of(name: str, mode: Mode | None) -> Mode:
+    """The mode that was given, or the one that the name says."""
+    if mode not in ("min", "max", None):
+        raise InputError(f"mode={mode!r}: give 'min' where lower is better, or 'max'.")
+    found = mode or named_mode(name)
+    if found is None:
+        raise InputError(f"{name!r} does not say which is better: give mode='min' for lower, or mode='max'.")
+    return found
+
+
+def named_mode(name: str) -> Mode | None:
     words = set(_WORD.findall(name.lower()))
     if words & _LOW:
         return "min"
-    if words & _HIGH:
-        return "max"
-    if default is not None:
-        return default
-    raise InputError(f"{name!r} does not say which is better: give mode='min' for lower, or mode='max'.")
+    return "max" if words & _HIGH else None
 
 
 # --- the history --------------------------------------------------------------------------------------------
@@ -231,8 +228,7 @@ class History:
     def _line(self, name: str) -> str:
         values = self[name]
         line = f"{values[-1]:<9.4g} {sparkline(values)}"
-        mode = mode_of(name, None, default="")
-        if not mode or numpy.isnan(values).all():
+        if named_mode(name) is None or numpy.isnan(values).all():
             return line
         best = self.best(name)
         return f"{line}  best {best.value:.4g} in epoch {best.epoch + 1}"  # as people count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -13,29 +12,26 @@ from torcheer.graph import say
 from torcheer.training import distributed
 from torcheer.training.trainer.callbacks import Training
 
-# --- tl.fit -------------------------------------------------------------------------------------------------
-
-
 INTERRUPTED = "interrupted"
-STOPPING = "stopping after this step; Ctrl-C again ends it at once"
 
 
 class Interruption:
-    """What Ctrl-C does now."""
+    """What Ctrl-C does now: the first time it stops the training, the second time it raises."""
 
-    def __init__(self, training: Training) -> None:
-        self._training = training
+    def __init__(self, stop: Callable[[], None], what: str) -> None:
+        self._stop = stop
+        self._what = what  # is ended first: a step, a trial
         self.may_break = False  # True where nothing is under way that has to be ended first
         self.num_asked = 0
 
     def __call__(self, _signal: int, _frame: FrameType | None) -> None:
         self.num_asked += 1
-        self._training.stop(INTERRUPTED)
+        self._stop()
         if self.num_asked == 1:
             # Whatever was being printed just now may not let anything come between.
             with suppress(Exception):
-                say("stopping" if self.may_break else STOPPING)
-        # Whoever presses it again does not want to wait for the end of a step.
+                after = f" after this {self._what}; Ctrl-C again ends it at once"
+                say("stopping" + ("" if self.may_break else after))
         if self.may_break or self.num_asked > 1:
             raise KeyboardInterrupt
 
@@ -48,15 +44,11 @@ class Interruption:
         finally:
             self.may_break = False
 
-    @property
-    def is_urgent(self) -> bool:
-        return self.num_asked > 1
-
 
 @contextmanager
-def deferred(training: Training) -> Iterator[Interruption]:
+def deferred(stop: Callable[[], None], what: str) -> Iterator[Interruption]:
     """Note Ctrl-C instead of raising; only where Python's own handling is in place, in the main thread."""
-    interruption = Interruption(training)
+    interruption = Interruption(stop, what)
     # Several processes do not get it at the same step: whoever goes on would wait for the others.
     is_ours = (
         not distributed.is_connected()
@@ -79,12 +71,12 @@ def returning_when_interrupted(training: Training) -> Iterator[Interruption]:
 
     The history is on any other exception, too, as `.history`.
     """
-    with deferred(training) as interruption:
+    with deferred(lambda: training.stop(INTERRUPTED), "step") as interruption:
         try:
             yield interruption
         except KeyboardInterrupt:
             training.stop(INTERRUPTED)
-            if interruption.is_urgent:
+            if interruption.num_asked > 1:
                 raise
         except Exception as error:
             training.stop(f"{type(error).__name__}: {error}".rstrip(": "))
@@ -93,34 +85,3 @@ def returning_when_interrupted(training: Training) -> Iterator[Interruption]:
             raise
         finally:
             training.history.stopped_by = training.stopped_by
-
-
-# --- tl.Loop ------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def stopping(stop: Callable[[], None]) -> Iterator[None]:
-    """Only where Python's own handling is in place, in the main thread."""
-    is_ours = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-    if not is_ours:
-        yield
-        return
-    was_asked = False
-
-    def handle(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal was_asked
-        if was_asked:
-            raise KeyboardInterrupt
-        was_asked = True
-        stop()
-        if sys.stderr is not None:
-            sys.stderr.write("\ntorcheer: stopping after this trial; Ctrl-C again ends it at once.\n")
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)

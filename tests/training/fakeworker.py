@@ -15,18 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from torcheer.training.control import About, Counters, Fault, Init, RunOn, Stop
 from torcheer.training.control.protocol import (
     COMMANDS,
-    About,
     AboutReport,
-    Counters,
-    Fault,
     FaultReport,
     FormField,
-    Init,
-    RunOn,
     StatusReport,
-    Stop,
     line_of,
 )
 

@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-from torcheer.training.trainer.fit import fit
-from torcheer.training.trainer.history import History
+from torcheer.training import History, fit
 
 EPOCHS, BATCHES = 2, 4
 STEPS = EPOCHS * BATCHES

@@ -11,10 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
-from torcheer.training import distributed
-from torcheer.training.evaluation.evaluate import evaluate
-from torcheer.training.trainer.fit import fit
-from torcheer.training.training_run import training_run
+from torcheer.training import distributed, evaluate, fit, training_run
 
 EPOCHS, BATCH = 2, 2
 

@@ -20,9 +20,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from torcheer.training.loop.loop import Loop
-from torcheer.training.loop.parameters import Parameters, parameter
-from torcheer.training.loop.setup import Setup
+from torcheer.training import Loop, Parameters, Setup, parameter
 
 NUM_ITEMS = 12
 NUM_TRIALS = 4  # of an epoch

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 import torcheer as tl
 from tests.training.fitted import BATCHES, EPOCHS, STEPS, fitted, loader, net
 from torcheer.errors import InputError
-from torcheer.training.trainer.callbacks import Callback, EarlyStopping, StopOnNonFinite, Training
+from torcheer.training import Callback, EarlyStopping, StopOnNonFinite, Training
 
 
 class Noting(Callback):

@@ -15,8 +15,8 @@ from torch import nn
 
 from torcheer.errors import FileFormatError
 from torcheer.tensorfile import files as wholefile
+from torcheer.training import load_checkpoint, save_checkpoint
 from torcheer.training.checkpoint.files import DOCUMENT, VERSION
-from torcheer.training.checkpoint.save_load import load_checkpoint, save_checkpoint
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from torcheer.errors import FileFormatError, InputError
-from torcheer.training.checkpoint.periodic import Checkpoints
-from torcheer.training.checkpoint.save_load import load_checkpoint
-from torcheer.training.trainer.callbacks import Callback, Training
-from torcheer.training.trainer.fit import fit
-from torcheer.training.trainer.history import History
-from torcheer.training.warning import TrainingWarning
+from torcheer.training import Callback, Checkpoints, History, Training, TrainingWarning, fit, load_checkpoint
 
 
 @pytest.fixture(autouse=True)

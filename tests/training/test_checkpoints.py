@@ -18,8 +18,7 @@ from torch.optim import Optimizer, lr_scheduler
 from torch.utils.data import DataLoader
 
 from torcheer.errors import FileFormatError, InputError
-from torcheer.training.checkpoint.save_load import load_checkpoint, save_checkpoint
-from torcheer.training.data_order import DataOrder
+from torcheer.training import DataOrder, load_checkpoint, save_checkpoint
 
 DATA, TARGETS = torch.linspace(-1, 1, 24).reshape(8, 3), torch.arange(8) % 2
 

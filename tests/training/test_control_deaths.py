@@ -13,11 +13,11 @@ import pytest
 from tests.training import fakeworker
 from tests.training.fakeworker import ACTS
 from torcheer.errors import InputError
+from torcheer.training.control import Control, Fault, Init, RunOn, Status, Step, Stop
 from torcheer.training.control import controller as control_module
 from torcheer.training.control import process as process_module
-from torcheer.training.control.controller import Control, Status
 from torcheer.training.control.process import TrainingProcess
-from torcheer.training.control.protocol import Fault, FaultReport, Init, RunOn, Step, Stop
+from torcheer.training.control.protocol import FaultReport
 
 ROOT = Path(__file__).parents[2]
 TARGET = "tests.training.smallloop:loop"

@@ -8,8 +8,9 @@ import threading
 
 import pytest
 
+from torcheer.training.control import RunOn
 from torcheer.training.control import worker as pipes
-from torcheer.training.control.protocol import Command, RefusalReport, RunOn, line_of
+from torcheer.training.control.protocol import Command, RefusalReport, line_of
 
 PATIENCE_SECONDS = 30
 

@@ -11,9 +11,8 @@ import pytest
 import torcheer as tl
 from tests.copying import popen
 from tests.training import smallloop
-from torcheer.training.control import protocol
-from torcheer.training.control.controller import Control, Status
-from torcheer.training.control.protocol import Command, Init, RunOn, SetLive, Step, Stop
+from torcheer.training.control import Control, Init, RunOn, SetLive, Status, Step, Stop, protocol
+from torcheer.training.control.protocol import Command
 
 SCRIPT = """
 import sys

@@ -17,26 +17,18 @@ from torch import nn
 import torcheer as tl
 from tests.training import smallloop, steppable
 from torcheer.errors import InputError, ParameterError
+from torcheer.training import Loop, Parameters, Setup, parameter
 from torcheer.training.control import (
+    Init,
+    RunOn,
+    SetLive,
+    Step,
+    Stop,
     executor,
     protocol,  # pytest would take TestAll for a test
 )
 from torcheer.training.control.executor import Executor, pass_on_warnings
-from torcheer.training.control.protocol import (
-    AboutReport,
-    Command,
-    Init,
-    RefusalReport,
-    Report,
-    RunOn,
-    SetLive,
-    StatusReport,
-    Step,
-    Stop,
-)
-from torcheer.training.loop.loop import Loop
-from torcheer.training.loop.parameters import Parameters, parameter
-from torcheer.training.loop.setup import Setup
+from torcheer.training.control.protocol import AboutReport, Command, RefusalReport, Report, StatusReport
 
 PATIENCE_SECONDS = 30
 QUIET = {"netview_every": "never"}

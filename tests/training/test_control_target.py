@@ -19,11 +19,12 @@ import torcheer
 from tests.training import smallloop
 from torcheer.app import controlpage
 from torcheer.errors import InputError
-from torcheer.training.control.controller import Control, control
+from torcheer.training import Loop
+from torcheer.training.control import Control
+from torcheer.training.control.controller import control
 from torcheer.training.control.executor import load_loop
 from torcheer.training.control.faults import fault_of, have_changed, imported_sources
 from torcheer.training.control.target import read_target, target_of
-from torcheer.training.loop.loop import Loop
 
 NAME = f"{smallloop.__name__}:loop"
 LOOP = smallloop.loop()

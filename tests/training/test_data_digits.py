@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits as of_scikit_learn
 from torch.utils.data import DataLoader
 
 from torcheer.errors import InputError
-from torcheer.training.datasets import load_digits
+from torcheer.training import load_digits
 
 
 def test_every_digit_is_in_one_of_the_two_with_its_label() -> None:

@@ -8,7 +8,7 @@ from PIL import Image
 
 from tests.vision import torchvision
 from torcheer.errors import FileFormatError, InputError
-from torcheer.training.datasets import ImageFolder
+from torcheer.training import ImageFolder
 
 
 def write_picture(path: Path, seed: int, mode: str = "RGB") -> None:

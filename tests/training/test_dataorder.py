@@ -20,8 +20,8 @@ from torch.utils.data import (
 from torch.utils.data.distributed import DistributedSampler
 
 from torcheer.errors import InputError
+from torcheer.training import DataOrder
 from torcheer.training.checkpoint.state_tree import decoded, encoded
-from torcheer.training.data_order import DataOrder
 
 NUMBERS = torch.arange(12.0).reshape(12, 1)
 

@@ -23,8 +23,8 @@ from torch.utils.data import DataLoader, TensorDataset
 import torcheer as tl
 from tests.many import examples
 from torcheer.errors import InputError
+from torcheer.training import evaluate
 from torcheer.training.evaluation.class_figures import pr_curve, roc_curve
-from torcheer.training.evaluation.evaluate import evaluate
 
 NUM_CLASSES = 4
 

@@ -29,9 +29,7 @@ import torcheer as tl
 from tests.training.fitted import BATCHES, EPOCHS, STEPS, data, fitted, loader, net
 from torcheer.errors import InputError
 from torcheer.run import RunReader
-from torcheer.training.trainer.arguments import by_epoch, by_step
-from torcheer.training.trainer.callbacks import Callback, Training
-from torcheer.training.warning import TrainingWarning
+from torcheer.training import Callback, Training, TrainingWarning, by_epoch, by_step
 
 
 def trained_by_hand(model: nn.Module, **options: Any) -> list[float]:

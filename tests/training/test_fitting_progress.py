@@ -16,8 +16,7 @@ import torch
 import torcheer as tl
 from tests.training.fitted import BATCHES, EPOCHS, fitted, loader, net
 from torcheer.graph import Pace, clock_text, rate_text
-from torcheer.training import progress
-from torcheer.training.trainer.callbacks import Callback, Training
+from torcheer.training import Callback, Training, progress
 
 Batch = tuple[torch.Tensor, torch.Tensor]
 

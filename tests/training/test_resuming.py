@@ -24,13 +24,18 @@ from torch.utils.data.distributed import DistributedSampler
 import torcheer as tl
 from tests.many import IS_ALL
 from torcheer.errors import InputError
-from torcheer.training.checkpoint.periodic import Checkpoints
-from torcheer.training.checkpoint.save_load import load_checkpoint, save_checkpoint
-from torcheer.training.trainer.arguments import by_step
-from torcheer.training.trainer.callbacks import Callback, EarlyStopping, Training
-from torcheer.training.trainer.fit import fit
-from torcheer.training.trainer.history import History
-from torcheer.training.warning import TrainingWarning
+from torcheer.training import (
+    Callback,
+    Checkpoints,
+    EarlyStopping,
+    History,
+    Training,
+    TrainingWarning,
+    by_step,
+    fit,
+    load_checkpoint,
+    save_checkpoint,
+)
 
 EPOCHS, BATCHES = 2, 3
 STEPS = EPOCHS * BATCHES

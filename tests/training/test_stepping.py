@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from torcheer.capture import moved, num_items_of, split
 from torcheer.errors import InputError
-from torcheer.training.trainer.stepper import Stepper
+from torcheer.training import Stepper
 
 Batches = list[tuple[Tensor, Tensor]]
 

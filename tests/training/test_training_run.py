@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import torcheer as tl
-from torcheer.training.training_run import training_run
+from torcheer.training import training_run
 
 
 class Loop:

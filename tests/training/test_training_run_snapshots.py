@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 import torcheer as tl
+from torcheer.training import TrainingWarning
 from torcheer.training.snapshots import Calls, Snapshots
-from torcheer.training.warning import TrainingWarning
 
 
 class Two(nn.Module):

@@ -10,7 +10,7 @@ import functools
 import random
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy
@@ -253,9 +253,6 @@ _INSIDES: list[tuple[Any, Callable[[Any], Iterable[tuple[str, Any]]]]] = [
 
 
 # --- all of it ----------------------------------------------------------------------------------------------
-#
-# torch's generators of the CPU and of every accelerator in use, Python's `random`, NumPy's global state, and
-# the generators that a loader, its samplers, its dataset and its transforms hold (`loaderstate`).
 
 
 Tree = dict[str, Any]
@@ -281,6 +278,16 @@ def set_random_state(state: Mapping[str, Any], *holders: Any) -> None:
         _set_device_state(torch.device(device), one)
     for holder, states in zip(holders, state["generators"], strict=False):
         set_generator_states(holder, states)
+
+
+@contextmanager
+def keeping_random_state(*holders: Any) -> Iterator[None]:
+    """All random numbers that are drawn inside are given back, also by the generators of the holders."""
+    state = random_state(*holders)
+    try:
+        yield
+    finally:
+        set_random_state(state, *holders)
 
 
 def _device_states() -> dict[str, Tensor]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from torcheer.capture import Batch, moved, same_modes_after, split
+from torcheer.capture import Batch, same_modes_after, split
 from torcheer.errors import InputError
 from torcheer.training import distributed
 from torcheer.training.losses import LossFunction, is_sum, loss_in
 from torcheer.training.metrics import Gathered, Metric, weighted_mean
-from torcheer.training.random_state import random_state, set_random_state
+from torcheer.training.random_state import keeping_random_state
 
 Seen = Callable[[Batch, Any], None]  # is shown each batch, and what the model made of it
 Numbers = NDArray[numpy.float64]
@@ -69,7 +69,13 @@ class Measurer:
         losses, items = Gathered(), Gathered()
         for metric in self._metrics.values():
             metric.reset()
-        with undisturbed_model(self._model, loader), distributed.unpadded(loader):
+        with (
+            keeping_random_state(loader),
+            same_modes_after(self._model),
+            torch.no_grad(),
+            distributed.unpadded(loader),
+        ):
+            self._model.eval()
             for batch in loader:
                 taken, outputs = self._run(batch)
                 loss = self._loss_of(outputs, taken.targets)
@@ -83,14 +89,11 @@ class Measurer:
         return self._together(losses.array(), items.array(), loader)
 
     def _run(self, batch: Any) -> tuple[Batch, Any]:
-        inputs, targets, feed = split(batch, whole=self._whole or self._is_named(batch))
-        taken = Batch(moved(inputs, self._device), moved(targets, self._device), feed)
+        # A model that takes its inputs by name may compute its loss from the labels among them.
+        is_named = self._loss is None and isinstance(batch, Mapping)
+        taken = split(batch, whole=self._whole or is_named).moved_to(self._device)
         with self._autocast:
             return taken, taken.given_to(self._model)
-
-    def _is_named(self, batch: Any) -> bool:
-        """A model that takes its inputs by name may compute its loss from the labels among them."""
-        return self._loss is None and isinstance(batch, Mapping)
 
     def _loss_of(self, outputs: Any, targets: Any) -> Tensor | None:
         if self._loss is not None:
@@ -116,15 +119,3 @@ class Measurer:
             # All have seen all of it, but buffers such as those of batch norm may differ between processes.
             values = distributed.from_main(values)
         return Measured(loss=values.pop(_LOSS, None), metrics=values, num_items=total_items)
-
-
-@contextmanager
-def undisturbed_model(model: nn.Module, loader: Any) -> Iterator[None]:
-    """In evaluation mode, without gradients; all random numbers drawn inside are given back."""
-    state = random_state(loader)
-    try:
-        with same_modes_after(model), torch.no_grad():
-            model.eval()
-            yield
-    finally:
-        set_random_state(state, loader)

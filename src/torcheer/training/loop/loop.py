@@ -277,7 +277,7 @@ class Loop(Generic[P]):
         self._cycle = iter(())
         if self._now is not None:
             self._is_closed = True
-            self._now.recording.close(error)
+            self._now.close(error)
 
     def __enter__(self) -> Self:
         return self
@@ -391,7 +391,7 @@ class Loop(Generic[P]):
 
     def _opened(self) -> list[SavedRun]:
         if self._now is not None and self._is_busy:  # else all is on disk
-            self._now.recording.run.flush()
+            self._now.run.flush()
         return [open_run(folder) for folder in self._runs]
 
     def __repr__(self) -> str:
@@ -415,8 +415,8 @@ class Loop(Generic[P]):
             with self._own_random_numbers(), deferred(self.stop, "trial"):
                 yield
         finally:
-            if self._now is not None and self._now.recording.run.state == "running":
-                self._now.recording.run.flush(_FLUSH_SECONDS)
+            if self._now is not None and self._now.run.state == "running":
+                self._now.run.flush(_FLUSH_SECONDS)
             self._is_busy = False
 
     @contextmanager
@@ -439,7 +439,7 @@ class Loop(Generic[P]):
         except BaseException as error:
             self._failure = error
             if self._now is not None:
-                self._now.recording.close(error)
+                self._now.close(error)
             raise
 
     def _after_batch(self) -> bool:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from torcheer.capture import Batch, moved, split
+from torcheer.capture import Batch, split
 from torcheer.errors import InputError
 from torcheer.netview import NetView
 from torcheer.run import Run, reason_of
@@ -48,53 +48,6 @@ TESTS: Final = "test epochs"
 RUNS: Final = "runs"
 
 Row = dict[str, Any]
-
-
-class Recording:
-    """One run on disk. Steps count its trials; what is known before the first has step 0."""
-
-    def __init__(self, folder: Path, hparams: Mapping[str, Any], total_steps: int | None) -> None:
-        self.path = folder
-        self.run = Run(folder, total_steps=total_steps)
-        self.run.log_hparams(hparams)
-
-    def trial(self, step: int, batch: Seen, grad_norm: float | None, lr: float | None) -> None:
-        values: dict[str, float | None] = {
-            "loss": batch.loss,
-            "errors": batch.num_wrong,
-            "accuracy": batch.accuracy,
-            **batch.statistics,
-            "grad_norm": grad_norm,
-            "lr": lr,
-        }
-        self.run.log(step, {f"train/{name}": value for name, value in values.items() if value is not None})
-
-    def epoch(self, step: int, row: Row, figures: Mapping[str, float]) -> None:
-        self.run.log(step, {f"epoch/{name}": value for name, value in figures.items()})
-        self.run.log_row(step, EPOCHS, row)
-
-    def test(self, step: int, tested: Tested, counters: Row) -> Row:
-        """All items of a test, and what they come to. Returns that as a row."""
-        self.run.log(step, {f"test/{name}": value for name, value in tested.figures.items()})
-        self.run.log_table(step, TRIALS, tested.columns)
-        row = {**counters, "items": tested.num_items, **tested.figures, "seconds": tested.seconds}
-        self.run.log_row(step, TESTS, row)
-        return row
-
-    def item(self, step: int, row: Row) -> None:
-        self.run.log_row(step, ITEMS, row)
-
-    def end(self, step: int, row: Row) -> None:
-        self.run.log_row(step, RUNS, row)
-        self.run.close()
-
-    def open_again(self) -> Run:
-        """After its end, for a test that somebody wants to see."""
-        self.run = Run(self.path)
-        return self.run
-
-    def close(self, error: BaseException | None = None) -> None:
-        self.run.__exit__(None if error is None else type(error), error, None)
 
 
 def new_session(folder: str | os.PathLike[str], name: str) -> Path:
@@ -368,8 +321,10 @@ class RunUnderWay:
         self._tester = Tester(setup, self._judge, self._stepper)
         self._tally = Tally.of(setup)
         total = None if self.num_trials is None else parameters.epochs * self.num_trials
-        self.recording = Recording(folder, {**values_of(parameters), "run": number, "seed": seed}, total)
-        self._moments = NetMoments(setup, self.recording.run, self._stepper)
+        # Steps count its trials; what is known before the first has step 0.
+        self.run = Run(folder, total_steps=total)
+        self.run.log_hparams({**values_of(parameters), "run": number, "seed": seed})
+        self._moments = NetMoments(setup, self.run, self._stepper)
         self.items: TestItems | None = None
         try:
             with as_it_was_after(setup):
@@ -377,7 +332,7 @@ class RunUnderWay:
                     self.items = TestItems(setup.test, is_whole=setup.loss is None)
                 self._look_ahead()
         except BaseException as error:
-            self.recording.close(error)
+            self.close(error)
             raise
 
     def _look_ahead(self) -> None:
@@ -445,7 +400,16 @@ class RunUnderWay:
         grad_norm = _number(stepped.grad_norm)
         self._tally.add(found, grad_norm)
         if is_due(parameters.plots_every, moment):
-            self.recording.trial(self.step, found, grad_norm, lr)
+            values = {
+                "loss": found.loss,
+                "errors": found.num_wrong,
+                "accuracy": found.accuracy,
+                **found.statistics,
+                "grad_norm": grad_norm,
+                "lr": lr,
+            }
+            known = {f"train/{name}": value for name, value in values.items() if value is not None}
+            self.run.log(self.step, known)
         self._tell_nan(found)
         self._seconds += time.perf_counter() - start
 
@@ -481,7 +445,8 @@ class RunUnderWay:
         elif is_last:
             self.ended_by = ALL_EPOCHS
         self._step_schedule(figures, tested)
-        self.recording.epoch(self.step, row, figures)
+        self.run.log(self.step, {f"epoch/{name}": value for name, value in figures.items()})
+        self.run.log_row(self.step, EPOCHS, row)
 
     def _test_epoch(
         self, row: Row, parameters: Parameters, after_batch: Callable[[], bool]
@@ -515,8 +480,13 @@ class RunUnderWay:
                 row[name if name.startswith("test ") else f"train {name}"] = value
         row |= {"run seconds": self._total_seconds, "ended by": self.ended_by}
         row["changed live"] = "; ".join(self._changes)
-        self.recording.end(self.step, row)
+        self.run.log_row(self.step, RUNS, row)
+        self.run.close()
         return row
+
+    def close(self, error: BaseException | None = None) -> None:
+        """`error`: what it died of."""
+        self.run.__exit__(None if error is None else type(error), error, None)
 
     # --- tests --------------------------------------------------------------------------------------------
 
@@ -531,9 +501,16 @@ class RunUnderWay:
             same = {name: [self.counters[name]] * tested.num_items for name in ("run", "epoch")}
             tested = dataclasses.replace(tested, columns={**same, **tested.columns})
             if tested.is_whole:
-                self.tests.append(self.recording.test(self.step, tested, self.counters))
-                self.last_test = tested
+                self._record_test(tested)
         return tested
+
+    def _record_test(self, tested: Tested) -> None:
+        self.run.log(self.step, {f"test/{name}": value for name, value in tested.figures.items()})
+        self.run.log_table(self.step, TRIALS, tested.columns)
+        row = {**self.counters, "items": tested.num_items, **tested.figures, "seconds": tested.seconds}
+        self.run.log_row(self.step, TESTS, row)
+        self.tests.append(row)
+        self.last_test = tested
 
     def test_item(self, number: int) -> Row:
         items = self._items()
@@ -542,7 +519,7 @@ class RunUnderWay:
                 batch = items.item(number)
             tested = self._tester.test([batch], number, lambda: False, self._looking({"item": number}))
             row = {"run": self.number, "epoch": self.epoch, **tested.rows()[0]}
-            self.recording.item(self.step, row)
+            self.run.log_row(self.step, ITEMS, row)
         return row
 
     def _items(self) -> TestItems:
@@ -557,19 +534,18 @@ class RunUnderWay:
     @contextmanager
     def _recorded(self) -> Iterator[None]:
         """A run that is over is opened again for as long as a test takes."""
-        if self.recording.run.state == "running":
+        if self.run.state == "running":
             yield
             return
-        self._moments.go_on_in(self.recording.open_again())
+        self.run = Run(self.run.path)
+        self._moments.go_on_in(self.run)
         try:
             yield
         finally:
-            self.recording.close()
+            self.run.close()
 
     def _taken(self, given: Any) -> Batch:
-        inputs, targets, feed = split(given, whole=self.setup.loss is None)
-        device = self._stepper.device
-        return Batch(moved(inputs, device), moved(targets, device), feed)
+        return split(given, whole=self.setup.loss is None).moved_to(self._stepper.device)
 
 
 def _number(value: Any) -> float | None:

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler
 
-from torcheer.capture import Batch, ModelHistory, detached, moved, named_root, same_model_after, split
+from torcheer.capture import Batch, ModelHistory, detached, named_root, same_model_after, split
 from torcheer.errors import InputError
 from torcheer.netview import Flow, NetPlan, check_name, looked_at, plan_of, signature_of
 from torcheer.run import reason_of
@@ -22,7 +22,7 @@ from torcheer.training.evaluation.answers import scores_in
 from torcheer.training.loop.judge import Judge, Judged, Tally, each_of, item_of, seen
 from torcheer.training.loop.setup import Setup, Statistic
 from torcheer.training.losses import loss_in
-from torcheer.training.random_state import random_state, set_random_state
+from torcheer.training.random_state import keeping_random_state
 from torcheer.training.trainer.stepper import Stepper
 from torcheer.training.warning import warn
 
@@ -30,13 +30,8 @@ from torcheer.training.warning import warn
 @contextmanager
 def as_it_was_after(setup: Setup) -> Iterator[None]:
     """Random numbers, also those of the loaders; mode, buffers and gradients of the model: all put back."""
-    holders = (setup.train, setup.test)
-    state = random_state(*holders)
-    try:
-        with same_model_after(named_root(setup.model)):
-            yield
-    finally:
-        set_random_state(state, *holders)
+    with keeping_random_state(setup.train, setup.test), same_model_after(named_root(setup.model)):
+        yield
 
 
 # --- items --------------------------------------------------------------------------------------------------
@@ -306,8 +301,7 @@ class Tester:
         )
 
     def _taken(self, given: Any) -> Batch:
-        inputs, targets, feed = split(given, whole=self._setup.loss is None)
-        return Batch(moved(inputs, self._device), moved(targets, self._device), feed)
+        return split(given, whole=self._setup.loss is None).moved_to(self._device)
 
     def _columns(self, batch: Batch, tally: Tally) -> Part:
         setup, number = self._setup, batch.num_items

@@ -106,23 +106,21 @@ class Parts:
     scheduler: Any = None
     scaler: Any = None
 
+    def __post_init__(self) -> None:
+        if self.model is not None and not isinstance(self.model, nn.Module):
+            raise InputError(f"model is a {type(self.model).__name__}: give a torch.nn.Module.")
+        for name, part in self.given():
+            if not all(callable(getattr(part, method, None)) for method in ("state_dict", "load_state_dict")):
+                raise InputError(
+                    f"{name} is a {type(part).__name__}, which has no state_dict and load_state_dict: give "
+                    f"torch's own {name}, or one with these two methods."
+                )
+
     def given(self) -> Iterator[tuple[str, Any]]:
         for name in ("model", "optimizer", "scheduler", "scaler"):
             part = getattr(self, name)
             if part is not None:
                 yield name, part
-
-
-def checked_parts(parts: Parts) -> Parts:
-    if parts.model is not None and not isinstance(parts.model, nn.Module):
-        raise InputError(f"model is a {type(parts.model).__name__}: give a torch.nn.Module.")
-    for name, part in parts.given():
-        if not all(callable(getattr(part, method, None)) for method in ("state_dict", "load_state_dict")):
-            raise InputError(
-                f"{name} is a {type(part).__name__}, which has no state_dict and load_state_dict: give "
-                f"torch's own {name}, or one with these two methods."
-            )
-    return parts
 
 
 # --- taking -------------------------------------------------------------------------------------------------

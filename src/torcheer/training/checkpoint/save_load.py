@@ -36,7 +36,6 @@ from torcheer.training.checkpoint.files import (
 from torcheer.training.checkpoint.parts import (
     Parts,
     check_fits,
-    checked_parts,
     load_parts,
     tree_of,
 )
@@ -110,7 +109,7 @@ def save_checkpoint(
 
     The random state of this process is kept in any case.
     """
-    parts = checked_parts(Parts(model=model, optimizer=optimizer, scheduler=scheduler, scaler=scaler))
+    parts = Parts(model=model, optimizer=optimizer, scheduler=scheduler, scaler=scaler)
     rank = distributed.rank()
     tree = {
         **tree_of(parts),
@@ -182,7 +181,7 @@ def load_checkpoint(
     - `restore_random`: put the random state of this process back, too.
     - `device`: where the tensors of the states are put; by default on the CPU. A model keeps its own device.
     """
-    parts = checked_parts(Parts(model=model, optimizer=optimizer, scheduler=scheduler, scaler=scaler))
+    parts = Parts(model=model, optimizer=optimizer, scheduler=scheduler, scaler=scaler)
     checkpoint, tree = read_newest(path, which, device) if os.path.isdir(path) else read_tree(path, device)
     _check_order(checkpoint, loader)
     with all_or_nothing(checkpoint, _loader_in(loader), model):

@@ -145,9 +145,13 @@ class Scores:
 class ScoreKeeper:
     """Takes batches, and has the scores of all items, or only counts where an item has many answers."""
 
-    def __init__(self, kind: LossKind | None) -> None:
+    def __init__(self, kind: LossKind | None, *, wants_loss: bool) -> None:
         self._kind = kind
+        self._wants_loss = wants_loss
         self.form: Form | None = None
+        self.is_shifted = False  # the model's own loss is of other answers than those side by side
+        # Sums, and of how many: for a loss where none was given, and no scores are kept to compute it from.
+        self._entropy, self._squares = [0.0, 0.0], [0.0, 0.0]
         self.counts: Whole | None = None  # as those of `Scores`, where the scores are not kept
         self._scores: list[Tensor] = []
         self._targets: list[Tensor] = []
@@ -157,6 +161,8 @@ class ScoreKeeper:
     def take(self, outputs: Any, targets: Any, num_items: int) -> None:
         scores = scores_in(outputs)
         form = form_of(scores, targets, self._kind)
+        if self._wants_loss and form != "classes":
+            self._add_squares(scores, targets)
         if self.form is not None and form != self.form and num_items:
             # A batch may happen to have no target but 0 and 1; what is true of one of them is true of all.
             form = "values"
@@ -169,6 +175,8 @@ class ScoreKeeper:
                 self._keep(answers.scores, answers.targets, is_counted.nonzero().reshape(-1))
             else:
                 self._count(answers.scores, answers.targets)
+                if self._wants_loss:
+                    self._add_entropy(answers, outputs)
         elif form == "one score":
             self._keep(scores.reshape(-1), targets.reshape(-1), torch.arange(num_items))
         self._num_items += num_items
@@ -182,6 +190,31 @@ class ScoreKeeper:
     def _count(self, scores: Tensor, targets: Tensor) -> None:
         found = _counts(targets.long(), said_class(scores), scores.shape[1])
         self.counts = found if self.counts is None else self.counts + found
+
+    def _add_entropy(self, answers: Answers, outputs: Any) -> None:
+        number = len(answers.targets)
+        total = float(F.cross_entropy(answers.scores.float(), answers.targets.long(), reduction="sum"))
+        self._entropy = [self._entropy[0] + total, self._entropy[1] + number]
+        # A language model says the next word: its own loss shows that these are not its answers.
+        own = getattr(outputs, "loss", None)
+        if isinstance(own, Tensor) and number:
+            self.is_shifted |= not math.isclose(float(own), total / number, rel_tol=2e-3, abs_tol=1e-4)
+
+    def _add_squares(self, scores: Any, targets: Any) -> None:
+        """For the form "one score", too: a later batch may show that these are values."""
+        if not isinstance(scores, Tensor) or not isinstance(targets, Tensor) or scores.is_complex():
+            return
+        if scores.numel() == targets.numel():
+            total = float((scores.reshape(targets.shape).to(torch.float64) - targets).square().sum())
+            self._squares = [self._squares[0] + total, self._squares[1] + targets.numel()]
+
+    def unscored_loss(self, *, is_sharded: bool) -> tuple[float | None, str]:
+        """With what it is; None where outputs and targets have nothing in common."""
+        sums = [*self._entropy, *self._squares]
+        entropy, num_answers, squares, num_values = distributed.summed(sums).tolist() if is_sharded else sums
+        if num_answers:
+            return entropy / num_answers, "cross entropy"
+        return (squares / num_values, "mean squared error") if num_values else (None, "none")
 
     def gathered(self, *, is_sharded: bool) -> Scores | None:
         """All of them; None where there are no classes, or their scores were not kept."""
@@ -229,52 +262,3 @@ def _check(targets: Tensor, num_classes: int) -> None:
             f"a target is class {low if low < 0 else high}, and the model has scores for {num_classes}: "
             "count classes from 0; -100 stands for a target that does not count."
         )
-
-
-# --- a loss where none was given ----------------------------------------------------------------------------
-
-
-class UnscoredLoss:
-    """The cross entropy where an item has many answers, the mean squared error where there are no classes."""
-
-    def __init__(self, kind: LossKind | None) -> None:
-        self._kind = kind
-        self._entropy = [0.0, 0.0]  # the sum, and of how many
-        self._squares = [0.0, 0.0]
-        self.is_shifted = False  # the model's own loss is of other answers than those side by side
-
-    def take(self, outputs: Any, targets: Any) -> None:
-        scores = scores_in(outputs)
-        if not isinstance(scores, Tensor) or not isinstance(targets, Tensor):
-            return
-        form = form_of(scores, targets, self._kind)
-        if form == "classes" and scores.ndim > 2:
-            answers = answers_of(scores, targets, form, self._kind)
-            total = float(F.cross_entropy(answers.scores.float(), answers.targets.long(), reduction="sum"))
-            _add(self._entropy, total, len(answers.targets))
-            self._compare(total, len(answers.targets), outputs)
-        elif form != "classes" and scores.numel() == targets.numel() and not scores.is_complex():
-            # Kept for the form "one score", too: a later batch may show that these are values.
-            difference = scores.reshape(targets.shape).to(torch.float64) - targets
-            _add(self._squares, float(difference.square().sum()), targets.numel())
-
-    def _compare(self, total: float, num_answers: int, outputs: Any) -> None:
-        """A language model says the next word: its own loss shows that these are not its answers."""
-        own = getattr(outputs, "loss", None)
-        if isinstance(own, Tensor) and num_answers:
-            self.is_shifted |= not math.isclose(float(own), total / num_answers, rel_tol=2e-3, abs_tol=1e-4)
-
-    def mean(self, *, is_sharded: bool) -> tuple[float | None, str]:
-        """With what it is; None where outputs and targets have nothing in common."""
-        sums = [*self._entropy, *self._squares]
-        if is_sharded:
-            sums = distributed.summed(sums).tolist()
-        entropy, num_answers, squares, num_values = sums
-        if num_answers:
-            return entropy / num_answers, "cross entropy"
-        return (squares / num_values, "mean squared error") if num_values else (None, "none")
-
-
-def _add(sums: list[float], total: float, number: int) -> None:
-    sums[0] += total
-    sums[1] += number

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from torcheer.graph import Column, RowTable
 from torcheer.training.losses import LossKind
@@ -55,7 +56,8 @@ class Chances:
             scores = self._scores.astype(numpy.float64)
             if self.are_given:
                 return scores if number == 1 else 1 - scores
-            return _sigmoid(scores if number == 1 else -scores)
+            with numpy.errstate(all="ignore"):
+                return numpy.exp(-numpy.logaddexp(0, -scores if number == 1 else scores))
         return self._column(number)
 
     def ranking(self, number: int) -> Floats:
@@ -75,23 +77,29 @@ class Chances:
             return self._scores[:, number].astype(numpy.float64)
         if self._scores.size <= _MOST_KEPT:
             return self._softmax[:, number].copy()
-        step = max(1, _MOST_KEPT // self.num_classes)
-        parts = (self._scores[first : first + step] for first in range(0, len(self._scores), step))
-        return numpy.concatenate([_softmax(part)[:, number] for part in parts])
+        return self._in_parts(lambda part: part.softmax(1)[:, number])
 
     @cached_property
     def _softmax(self) -> Floats:
-        return _softmax(self._scores)
+        return self._in_parts(lambda part: part.softmax(1))
+
+    @cached_property
+    def _log_totals(self) -> Floats:
+        """Of each item the logarithm of what its chances are divided by."""
+        return self._in_parts(lambda part: part.logsumexp(1))
+
+    def _in_parts(self, function: Callable[[Tensor], Tensor]) -> Floats:
+        """Of all scores in double precision, but not of all of them at once."""
+        parts = torch.split(torch.from_numpy(self._scores), max(1, _MOST_KEPT // self.num_classes))
+        return torch.cat([function(part.double()) for part in parts]).numpy()
 
     def of_each(self, numbers: NDArray[numpy.int64]) -> Floats:
         """For each item the chance of one class."""
         if self._scores.ndim == 1:
             return numpy.where(numbers == 1, self.of(1), self.of(0))
         scores = self._scores[numpy.arange(len(numbers)), numbers].astype(numpy.float64)
-        if self.are_given:
-            return scores
         with numpy.errstate(all="ignore"):
-            return numpy.exp(scores - self._log_totals)
+            return scores if self.are_given else numpy.exp(scores - self._log_totals)
 
     def mean_surprise(self, targets: NDArray[numpy.int64]) -> float:
         """The cross entropy: minus the logarithm of the chance of what is true, the mean over items."""
@@ -103,27 +111,6 @@ class Chances:
                 return float(numpy.logaddexp(0, numpy.where(targets == 1, -scores, scores)).mean())
             own = self._scores[numpy.arange(len(targets)), targets].astype(numpy.float64)
             return float((self._log_totals - own).mean())
-
-    @cached_property
-    def _log_totals(self) -> Floats:
-        """Of each item the logarithm of what its chances are divided by."""
-        with numpy.errstate(all="ignore"):
-            highest = self._scores.max(1).astype(numpy.float64)
-            highest = numpy.where(numpy.isfinite(highest), highest, 0.0)
-            total = numpy.zeros(len(highest))
-            for number in range(self._scores.shape[1]):  # a class at a time: no second copy of all scores
-                total += numpy.exp(self._scores[:, number] - highest)
-            return highest + numpy.log(total)
-
-
-def _softmax(scores: NDArray[numpy.floating]) -> Floats:
-    chances: Floats = torch.softmax(torch.from_numpy(scores).double(), 1).numpy()
-    return chances
-
-
-def _sigmoid(scores: Floats) -> Floats:
-    with numpy.errstate(all="ignore"):
-        return numpy.exp(-numpy.logaddexp(0, -scores))
 
 
 # --- curves -------------------------------------------------------------------------------------------------
@@ -263,13 +250,13 @@ def share_text(value: float) -> str:
     return f"{value:.4f}"
 
 
-_CLASS_COLUMNS = (
+CLASS_COLUMNS = (
     Column(name="label", to_right=False),
     *(Column(name=name, show=share_text) for name in ("precision", "recall", "f1")),
     Column(name="support"),
     *(Column(name=name, show=share_text) for name in ("average_precision", "auc")),
 )
-_MISTAKE_COLUMNS = (
+MISTAKE_COLUMNS = (
     Column(name="index"),
     *(Column(name=name, to_right=False) for name in ("said", "target")),
     Column(name="sure", show=share_text),
@@ -299,15 +286,6 @@ def averages(rows: Sequence[ClassRow], weights: Sequence[int] | None = None) -> 
         return Averages(0.0, 0.0, 0.0)
     values = numpy.array([[row.precision, row.recall, row.f1] for row in rows])
     return Averages(*numpy.average(values, axis=0, weights=weights).tolist())
-
-
-def class_table(rows: Sequence[ClassRow], find: Callable[[str], ClassRow], foot: str = "") -> ClassTable:
-    has_curves = any(row.auc is not None for row in rows)
-    return ClassTable(rows, _CLASS_COLUMNS if has_curves else _CLASS_COLUMNS[:5], find, foot)
-
-
-def mistake_table(rows: Sequence[Mistake], find: Callable[[str], Mistake]) -> MistakeTable:
-    return MistakeTable(rows, _MISTAKE_COLUMNS, find)
 
 
 def _share(part: int, whole: int) -> float:

@@ -13,10 +13,7 @@ from torcheer.capture import Batch, chosen_device, place, unwrapped
 from torcheer.errors import InputError
 from torcheer.run import Run
 from torcheer.training import distributed
-from torcheer.training.evaluation.answers import (
-    ScoreKeeper,
-    UnscoredLoss,
-)
+from torcheer.training.evaluation.answers import ScoreKeeper
 from torcheer.training.evaluation.class_figures import Chances
 from torcheer.training.evaluation.measurer import Measurer
 from torcheer.training.evaluation.result import Evaluation
@@ -55,12 +52,10 @@ def evaluate(
     if device is not None:
         place(model, where)
     kind = _kind_of(checked_function(loss), scores)
-    keeper, unscored = ScoreKeeper(kind), UnscoredLoss(kind)
+    keeper = ScoreKeeper(kind, wants_loss=loss is None)
 
     def seen(batch: Batch, outputs: Any) -> None:
         keeper.take(outputs, batch.targets, batch.num_items)
-        if loss is None:
-            unscored.take(outputs, batch.targets)
 
     measurer = Measurer(model, device=where, loss=loss, metrics=metrics_of(metrics, loss, where))
     measured = measurer.measure(loader, seen)
@@ -71,8 +66,8 @@ def evaluate(
     if found is None and kept is not None and chances is not None:
         found, name = chances.mean_surprise(kept.targets), "cross entropy"
     elif found is None:
-        found, name = unscored.mean(is_sharded=is_sharded)
-    counts = None if unscored.is_shifted else keeper.counts
+        found, name = keeper.unscored_loss(is_sharded=is_sharded)
+    counts = None if keeper.is_shifted else keeper.counts
     if kept is not None and chances is not None:
         counts = kept.counts(chances.num_classes)
     evaluation = Evaluation(

@@ -16,8 +16,9 @@ from torcheer.errors import InputError
 from torcheer.run import Run
 from torcheer.training.evaluation.answers import NOTHING, Scores
 from torcheer.training.evaluation.class_figures import (
+    CLASS_COLUMNS,
+    MISTAKE_COLUMNS,
     Chances,
-    ClassRow,
     ClassTable,
     Mistake,
     MistakeTable,
@@ -25,8 +26,6 @@ from torcheer.training.evaluation.class_figures import (
     RocCurve,
     averages,
     class_rows,
-    class_table,
-    mistake_table,
     pr_curve,
     roc_curve,
 )
@@ -83,19 +82,21 @@ class Evaluation:
         rows = class_rows(self._counts("a table of classes"), self.labels, self.unsaid)
         foot = ""
         if self.scores is not None and self.scores.values.size <= _MOST_CELLS:
-            rows = [self._with_curves(row, number) for number, row in enumerate(rows)]
+            rows = [
+                replace(
+                    row,
+                    average_precision=self.pr_curve(number).average_precision,
+                    auc=self.roc_curve(number).auc,
+                )
+                for number, row in enumerate(rows)
+            ]
         elif self.scores is not None:
             foot = (
                 "There are many scores: evaluation.pr_curve(label) and roc_curve(label) draw one class each."
             )
-        return class_table(rows, lambda label: rows[self._number_of(label)], foot)
-
-    def _with_curves(self, row: ClassRow, number: int) -> ClassRow:
-        return replace(
-            row,
-            average_precision=self.pr_curve(number).average_precision,
-            auc=self.roc_curve(number).auc,
-        )
+        has_curves = any(row.auc is not None for row in rows)
+        columns = CLASS_COLUMNS if has_curves else CLASS_COLUMNS[:5]
+        return ClassTable(rows, columns, lambda label: rows[self._number_of(label)], foot)
 
     @property
     def macro_f1(self) -> float | None:
@@ -148,7 +149,9 @@ class Evaluation:
             )
             for n in numpy.flatnonzero(scores.said != scores.targets)
         ]
-        return mistake_table(rows, lambda label: next(row for row in rows if row.target == label))
+        return MistakeTable(
+            rows, MISTAKE_COLUMNS, lambda label: next(row for row in rows if row.target == label)
+        )
 
     # --- written down and shown ----------------------------------------------------------------------------
 

@@ -16,7 +16,6 @@ from torcheer.training import distributed
 from torcheer.training.checkpoint.parts import (
     Parts,
     check_fits,
-    checked_parts,
     load_parts,
     tree_of,
 )
@@ -147,13 +146,11 @@ def figures_of(training: Training) -> dict[str, float]:
 
 
 def _parts_of(training: Training) -> Parts:
-    return checked_parts(
-        Parts(
-            model=training.model,
-            optimizer=training.optimizer,
-            scheduler=training.scheduler,
-            scaler=training.scaler,
-        )
+    return Parts(
+        model=training.model,
+        optimizer=training.optimizer,
+        scheduler=training.scheduler,
+        scaler=training.scaler,
     )
 
 

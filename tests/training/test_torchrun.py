@@ -14,7 +14,7 @@ from torch.utils.data.distributed import DistributedSampler
 
 import torcheer as tl
 from tests.copying import torchrun
-from tests.training.severalranks import BATCH, EPOCHS, TEST, TRAINING, Points, network
+from tests.training.several_ranks import BATCH, EPOCHS, TEST, TRAINING, Points, network
 from torcheer.training import distributed
 
 
@@ -31,7 +31,7 @@ class Ended:
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     folder = tmp_path_factory.mktemp("torchrun")
-    command = ["--nproc-per-node", "2", "-m", "tests.training.severalranks", str(folder)]
+    command = ["--nproc-per-node", "2", "-m", "tests.training.several_ranks", str(folder)]
     process = torchrun(*command, cwd=folder, env=os.environ, timeout=120)
     files = [folder / f"rank-{number}.json" for number in range(2)]
     assert all(file.exists() for file in files), process.stderr

@@ -33,12 +33,7 @@ from torcheer.training.checkpoint.files import (
     stored_in,
     write_checkpoint,
 )
-from torcheer.training.checkpoint.parts import (
-    Parts,
-    check_fits,
-    load_parts,
-    tree_of,
-)
+from torcheer.training.checkpoint.parts import Parts, check_fits, load_parts, tree_of
 from torcheer.training.checkpoint.state_tree import decoded, encoded
 from torcheer.training.data_order import DataOrder
 from torcheer.training.random_state import random_state, set_random_state

@@ -1,14 +1,27 @@
-"""Folders of pictures: torchvision is the oracle."""
+"""Data to train on: digits, CIFAR by torchvision, and folders of pictures."""
 
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy
 import pytest
+import torch
 from PIL import Image
+from sklearn.datasets import load_digits as of_scikit_learn
+from torch.utils.data import DataLoader
 
+import torcheer as tl
+from tests.training.cifar_files import published, random_parts, write_python_version
 from tests.vision import torchvision
 from torcheer.errors import FileFormatError, InputError
-from torcheer.training import ImageFolder
+from torcheer.training import ImageFolder, load_digits
+
+# --- folders of pictures: torchvision is the oracle ---------------------------------------------------------
 
 
 def write_picture(path: Path, seed: int, mode: str = "RGB") -> None:
@@ -114,3 +127,97 @@ def test_what_is_missing_or_no_mode_is_said(tmp_path: Path) -> None:
         ImageFolder(tmp_path / "nowhere")
     with pytest.raises(InputError, match="mode='GREY' is none of Pillow's"):
         ImageFolder(tmp_path, mode="GREY")
+
+
+# --- digits -------------------------------------------------------------------------------------------------
+
+
+def test_every_digit_is_in_one_of_the_two_with_its_label() -> None:
+    pixels, targets = of_scikit_learn(return_X_y=True)
+    train, test = load_digits(num_test=400, seed=3)
+
+    assert (len(train), len(test)) == (1397, 400)
+    images, labels = (
+        torch.cat([getattr(part, name) for part in (train, test)]) for name in ("images", "labels")
+    )
+    both = sorted(
+        (*row, label) for row, label in zip((images * 16).flatten(1).tolist(), labels.tolist(), strict=True)
+    )
+    assert both == sorted((*row, label) for row, label in zip(pixels.tolist(), targets.tolist(), strict=True))
+
+
+def test_the_same_seed_parts_them_in_the_same_way_and_draws_no_numbers() -> None:
+    before = torch.get_rng_state()
+
+    (train, test), (again, _), (other, _) = load_digits(), load_digits(), load_digits(seed=1)
+
+    assert torch.equal(train.images, again.images)
+    assert not torch.equal(train.labels, other.labels)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert len(test) == 360
+
+
+def test_a_loader_gives_batches_of_them() -> None:
+    train, _ = load_digits()
+
+    images, labels = next(iter(DataLoader(train, batch_size=8)))
+
+    assert torch.equal(images, train.images[:8])
+    assert torch.equal(labels, train.labels[:8])
+    assert images.shape == (8, 1, 8, 8)
+    assert train.classes[labels[0]] == str(labels[0].item())
+
+
+def test_what_is_missing_or_cannot_be_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (0, 1797, -1):
+        with pytest.raises(InputError, match="1 to 1796"):
+            load_digits(num_test=number)
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    with pytest.raises(InputError, match="pip install scikit-learn"):
+        load_digits()
+
+
+# --- CIFAR --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def as_published() -> Iterator[None]:
+    with published():
+        yield
+
+
+@pytest.mark.usefixtures("as_published")
+def test_the_set_is_torchvision_s(tmp_path: Path) -> None:
+    parts = random_parts()
+    write_python_version(tmp_path, parts)
+
+    train, test = tl.CIFAR10(tmp_path), tl.CIFAR10(str(tmp_path), train=False, target_transform=str)
+
+    assert type(train) is torchvision.datasets.CIFAR10
+    assert (len(train), len(test)) == (20, 4)
+    assert test[1][1] == str(parts["test_batch"].labels[1])
+
+
+def test_a_file_that_is_not_the_published_one_is_refused_and_not_run(tmp_path: Path) -> None:
+    class Harm:
+        def __reduce__(self) -> tuple[object, ...]:
+            return os.mkdir, (str(tmp_path / "harm"),)
+
+    folder = write_python_version(tmp_path, random_parts())
+    (folder / "test_batch").write_bytes(pickle.dumps({"data": Harm(), "labels": [0]}))
+
+    with pytest.raises(tl.InputError, match=r"there is no CIFAR10 in .*, or not all of it"):
+        tl.CIFAR10(tmp_path, train=False)
+    assert not (tmp_path / "harm").exists()
+
+
+def test_what_is_not_there_is_said_with_where_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(tl.InputError, match=r"CIFAR100 in .*download=True.*cifar-100-python\.tar\.gz"):
+        tl.CIFAR100(tmp_path / "nowhere")
+
+
+def test_without_torchvision_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torchvision.datasets", None)
+
+    with pytest.raises(tl.InputError, match=r"pip install 'torcheer\[vision\]'.*tl\.load_digits"):
+        tl.CIFAR10("data")

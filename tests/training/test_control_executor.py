@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 import torcheer as tl
-from tests.training import smallloop, steppable
+from tests.training import small_loop, steppable
 from torcheer.errors import InputError, ParameterError
 from torcheer.training import Loop, Parameters, Setup, parameter
 from torcheer.training.control import (
@@ -94,7 +94,7 @@ class Steered:
 
 @pytest.fixture
 def steered(tmp_path: Path) -> Iterator[Steered]:
-    loop = smallloop.loop()
+    loop = small_loop.loop()
     loop.folder = tmp_path
     made = Steered(loop, hidden=3)
     yield made
@@ -114,9 +114,9 @@ def test_before_init_the_form_is_there_with_what_it_begins_with(steered: Steered
 
 def test_commands_step_run_and_test(steered: Steered) -> None:
     ready = steered.do(Init(values={"learning_rate": 0.25}, seed=5))
-    assert (ready.state, ready.seed, ready.counters.num_trials) == ("ready", 5, smallloop.NUM_TRIALS)
+    assert (ready.state, ready.seed, ready.counters.num_trials) == ("ready", 5, small_loop.NUM_TRIALS)
     assert (ready.values["learning_rate"], ready.values["hidden"]) == (0.25, 3)
-    assert steered.all_of(AboutReport)[-1].about.num_test_items == smallloop.NUM_ITEMS
+    assert steered.all_of(AboutReport)[-1].about.num_test_items == small_loop.NUM_ITEMS
 
     assert steered.do(Step(level="trial", count=3)).counters.step == 3
     stepped = steered.do(Step(level="epoch", count=2)).counters
@@ -159,12 +159,12 @@ def test_a_live_value_does_not_hide_what_comes_right_after_it(steered: Steered) 
     steered.steering.take(Step(level="epoch", count=1))
 
     ready = steered.wait(lambda status: status.state == "ready")
-    assert (ready.counters.step, ready.values["learning_rate"]) == (smallloop.NUM_TRIALS, 0.25)
+    assert (ready.counters.step, ready.values["learning_rate"]) == (small_loop.NUM_TRIALS, 0.25)
 
 
 def test_a_preset_that_cannot_be_is_an_error_of_the_one_who_gave_it(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="hidden"):
-        Executor(smallloop.loop(), print, {"hidden": -1}, None)
+        Executor(small_loop.loop(), print, {"hidden": -1}, None)
 
 
 def test_warnings_of_the_training_are_notes_until_the_next_init(

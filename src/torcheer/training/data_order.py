@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy
 import torch
-from torch import Tensor
 from torch.utils.data import (
     BatchSampler,
     DataLoader,
@@ -46,18 +45,14 @@ class _Source(NamedTuple):
     is_same: Callable[[Any, Any], bool]
 
 
-def _same_arrays(one: Any, other: Any) -> bool:
-    return bool(numpy.array_equal(one[1], other[1]) and one[2:] == other[2:])
-
-
-def _get_torch() -> Tensor:
-    return torch.get_rng_state()
-
-
 _SOURCES: dict[str, _Source] = {
-    "torch": _Source(_get_torch, torch.set_rng_state, torch.equal),
+    "torch": _Source(lambda: torch.get_rng_state(), torch.set_rng_state, torch.equal),
     "python": _Source(random.getstate, random.setstate, lambda one, other: bool(one == other)),
-    "numpy": _Source(numpy.random.get_state, numpy.random.set_state, _same_arrays),
+    "numpy": _Source(
+        numpy.random.get_state,
+        numpy.random.set_state,
+        lambda one, other: bool(numpy.array_equal(one[1], other[1]) and one[2:] == other[2:]),
+    ),
 }
 
 

@@ -163,7 +163,7 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
             return
         try:
             device = getattr(model, "device", None)
-            self.run.log_pass(0, GRAPH, pass_of(model, _on(inputs, device)))
+            self.run.log_pass(0, GRAPH, pass_of(model, inputs if device is None else moved(inputs, device)))
         except Exception as error:  # a look at the model must not end its training
             warn(f"log_graph: {type(error).__name__}: {error}")
 
@@ -201,10 +201,6 @@ def _named(params: Any) -> Any:
     if params is None:
         return {}
     return asdict(params) if is_dataclass(params) and not isinstance(params, type) else params
-
-
-def _on(inputs: Any, device: Any) -> Any:
-    return inputs if device is None else moved(inputs, device)
 
 
 # --- the callback -------------------------------------------------------------------------------------------

@@ -50,7 +50,11 @@ class Calls:
     def of_the_model(self) -> Called | None:
         if self._model in self._last:
             return self._last[self._model]
-        return max(self._last.values(), key=lambda called: _num_weights(called.module), default=None)
+        return max(
+            self._last.values(),
+            key=lambda called: sum(weight.numel() for weight in called.module.parameters()),
+            default=None,
+        )
 
     def remove(self) -> None:
         for handle in self._handles:
@@ -62,10 +66,6 @@ class Calls:
         # Lightning leads the call of a wrapper round to `training_step` under this name: that is no pass.
         if getattr(module.forward, "__name__", "") != "wrapped_forward":
             self._last[module] = Called(module, args, dict(kwargs))
-
-
-def _num_weights(module: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())
 
 
 Often = int | Literal["epoch"] | None

@@ -178,7 +178,11 @@ def load_checkpoint(
     """
     parts = Parts(model=model, optimizer=optimizer, scheduler=scheduler, scaler=scaler)
     checkpoint, tree = read_newest(path, which, device) if os.path.isdir(path) else read_tree(path, device)
-    _check_order(checkpoint, loader)
+    if isinstance(loader, DataOrder) and not checkpoint.data:
+        raise InputError(
+            f"{checkpoint.path} does not say where the data were: it was saved without a DataOrder. Give the "
+            "loader itself, and begin an epoch, or save with loader=DataOrder(loader)."
+        )
     with all_or_nothing(checkpoint, _loader_in(loader), model):
         check_fits(str(checkpoint.path), tree, parts)
         if restore_random:
@@ -229,17 +233,13 @@ def read_tree(path: PathLike, device: Any = None) -> tuple[Checkpoint, Tree]:
         }
     try:
         tree = decoded(document["state"], tensors)
-        _check_kinds(tree)
+        for names, kind in ((_DICTS, dict), (_LISTS, list)):
+            for part in names:
+                if not isinstance(tree.get(part, kind()), kind):
+                    raise TypeError(f"'{part}' is a {type(tree[part]).__name__}")
         return _checkpoint_of(Path(name), document, tree), tree
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise broken(name, f"its text is not that of a checkpoint ({error})") from None
-
-
-def _check_kinds(tree: Tree) -> None:
-    for names, kind in ((_DICTS, dict), (_LISTS, list)):
-        for name in names:
-            if not isinstance(tree.get(name, kind()), kind):
-                raise TypeError(f"'{name}' is a {type(tree[name]).__name__}")
 
 
 def _checkpoint_of(path: Path, document: Tree, tree: Tree) -> Checkpoint:
@@ -258,14 +258,6 @@ def _checkpoint_of(path: Path, document: Tree, tree: Tree) -> Checkpoint:
         data=dict(tree["data"]),
         **{name: tree.get(name) for name in names},
     )
-
-
-def _check_order(checkpoint: Checkpoint, loader: Any) -> None:
-    if isinstance(loader, DataOrder) and not checkpoint.data:
-        raise InputError(
-            f"{checkpoint.path} does not say where the data were: it was saved without a DataOrder. Give the "
-            "loader itself, and begin an epoch, or save with loader=DataOrder(loader)."
-        )
 
 
 def put_back_random(checkpoint: Checkpoint, loader: Any, *others: Any, goes_on: bool) -> None:

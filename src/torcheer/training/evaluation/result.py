@@ -227,7 +227,10 @@ _MOST_SIDE = 30  # of a side of the confusion matrix
 def text_of(evaluation: Evaluation) -> str:
     parts = [_head(evaluation)]
     if evaluation.has_classes:
-        parts += [_table_text(evaluation), *_foot(evaluation)]
+        table: Any = evaluation.table
+        if len(table) > _MOST_ROWS:
+            table = f"{table.sort('f1').head(_MOST_ROWS)}\nthe {_MOST_ROWS} worst of {len(table):,} classes"
+        parts += [str(table), *_foot(evaluation)]
     return "\n".join(parts)
 
 
@@ -250,13 +253,6 @@ def _head(evaluation: Evaluation) -> str:
         figures.append(f"accuracy {evaluation.accuracy:.2%}")
     figures += [f"{name} {value:.4g}" for name, value in evaluation.metrics.items()]
     return f"{evaluation.model} on {items}: {', '.join(figures) or 'no figures'}"
-
-
-def _table_text(evaluation: Evaluation) -> str:
-    table = evaluation.table
-    if len(table) <= _MOST_ROWS:
-        return str(table)
-    return f"{table.sort('f1').head(_MOST_ROWS)}\nthe {_MOST_ROWS} worst of {len(table):,} classes"
 
 
 def _foot(evaluation: Evaluation) -> Iterator[str]:

@@ -121,14 +121,22 @@ class Loop(Generic[P]):
         folder: str | os.PathLike[str] = "runs",
         seed: int = 0,
     ) -> None:
-        _check_function(setup)
+        if not callable(setup) or isinstance(setup, type):
+            raise InputError(
+                f"setup is {_what(setup)}: give a function of the parameters that returns a tl.Setup."
+            )
+        parameters = Parameters() if parameters is None else parameters  # type: ignore[assignment]
+        if not isinstance(parameters, Parameters):
+            raise InputError(
+                f"parameters are {_what(parameters)}: give an object of a class that inherits tl.Parameters."
+            )
         self.name = str(name or "loop")
         self.folder: str | os.PathLike[str] = folder
         self.seed = checked_seed(seed)
         self.on_trial: Callable[[], None] | None = None  # called after each trial, and each batch of a test
         self.shows_progress = True
         self._build = setup
-        self._code: P = _checked(parameters)  # as they stand there
+        self._code: P = parameters  # as they stand there
         self._parameters = self._code  # those in force
         self._random: Tree | None = None  # the state of its own random numbers
         self._is_shown = False  # the trial that comes is the one that somebody steps to
@@ -465,17 +473,5 @@ class Loop(Generic[P]):
             raise InputError(f"the loop {self.name} is at work: stop() ends that after its trial.")
 
 
-def _check_function(setup: Any) -> None:
-    if not callable(setup) or isinstance(setup, type):
-        what = f"the class {setup.__name__}" if isinstance(setup, type) else f"a {type(setup).__name__}"
-        raise InputError(f"setup is {what}: give a function of the parameters that returns a tl.Setup.")
-
-
-def _checked(parameters: Any) -> Any:
-    if parameters is None:
-        return Parameters()
-    if not isinstance(parameters, Parameters):
-        is_class = isinstance(parameters, type)
-        what = f"the class {parameters.__name__}" if is_class else f"a {type(parameters).__name__}"
-        raise InputError(f"parameters are {what}: give an object of a class that inherits tl.Parameters.")
-    return parameters
+def _what(given: Any) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"

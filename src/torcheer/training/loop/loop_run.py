@@ -93,14 +93,6 @@ class _View(NetView):
         self._recording.run = run
 
 
-def _default_options(setup: Setup) -> dict[str, Any]:
-    """Weights, and what the optimizer keeps of each, where that is little enough for every trial."""
-    num_bytes = sum(one.numel() * one.element_size() for one in setup.model.parameters())
-    if num_bytes > _MOST_WEIGHT_BYTES:
-        return {"weights": None}
-    return {"optimizer": setup.optimizer}
-
-
 class NetMoments:
     """The network of one run. Where it cannot be shown, that is told once, and the training goes on."""
 
@@ -148,7 +140,11 @@ class NetMoments:
             self._view.loss = loss
             self._view.update(x, **counters)
             return
-        options = {**_default_options(self._setup), **self._setup.netview, "run": self._run, "loss": loss}
+        # Weights, and what the optimizer keeps of each, where that is little enough for every trial.
+        num_bytes = sum(one.numel() * one.element_size() for one in self._setup.model.parameters())
+        is_small = num_bytes <= _MOST_WEIGHT_BYTES
+        options: dict[str, Any] = {"optimizer": self._setup.optimizer} if is_small else {"weights": None}
+        options |= {**self._setup.netview, "run": self._run, "loss": loss}
         self._view = _View(self._setup.model, x, counters, **options)
 
     def go_on_in(self, run: Run) -> None:
@@ -438,8 +434,8 @@ class RunUnderWay:
             row |= {f"test {name}": None for name in figures}
             if is_last or (every is not None and self.epoch % every == 0):
                 tested = self._test_epoch(row, parameters, after_batch)
-        if self._is_learned():
-            self.ended_by = name_of(self.setup.is_done) if self.setup.is_done else ""
+        if self.setup.is_done is not None and self.setup.is_done(self.epochs):
+            self.ended_by = name_of(self.setup.is_done)
             if self.items is not None and not tested:  # a run ends with a test
                 tested = self._test_epoch(row, parameters, after_batch)
         elif is_last:
@@ -458,9 +454,6 @@ class RunUnderWay:
         tested = self.test_all(go_on, is_shown=parameters.netview_every != NEVER)
         row |= {f"test {name}": value for name, value in tested.figures.items()}
         return tested.figures
-
-    def _is_learned(self) -> bool:
-        return self.setup.is_done is not None and bool(self.setup.is_done(self.epochs))
 
     def _step_schedule(self, figures: dict[str, float], tested: dict[str, float]) -> None:
         values = {f"train/{name}": value for name, value in figures.items()}

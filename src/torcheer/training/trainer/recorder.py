@@ -140,7 +140,10 @@ class Recorder:
         training.history.add_epoch(figures, step=training.step, seconds=perf_counter() - self._began)
         if self._run is not None and distributed.is_main():
             # In a run, what is named train/… has a point for each step.
-            named = {_epoch_name(name): value for name, value in figures.items()}
+            named = {
+                "epoch/" + name.removeprefix("train/") if name.startswith("train/") else name: value
+                for name, value in figures.items()
+            }
             self._run.log(training.step, named)
 
     def _say_broken(self, loss: float, step: int) -> None:
@@ -173,7 +176,3 @@ def _has_layout(run: Run) -> bool:
             return any(key.kind == "layout" for key in reader.series())
     except Exception:  # a folder that cannot be read is no reason to end a training
         return True
-
-
-def _epoch_name(name: str) -> str:
-    return "epoch/" + name.removeprefix("train/") if name.startswith("train/") else name

@@ -68,26 +68,22 @@ def scale(gradients: list[Tensor], factor: float) -> None:
 _DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
-class Precision:
-    """In what precision the forward pass runs. The weights stay as they are."""
-
-    def __init__(self, autocast: str | torch.dtype | None, device: torch.device) -> None:
-        self.autocast: AbstractContextManager[object] = nullcontext()
-        self.is_half = autocast is not None
-        self.scaler: torch.amp.GradScaler | None = None
-        if autocast is None:
-            return
-        dtype = _DTYPES.get(autocast) if isinstance(autocast, str) else autocast
-        if dtype not in _DTYPES.values():
-            raise InputError(f"autocast={autocast!r}: give 'bfloat16', 'float16' or None.")
-        if not torch.amp.is_autocast_available(device.type):
-            raise InputError(
-                f"autocast={autocast!r}: torch has no autocast on {device.type!r}, so leave it out there."
-            )
-        self.autocast = torch.autocast(device.type, dtype=dtype)
-        if dtype == torch.float16:
-            # Its small gradients would vanish: the loss is made larger, and the gradients smaller again.
-            self.scaler = torch.amp.GradScaler(device.type)
+def half_precision(
+    autocast: str | torch.dtype | None, device: torch.device
+) -> tuple[AbstractContextManager[object], torch.amp.GradScaler | None]:
+    """In what the forward pass runs, and the scaler that float16 needs. The weights stay as they are."""
+    if autocast is None:
+        return nullcontext(), None
+    dtype = _DTYPES.get(autocast) if isinstance(autocast, str) else autocast
+    if dtype not in _DTYPES.values():
+        raise InputError(f"autocast={autocast!r}: give 'bfloat16', 'float16' or None.")
+    if not torch.amp.is_autocast_available(device.type):
+        raise InputError(
+            f"autocast={autocast!r}: torch has no autocast on {device.type!r}, so leave it out there."
+        )
+    # Small gradients would vanish in float16: the loss is made larger, and the gradients smaller again.
+    scaler = torch.amp.GradScaler(device.type) if dtype == torch.float16 else None
+    return torch.autocast(device.type, dtype=dtype), scaler
 
 
 _PAIRS = (list, tuple)
@@ -153,10 +149,9 @@ class Stepper:
         self.accumulate = _checked_number(accumulate)
         self.measure_norm = measure_norm
         self.num_waiting = 0  # batches whose gradients are not in the weights yet
-        precision = Precision(autocast, self.device)
-        self._is_half = precision.is_half
-        self.autocast = precision.autocast  # in what the model is run, in training and in tests
-        self.scaler = precision.scaler  # keeps small gradients from vanishing, with autocast="float16"
+        self._is_half = autocast is not None
+        # In what the model is run, in training and in tests.
+        self.autocast, self.scaler = half_precision(autocast, self.device)
         self._needs_closure = needs_closure(optimizer)
         if self._needs_closure:
             self._check_closure()

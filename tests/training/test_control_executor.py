@@ -24,11 +24,11 @@ from torcheer.training.control import (
     SetLive,
     Step,
     Stop,
+    commands,  # pytest would take TestAll for a test
     executor,
-    protocol,  # pytest would take TestAll for a test
 )
+from torcheer.training.control.commands import AboutReport, Command, RefusalReport, Report, StatusReport
 from torcheer.training.control.executor import Executor, pass_on_warnings
-from torcheer.training.control.protocol import AboutReport, Command, RefusalReport, Report, StatusReport
 
 PATIENCE_SECONDS = 30
 QUIET = {"netview_every": "never"}
@@ -122,8 +122,8 @@ def test_commands_step_run_and_test(steered: Steered) -> None:
     stepped = steered.do(Step(level="epoch", count=2)).counters
     assert (stepped.epoch, stepped.step) == (2, 8)
     assert "Step 2 epochs" in [status.doing for status in steered.all_of(StatusReport)]
-    steered.do(protocol.TestItem(item=7))
-    steered.do(protocol.TestAll())
+    steered.do(commands.TestItem(item=7))
+    steered.do(commands.TestAll())
     assert not steered.all_of(RefusalReport)
 
     done = steered.do(RunOn())
@@ -146,7 +146,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(steered: Steered) -> None
     before = steered.do(Init(values={}, seed=5))
     steered.do(SetLive(values={"hidden": 9}))
     assert steered.all_of(RefusalReport)[-1].field == "hidden"
-    steered.do(protocol.TestItem(item=99))
+    steered.do(commands.TestItem(item=99))
     assert "99" in steered.all_of(RefusalReport)[-1].message
     assert steered.status() == StatusReport(
         **{name: getattr(before, name) for name in before.__struct_fields__} | {"num_taken": 5}
@@ -273,7 +273,7 @@ def gated(tmp_path: Path, gate: Gate) -> Steered:
 
 def test_stop_ends_after_the_trial_that_is_under_way(gated: Steered, gate: Gate) -> None:
     assert (gated.status().state, gated.status().doing) == ("busy", "Run")
-    gated.steering.take(protocol.TestAll())
+    gated.steering.take(commands.TestAll())
     assert gated.all_of(RefusalReport)[-1].message == "Run is under way: stop it first."
 
     gated.steering.take(Stop())

@@ -13,9 +13,9 @@ import pytest
 import torcheer as tl
 from tests.copying import popen
 from tests.training import small_loop
-from torcheer.training.control import Control, Init, RunOn, SetLive, Status, Step, Stop, protocol
+from torcheer.training.control import Control, Init, RunOn, SetLive, Status, Step, Stop, commands
 from torcheer.training.control import worker as pipes
-from torcheer.training.control.protocol import Command, RefusalReport, line_of
+from torcheer.training.control.commands import Command, RefusalReport, line_of
 
 SCRIPT = """
 import sys
@@ -57,7 +57,7 @@ def test_a_training_is_stepped_fails_is_changed_and_ends_with_its_parent(
     os.kill(control.pid, signal.SIGINT)
     assert do(control, Step(level="trial", count=5)).counters.step == 5
     assert do(control, SetLive(values={"learning_rate": 0.25})).state == "ready"
-    assert do(control, protocol.TestAll()).refusal == ""
+    assert do(control, commands.TestAll()).refusal == ""
     assert do(control, RunOn()).state == "done"
     rates = tl.open_run(control.status.run).scalars("train/lr").values
     assert rates.tolist() == [0.5] * 5 + [0.25] * 15

@@ -16,7 +16,8 @@ import torch
 import torcheer as tl
 from tests.training.fitted import BATCHES, EPOCHS, fitted, loader, net
 from torcheer.graph import Pace, clock_text, rate_text
-from torcheer.training import Callback, Training, progress
+from torcheer.training import Callback, Training
+from torcheer.training import training_progress as progress
 
 Batch = tuple[torch.Tensor, torch.Tensor]
 

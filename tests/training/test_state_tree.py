@@ -192,7 +192,7 @@ for _ in range(200):
     ("value", "words"),
     [
         (lambda x: x, "'optimizer.here' ?: it is a function.*lambda.*optimizer's state_dict"),
-        (Loose(), "test_statetree.Loose"),
+        (Loose(), "test_state_tree.Loose"),
         (np.array([Loose()]), "an array of object"),
         (np.zeros(2, dtype=[("a", "f4")]), "one array for each field"),
         (nn.LazyLinear(2).weight, "Run a batch through"),

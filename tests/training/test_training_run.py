@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from torcheer.training import TrainingWarning, training_run
-from torcheer.training.snapshots import Calls, Snapshots
+from torcheer.training.model_snapshots import Calls, Snapshots
 
 
 class Loop:

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from torcheer.training.evaluation.evaluate import evaluate
     from torcheer.training.evaluation.result import Evaluation
     from torcheer.training.loop.loop import Loop
-    from torcheer.training.loop.parameters import Parameters, parameter
+    from torcheer.training.loop.loop_parameters import Parameters, parameter
     from torcheer.training.loop.setup import Setup, loss_below, no_errors_for
-    from torcheer.training.trainer.arguments import by_epoch, by_step
+    from torcheer.training.recorded_training import TrainingRun, training_run
     from torcheer.training.trainer.callbacks import Callback, EarlyStopping, StopOnNonFinite, Training
     from torcheer.training.trainer.fit import fit
-    from torcheer.training.trainer.history import History
+    from torcheer.training.trainer.fit_arguments import by_epoch, by_step
     from torcheer.training.trainer.stepper import Stepper
-    from torcheer.training.training_run import TrainingRun, training_run
+    from torcheer.training.trainer.training_history import History
     from torcheer.training.warning import TrainingWarning
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -24,8 +24,8 @@ from typing import Any, Self
 from torcheer.inspector import Watcher
 from torcheer.run import Run, folder_of
 from torcheer.training.distributed import from_main, is_main, rank
-from torcheer.training.snapshots import Often, Snapshots
-from torcheer.training.training_run import Recording, Watch, begin_watching, watch_options
+from torcheer.training.model_snapshots import Often, Snapshots
+from torcheer.training.recorded_training import Recording, Watch, begin_watching, watch_options
 
 try:
     _library: Any = importlib.import_module("transformers.trainer_callback")

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from torcheer.errors import InputError
 from torcheer.training import distributed
-from torcheer.training.checkpoint.files import (
+from torcheer.training.checkpoint.checkpoint_files import (
     Stored,
     best_first,
     file_name,
@@ -28,8 +28,8 @@ from torcheer.training.checkpoint.files import (
 from torcheer.training.checkpoint.save_load import Checkpoint, Tree, read_newest, read_tree, write_tree
 from torcheer.training.checkpoint.state_tree import encoded
 from torcheer.training.trainer.callbacks import Callback, Training
-from torcheer.training.trainer.history import Mode, mode_of
 from torcheer.training.trainer.interrupt import INTERRUPTED
+from torcheer.training.trainer.training_history import Mode, mode_of
 from torcheer.training.trainer.training_state import (
     figures_of,
     is_at_end_of_epoch,

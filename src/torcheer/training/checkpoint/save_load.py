@@ -24,7 +24,7 @@ from torch.optim import Optimizer
 
 from torcheer.errors import FileFormatError, InputError, TorcheerError
 from torcheer.training import distributed
-from torcheer.training.checkpoint.files import (
+from torcheer.training.checkpoint.checkpoint_files import (
     VERSION,
     NewerFormatError,
     best_first,
@@ -33,8 +33,8 @@ from torcheer.training.checkpoint.files import (
     stored_in,
     write_checkpoint,
 )
-from torcheer.training.checkpoint.parts import Parts, check_fits, load_parts, tree_of
 from torcheer.training.checkpoint.state_tree import decoded, encoded
+from torcheer.training.checkpoint.training_parts import Parts, check_fits, load_parts, tree_of
 from torcheer.training.data_order import DataOrder
 from torcheer.training.random_state import random_state, set_random_state
 from torcheer.training.warning import warn

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.training.control.controller import Control, Status, close_all, control
-    from torcheer.training.control.protocol import (
+    from torcheer.training.control.commands import (
         About,
         Counters,
         Fault,
@@ -23,5 +22,6 @@ if TYPE_CHECKING:
         TestItem,
         Value,
     )
+    from torcheer.training.control.controller import Control, Status, close_all, control
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

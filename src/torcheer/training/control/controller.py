@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from torcheer.errors import InputError
-from torcheer.training.control.faults import chosen_values, have_changed
-from torcheer.training.control.process import Order, TrainingProcess, crash_place, wait_for_all
-from torcheer.training.control.protocol import (
+from torcheer.training.control.commands import (
     About,
     AboutReport,
     Command,
@@ -35,7 +33,9 @@ from torcheer.training.control.protocol import (
     doing_of,
     why_not,
 )
+from torcheer.training.control.process import Order, TrainingProcess, crash_place, wait_for_all
 from torcheer.training.control.target import read_target, target_of
+from torcheer.training.control.user_faults import chosen_values, have_changed
 
 if TYPE_CHECKING:
     from torcheer.training.loop.loop import Loop

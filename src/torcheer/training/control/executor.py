@@ -20,8 +20,7 @@ from typing import Any, Final
 import torch
 
 from torcheer.errors import InputError, ParameterError
-from torcheer.training.control.faults import imported_sources, is_of_the_user, readable, text_of
-from torcheer.training.control.protocol import (
+from torcheer.training.control.commands import (
     About,
     AboutReport,
     Command,
@@ -41,8 +40,9 @@ from torcheer.training.control.protocol import (
     why_not,
 )
 from torcheer.training.control.target import EXAMPLE, WANTED, Target
+from torcheer.training.control.user_faults import imported_sources, is_of_the_user, readable, text_of
 from torcheer.training.loop.loop import Loop
-from torcheer.training.loop.parameters import Parameters, form_fields, with_values
+from torcheer.training.loop.loop_parameters import Parameters, form_fields, with_values
 from torcheer.training.warning import TrainingWarning
 
 # --- the user's code ----------------------------------------------------------------------------------------

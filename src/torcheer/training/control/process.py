@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from torcheer.errors import InputError
-from torcheer.training.control.faults import place_of
-from torcheer.training.control.protocol import REPORTS, Command, Report, Value, line_of
+from torcheer.training.control.commands import REPORTS, Command, Report, Value, line_of
+from torcheer.training.control.user_faults import place_of
 
 # --- what it printed last -----------------------------------------------------------------------------------
 

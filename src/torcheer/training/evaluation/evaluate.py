@@ -19,7 +19,7 @@ from torcheer.training.evaluation.measurer import Measurer
 from torcheer.training.evaluation.result import Evaluation
 from torcheer.training.losses import LossFunction, LossKind, checked_function, kind_of, name_of
 from torcheer.training.metrics import metrics_of
-from torcheer.training.trainer.arguments import checked_loader, checked_model
+from torcheer.training.trainer.fit_arguments import checked_loader, checked_model
 
 
 def evaluate(

@@ -21,13 +21,13 @@ import numpy
 from torcheer.capture import seed_everything
 from torcheer.errors import InputError, ParameterError
 from torcheer.run import SavedRun, Table, open_run
-from torcheer.training.control.protocol import Counters, Level, Plot, PlotLine, State
+from torcheer.training.control.commands import Counters, Level, Plot, PlotLine, State
+from torcheer.training.loop.loop_parameters import Parameters, live_names, with_values
 from torcheer.training.loop.loop_run import Row, RunUnderWay, new_session
-from torcheer.training.loop.parameters import Parameters, live_names, with_values
 from torcheer.training.loop.setup import Setup
-from torcheer.training.progress import LoopBars
 from torcheer.training.random_state import Tree, random_state, set_random_state
 from torcheer.training.trainer.interrupt import deferred
+from torcheer.training.training_progress import LoopBars
 
 P = TypeVar("P", bound=Parameters)
 

@@ -23,7 +23,7 @@ from torcheer.netview import NetView
 from torcheer.run import Run, reason_of
 from torcheer.training.distributed import set_epoch
 from torcheer.training.loop.judge import Judge, Seen, Tally, seen
-from torcheer.training.loop.parameters import Parameters, kinds_of, values_of
+from torcheer.training.loop.loop_parameters import Parameters, kinds_of, values_of
 from torcheer.training.loop.setup import Setup, name_of
 from torcheer.training.loop.tester import (
     Tested,
@@ -34,7 +34,7 @@ from torcheer.training.loop.tester import (
     first_batch,
 )
 from torcheer.training.losses import loss_in
-from torcheer.training.trainer.arguments import Scheduling, num_batches_of, optimizer_of
+from torcheer.training.trainer.fit_arguments import Scheduling, num_batches_of, optimizer_of
 from torcheer.training.trainer.stepper import Stepper
 from torcheer.training.warning import warn
 

@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 
 from torcheer.errors import InputError
 from torcheer.training.losses import LossFunction, checked_function
-from torcheer.training.trainer.arguments import checked_loader, checked_model
+from torcheer.training.trainer.fit_arguments import checked_loader, checked_model
 
 # --- criteria -----------------------------------------------------------------------------------------------
 

@@ -14,8 +14,8 @@ from torch import nn
 
 from torcheer.errors import InputError
 from torcheer.training.metrics import Metric
-from torcheer.training.trainer.history import History, Mode, mode_of
 from torcheer.training.trainer.stepper import Stepped, Stepper
+from torcheer.training.trainer.training_history import History, Mode, mode_of
 from torcheer.training.warning import warn
 
 if TYPE_CHECKING:

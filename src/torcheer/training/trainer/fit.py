@@ -18,8 +18,8 @@ from torcheer.training import distributed
 from torcheer.training.evaluation.measurer import Measurer
 from torcheer.training.losses import LossFunction, name_of
 from torcheer.training.metrics import metrics_of
-from torcheer.training.progress import FitBars, fit_progress
-from torcheer.training.trainer.arguments import (
+from torcheer.training.trainer.callbacks import Callback, Training, callbacks_of, heard_by, put_best_back
+from torcheer.training.trainer.fit_arguments import (
     Scheduling,
     checked_epochs,
     checked_loader,
@@ -27,11 +27,10 @@ from torcheer.training.trainer.arguments import (
     num_batches_of,
     optimizer_of,
 )
-from torcheer.training.trainer.callbacks import Callback, Training, callbacks_of, heard_by, put_best_back
-from torcheer.training.trainer.history import History
 from torcheer.training.trainer.interrupt import INTERRUPTED, Interruption, returning_when_interrupted
-from torcheer.training.trainer.recorder import Recorder
+from torcheer.training.trainer.step_recorder import Recorder
 from torcheer.training.trainer.stepper import Stepper
+from torcheer.training.trainer.training_history import History
 from torcheer.training.trainer.training_state import (
     checkpoints_of,
     made_with,
@@ -39,6 +38,7 @@ from torcheer.training.trainer.training_state import (
     say_going_on,
     settings_in_use,
 )
+from torcheer.training.training_progress import FitBars, fit_progress
 
 if TYPE_CHECKING:
     from torcheer.training.checkpoint.periodic import Checkpoints

@@ -13,8 +13,8 @@ from torch.optim import Optimizer
 from torcheer.errors import InputError
 from torcheer.graph import say
 from torcheer.training import distributed
-from torcheer.training.checkpoint.parts import Parts, check_fits, load_parts, tree_of
 from torcheer.training.checkpoint.save_load import Checkpoint, Tree, all_or_nothing, put_back_random
+from torcheer.training.checkpoint.training_parts import Parts, check_fits, load_parts, tree_of
 from torcheer.training.losses import LossFunction, name_of
 from torcheer.training.random_state import random_state
 from torcheer.training.trainer.callbacks import Callback, Training

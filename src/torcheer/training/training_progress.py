@@ -23,9 +23,9 @@ from torcheer.graph import (
     say,
 )
 from torcheer.training import distributed
-from torcheer.training.control.protocol import Counters
+from torcheer.training.control.commands import Counters
 from torcheer.training.trainer.callbacks import Callback, Training
-from torcheer.training.trainer.history import SECONDS
+from torcheer.training.trainer.training_history import SECONDS
 
 _MOST_VALUES: Final = 4  # of a step, beside its bar
 

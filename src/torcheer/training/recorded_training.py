@@ -25,7 +25,7 @@ from torcheer.run import (
     whole_number_of,
 )
 from torcheer.training.distributed import from_main, is_connected, is_main, names_of_rank, num_ranks, rank
-from torcheer.training.progress import StepBar
+from torcheer.training.training_progress import StepBar
 
 # --- the run and its watcher --------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from tests.browser.netviewpage import NetPage
 from tests.browser.pages import eventually, expect_equal, expect_true, one_page
 from tests.browser.screen import number_in, says
 from tests.training.small_loop import NUM_TRIALS
+from torcheer.training.control import commands
 
 PARAMETERS = {"epochs": 2}
 

@@ -234,9 +234,9 @@ def test_control_opens_the_page_of_the_training(monkeypatch: pytest.MonkeyPatch,
 
     (made,) = shown["controls"]
     assert (str(made.target), made.folder, made.status.values) == (NAME, tmp_path, {"hidden": 3})
-    assert (made.status.seed, made._order.seed) == (7, 7)
+    assert (made.status.seed, made._seed) == (7, 7)
     assert (shown["paths"], shown["open_browser"], shown["port"]) == ([], False, 0)
-    assert made._order.search_path == (str(Path.cwd()), "mark.of.a.finder")
+    assert made._search_path == (str(Path.cwd()), "mark.of.a.finder")
     with pytest.raises(InputError, match="'hidden' is to be a int64"):
         control(small_loop.loop, values={"hidden": numpy.int64(3)})  # type: ignore[dict-item]
     with pytest.raises(InputError, match="the seed is -1"):

@@ -71,10 +71,6 @@ def numbers_of(values: Sequence[float | Tensor]) -> list[float]:
 
 
 # --- metrics ------------------------------------------------------------------------------------------------
-#
-# metrics="accuracy"                                   a name, or several
-# metrics={"error": lambda outputs, targets: …}        the value of a batch; its mean over all items counts
-# metrics={"f1": torchmetrics.F1Score(…)}              anything with update, compute and reset
 
 
 _TOP = re.compile(r"top-?([1-9][0-9]*)")

@@ -93,15 +93,15 @@ class Movement:
 
     def __init__(self, holder: Any) -> None:
         self._holder = holder
-        self._first = {found.address: _mark(found.value) for found in _movable(holder)}
+        self._first = {found.address: _copied(found.value) for found in _movable(holder)}
         self._put_back: set[str] = set()  # had moved before
 
     def get(self) -> States:
         moved: States = {}
         for found in _movable(self._holder):
-            mark = _mark(found.value)
-            first = self._first.get(found.address, mark)
-            if mark[0] is first[0] and (mark != first or found.address in self._put_back):
+            first = self._first.get(found.address, found.value)
+            has_moved = found.address in self._put_back or not _is_same(first, found.value)
+            if type(first) is type(found.value) and has_moved:
                 moved[found.address] = _copied(found.value)
         return moved
 
@@ -126,17 +126,15 @@ def _movable(holder: Any) -> Iterator[Found]:
         if owner is None or not decides_the_order or type(owner).__module__.startswith("torch."):
             continue
         is_row = isinstance(value, Tensor | numpy.ndarray) and len(value.shape) == 1
-        if type(value) in (int, float) or ((type(value) is list or is_row) and len(value) <= _MOST_ORDERED):
+        # Of text and numbers only: anything else may be changed without being moved.
+        is_list = type(value) is list and len(value) <= _MOST_ORDERED and set(map(type, value)) <= {int, str}
+        if type(value) in (int, float) or is_list or (is_row and len(value) <= _MOST_ORDERED):
             yield found
 
 
-def _mark(value: Any) -> tuple[type, Any]:
-    if type(value) is list:
-        # Of text and numbers only: anything else may be changed without being moved.
-        return list, hash(tuple(value)) if {type(one) for one in value} <= {int, str} else None
-    if isinstance(value, Tensor | numpy.ndarray):
-        return type(value), hash(_bytes(value))
-    return type(value), value
+def _is_same(one: Any, other: Any) -> bool:
+    is_row = isinstance(one, Tensor | numpy.ndarray)
+    return _bytes(one) == _bytes(other) if is_row else bool(one == other)
 
 
 def _copied(value: Any) -> Any:

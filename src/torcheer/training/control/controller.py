@@ -33,7 +33,7 @@ from torcheer.training.control.commands import (
     doing_of,
     why_not,
 )
-from torcheer.training.control.process import Order, TrainingProcess, crash_place, wait_for_all
+from torcheer.training.control.process import TrainingProcess, command_line, crash_place, wait_for_all
 from torcheer.training.control.target import read_target, target_of
 from torcheer.training.control.user_faults import chosen_values, have_changed
 
@@ -86,15 +86,10 @@ class Control:
         _check_plain(values or {})
         self.folder = Path(os.path.abspath(folder))
         self.id = hashlib.blake2s(f"{self.target}\0{self.folder}".encode(), digest_size=8).hexdigest()
-        self._order = Order(
-            target=str(self.target),
-            folder=str(self.folder),
-            values=dict(values or {}),
-            seed=seed,
-            search_path=tuple(search_path),
-        )
+        self._preset = dict(values or {})
+        self._seed, self._search_path = seed, tuple(search_path)
         self._changed = threading.Condition()
-        self._status = Status(values=self._order.values, seed=seed or 0)
+        self._status = Status(values=self._preset, seed=seed or 0)
         self._process: TrainingProcess | None = None
         self._all: list[
             TrainingProcess
@@ -159,7 +154,7 @@ class Control:
             if reason and not (is_gone and isinstance(command, Init)):
                 raise InputError(reason)
             if isinstance(command, Init) and (is_gone or have_changed(self._sources)):
-                chosen = chosen_values(command.values, status.about, self._order.values)
+                chosen = chosen_values(command.values, status.about, self._preset)
                 command = Init(values=chosen, seed=command.seed)
                 self._begin()
             process, former = self._process, self._status
@@ -201,7 +196,8 @@ class Control:
         self._is_aborted = False
         self._num_sent = 0
         self._sources = {}
-        self._process = TrainingProcess(self._order, self)
+        line = command_line(str(self.target), str(self.folder), self._preset, self._seed, self._search_path)
+        self._process = TrainingProcess(line, self)
         self._all.append(self._process)
         self._status = replace(self._status, state="starting", doing="", note="", fault=None)
 

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from torcheer.errors import InputError
@@ -51,32 +50,17 @@ _MUTE_SECONDS: Final = 10.0  # for a process that says no more
 _TERM_SECONDS: Final = 1.5  # between asking it to end and killing it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What process is wanted."""
-
-    target: str
-    folder: str
-    values: Mapping[str, Value]
-    seed: int | None
-    search_path: Sequence[str]  # empty: that of a new interpreter
-
-    def command_line(self) -> list[str]:
-        line = [
-            sys.executable,
-            "-P",  # a file here that is called as a module of Python's own is not that module
-            "-m",
-            _WORKER,
-            self.target,
-            self.folder,
-            "--values",
-            json.dumps(dict(self.values)),
-        ]
-        if self.seed is not None:
-            line += ["--seed", str(self.seed)]
-        if self.search_path:
-            line += ["--search-path", json.dumps(list(self.search_path))]
-        return line
+def command_line(
+    target: str, folder: str, values: Mapping[str, Value], seed: int | None, search_path: Sequence[str]
+) -> list[str]:
+    """`search_path`: empty for that of a new interpreter."""
+    # -P: a file here that is called as a module of Python's own is not that module.
+    line = [sys.executable, "-P", "-m", _WORKER, target, folder, "--values", json.dumps(dict(values))]
+    if seed is not None:
+        line += ["--seed", str(seed)]
+    if search_path:
+        line += ["--search-path", json.dumps(list(search_path))]
+    return line
 
 
 class Listener(Protocol):
@@ -91,11 +75,11 @@ class Listener(Protocol):
 class TrainingProcess:
     """One process. What it prints goes on to our standard error."""
 
-    def __init__(self, order: Order, listener: Listener) -> None:
+    def __init__(self, line: Sequence[str], listener: Listener) -> None:
         self._listener = listener
         try:
             self._process = subprocess.Popen(
-                order.command_line(),
+                line,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

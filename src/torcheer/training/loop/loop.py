@@ -55,44 +55,25 @@ def checked_seed(seed: Any) -> int:
 _LABELS: Final = {"epoch": "train", "train": "trial", "test": "test"}
 
 
-def default_plots(statistics: Sequence[str], *, has_errors: bool, has_test: bool) -> list[Plot]:
+def default_plots(statistics: Sequence[str], *, has_errors: bool, has_test: bool) -> dict[str, Sequence[str]]:
     """Loss and accuracy of training and test beside each other, the gradients, and what the setup adds."""
-    plots = [_pair("loss", has_test, "train/loss")]
-    if has_errors:
-        plots.append(_pair("accuracy", has_test))
-    plots += [_pair(name, has_test) for name in statistics]
-    plots.append(Plot(title="gradient norm", lines=[PlotLine(name="train/grad_norm", label="trial")]))
-    plots.append(Plot(title="learning rate", lines=[PlotLine(name="train/lr", label="trial")]))
+    names = ["loss", *(["accuracy"] if has_errors else []), *statistics]
+    plots = {name: [f"epoch/{name}", *([f"test/{name}"] if has_test else [])] for name in names}
+    plots["loss"].append("train/loss")
+    return {**plots, "gradient norm": ["train/grad_norm"], "learning rate": ["train/lr"]}
+
+
+def plots_of(given: Mapping[str, str | Sequence[str]]) -> list[Plot]:
+    """`epoch/loss` is that of training, over an epoch; `train/loss` that of each trial."""
+    plots = []
+    for title, named in given.items():
+        names = [named] if isinstance(named, str) else named
+        lines = [PlotLine(name=name, label=_LABELS.get(name.partition("/")[0], name)) for name in names]
+        plots.append(Plot(title=title, lines=lines))
     return plots
 
 
-def plots_of(given: Mapping[str, Sequence[str]]) -> list[Plot]:
-    return [
-        Plot(title=title, lines=[PlotLine(name=name, label=_label(name)) for name in _listed(names)])
-        for title, names in given.items()
-    ]
-
-
-def _pair(name: str, has_test: bool, *others: str) -> Plot:
-    names = [f"epoch/{name}", *([f"test/{name}"] if has_test else []), *others]
-    return Plot(title=name, lines=[PlotLine(name=one, label=_label(one)) for one in names])
-
-
-def _label(name: str) -> str:
-    """`epoch/loss` is that of training, over an epoch; `train/loss` that of each trial."""
-    return _LABELS.get(name.partition("/")[0], name)
-
-
-def _listed(names: str | Sequence[str]) -> Sequence[str]:
-    return [names] if isinstance(names, str) else names
-
-
 # --- the loop -----------------------------------------------------------------------------------------------
-#
-# loop = tl.Loop(setup, Parameters(), name="etra25")
-# loop.init(seed=1)
-# loop.step("trial", 3)
-# loop.run()
 
 
 _FLUSH_SECONDS: Final = 5.0  # for a disk that is slow
@@ -355,12 +336,11 @@ class Loop(Generic[P]):
         """What is worth a look, for a page."""
         now = self._now
         if now is None:
-            return default_plots((), has_errors=True, has_test=True)
+            return plots_of(default_plots((), has_errors=True, has_test=True))
         if now.setup.plots is not None:
             return plots_of(now.setup.plots)
-        return default_plots(
-            list(now.setup.statistics), has_errors=now.has_errors, has_test=now.items is not None
-        )
+        statistics, has_test = list(now.setup.statistics), now.items is not None
+        return plots_of(default_plots(statistics, has_errors=now.has_errors, has_test=has_test))
 
     # --- what came of it ----------------------------------------------------------------------------------
 

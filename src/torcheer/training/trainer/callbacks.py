@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from torcheer.run import Run
 
+_COUNTERS = ("epoch", "epochs_done", "batches_done", "steps_done")
 _METHODS = ("on_begin", "on_step", "on_epoch", "on_end")
 
 
@@ -142,10 +143,7 @@ class Training:
     def state_dict(self) -> dict[str, Any]:
         """What only the training itself knows, for a checkpoint."""
         return {
-            "epoch": self.epoch,
-            "epochs_done": self.epochs_done,
-            "batches_done": self.batches_done,
-            "steps_done": self.steps_done,
+            **{name: getattr(self, name) for name in _COUNTERS},
             "history": self.history.state_dict(),
             "stepper": self.stepper.state_dict(),
             "metrics": {name: metric.state_dict() for name, metric in self.metrics.items()},
@@ -153,10 +151,8 @@ class Training:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.epoch = int(state["epoch"])
-        self.epochs_done = int(state["epochs_done"])
-        self.batches_done = int(state["batches_done"])
-        self.steps_done = int(state["steps_done"])
+        for name in _COUNTERS:
+            setattr(self, name, int(state[name]))
         self.history.load_state_dict(state["history"])
         self.stepper.load_state_dict(state["stepper"])
         self.made_with = dict(state.get("made_with", self.made_with))

@@ -15,7 +15,7 @@ from torcheer.capture import Batch, same_modes_after, seed_everything
 from torcheer.errors import InputError
 from torcheer.run import Run, folder_of
 from torcheer.training import distributed
-from torcheer.training.evaluation.measurer import Measurer
+from torcheer.training.evaluation.evaluate import Measurer
 from torcheer.training.losses import LossFunction, name_of
 from torcheer.training.metrics import metrics_of
 from torcheer.training.trainer.callbacks import Callback, Training, callbacks_of, heard_by, put_best_back

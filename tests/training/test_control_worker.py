@@ -70,7 +70,7 @@ def test_a_training_is_stepped_fails_is_changed_and_ends_with_its_parent(
     assert (failed.fault.error, failed.fault.message) == ("ZeroDivisionError", "a fault that was asked for")
     assert failed.fault.place.startswith("small_loop.py, line ")
     assert failed.fault.trace.startswith("Traceback")
-    assert "steering.py" not in failed.fault.trace
+    assert "executor.py" not in failed.fault.trace
     assert failed.counters.step == 3
     script.write_text(SCRIPT.replace("NAME", "second"))
     again = do(control, Init(values={"trial_seconds": 0.01}, seed=4))

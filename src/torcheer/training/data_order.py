@@ -35,7 +35,6 @@ from torcheer.training.warning import warn
 # with dropout and the like. Replayed without the model, it would draw others. So the state that it met is
 # noted, but only where the loader drew, and somebody else had drawn since it last did.
 
-
 _MOST_NOTES = 10_000  # some 50 MB
 
 

@@ -32,7 +32,6 @@ from torcheer.training.warning import warn
 
 # --- Lightning's own classes --------------------------------------------------------------------------------
 
-
 _PACKAGES = ("lightning.pytorch", "pytorch_lightning")
 
 
@@ -60,7 +59,6 @@ rank_zero_only: Any = PACKAGES[0].utilities.rank_zero.rank_zero_only
 
 
 # --- the logger ---------------------------------------------------------------------------------------------
-
 
 _VERSION = re.compile(r"version_([0-9]{1,9})")
 

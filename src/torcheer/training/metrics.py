@@ -25,7 +25,6 @@ from torcheer.training.losses import LossFunction, LossKind, kind_of
 
 # --- numbers of any device ----------------------------------------------------------------------------------
 
-
 _MOST_PENDING = 1024
 
 
@@ -71,7 +70,6 @@ def numbers_of(values: Sequence[float | Tensor]) -> list[float]:
 
 
 # --- metrics ------------------------------------------------------------------------------------------------
-
 
 _TOP = re.compile(r"top-?([1-9][0-9]*)")
 

@@ -26,7 +26,6 @@ from torcheer.training.warning import warn
 # hold: in attributes, small containers, closures and the global names that their functions use. Nothing is
 # called to find them, so nothing can change by being looked at.
 
-
 _MOST_ITEMS = 64  # a container with more holds data
 _MOST_DEPTH = 8
 _MOST_OBJECTS = 10_000
@@ -251,7 +250,6 @@ _INSIDES: list[tuple[Any, Callable[[Any], Iterable[tuple[str, Any]]]]] = [
 
 
 # --- all of it ----------------------------------------------------------------------------------------------
-
 
 Tree = dict[str, Any]
 

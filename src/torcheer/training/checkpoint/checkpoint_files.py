@@ -30,7 +30,6 @@ from torcheer.training.checkpoint.state_tree import TensorTable, decoded, file_s
 # `torcheer.checksums`, has a sum for each of the others in the order of their names, and one for the header:
 # damage shows when the file is read. It is no signature.
 
-
 DOCUMENT = "torcheer.checkpoint"
 VERSION = 1  # raised by whoever changes what a field means
 
@@ -116,7 +115,6 @@ def _read_tensor(file: TensorFile, name: str) -> Tensor:
 # --- a folder -----------------------------------------------------------------------------------------------
 #
 # The files decide. `checkpoints.json` is written for people, and never read.
-
 
 INDEX = "checkpoints.json"
 _FILE = re.compile(r"step-(\d{8,18})\.safetensors")

@@ -26,7 +26,6 @@ from torcheer.errors import InputError
 
 # --- tensors ------------------------------------------------------------------------------------------------
 
-
 _OWN_CLASSES = (Tensor, nn.Parameter, nn.Buffer)
 _DTYPES = {str(one): one for one in vars(torch).values() if isinstance(one, torch.dtype)}
 # What stands for a type in NumPy's own short spelling: no objects, no records.

@@ -19,7 +19,6 @@ from torcheer.errors import InputError
 
 # --- a model under plain names ------------------------------------------------------------------------------
 
-
 Tree = dict[str, Any]
 
 

@@ -174,7 +174,6 @@ def line_of(message: Command | Report) -> bytes:
 
 # --- when a command makes sense -----------------------------------------------------------------------------
 
-
 _BEGINNINGS: Final[tuple[State, ...]] = ("new", "ready", "done")
 _TESTABLE: Final[tuple[State, ...]] = ("ready", "done")
 _ALIVE: Final[tuple[State, ...]] = ("ready", "busy", "stopping", "done")

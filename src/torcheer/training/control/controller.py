@@ -312,7 +312,6 @@ def close_all(controls: Sequence[Control]) -> None:
 
 # --- tl.control ---------------------------------------------------------------------------------------------
 
-
 _WORKER = "torcheer.training.control.worker"
 
 

@@ -21,7 +21,6 @@ from torcheer.training.control.user_faults import place_of
 
 # --- what it printed last -----------------------------------------------------------------------------------
 
-
 _KEPT_BYTES: Final = 1 << 15
 _MAX_LINES: Final = 80
 # Colours and movements of the cursor, as bars of progress use them.
@@ -38,7 +37,6 @@ def _last_lines(printed: bytes) -> str:
 
 
 # --- the process --------------------------------------------------------------------------------------------
-
 
 _WORKER: Final = "torcheer.training.control.worker"
 _MAX_LINE_BYTES: Final = 16 << 20
@@ -236,7 +234,6 @@ def _end_of(process: subprocess.Popen[bytes]) -> Iterator[int]:
 
 
 # --- what a page is told of its end -------------------------------------------------------------------------
-
 
 _SIGNALS: Final[Mapping[int, str]] = {
     signal.SIGKILL: "it was killed (SIGKILL), by somebody, or by the system because memory was short.",

@@ -94,7 +94,6 @@ def _is_main_guard(test: ast.expr) -> bool:
 
 # --- the target of a function -------------------------------------------------------------------------------
 
-
 _WHY: Final = "the training runs in a process of its own, which has to find it by name"
 
 

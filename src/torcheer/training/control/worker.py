@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 # --- pipes --------------------------------------------------------------------------------------------------
 
-
 _END_SECONDS: Final = 10.0  # for a trial to end and files to be closed, once there are no more commands
 
 
@@ -134,7 +133,6 @@ def exit_within(seconds: float) -> None:
 
 
 # --- the process --------------------------------------------------------------------------------------------
-
 
 FAILED: Final = 3  # the exit code after an exception of the training, which was reported
 _CLOSING_SECONDS: Final = 10.0

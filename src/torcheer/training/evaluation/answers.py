@@ -124,7 +124,6 @@ def _is_binary(targets: Tensor) -> bool:
 
 # --- scores of all items ------------------------------------------------------------------------------------
 
-
 Whole = NDArray[numpy.int64]
 
 

@@ -17,7 +17,6 @@ from torcheer.training.losses import LossKind
 
 # --- scores as chances --------------------------------------------------------------------------------------
 
-
 Floats = NDArray[numpy.float64]
 _TOLERANCE = 1e-3  # by which the chances of an item may miss 1, in half precision
 _MOST_KEPT = 20_000_000  # scores whose softmax is kept for all classes; of more it is computed for each
@@ -119,7 +118,6 @@ class Chances:
 # score at the threshold or above it is said to be yes. Thresholds may be called by another name than the
 # score: its chance, which rounds to 1 for the highest of them.
 
-
 Truth = NDArray[numpy.bool_]
 
 
@@ -202,7 +200,6 @@ def _shares(counts: Floats) -> Floats:
 
 
 # --- tables -------------------------------------------------------------------------------------------------
-
 
 Counts = NDArray[numpy.int64]
 

@@ -36,7 +36,6 @@ from torcheer.training.trainer.fit_arguments import checked_loader, checked_mode
 
 # --- the loss and the metrics of all items ------------------------------------------------------------------
 
-
 Seen = Callable[[Batch, Any], None]  # is shown each batch, and what the model made of it
 Numbers = NDArray[numpy.float64]
 _LOSS = "loss"

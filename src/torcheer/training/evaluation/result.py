@@ -219,7 +219,6 @@ def _short(figures: Mapping[str, Any]) -> str:
 
 # --- as people read it --------------------------------------------------------------------------------------
 
-
 _MOST_ROWS = 30  # of classes that are shown; of more, the worst
 _MOST_SIDE = 30  # of a side of the confusion matrix
 

@@ -1,4 +1,12 @@
-"""Which items a model got wrong, and what all items come to."""
+"""Which items a model got wrong, and what all items come to.
+
+    classes           the highest score is not that of the target, at any place of the item
+    bits, 0 or 1      any unit is on the wrong side of 0.5, or of 0 where the loss takes logits
+    bits, -1 or 1     any unit has the wrong sign
+    other targets     nothing is right or wrong: there are no errors
+
+What it is, the first batch of a run decides. A function of yours in the setup decides otherwise.
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,6 @@ P = TypeVar("P", bound=Parameters)
 
 # --- random numbers -----------------------------------------------------------------------------------------
 
-
 _MOST = 2**32  # what NumPy takes, and what a page can hold exactly
 _READABLE = 100_000  # below this a new seed is easily read and typed
 
@@ -50,7 +49,6 @@ def checked_seed(seed: Any) -> int:
 
 
 # --- plots --------------------------------------------------------------------------------------------------
-
 
 _LABELS: Final = {"epoch": "train", "train": "trial", "test": "test"}
 
@@ -74,7 +72,6 @@ def plots_of(given: Mapping[str, str | Sequence[str]]) -> list[Plot]:
 
 
 # --- the loop -----------------------------------------------------------------------------------------------
-
 
 _FLUSH_SECONDS: Final = 5.0  # for a disk that is slow
 

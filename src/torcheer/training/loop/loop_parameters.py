@@ -120,7 +120,6 @@ def about_of(cls: type[Parameters], name: str) -> About:
 
 # --- what a parameter may be --------------------------------------------------------------------------------
 
-
 Form = Literal["integer", "number", "truth", "text", "choice"]
 
 _FORMS: Final[dict[Any, Form]] = {int: "integer", float: "number", bool: "truth", str: "text"}
@@ -252,7 +251,6 @@ def _kind_of(cls: type[Parameters], name: str, hint: Any) -> Kind:
 
 
 # --- forms --------------------------------------------------------------------------------------------------
-
 
 P = TypeVar("P", bound=Parameters)
 

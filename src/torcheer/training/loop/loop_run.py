@@ -40,7 +40,6 @@ from torcheer.training.warning import warn
 
 # --- on disk ------------------------------------------------------------------------------------------------
 
-
 EPOCHS: Final = "train epochs"
 TRIALS: Final = "test trials"
 ITEMS: Final = "test items"
@@ -71,7 +70,6 @@ def new_session(folder: str | os.PathLike[str], name: str) -> Path:
 
 
 # --- the network --------------------------------------------------------------------------------------------
-
 
 _MOST_WEIGHT_BYTES: Final = 8 << 20  # of a model, so that its weights are kept without being asked for
 
@@ -158,7 +156,6 @@ class NetMoments:
 # Where every group of the optimizer had the old value, each has the new one. Where one has another, as a
 # group with its own learning rate does, it is scaled by as much as the parameter was. With a scheduler the
 # whole schedule is scaled: twice the rate is twice the rate from there on, wherever the schedule is.
-
 
 # Of a learning rate, what a scheduler keeps in the groups, and in itself.
 _IN_GROUPS: Final = ("initial_lr", "max_lr", "min_lr")
@@ -248,7 +245,6 @@ def _all_schedulers(scheduler: Any) -> Iterator[Any]:
 
 # --- how often ----------------------------------------------------------------------------------------------
 
-
 NEVER: Final = "never"
 _EVERY: Final = re.compile(r"([1-9][0-9]{0,8}) (trial|epoch)s?")
 
@@ -277,7 +273,6 @@ def is_due(every: str, moment: Moment) -> bool:
 
 
 # --- the run ------------------------------------------------------------------------------------------------
-
 
 ALL_EPOCHS: Final = "all epochs"
 

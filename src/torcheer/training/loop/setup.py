@@ -16,7 +16,6 @@ from torcheer.training.trainer.fit_arguments import checked_loader, checked_mode
 
 # --- criteria -----------------------------------------------------------------------------------------------
 
-
 Row = Mapping[str, Any]
 Criterion = Callable[[Sequence[Row]], Any]
 
@@ -81,7 +80,6 @@ def _numbers(rows: Sequence[Row], column: str) -> list[float]:
 
 # --- setup --------------------------------------------------------------------------------------------------
 
-
 Statistic = Callable[[Any, Any], Any]
 ErrorFunction = Callable[[Any, Any], Any]
 
@@ -104,7 +102,7 @@ class Setup:
     What is said of it:
 
     - `errors`: for each item, whether it is wrong: a function of outputs and targets; None for no errors.
-      `"auto"`: by class, or by the bits of targets of 0 and 1; see `looping.itemerrors`.
+      `"auto"`: by class, or by the bits of targets of 0 and 1, or -1 and 1.
     - `statistics`: more numbers by name: functions of outputs and targets, of each item or as a mean.
     - `is_done`: ends a run: a function of the rows of its epochs, such as `tl.no_errors_for(5)`.
     - `layers`: whose values are kept for every item of a test: names as NetView has them. None: all with up

@@ -38,7 +38,6 @@ def as_it_was_after(setup: Setup) -> Iterator[None]:
 #
 # A loader that shuffles is taken in the order of its data set instead.
 
-
 _KEPT: Final = (  # of a loader whose order is another
     "num_workers",
     "collate_fn",
@@ -139,7 +138,6 @@ def _is_map_style(loader: Any) -> bool:
 
 # --- layers -------------------------------------------------------------------------------------------------
 
-
 MOST_UNITS: Final = 512  # of a layer that is kept unless it is asked for by name
 _MOST_PASS_BYTES: Final = 512 << 20  # a captured pass holds every value of every layer
 
@@ -217,7 +215,6 @@ def arguments_of(batch: Batch) -> Any:
 
 
 # --- tests --------------------------------------------------------------------------------------------------
-
 
 OUTPUT: Final = "Output"
 TARGET: Final = "Target"

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 # Everybody is told, whatever the others do with it: a callback that raises costs no checkpoint and no figure.
 # What the first one raised goes on its way when all were told; what others raised is noted on it.
 
-
 Heard = Callable[[Training], object]  # a method of a callback
 
 

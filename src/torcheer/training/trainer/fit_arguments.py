@@ -127,7 +127,6 @@ def _is_optimizer(given: Any) -> bool:
 # Where `fit` makes the optimizer, the scheduler is a function of it:
 # `lambda optimizer: StepLR(optimizer, 10)`.
 
-
 _BY_STEP = (OneCycleLR, CyclicLR)
 
 

@@ -64,7 +64,6 @@ def scale(gradients: list[Tensor], factor: float) -> None:
 
 # --- half precision -----------------------------------------------------------------------------------------
 
-
 _DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 
 

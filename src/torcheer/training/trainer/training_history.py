@@ -19,7 +19,6 @@ from torcheer.run import needed_pandas, sparkline
 
 # --- columns of numbers -------------------------------------------------------------------------------------
 
-
 _NAN = float("nan")
 
 
@@ -95,7 +94,6 @@ class Columns:
 
 
 # --- which figure is better ---------------------------------------------------------------------------------
-
 
 Mode = Literal["min", "max"]
 

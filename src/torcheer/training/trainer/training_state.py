@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 # --- settings that a training was made with -----------------------------------------------------------------
 
-
 _PLAIN = (bool, int, float, str)
 _OF_SCHEDULER = "initial_lr"  # beside "lr", which says the same
 
@@ -89,7 +88,6 @@ def _plain(value: Any) -> Any:
 
 
 # --- the tree -----------------------------------------------------------------------------------------------
-
 
 _OF_EACH_RANK = ("random", "data", "training", "callbacks")
 

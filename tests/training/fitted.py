@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-from torcheer.training import History, fit
+from torcheer.training import Callback, History, Training, fit
 
 EPOCHS, BATCHES = 2, 4
 STEPS = EPOCHS * BATCHES
@@ -44,3 +45,20 @@ def fitted(model: nn.Module | None = None, train_loader: Any = None, **options: 
         **options,
     }
     return fit(model, loader() if train_loader is None else train_loader, **chosen)
+
+
+def assert_same_weights(model: nn.Module, other: nn.Module) -> None:
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, other.state_dict()[name]), name
+
+
+class CtrlC(Callback):
+    """Presses it after a step, as often as is said."""
+
+    def __init__(self, step: int, times: int = 1) -> None:
+        self.step, self.times = step, times
+
+    def on_step(self, training: Training) -> None:
+        if training.step == self.step:
+            for _ in range(self.times):
+                signal.raise_signal(signal.SIGINT)

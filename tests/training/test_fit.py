@@ -26,7 +26,17 @@ from torch.optim.lr_scheduler import (
 from torch.utils.data import DataLoader, IterableDataset
 
 import torcheer as tl
-from tests.training.fitted import BATCHES, EPOCHS, STEPS, data, fitted, loader, net
+from tests.training.fitted import (
+    BATCHES,
+    EPOCHS,
+    STEPS,
+    CtrlC,
+    assert_same_weights,
+    data,
+    fitted,
+    loader,
+    net,
+)
 from torcheer.errors import InputError
 from torcheer.run import RunReader
 from torcheer.training import Callback, Training, TrainingWarning, by_epoch, by_step
@@ -64,8 +74,7 @@ def test_the_losses_and_the_weights_are_those_of_the_loop_by_hand() -> None:
     history = fitted(model, test_loader=loader(), metrics="accuracy")
 
     assert history.steps["train/loss"].tolist() == expected
-    for name, value in model.state_dict().items():
-        assert torch.equal(value, other.state_dict()[name]), name
+    assert_same_weights(model, other)
 
 
 def test_the_figures_of_an_epoch_are_means_over_items_and_not_over_batches() -> None:
@@ -304,18 +313,6 @@ def test_a_model_that_computes_its_loss_is_trained_and_tested_by_it() -> None:
 
 
 # --- when something goes wrong -----------------------------------------------------------------------------
-
-
-class CtrlC(Callback):
-    """Presses it after a step, as often as is said."""
-
-    def __init__(self, step: int, times: int = 1) -> None:
-        self.step, self.times = step, times
-
-    def on_step(self, training: Training) -> None:
-        if training.step == self.step:
-            for _ in range(self.times):
-                signal.raise_signal(signal.SIGINT)
 
 
 def test_ctrl_c_ends_it_after_the_step_and_the_history_is_returned(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import signal
-import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -37,23 +36,10 @@ def test_elsewhere_than_on_a_terminal_there_is_a_line_for_each_epoch(
     assert second == "stopped after 4 steps: one will do"
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_on_a_terminal_two_bars_show_rate_and_remaining_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr("torcheer.graph.progress.REFRESH_SECONDS", 0.0)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "120")
-
+def test_on_a_terminal_two_bars_show_rate_and_remaining_time(terminal: io.StringIO) -> None:
     fitted(progress=True, test_loader=loader())
 
-    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.getvalue())
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue())
     assert re.search(r"epoch 2/2 +[━╺]+ +3/4  \S+ (steps/s|s/step)  \d:\d\d left  loss \d", text)
     assert re.search(r"all 2 .*88%  \d:\d\d left", text)
     assert "testing" in text

@@ -23,13 +23,13 @@ from torch.utils.data.distributed import DistributedSampler
 
 import torcheer as tl
 from tests.many import IS_ALL
+from tests.training.fitted import CtrlC
 from torcheer.errors import InputError
 from torcheer.training import (
     Callback,
     Checkpoints,
     EarlyStopping,
     History,
-    Training,
     TrainingWarning,
     by_step,
     fit,
@@ -97,6 +97,12 @@ class Springing(Callback):
         setattr(self, event, lambda training: trap())
 
 
+def seed_all() -> None:
+    torch.manual_seed(7)
+    random.seed(7)
+    np.random.seed(7)
+
+
 def train(
     folder: Path | None,
     *,
@@ -110,9 +116,7 @@ def train(
     **options: Any,
 ) -> tuple[History, dict[str, Any]]:
     """One training, from its seed or from where it was; its history, and the weights at the end."""
-    torch.manual_seed(7)
-    random.seed(7)
-    np.random.seed(7)
+    seed_all()
     model = Net(trap if trapped == "model" else NO_TRAP)
     data = Augmented(trap if trapped == "loader" else NO_TRAP)
     loader = DataLoader(data, batch_size=4, shuffle=True, num_workers=num_workers)
@@ -210,9 +214,7 @@ def test_it_goes_on_with_workers(tmp_path: Path) -> None:
 def test_a_cell_that_is_run_again_goes_on_with_the_same_objects(tmp_path: Path) -> None:
     """Model, optimizer and loader are where the interruption left them, and not as they were made."""
     expected = train(None)
-    torch.manual_seed(7)
-    random.seed(7)
-    np.random.seed(7)
+    seed_all()
     trap = Trap(4)
     model = Net(trap)
     optimizer, scheduler = KINDS["adam"](model)
@@ -316,19 +318,10 @@ def test_the_best_weights_are_kept_for_a_training_that_goes_on(tmp_path: Path) -
 # --- Ctrl-C -------------------------------------------------------------------------------------------------
 
 
-class PressingCtrlC(Callback):
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def on_step(self, training: Training) -> None:
-        if training.step == self.step:
-            signal.raise_signal(signal.SIGINT)
-
-
 def test_ctrl_c_leaves_a_checkpoint_of_the_step_that_was_running(tmp_path: Path) -> None:
     expected = train(None, accumulate=2)
 
-    history, _ = train(tmp_path, every="epoch", accumulate=2, callbacks=(PressingCtrlC(1),))
+    history, _ = train(tmp_path, every="epoch", accumulate=2, callbacks=(CtrlC(1),))
 
     assert (history.stopped_by, history.num_steps) == ("interrupted", 2)
     assert [path.name for path in tmp_path.glob("*.safetensors")] == ["step-00000002.safetensors"]

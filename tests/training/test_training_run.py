@@ -144,15 +144,7 @@ def test_a_value_without_a_name_is_told_and_the_loop_goes_on(tmp_path: Path) -> 
     assert tl.open_run(tmp_path / "a").scalars("loss").values.tolist() == [2.0, 3.0]
 
 
-def test_a_terminal_shows_a_bar_with_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("torcheer.graph.progress.REFRESH_SECONDS", 0.0)
+def test_a_terminal_shows_a_bar_with_what_is_left(tmp_path: Path, terminal: io.StringIO) -> None:
     with training_run(tmp_path / "a", total_steps=4, progress=True) as training:
         for _ in range(3):
             training.step(loss=torch.tensor(0.25), note="text")

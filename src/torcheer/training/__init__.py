@@ -1,4 +1,4 @@
-"""A training: the cycle in one call or step by step, checkpoints, data, and the trainers of others."""
+"""Train models: `fit` in one call, `Loop` step by step; checkpoints, evaluation, data, adapters."""
 
 from __future__ import annotations
 

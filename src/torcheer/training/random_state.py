@@ -1,4 +1,4 @@
-"""The state of all random numbers that a training draws: taken, and put back.
+"""Take and restore the state of all random numbers that a training draws.
 
 torch's generators of the CPU and of every accelerator in use, Python's `random`, NumPy's global state, and
 the generators that a loader, its samplers, its dataset and its transforms hold.

@@ -1,4 +1,4 @@
-"""Show how a training gets on: bars on a terminal, a page in a notebook, lines elsewhere.
+"""Show the progress of a training: bars on a terminal or in a notebook, lines elsewhere.
 
 One each for `tl.fit`, `tl.training_run` and `tl.Loop`. What a program prints to stdout stays its own.
 """

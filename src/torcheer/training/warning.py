@@ -1,4 +1,4 @@
-"""Warn about a training that goes on."""
+"""`TrainingWarning`, for a training that goes on."""
 
 from __future__ import annotations
 

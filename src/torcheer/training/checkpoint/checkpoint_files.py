@@ -1,4 +1,4 @@
-"""Files of checkpoints, and a folder of them."""
+"""Read and write a checkpoint file, and list a folder of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states of a model, an optimizer and the like: taken, and loaded again, all of them or none."""
+"""Take the states of model, optimizer, scheduler and scaler, and load them back: all of them or none."""
 
 from __future__ import annotations
 

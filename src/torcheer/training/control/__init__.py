@@ -1,4 +1,4 @@
-"""A training in a process of its own, stepped from elsewhere."""
+"""Run a `tl.Loop` in another process and control it from a page. Imports no torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training in another process is told, and what it reports: lines of JSON through its pipes.
+"""Commands to a training in another process, and its reports: lines of JSON through its pipes.
 
 The training is a `tl.Loop`. Commands come one at a time; `Stop` and `SetLive` also while another one is
 carried out, and take effect after the trial that is under way. No torch here.

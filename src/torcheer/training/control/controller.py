@@ -1,4 +1,4 @@
-"""A training in a process of its own: started when it is needed, and told what to do. No torch here."""
+"""`Control` runs a training in another process; `tl.control` opens its page. No torch here."""
 
 from __future__ import annotations
 

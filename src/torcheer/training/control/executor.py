@@ -1,4 +1,4 @@
-"""Carry commands out on a loop, and report how it goes: taken in one thread, carried out in the main one."""
+"""Load the user's loop and carry commands out on it. One thread takes commands, the main thread runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process of a training, as its parent holds it: started, spoken to, listened to, ended and buried."""
+"""A training's process as its parent sees it: start it, send commands, read reports, end it."""
 
 from __future__ import annotations
 

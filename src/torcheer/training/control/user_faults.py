@@ -1,4 +1,4 @@
-"""An exception of a training as a page shows it: what, where in the user's code, and how it came there."""
+"""Describe an exception of the user's code for a page, and track which of the user's files were imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model answers: which class it says, how outputs stand to targets, and where there are no classes."""
+"""Read answers from outputs: whether there are classes, which one a model says, all scores."""
 
 from __future__ import annotations
 

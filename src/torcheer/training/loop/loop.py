@@ -23,7 +23,7 @@ from torcheer.errors import InputError, ParameterError
 from torcheer.run import SavedRun, Table, open_run
 from torcheer.training.control.commands import Counters, Level, Plot, PlotLine, State
 from torcheer.training.loop.loop_parameters import Parameters, live_names, with_values
-from torcheer.training.loop.loop_run import Row, RunUnderWay, new_session
+from torcheer.training.loop.loop_run import LoopRun, Row, new_session
 from torcheer.training.loop.setup import Setup
 from torcheer.training.random_state import Tree, random_state, set_random_state
 from torcheer.training.trainer.interrupt import deferred
@@ -122,7 +122,7 @@ class Loop(Generic[P]):
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        self._now: RunUnderWay | None = None
+        self._now: LoopRun | None = None
         self._is_closed = False
         self._failure: BaseException | None = None
         self._session = Path()
@@ -159,7 +159,7 @@ class Loop(Generic[P]):
             self._num_done += 1
         yield "run"
 
-    def _begun(self, run: int) -> RunUnderWay:
+    def _begun(self, run: int) -> LoopRun:
         """The first run is begun by `init`, so that it can be seen before its first trial."""
         if self._now is not None and self._now.number == run:
             return self._now
@@ -169,7 +169,7 @@ class Loop(Generic[P]):
         if not isinstance(setup, Setup):
             raise InputError(f"the setup returned a {type(setup).__name__}: let it return a tl.Setup.")
         folder = self._session / f"run-{run}"
-        self._now = now = RunUnderWay(setup, self.parameters, run, seed, folder)
+        self._now = now = LoopRun(setup, self.parameters, run, seed, folder)
         self._runs.append(folder)
         self._epochs.append(now.epochs)
         self._test_epochs.append(now.tests)
@@ -433,7 +433,7 @@ class Loop(Generic[P]):
             self.on_trial()
         return self._is_stop_wanted
 
-    def _to_go_on(self) -> RunUnderWay:
+    def _to_go_on(self) -> LoopRun:
         """The run that is under way; one that nobody began begins by itself."""
         if self._failure is not None:
             what = f"{type(self._failure).__name__}: {self._failure}"

@@ -1,4 +1,4 @@
-"""One run of a `tl.Loop` under way: its trials, the ends of its epochs, and tests in between."""
+"""One run of a `tl.Loop`: its trials, the ends of its epochs, and its tests."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def is_due(every: str, moment: Moment) -> bool:
 ALL_EPOCHS: Final = "all epochs"
 
 
-class RunUnderWay:
+class LoopRun:
     """Number `number` of the runs of a loop, from its beginning to its end."""
 
     def __init__(self, setup: Setup, parameters: Parameters, number: int, seed: int, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Test a model in the middle of its training, item by item, without a trace."""
+"""Test a model item by item during its training, and leave everything as it was."""
 
 from __future__ import annotations
 

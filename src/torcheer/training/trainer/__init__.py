@@ -1,1 +1,1 @@
-"""`tl.fit`: its cycle, and what goes with each step and each epoch."""
+"""`tl.fit`: the training cycle, its callbacks, history and steps."""

@@ -1,4 +1,4 @@
-"""Callbacks: what happens besides during a training, and the state that they are given."""
+"""Callbacks, and `Training`, the state that they are given."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class _Foreign(Callback):
                 setattr(self, name, method)
 
 
-def heard_by(callbacks: list[Callback], name: str) -> list[Callable[[Training], object]]:
+def methods_of(callbacks: list[Callback], name: str) -> list[Callable[[Training], object]]:
     """The methods of this name that do something, so that those that do not cost nothing."""
     return [
         getattr(callback, name)

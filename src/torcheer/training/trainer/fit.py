@@ -18,7 +18,7 @@ from torcheer.training import distributed
 from torcheer.training.evaluation.evaluate import Measurer
 from torcheer.training.losses import LossFunction, name_of
 from torcheer.training.metrics import metrics_of
-from torcheer.training.trainer.callbacks import Callback, Training, callbacks_of, heard_by, put_best_back
+from torcheer.training.trainer.callbacks import Callback, Training, callbacks_of, methods_of, put_best_back
 from torcheer.training.trainer.fit_arguments import (
     Scheduling,
     checked_epochs,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 Heard = Callable[[Training], object]  # a method of a callback
 
 
-def tell_all(heard: Sequence[Heard], training: Training) -> None:
+def call_all(heard: Sequence[Heard], training: Training) -> None:
     """Call each of them; then raise what the first raised, if one did."""
     first: BaseException | None = None
     for method in heard:
@@ -79,10 +79,10 @@ class Listeners:
         self._training = training
         self._progress = progress
         everyone = [*([] if progress is None else [progress]), *training.callbacks]
-        self.on_begin = heard_by(everyone, "on_begin")
-        self.on_step = heard_by(everyone, "on_step")
-        self.on_epoch = heard_by(everyone, "on_epoch")
-        self.on_end = heard_by(everyone, "on_end")
+        self.on_begin = methods_of(everyone, "on_begin")
+        self.on_step = methods_of(everyone, "on_step")
+        self.on_epoch = methods_of(everyone, "on_epoch")
+        self.on_end = methods_of(everyone, "on_end")
         # Of several processes none may stop in the middle of an epoch: the others would wait for it.
         self.may_stop_alone = not distributed.is_connected()
 
@@ -104,7 +104,7 @@ def listening(training: Training, progress: Callback | None) -> Iterator[Listene
     """Everybody is told of the beginning, and of the end, in whatever way it comes."""
     listeners = Listeners(training, progress)
     try:
-        tell_all(listeners.on_begin, training)
+        call_all(listeners.on_begin, training)
         yield listeners
     except BaseException as error:
         training.error = error
@@ -121,7 +121,7 @@ def _tell_end(listeners: Listeners, training: Training, ended_by: BaseException 
     is_whole = ended_by is None or isinstance(ended_by, KeyboardInterrupt)
     try:
         try:
-            tell_all(listeners.on_end, training)
+            call_all(listeners.on_end, training)
         finally:
             if is_whole:
                 put_best_back(training)
@@ -136,7 +136,7 @@ def _tell_end(listeners: Listeners, training: Training, ended_by: BaseException 
 # --- batches ------------------------------------------------------------------------------------------------
 
 
-def fetched(training: Training, interruption: Interruption) -> Iterator[Any]:
+def batches_of(training: Training, interruption: Interruption) -> Iterator[Any]:
     """The batches of the epoch; those that are left of it, after a resume."""
     # Where other processes read the data, nothing of this one changes meanwhile, and Ctrl-C need not wait.
     is_elsewhere = getattr(training.train_loader, "num_workers", 0) > 0
@@ -342,13 +342,13 @@ def _train(
         recorder.begin_epoch()
         training.model.train()
 
-        for batch in fetched(training, interruption):
+        for batch in batches_of(training, interruption):
             stepped = training.stepper.step(batch)
             recorder.after_step(stepped)
             if scheduling.is_by_step:
                 scheduling.after_step(stepped.stepped)
             training.is_between_steps = True
-            tell_all(listeners.on_step, training)
+            call_all(listeners.on_step, training)
             if training.stopped_by is not None and listeners.may_stop_alone:
                 return
 
@@ -362,5 +362,5 @@ def _train(
             scheduling.after_epoch(figures)
             recorder.end_epoch(figures)
             training.epochs_done += 1
-        tell_all(listeners.on_epoch, training)
+        call_all(listeners.on_epoch, training)
         listeners.agree_on_stop()

@@ -1,4 +1,4 @@
-"""Check what a training is given before it begins: each mistake with what to do about it."""
+"""Check the arguments of a training before it begins; each error says what to do. Step its scheduler."""
 
 from __future__ import annotations
 

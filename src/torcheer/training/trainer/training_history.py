@@ -1,4 +1,4 @@
-"""What a training went through: figures of every epoch and of every step."""
+"""`History`: the figures of every epoch and every step of a training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All of a training that `fit` runs, as the tree of a checkpoint; and a training put back to it."""
+"""Turn the state of a `fit` into the tree of a checkpoint, and resume a `fit` from one."""
 
 from __future__ import annotations
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import signal
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -62,3 +64,17 @@ class CtrlC(Callback):
         if training.step == self.step:
             for _ in range(self.times):
                 signal.raise_signal(signal.SIGINT)
+
+
+class Terminal(io.StringIO):
+    """Stands for stderr until the test ends, and is drawn each time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        monkeypatch.setattr("sys.stderr", self)
+        monkeypatch.setattr("torcheer.graph.progress.REFRESH_SECONDS", 0.0)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "120")
+
+    def isatty(self) -> bool:
+        return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import random
 import signal
@@ -19,6 +18,7 @@ from torch import Tensor
 
 import torcheer as tl
 from tests.many import examples
+from tests.training.fitted import Terminal
 from tests.training.steppable import (
     NUM_EPOCHS,
     NUM_RUNS,
@@ -364,7 +364,8 @@ def test_how_far_it_is_stands_in_lines(tmp_path: Path, capsys: pytest.CaptureFix
     ]
 
 
-def test_how_far_it_is_stands_on_a_terminal(tmp_path: Path, terminal: io.StringIO) -> None:
+def test_how_far_it_is_stands_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(monkeypatch)
     loop = loop_in(tmp_path)
     loop.shows_progress = True
     loop.run()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import signal
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ import pytest
 import torch
 
 import torcheer as tl
-from tests.training.fitted import BATCHES, EPOCHS, fitted, loader, net
+from tests.training.fitted import BATCHES, EPOCHS, Terminal, fitted, loader, net
 from torcheer.graph import Pace, clock_text, rate_text
 from torcheer.training import Callback, Training
 from torcheer.training import training_progress as progress
@@ -36,7 +35,8 @@ def test_elsewhere_than_on_a_terminal_there_is_a_line_for_each_epoch(
     assert second == "stopped after 4 steps: one will do"
 
 
-def test_on_a_terminal_two_bars_show_rate_and_remaining_time(terminal: io.StringIO) -> None:
+def test_on_a_terminal_two_bars_show_rate_and_remaining_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(monkeypatch)
     fitted(progress=True, test_loader=loader())
 
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue())

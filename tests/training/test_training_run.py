@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import torcheer as tl
+from tests.training.fitted import Terminal
 from torcheer.training import TrainingWarning, training_run
 from torcheer.training.model_snapshots import Calls, Snapshots
 
@@ -144,7 +144,8 @@ def test_a_value_without_a_name_is_told_and_the_loop_goes_on(tmp_path: Path) -> 
     assert tl.open_run(tmp_path / "a").scalars("loss").values.tolist() == [2.0, 3.0]
 
 
-def test_a_terminal_shows_a_bar_with_what_is_left(tmp_path: Path, terminal: io.StringIO) -> None:
+def test_a_terminal_shows_a_bar_with_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(monkeypatch)
     with training_run(tmp_path / "a", total_steps=4, progress=True) as training:
         for _ in range(3):
             training.step(loss=torch.tensor(0.25), note="text")

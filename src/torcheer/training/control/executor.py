@@ -70,10 +70,10 @@ def load_loop(target: Target) -> Loop[Any]:
 
 
 def _module_of(target: Target) -> ModuleType:
-    if target.is_file:
-        return _module_of_file(Path(os.path.abspath(target.where)))
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
+    if target.is_file:
+        return _module_of_file(Path(os.path.abspath(target.where)))
     try:
         return importlib.import_module(target.where)
     except ModuleNotFoundError as error:
@@ -86,8 +86,6 @@ def _module_of(target: Target) -> ModuleType:
 
 def _module_of_file(path: Path) -> ModuleType:
     """As `python path` would, but not as `__main__`: what is guarded by that name is not run."""
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
     sys.path.insert(0, str(path.parent))
     # A name that can be imported, so that its classes can be pickled; but not that of another module.
     name = path.stem

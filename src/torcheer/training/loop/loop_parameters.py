@@ -203,24 +203,8 @@ _KINDS: Final[dict[type, dict[str, Kind]]] = {}  # by class, as far as they were
 
 def kinds_of(cls: type[Parameters]) -> dict[str, Kind]:
     """The fields of a class of parameters, in their order. Raises InputError for what no form can show."""
-    if cls not in _KINDS:
-        _check_class(cls)
-        _KINDS[cls] = _read_kinds(cls)
-    return _KINDS[cls]
-
-
-def _read_kinds(cls: type[Parameters]) -> dict[str, Kind]:
-    try:
-        hints = typing.get_type_hints(cls)
-    except Exception as error:
-        raise InputError(
-            f"the types of {cls.__name__} cannot be read ({error}): write them so that they can be found "
-            "where the class is."
-        ) from error
-    return {field.name: _kind_of(cls, field.name, hints[field.name]) for field in dataclasses.fields(cls)}
-
-
-def _check_class(cls: type[Parameters]) -> None:
+    if cls in _KINDS:
+        return _KINDS[cls]
     for owner in cls.__mro__:
         own = inspect.get_annotations(owner) if issubclass(owner, Parameters) else {}
         if own and "__dataclass_fields__" not in owner.__dict__:
@@ -228,6 +212,16 @@ def _check_class(cls: type[Parameters]) -> None:
                 f"{owner.__name__} has {', '.join(own)}, and is no dataclass: write @dataclass(frozen=True) "
                 "above it."
             )
+    try:
+        hints = typing.get_type_hints(cls)
+    except Exception as error:
+        raise InputError(
+            f"the types of {cls.__name__} cannot be read ({error}): write them so that they can be found "
+            "where the class is."
+        ) from error
+    fields = dataclasses.fields(cls)
+    _KINDS[cls] = {field.name: _kind_of(cls, field.name, hints[field.name]) for field in fields}
+    return _KINDS[cls]
 
 
 def _kind_of(cls: type[Parameters], name: str, hint: Any) -> Kind:

@@ -87,12 +87,9 @@ def _plain(value: Any) -> Any:
     return next((kind(value) for kind in _PLAIN if isinstance(value, kind)), None)
 
 
-# --- the tree -----------------------------------------------------------------------------------------------
+# --- taking -------------------------------------------------------------------------------------------------
 
 _OF_EACH_RANK = ("random", "data", "training", "callbacks")
-
-
-# --- taking -------------------------------------------------------------------------------------------------
 
 
 def own_states(training: Training, but: Callback) -> Tree:

@@ -67,11 +67,11 @@ class Checkpoint:
     extra: Any
     saved_at: datetime
     versions: dict[str, str]  # of torcheer, torch, NumPy and Python
-    model: Tree | None = field(default=None)  # as model.state_dict() gives it, by plain names
-    optimizer: Tree | None = field(default=None)
-    scheduler: Tree | None = field(default=None)
-    scaler: Tree | None = field(default=None)
-    training: dict[int, Tree] | None = field(default=None)  # what `fit` itself remembers, by rank
+    model: Tree | None = None  # as model.state_dict() gives it, by plain names
+    optimizer: Tree | None = None
+    scheduler: Tree | None = None
+    scaler: Tree | None = None
+    training: dict[int, Tree] | None = None  # what `fit` itself remembers, by rank
     random: dict[int, Tree] = field(default_factory=dict)  # by rank
     data: dict[int, Tree] = field(default_factory=dict)  # where the data are, by rank
 

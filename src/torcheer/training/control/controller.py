@@ -91,9 +91,8 @@ class Control:
         self._changed = threading.Condition()
         self._status = Status(values=self._preset, seed=seed or 0)
         self._process: TrainingProcess | None = None
-        self._all: list[
-            TrainingProcess
-        ] = []  # that are not over: this one, and any that takes its time to end
+        # Those that are not over: this one, and any that takes its time to end.
+        self._all: list[TrainingProcess] = []
         self._num_sent = 0  # commands, to this process
         self._sources: Mapping[str, int] = {}  # of this process
         self._is_aborted = False

@@ -50,9 +50,7 @@ class Evaluation:
     loss_name: str
     metrics: Mapping[str, float]
     labels: tuple[str, ...] = ()  # of the classes; none where there are none
-    confusion: NDArray[numpy.int64] | None = (
-        None  # a row for each true class, a column for each that was said
-    )
+    confusion: NDArray[numpy.int64] | None = None  # a row for each true class, a column for each said
     unsaid: NDArray[numpy.int64] | None = None  # of each true class, how many answers were NaN
     scores: Scores | None = None
     chances: Chances | None = None

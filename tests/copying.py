@@ -40,7 +40,7 @@ _IMPORTED: Final = (
     "torcheer.inspector.watching",
     "torcheer.run.reading.face",
     "torcheer.run.run",
-    "torcheer.training.fitting",
+    "torcheer.training.trainer.fit",
 )
 _TORCHRUN: Final = """
 from torch.distributed.elastic.multiprocessing.subprocess_handler import subprocess_handler

@@ -25,7 +25,6 @@ INNER_DOORS: Final = frozenset(
 PAST_THE_DOOR: Final = frozenset(
     (
         "torcheer.capture.undisturbed",
-        "torcheer.training.control.opening",
     )
 )
 TORCH_FREE: Final = ("analysis", "app", "graph", "run", "tensorfile", "video")

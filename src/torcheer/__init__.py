@@ -90,7 +90,7 @@ if TYPE_CHECKING:
         save_checkpoint,
         training_run,
     )
-    from torcheer.training.control.opening import control
+    from torcheer.training.control import control
     from torcheer.video import DataRecorder, make_video
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -19,8 +19,8 @@ import pytest
 import torcheer as tl
 from tests.app.following import RunsPage, page_on
 from tests.app.serving import PATIENCE_SECONDS, SECRET, MadeUpPass, Page, serve
-from tests.training import fakeworker, smallloop
-from tests.training.fakeworker import ACTS
+from tests.training import fake_worker, small_loop
+from tests.training.fake_worker import ACTS
 from torcheer import cli
 from torcheer.app import controls as controls_module
 from torcheer.app.controlmessages import ControlQuestion
@@ -34,13 +34,13 @@ from torcheer.training.control import Control, Counters
 from torcheer.training.control import process as process_module
 
 ROOT = Path(__file__).parents[2]
-TARGET = "tests.training.smallloop:loop"
+TARGET = "tests.training.small_loop:loop"
 
 
 @pytest.fixture(autouse=True)
 def quick_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """One without torch, which is there at once."""
-    monkeypatch.setattr(process_module, "_WORKER", fakeworker.__name__)
+    monkeypatch.setattr(process_module, "_WORKER", fake_worker.__name__)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
@@ -82,7 +82,7 @@ def test_a_training_is_followed_and_told_what_to_do(tmp_path: Path) -> None:
     with page_with(control) as page:
         listed = page.once("controls").answer["controls"]
         assert [(one["id"], one["name"], one["state"]) for one in listed] == [
-            (control.id, "smallloop", "new")
+            (control.id, "small_loop", "new")
         ]
         assert control.pid is None  # nobody has wanted it yet
 
@@ -234,7 +234,7 @@ def test_a_run_that_is_not_found_is_not_looked_for_with_every_report(
 def test_the_command_serves_the_page_of_a_training_until_it_is_interrupted(tmp_path: Path) -> None:
     """The process of the training has not come up by then: also in that state it ends with the server."""
     code = "from torcheer.cli import main; import sys; main(); assert 'torch' not in sys.modules"
-    target = f"{Path(smallloop.__file__).relative_to(ROOT)}:loop"
+    target = f"{Path(small_loop.__file__).relative_to(ROOT)}:loop"
     arguments = ["control", target, "--folder", str(tmp_path / "runs"), "--port", "0", "--no-browser"]
     with subprocess.Popen(
         [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, cwd=ROOT, text=True

@@ -1,4 +1,4 @@
-"""A served training that a page can control: tests/training/smallloop.py, in a process of its own."""
+"""A served training that a page can control: tests/training/small_loop.py, in a process of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torcheer.app import serve_runs_in_background
 from torcheer.app.server import Serving
 from torcheer.training.control import Control, Init, RunOn
 
-TARGET = "tests.training.smallloop:loop"
+TARGET = "tests.training.small_loop:loop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

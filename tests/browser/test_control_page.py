@@ -21,7 +21,7 @@ import torcheer as tl
 from tests.browser.controlled import Controlled, controlled
 from tests.browser.pages import expect_equal, expect_true, one_page, scrolled_size
 from tests.inspector.feeding import wait_until
-from tests.training.smallloop import NUM_ITEMS, NUM_TRIALS
+from tests.training.small_loop import NUM_ITEMS, NUM_TRIALS
 
 STARTING_MS = 60_000  # a process that imports torch, on a busy machine
 CODE = {"Hidden": "6", "Learning rate": "0.5", "Momentum": "0.5", "Trial seconds": "0"}
@@ -210,7 +210,7 @@ def test_a_fault_of_the_training_is_shown_with_its_traceback(screen: ControlPage
 
     expect(screen.fault).to_contain_text("Training stopped: ZeroDivisionError")
     expect(screen.fault).to_contain_text("a fault that was asked for")
-    expect(screen.fault.get_by_text(re.compile(r"smallloop\.py, line \d+"))).to_be_visible()
+    expect(screen.fault.get_by_text(re.compile(r"small_loop\.py, line \d+"))).to_be_visible()
     expect(screen.page.get_by_role("region", name="Traceback")).to_contain_text("in forward")
     expect(screen.said).to_contain_text("ZeroDivisionError")
     # What was seen before stays, and so does the run.

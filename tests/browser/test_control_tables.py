@@ -16,7 +16,7 @@ import torcheer as tl
 from tests.browser.controlled import Controlled, begin, trained
 from tests.browser.pages import eventually, expect_equal, one_page
 from tests.browser.screen import number_in, says
-from tests.training.smallloop import NUM_ITEMS
+from tests.training.small_loop import NUM_ITEMS
 from torcheer.run import Table, TableRecord
 from torcheer.training.control import Step
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import torcheer as tl
-from tests.training.cifarfiles import learnable_parts, published, write_python_version
+from tests.training.cifar_files import learnable_parts, published, write_python_version
 
 SEED = Path(__file__).with_name("torch_basics.py").read_text(encoding="utf-8")
 

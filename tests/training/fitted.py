@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import signal
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-from torcheer.training.fitting import fit
-from torcheer.training.history import History
+from torcheer.training import Callback, History, Training, fit
 
 EPOCHS, BATCHES = 2, 4
 STEPS = EPOCHS * BATCHES
@@ -45,3 +47,34 @@ def fitted(model: nn.Module | None = None, train_loader: Any = None, **options: 
         **options,
     }
     return fit(model, loader() if train_loader is None else train_loader, **chosen)
+
+
+def assert_same_weights(model: nn.Module, other: nn.Module) -> None:
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, other.state_dict()[name]), name
+
+
+class CtrlC(Callback):
+    """Presses it after a step, as often as is said."""
+
+    def __init__(self, step: int, times: int = 1) -> None:
+        self.step, self.times = step, times
+
+    def on_step(self, training: Training) -> None:
+        if training.step == self.step:
+            for _ in range(self.times):
+                signal.raise_signal(signal.SIGINT)
+
+
+class Terminal(io.StringIO):
+    """Stands for stderr until the test ends, and is drawn each time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        monkeypatch.setattr("sys.stderr", self)
+        monkeypatch.setattr("torcheer.graph.progress.REFRESH_SECONDS", 0.0)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "120")
+
+    def isatty(self) -> bool:
+        return True

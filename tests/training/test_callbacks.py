@@ -11,10 +11,9 @@ import torch
 from torch import Tensor, nn
 
 import torcheer as tl
-from tests.training.fitted import BATCHES, EPOCHS, STEPS, fitted, loader, net
+from tests.training.fitted import BATCHES, EPOCHS, STEPS, assert_same_weights, fitted, loader, net
 from torcheer.errors import InputError
-from torcheer.training.callbacks import Callback, Training
-from torcheer.training.stopping import EarlyStopping, StopOnNonFinite
+from torcheer.training import Callback, EarlyStopping, StopOnNonFinite, Training
 
 
 class Noting(Callback):
@@ -245,8 +244,7 @@ def test_the_last_checkpoint_is_written_also_where_an_on_end_raises(tmp_path: Pa
     again = net()
     history = fitted(again, checkpoints=tmp_path / "kept")  # it is finished: only the weights are loaded
     assert history.num_steps == STEPS
-    for name, value in plain.state_dict().items():
-        assert torch.equal(again.state_dict()[name], value), name
+    assert_same_weights(plain, again)
 
 
 @pytest.mark.parametrize(("event", "after"), [("on_step", 2), ("on_step", STEPS), ("on_epoch", 1)])
@@ -282,8 +280,7 @@ def test_a_callback_that_raises_costs_no_step(
     options["callbacks"] = [Raising(event, error, -1), Noting()]
     history = fitted(again, checkpoints=kept, **options)
     assert history.steps["train/loss"].tobytes() == expected.steps["train/loss"].tobytes()
-    for name, value in plain.state_dict().items():
-        assert torch.equal(again.state_dict()[name], value), name
+    assert_same_weights(plain, again)
 
 
 def test_of_several_that_raise_the_first_is_raised_and_the_others_are_noted(tmp_path: Path) -> None:
@@ -336,5 +333,4 @@ def test_the_best_weights_are_put_back_also_where_an_on_end_raises() -> None:
     with pytest.raises(CallbackError):
         fitted(model, callbacks=[stopping(), worse, Raising("on_end", CallbackError())], **options)
 
-    for name, value in expected.state_dict().items():
-        assert torch.equal(model.state_dict()[name], value), name
+    assert_same_weights(expected, model)

@@ -16,20 +16,18 @@ import pytest
 import torch
 
 import torcheer
-from tests.training import smallloop
+from tests.training import small_loop
 from torcheer.app import controlpage
 from torcheer.errors import InputError
-from torcheer.training.control.control import Control
-from torcheer.training.control.faults import fault_of
-from torcheer.training.control.finding import target_of
-from torcheer.training.control.loading import load_loop
-from torcheer.training.control.opening import control
-from torcheer.training.control.sources import have_changed, imported_sources
-from torcheer.training.control.target import read_target
-from torcheer.training.loop import Loop
+from torcheer.training import Loop
+from torcheer.training.control import Control
+from torcheer.training.control.controller import control
+from torcheer.training.control.executor import load_loop
+from torcheer.training.control.target import read_target, target_of
+from torcheer.training.control.user_faults import fault_of, have_changed, imported_sources
 
-NAME = f"{smallloop.__name__}:loop"
-LOOP = smallloop.loop()
+NAME = f"{small_loop.__name__}:loop"
+LOOP = small_loop.loop()
 
 
 @pytest.fixture
@@ -54,8 +52,8 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("module:lo op", "names no training"),
         ("no/such/file.py:loop", "there is no file no/such/file.py"),
         ("some/folder:loop", "is no module and no file"),
-        (f"{smallloop.__file__}:lop", "has no 'lop'.*Did you mean 'loop'"),
-        (f"{smallloop.__file__}:hidden", "has no 'hidden'"),
+        (f"{small_loop.__file__}:lop", "has no 'lop'.*Did you mean 'loop'"),
+        (f"{small_loop.__file__}:hidden", "has no 'hidden'"),
     ],
 )
 def test_a_name_that_cannot_be_is_refused_before_anything_runs(text: str, message: str) -> None:
@@ -93,8 +91,8 @@ def test_a_training_is_loaded_from_a_module_and_from_a_file(tmp_path: Path) -> N
     (tmp_path / "select.py").write_text(
         "from __future__ import annotations\n"
         "from dataclasses import dataclass\nimport pickle\nimport beside\n"
-        "from torcheer.training.loop import Loop\n"
-        "from torcheer.training.looping.parameters import Parameters\n"
+        "from torcheer.training.loop.loop import Loop\n"
+        "from torcheer.training.loop.loop_parameters import Parameters\n"
         "@dataclass(frozen=True)\nclass Mine(Parameters):\n    hidden: int = 3\n"
         "pickle.dumps(Mine())\n"
         "class Makers:\n    @staticmethod\n    def make(): return Loop(print, Mine(), name=beside.NAME)\n"
@@ -105,7 +103,7 @@ def test_a_training_is_loaded_from_a_module_and_from_a_file(tmp_path: Path) -> N
 
     # It is known which files it came from, and when one of them is another.
     sources = imported_sources()
-    assert {str(tmp_path / "select.py"), str(tmp_path / "beside.py"), smallloop.__file__} <= set(sources)
+    assert {str(tmp_path / "select.py"), str(tmp_path / "beside.py"), small_loop.__file__} <= set(sources)
     assert {torch.__file__, json.__file__, torcheer.__file__}.isdisjoint(sources)
     assert not have_changed(sources)
     (tmp_path / "select.py").unlink()
@@ -179,24 +177,24 @@ def test_whatever_an_exception_says_can_be_sent(error: Exception, message: str) 
 
 class Makers:
     def make(self) -> Loop[Any]:
-        return smallloop.loop()
+        return small_loop.loop()
 
     @classmethod
     def make_by_class(cls) -> Loop[Any]:
-        return smallloop.loop()
+        return small_loop.loop()
 
 
 def test_functions_that_no_other_process_could_find_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "no_module", ("as", "some", "libraries", "do"))  # type: ignore[arg-type]
 
     def inside() -> Loop[Any]:
-        return smallloop.loop()
+        return small_loop.loop()
 
     for made, message in (
         (lambda: 1, "a lambda has no name"),
         (inside, "defined inside a function"),
-        (partial(smallloop.loop), "is held by no module"),
-        (smallloop.loop(), "is held by no module"),
+        (partial(small_loop.loop), "is held by no module"),
+        (small_loop.loop(), "is held by no module"),
         (Makers().make, "has another 'Makers.make' or none"),  # the other process has no such object
     ):
         with pytest.raises(InputError, match=message):
@@ -204,7 +202,7 @@ def test_functions_that_no_other_process_could_find_are_refused(monkeypatch: pyt
 
 
 def test_a_function_is_found_by_module_or_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert str(target_of(smallloop.loop)) == NAME
+    assert str(target_of(small_loop.loop)) == NAME
     assert str(target_of(LOOP)) == f"{__name__}:LOOP"
     assert str(target_of(Makers.make_by_class)) == f"{__name__}:Makers.make_by_class"
     main = types.ModuleType("__main__")
@@ -223,7 +221,7 @@ def test_a_function_is_found_by_module_or_file(monkeypatch: pytest.MonkeyPatch, 
     assert str(target_of(main.loop)) == "package.script:loop"
     main.__spec__ = types.SimpleNamespace(name="torcheer.training.control.worker")  # type: ignore[assignment]
     with pytest.raises(InputError, match="if __name__ == '__main__'"):
-        control(smallloop.loop)
+        control(small_loop.loop)
 
 
 def test_control_opens_the_page_of_the_training(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -232,14 +230,14 @@ def test_control_opens_the_page_of_the_training(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(sys, "path", ["", "mark.of.a.finder"])
 
     options: dict[str, Any] = {"folder": tmp_path, "values": {"hidden": 3}, "seed": 7}
-    assert control(smallloop.loop, open_browser=False, port=0, **options) is None
+    assert control(small_loop.loop, open_browser=False, port=0, **options) is None
 
     (made,) = shown["controls"]
     assert (str(made.target), made.folder, made.status.values) == (NAME, tmp_path, {"hidden": 3})
-    assert (made.status.seed, made._order.seed) == (7, 7)
+    assert (made.status.seed, made._seed) == (7, 7)
     assert (shown["paths"], shown["open_browser"], shown["port"]) == ([], False, 0)
-    assert made._order.search_path == (str(Path.cwd()), "mark.of.a.finder")
+    assert made._search_path == (str(Path.cwd()), "mark.of.a.finder")
     with pytest.raises(InputError, match="'hidden' is to be a int64"):
-        control(smallloop.loop, values={"hidden": numpy.int64(3)})  # type: ignore[dict-item]
+        control(small_loop.loop, values={"hidden": numpy.int64(3)})  # type: ignore[dict-item]
     with pytest.raises(InputError, match="the seed is -1"):
-        control(smallloop.loop, seed=-1)
+        control(small_loop.loop, seed=-1)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.training.fitted import EPOCHS, STEPS, fitted, loader
 from torcheer.errors import InputError
-from torcheer.training.history import History
+from torcheer.training import History
 
 
 def made(**figures: list[float]) -> History:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import random
 import signal
@@ -19,6 +18,7 @@ from torch import Tensor
 
 import torcheer as tl
 from tests.many import examples
+from tests.training.fitted import Terminal
 from tests.training.steppable import (
     NUM_EPOCHS,
     NUM_RUNS,
@@ -354,13 +354,7 @@ def test_what_is_no_setup_and_no_parameters_is_refused(tmp_path: Path) -> None:
             loop_in(tmp_path, **{wrong: message[0]}).init()
 
 
-def test_how_far_it_is_stands_on_a_terminal_and_elsewhere_in_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
+def test_how_far_it_is_stands_in_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     loop = loop_in(tmp_path)
     loop.shows_progress = True
     loop.run()
@@ -369,9 +363,11 @@ def test_how_far_it_is_stands_on_a_terminal_and_elsewhere_in_lines(
         "run 2/2: 2 epochs, 6 trials",
     ]
 
-    terminal = Terminal()
-    monkeypatch.setattr("sys.stderr", terminal)
-    loop.init()
+
+def test_how_far_it_is_stands_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(monkeypatch)
+    loop = loop_in(tmp_path)
+    loop.shows_progress = True
     loop.run()
     assert "runs" in terminal.getvalue()
     assert "0/2  -:-- left" in terminal.getvalue()

@@ -15,7 +15,7 @@ from torch.optim import Optimizer, lr_scheduler
 import torcheer as tl
 from tests.training.steppable import Parameters, loop_in, setup
 from torcheer.errors import InputError, ParameterError
-from torcheer.training.looping.livevalues import LiveValues
+from torcheer.training.loop.loop_run import LiveValues
 
 
 def test_a_live_value_takes_effect_at_the_next_trial(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A training: the cycle in one call or step by step, checkpoints, data, and the trainers of others."""
+"""Train models: `fit` in one call, `Loop` step by step; checkpoints, evaluation, data, adapters."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.training.callbacks import Callback, Training
-    from torcheer.training.checkpointing.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
-    from torcheer.training.checkpointing.keepingcheckpoints import Checkpoints
+    from torcheer.training.checkpoint.periodic import Checkpoints
+    from torcheer.training.checkpoint.save_load import Checkpoint, load_checkpoint, save_checkpoint
+    from torcheer.training.data_order import DataOrder
     from torcheer.training.datasets import CIFAR10, CIFAR100, Digits, ImageFolder, load_digits
-    from torcheer.training.evaluations.evaluating import evaluate
-    from torcheer.training.evaluations.evaluation import Evaluation
-    from torcheer.training.fitting import fit
-    from torcheer.training.history import History
-    from torcheer.training.loop import Loop
-    from torcheer.training.looping.criteria import loss_below, no_errors_for
-    from torcheer.training.looping.parameters import Parameters, parameter
-    from torcheer.training.looping.setup import Setup
-    from torcheer.training.ordering.dataorder import DataOrder
-    from torcheer.training.scheduling import by_epoch, by_step
-    from torcheer.training.stepping import Stepper
-    from torcheer.training.stopping import EarlyStopping, StopOnNonFinite
-    from torcheer.training.telling import TrainingWarning
-    from torcheer.training.trainingrun import TrainingRun, training_run
+    from torcheer.training.evaluation.evaluate import evaluate
+    from torcheer.training.evaluation.result import Evaluation
+    from torcheer.training.loop.loop import Loop
+    from torcheer.training.loop.loop_parameters import Parameters, parameter
+    from torcheer.training.loop.setup import Setup, loss_below, no_errors_for
+    from torcheer.training.recorded_training import TrainingRun, training_run
+    from torcheer.training.trainer.callbacks import Callback, EarlyStopping, StopOnNonFinite, Training
+    from torcheer.training.trainer.fit import fit
+    from torcheer.training.trainer.fit_arguments import by_epoch, by_step
+    from torcheer.training.trainer.stepper import Stepper
+    from torcheer.training.trainer.training_history import History
+    from torcheer.training.warning import TrainingWarning
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

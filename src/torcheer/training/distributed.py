@@ -93,16 +93,6 @@ def unpadded(loader: Any) -> Iterator[None]:
         sampler.total_size, sampler.num_samples = before
 
 
-def in_order(shards: Sequence[Tensor]) -> Tensor:
-    """The rows of all ranks, as the whole data have them: a DistributedSampler deals them out in turn."""
-    if len(shards) == 1:
-        return shards[0]
-    longest = max(len(shard) for shard in shards)
-    places = [torch.arange(len(shard)) * len(shards) + number for number, shard in enumerate(shards)]
-    order = torch.cat(places).argsort() if longest else torch.arange(0)
-    return torch.cat(list(shards))[order]
-
-
 def _samplers(loader: Any) -> list[Any]:
     batch_sampler = getattr(loader, "batch_sampler", None)
     inner = getattr(batch_sampler, "batch_sampler", None)  # of accelerate's shards

@@ -24,9 +24,8 @@ from typing import Any, Self
 from torcheer.inspector import Watcher
 from torcheer.run import Run, folder_of
 from torcheer.training.distributed import from_main, is_main, rank
-from torcheer.training.observing.recording import Recording
-from torcheer.training.observing.snapshots import Often, Snapshots
-from torcheer.training.observing.watchoptions import Watch, begin_watching, watch_options
+from torcheer.training.model_snapshots import Often, Snapshots
+from torcheer.training.recorded_training import Recording, Watch, begin_watching, watch_options
 
 try:
     _library: Any = importlib.import_module("transformers.trainer_callback")
@@ -119,7 +118,9 @@ class TorcheerCallback(_library.TrainerCallback, _library.ExportableState):  # t
         weakref.finalize(self, recording.end, _not_ended()).atexit = False  # too late: see below
         begin_watching(recording, self._watch, model, optimizer, first_step=first_step, rank=rank())
         if state.is_world_process_zero:
-            run.log_hparams(_settings_of(args), step=state.global_step)
+            # All arguments of the Trainer, without the secrets among them.
+            settings = args.to_sanitized_dict() if hasattr(args, "to_sanitized_dict") else vars(args)
+            run.log_hparams(dict(settings), step=state.global_step)
             config: Any = getattr(model, "config", None)
             if hasattr(config, "to_json_string"):
                 run.log_text(state.global_step, "model_config", config.to_json_string())
@@ -224,11 +225,6 @@ class TorcheerCallback(_library.TrainerCallback, _library.ExportableState):  # t
     def state(self) -> dict[str, Any]:
         """How it was made, and where the run is, so that a training that goes on finds it."""
         return {"args": _as_json(self._arguments), "attributes": {"_folder": self._folder}}
-
-
-def _settings_of(args: Any) -> dict[str, Any]:
-    """All arguments of the Trainer, without the secrets among them."""
-    return dict(args.to_sanitized_dict() if hasattr(args, "to_sanitized_dict") else vars(args))
 
 
 def _name_of(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A training in a process of its own, stepped from elsewhere."""
+"""Run a `tl.Loop` in another process and control it from a page. Imports no torch."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.training.control.control import Control, Status, close_all
-    from torcheer.training.control.protocol import (
+    from torcheer.training.control.commands import (
         About,
         Counters,
         Fault,
@@ -23,5 +22,6 @@ if TYPE_CHECKING:
         TestItem,
         Value,
     )
+    from torcheer.training.control.controller import Control, Status, close_all, control
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

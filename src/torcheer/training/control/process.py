@@ -1,22 +1,42 @@
-"""The process of a training, as its parent holds it: started, spoken to, listened to, ended and buried."""
+"""A training's process as its parent sees it: start it, send commands, read reports, end it."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import select
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from torcheer.errors import InputError
-from torcheer.training.control.lastwords import LastWords
-from torcheer.training.control.protocol import REPORTS, Command, Report, Value, line_of
+from torcheer.training.control.commands import REPORTS, Command, Report, Value, line_of
+from torcheer.training.control.user_faults import place_of
+
+# --- what it printed last -----------------------------------------------------------------------------------
+
+_KEPT_BYTES: Final = 1 << 15
+_MAX_LINES: Final = 80
+# Colours and movements of the cursor, as bars of progress use them.
+_ESCAPES: Final = re.compile(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()#][0-9A-Za-z]|\x1b[=>A-Z]|[\x00-\x08\x0b-\x1f\x7f]"
+)
+
+
+def _last_lines(printed: bytes) -> str:
+    """As a terminal would show them: of what was written over, what was written last."""
+    lines = [line.rstrip("\r").rpartition("\r")[2] for line in printed.decode("utf-8", "replace").split("\n")]
+    shown = [_ESCAPES.sub("", line).rstrip() for line in lines]
+    return "\n".join(shown[-_MAX_LINES:]).strip("\n")
+
+
+# --- the process --------------------------------------------------------------------------------------------
 
 _WORKER: Final = "torcheer.training.control.worker"
 _MAX_LINE_BYTES: Final = 16 << 20
@@ -28,41 +48,17 @@ _MUTE_SECONDS: Final = 10.0  # for a process that says no more
 _TERM_SECONDS: Final = 1.5  # between asking it to end and killing it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What process is wanted."""
-
-    target: str
-    folder: str
-    values: Mapping[str, Value]
-    seed: int | None
-    search_path: Sequence[str]  # empty: that of a new interpreter
-
-    def command_line(self) -> list[str]:
-        line = [
-            sys.executable,
-            "-P",  # a file here that is called as a module of Python's own is not that module
-            "-m",
-            _WORKER,
-            self.target,
-            self.folder,
-            "--values",
-            json.dumps(dict(self.values)),
-        ]
-        if self.seed is not None:
-            line += ["--seed", str(self.seed)]
-        if self.search_path:
-            line += ["--search-path", json.dumps(list(self.search_path))]
-        return line
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
-    """How a process ended."""
-
-    code: int  # negative for a signal
-    last_words: str
-    garbage: str  # what was wrong with a report of it; empty where they all could be read
+def command_line(
+    target: str, folder: str, values: Mapping[str, Value], seed: int | None, search_path: Sequence[str]
+) -> list[str]:
+    """`search_path`: empty for that of a new interpreter."""
+    # -P: a file here that is called as a module of Python's own is not that module.
+    line = [sys.executable, "-P", "-m", _WORKER, target, folder, "--values", json.dumps(dict(values))]
+    if seed is not None:
+        line += ["--seed", str(seed)]
+    if search_path:
+        line += ["--search-path", json.dumps(list(search_path))]
+    return line
 
 
 class Listener(Protocol):
@@ -70,17 +66,18 @@ class Listener(Protocol):
 
     def heard(self, process: TrainingProcess, report: Report) -> None: ...
 
-    def ended(self, process: TrainingProcess, end: End) -> None: ...
+    def ended(self, process: TrainingProcess, message: str) -> None:
+        """`message` says how, in words; `process.last_lines()` what it printed last."""
 
 
 class TrainingProcess:
     """One process. What it prints goes on to our standard error."""
 
-    def __init__(self, order: Order, listener: Listener) -> None:
+    def __init__(self, line: Sequence[str], listener: Listener) -> None:
         self._listener = listener
         try:
             self._process = subprocess.Popen(
-                order.command_line(),
+                line,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -94,7 +91,7 @@ class TrainingProcess:
         self._sending = threading.Lock()
         self._unsent = b""
         self._has_spoken = False
-        self._words = LastWords()
+        self._printed = b""  # the end of it
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -164,7 +161,10 @@ class TrainingProcess:
         self.let_end()
         self._stdout.close()
         self.is_over.set()
-        self._listener.ended(self, End(code=code, last_words=self._words.text(), garbage=garbage))
+        self._listener.ended(self, _words_for(code, garbage))
+
+    def last_lines(self) -> str:
+        return _last_lines(self._printed)
 
     def _hear_all(self) -> None:
         """Until it has ended and said all. What the training has started may hold the pipe open longer."""
@@ -189,7 +189,7 @@ class TrainingProcess:
     def _pass_on_prints(self) -> None:
         with self._stderr as pipe:
             while data := os.read(pipe.fileno(), _READ_BYTES):
-                self._words.add(data)
+                self._printed = (self._printed + data)[-_KEPT_BYTES:]
                 with suppress(OSError, ValueError):
                     _print(data)
 
@@ -231,3 +231,42 @@ def _end_of(process: subprocess.Popen[bytes]) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+# --- what a page is told of its end -------------------------------------------------------------------------
+
+_SIGNALS: Final[Mapping[int, str]] = {
+    signal.SIGKILL: "it was killed (SIGKILL), by somebody, or by the system because memory was short.",
+    signal.SIGTERM: "it was told to end (SIGTERM).",
+    signal.SIGSEGV: "it crashed (SIGSEGV): compiled code touched memory that is not its own.",
+    signal.SIGABRT: "it gave up (SIGABRT): compiled code found something that cannot be.",
+    signal.SIGBUS: "it crashed (SIGBUS): shared memory may be full, as with many workers of a DataLoader.",
+    signal.SIGFPE: "it crashed (SIGFPE): compiled code divided by zero.",
+    signal.SIGILL: "it crashed (SIGILL): compiled code is for another processor.",
+}
+_NO_REPORT: Final = (
+    "it was ended, since it sent what is no report ({garbage}): does the training write to a file descriptor "
+    "that is not its own?"
+)
+# What faulthandler writes of the thread that crashed, the innermost call first.
+_CRASHED: Final = re.compile(r"^Current thread .*\n((?:  File .*\n?)+)", re.MULTILINE)
+_FRAME: Final = re.compile(r'  File "([^"]+)", line (\d+) in (\S+)')
+
+
+def _words_for(code: int, garbage: str) -> str:
+    if garbage:
+        return _NO_REPORT.format(garbage=garbage)
+    if code >= 0:
+        return f"it ended by itself with exit code {code}."
+    with suppress(ValueError):
+        return _SIGNALS.get(-code) or f"it was ended by {signal.Signals(-code).name}."
+    return f"it was ended by signal {-code}."
+
+
+def crash_place(last_lines: str) -> str:
+    """Where faulthandler says that it crashed; empty where it says nothing."""
+    crashed = _CRASHED.search(last_lines)
+    if crashed is None:
+        return ""
+    frames = [(file, int(line), name) for file, line, name in _FRAME.findall(crashed[1])]
+    return place_of(frames[::-1])

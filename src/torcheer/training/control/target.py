@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import difflib
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from types import ModuleType
+from typing import Any, Final
 
 from torcheer.errors import InputError
 
@@ -87,3 +90,63 @@ def _names_in(body: Sequence[ast.stmt]) -> Iterator[str]:
 
 def _is_main_guard(test: ast.expr) -> bool:
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+# --- the target of a function -------------------------------------------------------------------------------
+
+_WHY: Final = "the training runs in a process of its own, which has to find it by name"
+
+
+def target_of(made: Any) -> Target:
+    """The target of a function of a module, or of a loop that a module holds. Raises InputError."""
+    name = getattr(made, "__qualname__", None)
+    if name is None or not hasattr(made, "__module__"):
+        return _target_of_object(made)
+    if "<lambda>" in name:
+        raise InputError(f"a lambda has no name, and {_WHY}: write it as `def loop(): return tl.Loop(…)`.")
+    if "<locals>" in name:
+        raise InputError(
+            f"{name!r} is defined inside a function, and {_WHY}: define it at the level of its module."
+        )
+    module = sys.modules.get(made.__module__)
+    if module is None or _found_in(module, name) != made:
+        raise InputError(f"{made.__module__} has another {name!r} or none, and {_WHY}: do not rename it.")
+    return Target(where=_where(module, name), name=name)
+
+
+def _target_of_object(made: Any) -> Target:
+    modules = [sys.modules.get("__main__"), *sys.modules.values()]
+    for module in modules:
+        if not isinstance(module, ModuleType):  # some libraries put other things there
+            continue
+        for name, value in list(vars(module).items()):
+            if value is made and not name.startswith("_"):
+                return Target(where=_where(module, name), name=name)
+    raise InputError(
+        f"this {type(made).__name__} is held by no module, and {_WHY}: give a function that takes nothing "
+        "and returns a tl.Loop, defined at the level of its module."
+    )
+
+
+def _where(module: ModuleType, name: str) -> str:
+    """How another process gets at the module."""
+    if module.__name__ != "__main__":
+        return module.__name__
+    spec = getattr(module, "__spec__", None)
+    if spec is not None and spec.name:  # python -m package.module
+        return str(spec.name)
+    file = getattr(module, "__file__", None)
+    if not file or not file.endswith(".py") or not os.path.isfile(file):
+        raise InputError(
+            f"{name!r} was written in a notebook or at a prompt, and {_WHY}: put it into a file, such as "
+            f"training.py (in a notebook, %%writefile training.py does that), and import it from there."
+        )
+    shown = os.path.relpath(file)
+    return str(file) if shown.startswith(os.pardir) else shown
+
+
+def _found_in(module: ModuleType, name: str) -> Any:
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found

@@ -8,41 +8,135 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import io
 import json
+import os
 import signal
 import sys
+import threading
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from functools import partial
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 import msgspec
 
 from torcheer.errors import InputError
-from torcheer.training.control.faults import fault_of, is_of_the_user
-from torcheer.training.control.pipes import exit_within, take_pipes
-from torcheer.training.control.protocol import FaultReport, Value
+from torcheer.training.control.commands import COMMANDS, Command, FaultReport, Report, line_of
 from torcheer.training.control.target import read_target
+from torcheer.training.control.user_faults import fault_of, is_of_the_user
 
 if TYPE_CHECKING:
-    from torcheer.training.loop import Loop
+    from torcheer.training.control.executor import Executor
+    from torcheer.training.loop.loop import Loop
+
+# --- pipes --------------------------------------------------------------------------------------------------
+
+_END_SECONDS: Final = 10.0  # for a trial to end and files to be closed, once there are no more commands
+
+
+class Reports:
+    """Where reports go. Where nobody reads them they are lost: the commands end then, too."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+
+    def send(self, report: Report) -> None:
+        rest = memoryview(line_of(report))
+        with self._lock, suppress(OSError):
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+
+
+class Commands:
+    """Reads commands in a thread of its own, from the beginning: those that come early are kept."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+        self._early: list[Command] = []
+        self._executor: Executor | None = None
+        self._has_ended = False
+        threading.Thread(target=self._read, name="torcheer commands", daemon=True).start()
+
+    def attach(self, executor: Executor) -> None:
+        """Give them to this one from now on."""
+        with self._lock:
+            self._executor = executor
+            for command in self._early:
+                executor.take(command)
+            if self._has_ended:
+                executor.end()
+
+    def _read(self) -> None:
+        try:
+            with open(self._descriptor, "rb") as lines:
+                for line in lines:
+                    if not line.endswith(b"\n"):
+                        break  # half a line: whoever wrote it was killed
+                    self._pass_on(COMMANDS.decode(line))
+        finally:
+            self._end()
+
+    def _pass_on(self, command: Command) -> None:
+        with self._lock:
+            if self._executor is None:
+                self._early.append(command)
+            else:
+                self._executor.take(command)
+
+    def _end(self) -> None:
+        """There are no more: the process has to go, in order or not."""
+        exit_within(_END_SECONDS)
+        with self._lock:
+            self._has_ended = True
+            if self._executor is not None:
+                self._executor.end()
+
+
+class _Prints(io.FileIO):
+    """A descriptor to print to. What nobody reads any more is lost, and no fault of the training."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return memoryview(data).nbytes
+
+
+def take_pipes() -> tuple[Commands, Reports]:
+    """Keep standard input and output for ourselves: the user's code reads nothing, and prints to stderr."""
+    commands, reports = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout, sys.stderr = _printing_to(1, sys.stdout), _printing_to(2, sys.stderr)
+    return Commands(commands), Reports(reports)
+
+
+def _printing_to(descriptor: int, former: TextIO) -> TextIO:
+    """A stream that holds no line back: what was printed before a crash is to be seen."""
+    former.flush()
+    buffer = io.BufferedWriter(_Prints(descriptor, "w", closefd=False))
+    return io.TextIOWrapper(buffer, encoding=former.encoding, errors="backslashreplace", line_buffering=True)
+
+
+def exit_within(seconds: float) -> None:
+    """Whatever hangs, the process is gone by then."""
+    timer = threading.Timer(seconds, os._exit, [1])
+    timer.daemon = True
+    timer.start()
+
+
+# --- the process --------------------------------------------------------------------------------------------
 
 FAILED: Final = 3  # the exit code after an exception of the training, which was reported
 _CLOSING_SECONDS: Final = 10.0
 _TERMINATED: Final = 128 + signal.SIGTERM
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """What the process was started for."""
-
-    target: str
-    folder: str
-    values: Mapping[str, Value]  # over those of the code
-    seed: int | None
 
 
 class Aborted(SystemExit):
@@ -62,20 +156,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with ExitStack() as ending:  # what went wrong is reported before anything is closed
         try:
             # Not before the pipes are ours: what torch prints when it is imported is no report.
-            from torcheer.training.control.loading import load_loop
-            from torcheer.training.control.notes import pass_on_warnings
-            from torcheer.training.control.steering import Steering
-            from torcheer.training.control.threads import leave_a_core_free
+            from torcheer.training.control.executor import (
+                Executor,
+                leave_a_core_free,
+                load_loop,
+                pass_on_warnings,
+            )
 
             leave_a_core_free()
             loop = load_loop(read_target(job.target))
             loop.folder = job.folder
             ending.push(partial(_close, loop))
-            steering = Steering(loop, reports.send, job.values, job.seed)
-            pass_on_warnings(steering.note)
-            steering.introduce()
-            commands.attach(steering)
-            steering.carry_out_all()
+            executor = Executor(loop, reports.send, job.values, job.seed)
+            pass_on_warnings(executor.note)
+            executor.introduce()
+            commands.attach(executor)
+            executor.carry_out_all()
         except Aborted:
             raise
         except SystemExit as error:
@@ -107,17 +203,17 @@ def _abort(number: int, frame: FrameType | None) -> NoReturn:
     raise Aborted(_TERMINATED)
 
 
-def _read_job(arguments: Sequence[str] | None) -> Job:
+def _read_job(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="torcheer.training.control.worker")
     parser.add_argument("target")
     parser.add_argument("folder")
     parser.add_argument("--values", type=json.loads, default={})
     parser.add_argument("--seed", type=int)
     parser.add_argument("--search-path", type=json.loads, default=[])
-    read = parser.parse_args(arguments)
-    if read.search_path:
-        sys.path[:] = read.search_path  # whatever could be imported where the training was named
-    return Job(target=read.target, folder=read.folder, values=read.values, seed=read.seed)
+    job = parser.parse_args(arguments)
+    if job.search_path:
+        sys.path[:] = job.search_path  # whatever could be imported where the training was named
+    return job
 
 
 if __name__ == "__main__":

@@ -1,0 +1,239 @@
+"""Checkpoints written while `fit` runs, and a training that goes on from the newest of them.
+
+    tl.fit(model, loader, ..., checkpoints="checkpoints/digits")  # each epoch; the last three stay
+    tl.fit(model, loader, ..., checkpoints=tl.Checkpoints(folder, every="10min", best="test/loss"))
+
+The same call again goes on where the training was, and gives the losses that it would have had.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from torcheer.errors import InputError
+from torcheer.training import distributed
+from torcheer.training.checkpoint.checkpoint_files import (
+    Stored,
+    best_first,
+    file_name,
+    remove_unfinished,
+    set_aside,
+    stored_in,
+    write_index,
+)
+from torcheer.training.checkpoint.save_load import Checkpoint, Tree, read_newest, read_tree, write_tree
+from torcheer.training.checkpoint.state_tree import encoded
+from torcheer.training.trainer.callbacks import Callback, Training
+from torcheer.training.trainer.interrupt import INTERRUPTED
+from torcheer.training.trainer.training_history import Mode, mode_of
+from torcheer.training.trainer.training_state import (
+    figures_of,
+    is_at_end_of_epoch,
+    load_training,
+    own_states,
+    training_tree,
+)
+from torcheer.training.warning import warn
+
+EPOCH: Final = "epoch"
+_TIME = re.compile(r"(\d+(?:\.\d+)?) ?(s|min|h)")
+_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+class Checkpoints(Callback):
+    """Keeps a training in a folder, and takes it up again from there.
+
+    - `every`: "epoch", a number of steps, or a time such as "10min". One more is written at the end, also
+      where Ctrl-C ends the training, or a callback that raises.
+    - `keep_last`: how many to keep; None for all. None is removed before a newer one is safe.
+    - `best`: a figure of the history, such as "test/loss": the best checkpoint is kept as well. `mode` says
+      whether "min" or "max" is best, where the name does not.
+    - `resume`: go on from the newest whole checkpoint. False: begin anew; what is there is set aside.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        every: str | int = EPOCH,
+        keep_last: int | None = 3,
+        best: str | None = None,
+        mode: Mode | None = None,
+        resume: bool = True,
+    ) -> None:
+        self.folder = _checked_folder(folder)
+        self.every = every
+        self.keep_last = _checked_number(keep_last)
+        self.best = best
+        self.mode: Mode = "min" if best is None else mode_of(best, mode)
+        self._may_resume = resume
+        self._seconds = _seconds_of(every)
+        self._written_at = time.monotonic()
+        self._written: tuple[int, int] | None = None  # steps and epochs done in the newest one
+        self._best_value: float | None = None
+
+    # --- going on ------------------------------------------------------------------------------------------
+
+    def resume(self, training: Training) -> Path | None:
+        """Put the training back to the newest checkpoint: which. None where there is none: it begins anew."""
+        self._written, self._best_value = None, None
+        found = distributed.from_main(self._prepared() if distributed.is_main() else None)
+        if not found:
+            return None
+        checkpoint, tree = read_newest(self.folder, "newest") if distributed.is_main() else (None, None)
+        path = distributed.from_main(None if checkpoint is None else str(checkpoint.path))
+        if checkpoint is None or tree is None:
+            checkpoint, tree = read_tree(str(path))
+        try:
+            load_training(training, checkpoint, tree)
+        except InputError as error:
+            do = "To begin anew, name another folder, or give tl.Checkpoints(folder, resume=False)."
+            raise InputError(f"{error} {do}") from None
+        self._written = (training.steps_done, training.epochs_done)
+        self._written_at = time.monotonic()
+        if distributed.is_main():
+            self._set_newer_aside(checkpoint)
+        best = self._best_of(stored_in(self.folder))
+        self._best_value = distributed.from_main(best[0].value if best else None)
+        return checkpoint.path
+
+    def _prepared(self) -> bool:
+        """A folder to write to. Whether there is something to go on from."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        remove_unfinished(self.folder)
+        stored = stored_in(self.folder)
+        if stored and not self._may_resume:
+            set_aside(stored, self.folder, "earlier")
+        return bool(stored) and self._may_resume
+
+    def _set_newer_aside(self, checkpoint: Checkpoint) -> None:
+        """What is newer could not be read; it must not be taken for the newest again."""
+        newer = [one for one in stored_in(self.folder) if one.step > checkpoint.step or one.problem]
+        if newer:
+            set_aside(newer, self.folder, "damaged")
+
+    def _best_of(self, stored: list[Stored]) -> list[Stored]:
+        """The best one, if there is one, in a list."""
+        return best_first([one for one in stored if (one.measure, one.mode) == (self.best, self.mode)])[:1]
+
+    # --- writing -------------------------------------------------------------------------------------------
+
+    def on_begin(self, training: Training) -> None:
+        if training.order is None:
+            raise InputError(
+                "Checkpoints are no ordinary callback: give them to fit as checkpoints=..., alone."
+            )
+        if self.best is not None and self.best not in training.figures:
+            raise InputError(
+                f"Checkpoints keeps the best {self.best!r}, and an epoch has {', '.join(training.figures)}: "
+                "name one of these, or give fit a test_loader and the metric."
+            )
+        # What cannot be kept shows now, and not after the first hour.
+        encoded(self._tree(training, [own_states(training, self)]))
+        self._written_at = time.monotonic()
+
+    def on_step(self, training: Training) -> None:
+        if self._seconds is not None:
+            is_due = time.monotonic() - self._written_at >= self._seconds
+            if distributed.from_main(is_due):
+                self._write(training)
+        elif self.every != EPOCH and training.steps_done % int(self.every) == 0:
+            self._write(training)
+
+    def on_epoch(self, training: Training) -> None:
+        value = None if self.best is None else float(training.history[self.best][-1])
+        is_best = distributed.from_main(self._is_better(value))
+        if (is_best or self.every == EPOCH) and self._write(training) and is_best:
+            self._best_value = value
+
+    def on_end(self, training: Training) -> None:
+        if not training.is_between_steps or training.steps_done == 0:
+            return  # half a step is no state to go on from
+        # Ctrl-C does not reach all processes at the same step, and an exception is one process's own: to wait
+        # for the others would be for ever.
+        is_ended = training.error is not None or training.stopped_by == INTERRUPTED
+        is_alone = distributed.is_connected() and is_ended
+        if self._written != (training.steps_done, training.epochs_done) and not is_alone:
+            self._write(training)
+
+    def _is_better(self, value: float | None) -> bool:
+        if value is None or value != value:
+            return False
+        known = self._best_value
+        return known is None or (value < known if self.mode == "min" else value > known)
+
+    def _write(self, training: Training) -> bool:
+        """False where the disk did not take it."""
+        states = distributed.gathered(own_states(training, self))
+        problem = self._written_by_main(training, states) if distributed.is_main() else None
+        problem = distributed.from_main(problem)
+        self._written_at = time.monotonic()
+        if isinstance(problem, InputError):
+            raise problem
+        if problem is None:
+            self._written = (training.steps_done, training.epochs_done)
+        elif distributed.is_main():
+            warn(
+                f"the checkpoint of step {training.steps_done} was not written to {self.folder}: {problem}. "
+                "The training goes on, and older checkpoints are as they were."
+            )
+        return problem is None
+
+    def _written_by_main(self, training: Training, states: list[Tree]) -> Exception | None:
+        try:
+            write_tree(self.folder / file_name(training.steps_done), self._tree(training, states))
+            write_index(self.folder, self._without_old())
+        except (OSError, InputError) as error:
+            return error
+        return None
+
+    def _without_old(self) -> list[Stored]:
+        """Remove what is not kept, now that the new one is safe; what is left."""
+        stored = [one for one in stored_in(self.folder) if not one.problem]
+        best = self._best_of(stored)
+        old = [] if self.keep_last is None else [one for one in stored[self.keep_last :] if one not in best]
+        for one in old:
+            one.path.unlink(missing_ok=True)
+        return [one for one in stored if one not in old]
+
+    def _tree(self, training: Training, states: list[Tree]) -> Tree:
+        measured = figures_of(training) if self.best and is_at_end_of_epoch(training) else {}
+        keeping = {"measure": self.best or "", "mode": self.mode, "value": measured.get(self.best or "")}
+        return training_tree(training, states, keeping)
+
+
+# --- arguments ----------------------------------------------------------------------------------------------
+
+
+def _checked_folder(folder: Any) -> Path:
+    if not isinstance(folder, str | os.PathLike):
+        raise InputError(f"folder is a {type(folder).__name__}: give its path, such as 'checkpoints'.")
+    if os.path.isfile(folder):
+        raise InputError(f"{os.fspath(folder)} is a file: name a folder, in which checkpoints are kept.")
+    return Path(folder)
+
+
+def _checked_number(keep_last: Any) -> int | None:
+    if keep_last is None or (
+        isinstance(keep_last, int) and not isinstance(keep_last, bool) and keep_last > 0
+    ):
+        return keep_last
+    raise InputError(
+        f"keep_last={keep_last!r}: give how many checkpoints to keep, 1 or more, or None for all."
+    )
+
+
+def _seconds_of(every: Any) -> float | None:
+    """None where it is no time."""
+    if every == EPOCH or (isinstance(every, int) and not isinstance(every, bool) and every > 0):
+        return None
+    match = _TIME.fullmatch(every.strip()) if isinstance(every, str) else None
+    if match is None or float(match[1]) == 0:
+        raise InputError(
+            f"every={every!r}: give 'epoch', a number of steps, or a time such as '10min' or '2h'."
+        )
+    return float(match[1]) * _SECONDS[match[2]]

@@ -1,0 +1,276 @@
+"""Save a training to one file, and go on with it later: model, optimizer, scheduler, random state, position.
+
+    tl.save_checkpoint("last.safetensors", model=model, optimizer=optimizer, position={"step": 1200})
+    checkpoint = tl.load_checkpoint("last.safetensors", model=model, optimizer=optimizer)
+
+The file is a safetensors file with JSON in its metadata. Nothing in it is pickled, so nothing in it can run.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from torcheer.errors import FileFormatError, InputError, TorcheerError
+from torcheer.training import distributed
+from torcheer.training.checkpoint.checkpoint_files import (
+    VERSION,
+    NewerFormatError,
+    best_first,
+    broken,
+    read_checkpoint,
+    stored_in,
+    write_checkpoint,
+)
+from torcheer.training.checkpoint.state_tree import decoded, encoded
+from torcheer.training.checkpoint.training_parts import Parts, check_fits, load_parts, tree_of
+from torcheer.training.data_order import DataOrder
+from torcheer.training.random_state import random_state, set_random_state
+from torcheer.training.warning import warn
+from torcheer.version import RELEASE
+
+_STAYS_ON_CPU = ("random.", "data.")  # generators take their state from there
+
+_DICTS = (
+    *("kinds", "model", "model_versions", "optimizer", "scheduler", "scaler"),
+    *("position", "metrics", "random", "data", "training", "callbacks", "keeping"),
+)
+_LISTS = ("parameters",)
+
+Tree = dict[str, Any]
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What is in a checkpoint. The states are there to be looked at, also without a model to load them into.
+
+    `position` is what was given when it was saved, with `step` and `epoch` in it where they were.
+    """
+
+    path: Path
+    step: int
+    epoch: int
+    position: Tree
+    metrics: Tree
+    extra: Any
+    saved_at: datetime
+    versions: dict[str, str]  # of torcheer, torch, NumPy and Python
+    model: Tree | None = None  # as model.state_dict() gives it, by plain names
+    optimizer: Tree | None = None
+    scheduler: Tree | None = None
+    scaler: Tree | None = None
+    training: dict[int, Tree] | None = None  # what `fit` itself remembers, by rank
+    random: dict[int, Tree] = field(default_factory=dict)  # by rank
+    data: dict[int, Tree] = field(default_factory=dict)  # where the data are, by rank
+
+    def __repr__(self) -> str:
+        parts = ("model", "optimizer", "scheduler", "scaler")
+        held = ", ".join(name for name in parts if getattr(self, name) is not None)
+        return f"<Checkpoint {self.path.name}: step {self.step}, epoch {self.epoch}, {held or 'no parts'}>"
+
+
+# --- saving -------------------------------------------------------------------------------------------------
+
+
+def save_checkpoint(
+    path: PathLike,
+    *,
+    model: nn.Module | None = None,
+    optimizer: Optimizer | None = None,
+    scheduler: Any = None,
+    scaler: Any = None,
+    position: Mapping[str, Any] | int | None = None,
+    metrics: Mapping[str, Any] | None = None,
+    extra: Any = None,
+    loader: Any = None,
+) -> Path:
+    """Write all that a training needs to go on. What was at `path` stays until the new file is whole.
+
+    - `position`: where it is, `{"step": 1200, "epoch": 3}`, or the step alone.
+    - `metrics`, `extra`: what else to keep: numbers, text, tensors, arrays and containers of them.
+    - `loader`: its generators are kept. Give a `DataOrder` of it to go on in the middle of an epoch.
+
+    The random state of this process is kept in any case.
+    """
+    parts = Parts(model=model, optimizer=optimizer, scheduler=scheduler, scaler=scaler)
+    rank = distributed.rank()
+    tree = {
+        **tree_of(parts),
+        "position": _position_of(position),
+        "metrics": dict(metrics or {}),
+        "extra": extra,
+        "random": {rank: random_state(_loader_in(loader), model)},
+        "data": {rank: loader.state()} if isinstance(loader, DataOrder) else {},
+    }
+    return write_tree(path, tree)
+
+
+def write_tree(path: PathLike, tree: Mapping[str, Any]) -> Path:
+    """Write a checkpoint whose tree is complete."""
+    json, table = encoded(tree)
+    document = {
+        "version": VERSION,
+        "saved_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "versions": {
+            "torcheer": RELEASE,
+            "torch": str(torch.__version__),
+            "numpy": numpy.__version__,
+            "python": platform.python_version(),
+        },
+        "state": json,
+    }
+    return Path(write_checkpoint(path, document, table))
+
+
+def _position_of(position: Mapping[str, Any] | int | None) -> Tree:
+    if isinstance(position, int) and not isinstance(position, bool):
+        position = {"step": position}
+    if not isinstance(position, Mapping | None):
+        raise InputError(
+            f"position is {position!r}: give a step, or a dict such as {{'step': 1200, 'epoch': 3}}."
+        )
+    found = dict(position or {})
+    for name in ("step", "epoch"):
+        if not isinstance(found.get(name, 0), int | numpy.integer | Tensor):
+            raise InputError(f"position[{name!r}] is {found[name]!r}: give a whole number.")
+        if name in found:
+            found[name] = int(found[name])
+    return found
+
+
+def _loader_in(loader: Any) -> Any:
+    return loader.loader if isinstance(loader, DataOrder) else loader
+
+
+# --- loading ------------------------------------------------------------------------------------------------
+
+
+def load_checkpoint(
+    path: PathLike,
+    *,
+    model: nn.Module | None = None,
+    optimizer: Optimizer | None = None,
+    scheduler: Any = None,
+    scaler: Any = None,
+    loader: Any = None,
+    restore_random: bool = True,
+    device: str | torch.device | None = None,
+    which: Literal["newest", "best"] = "newest",
+) -> Checkpoint:
+    """Read a checkpoint, and load it into what is given: all of it or, where something does not fit, nothing.
+
+    - `path`: a file, or a folder of `Checkpoints`, of which the newest whole one is taken, or `which="best"`.
+    - `loader`: as it was given to `save_checkpoint`; a `DataOrder` goes on where it was.
+    - `restore_random`: put the random state of this process back, too.
+    - `device`: where the tensors of the states are put; by default on the CPU. A model keeps its own device.
+    """
+    parts = Parts(model=model, optimizer=optimizer, scheduler=scheduler, scaler=scaler)
+    checkpoint, tree = read_newest(path, which, device) if os.path.isdir(path) else read_tree(path, device)
+    if isinstance(loader, DataOrder) and not checkpoint.data:
+        raise InputError(
+            f"{checkpoint.path} does not say where the data were: it was saved without a DataOrder. Give the "
+            "loader itself, and begin an epoch, or save with loader=DataOrder(loader)."
+        )
+    with all_or_nothing(checkpoint, _loader_in(loader), model):
+        check_fits(str(checkpoint.path), tree, parts)
+        if restore_random:
+            put_back_random(checkpoint, loader, model, goes_on=optimizer is not None or loader is not None)
+        load_parts(tree, parts)
+    return checkpoint
+
+
+@contextmanager
+def all_or_nothing(checkpoint: Checkpoint, *holders: Any) -> Iterator[None]:
+    """Where something fails, the random state is as it was, too, and the error says of which file."""
+    before = random_state(*holders)
+    try:
+        yield
+    except BaseException as error:
+        set_random_state(before, *holders)
+        if isinstance(error, TorcheerError) or not isinstance(error, Exception):
+            raise
+        reason = f"{type(error).__name__}: {error}"
+        raise broken(
+            str(checkpoint.path), f"its state was refused ({reason}), and nothing was loaded"
+        ) from error
+
+
+def read_newest(folder: PathLike, which: str, device: Any = None) -> tuple[Checkpoint, Tree]:
+    """The newest, or the best, that is whole."""
+    found = stored_in(folder) if which == "newest" else best_first(stored_in(folder))
+    if which not in ("newest", "best"):
+        raise InputError(f"which={which!r}: give 'newest' or 'best'.")
+    for stored in found:
+        try:
+            return read_tree(stored.path, device)
+        except NewerFormatError:
+            raise
+        except FileFormatError as error:
+            warn(f"{error} It is passed over.")
+    kept = "was kept as the best: Checkpoints(..., best='test/loss') does" if which == "best" else "is whole"
+    raise InputError(f"no checkpoint in the folder {os.fspath(folder)} {kept}.")
+
+
+def read_tree(path: PathLike, device: Any = None) -> tuple[Checkpoint, Tree]:
+    """One file as an object, and as the tree that was written."""
+    name = os.fsdecode(path)
+    document, tensors = read_checkpoint(name)
+    if device is not None:
+        tensors = {
+            name: one if name.startswith(_STAYS_ON_CPU) else one.to(device) for name, one in tensors.items()
+        }
+    try:
+        tree = decoded(document["state"], tensors)
+        for names, kind in ((_DICTS, dict), (_LISTS, list)):
+            for part in names:
+                if not isinstance(tree.get(part, kind()), kind):
+                    raise TypeError(f"'{part}' is a {type(tree[part]).__name__}")
+        return _checkpoint_of(Path(name), document, tree), tree
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise broken(name, f"its text is not that of a checkpoint ({error})") from None
+
+
+def _checkpoint_of(path: Path, document: Tree, tree: Tree) -> Checkpoint:
+    position = tree["position"]
+    names = ("model", "optimizer", "scheduler", "scaler", "training")
+    return Checkpoint(
+        path=path,
+        step=int(position.get("step", 0)),
+        epoch=int(position.get("epoch", 0)),
+        position=position,
+        metrics=tree["metrics"],
+        extra=tree["extra"],
+        saved_at=datetime.fromisoformat(document["saved_at"]),
+        versions=dict(document["versions"]),
+        random=dict(tree["random"]),
+        data=dict(tree["data"]),
+        **{name: tree.get(name) for name in names},
+    )
+
+
+def put_back_random(checkpoint: Checkpoint, loader: Any, *others: Any, goes_on: bool) -> None:
+    """The random state of this process; of a training that goes on, say so where there is none for it."""
+    rank, num_ranks = distributed.rank(), distributed.num_ranks()
+    if rank not in checkpoint.random or (goes_on and num_ranks != len(checkpoint.random)):
+        if goes_on:
+            warn(
+                f"{checkpoint.path} has the random state of {len(checkpoint.random)} processes, and there "
+                f"are {num_ranks} now: random numbers and the order of the data will differ from those of an "
+                "uninterrupted training."
+            )
+        return
+    set_random_state(checkpoint.random[rank], _loader_in(loader), *others)
+    if isinstance(loader, DataOrder) and rank in checkpoint.data:
+        loader.load_state(checkpoint.data[rank])

@@ -1,0 +1,356 @@
+"""`Control` runs a training in another process; `tl.control` opens its page. No torch here."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from torcheer.errors import InputError
+from torcheer.training.control.commands import (
+    About,
+    AboutReport,
+    Command,
+    Counters,
+    Fault,
+    FaultReport,
+    Init,
+    RefusalReport,
+    Report,
+    SetLive,
+    State,
+    StatusReport,
+    Stop,
+    Value,
+    doing_of,
+    why_not,
+)
+from torcheer.training.control.process import TrainingProcess, command_line, crash_place, wait_for_all
+from torcheer.training.control.target import read_target, target_of
+from torcheer.training.control.user_faults import chosen_values, have_changed
+
+if TYPE_CHECKING:
+    from torcheer.training.loop.loop import Loop
+
+_LEAVE_SECONDS: Final = 1.0  # for the end of a trial, when the server ends
+_CLOSE_SECONDS: Final = 4.0  # then it is left to itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """All that is known of a training. What the process said last stays when it is gone."""
+
+    state: State = "new"
+    doing: str = ""
+    about: About | None = None  # None until the process has come up for the first time
+    counters: Counters = field(default_factory=Counters)
+    values: Mapping[str, Value]  # of all parameters, as they are in force
+    seed: int
+    run: str = ""  # the folder of the run that is written now
+    runs: Sequence[str] = ()  # those since Init
+    all_runs: Sequence[str] = ()  # those of earlier Inits, too
+    note: str = ""  # what a person should know of the training since Init; several are lines
+    fault: Fault | None = None
+    refusal: str = ""  # why the last command was not carried out
+    refused_field: str = ""
+
+
+class Control:
+    """A training that can be controlled. Its methods may be called from any thread."""
+
+    def __init__(
+        self,
+        target: str,
+        *,
+        folder: str | os.PathLike[str] = "runs",
+        values: Mapping[str, Value] | None = None,
+        seed: int | None = None,
+        search_path: Sequence[str] = (),
+    ) -> None:
+        """Nothing is started yet.
+
+        - `target`: `path/to/file.py:function` or `package.module:function`, which returns a `tl.Loop`.
+        - `folder`: where its runs go.
+        - `values`, `seed`: to begin with, over those of the code.
+        - `search_path`: where modules are looked for, if not where a new interpreter does.
+        """
+        self.target = read_target(target)
+        _check_plain(values or {})
+        self.folder = Path(os.path.abspath(folder))
+        self.id = hashlib.blake2s(f"{self.target}\0{self.folder}".encode(), digest_size=8).hexdigest()
+        self._preset = dict(values or {})
+        self._seed, self._search_path = seed, tuple(search_path)
+        self._changed = threading.Condition()
+        self._status = Status(values=self._preset, seed=seed or 0)
+        self._process: TrainingProcess | None = None
+        # Those that are not over: this one, and any that takes its time to end.
+        self._all: list[TrainingProcess] = []
+        self._num_sent = 0  # commands, to this process
+        self._sources: Mapping[str, int] = {}  # of this process
+        self._is_aborted = False
+        self._is_closed = False
+        self._listeners: list[Callable[[], None]] = []
+
+    @property
+    def name(self) -> str:
+        about = self.status.about
+        return (about.name if about else "") or self.target.title
+
+    @property
+    def status(self) -> Status:
+        return self._status
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process; None where there is none."""
+        process = self._process
+        return None if process is None else process.pid
+
+    @contextmanager
+    def listening(self, listener: Callable[[], None]) -> Iterator[None]:
+        """Call this whenever the status has changed, in whichever thread that happens."""
+        with self._changed:
+            self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._listeners.remove(listener)
+
+    def wait(self, is_wanted: Callable[[Status], bool], seconds: float = 60.0) -> Status:
+        """The first status from now on that is wanted. TimeoutError where none comes."""
+        end = time.monotonic() + seconds
+        with self._changed:
+            while not is_wanted(self._status):
+                if not self._changed.wait(end - time.monotonic()):
+                    raise TimeoutError(f"{self.name} is {self._status.state} after {seconds:g} s")
+            return self._status
+
+    # --- what one can do -----------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Let the process come up, where there was none yet."""
+        with self._changed:
+            if self._process is None and self._status.state == "new" and not self._is_closed:
+                self._begin()
+        self._tell()
+
+    def do(self, command: Command) -> None:
+        """Pass a command on. InputError where it makes no sense now; what comes of it, the status tells."""
+        with self._changed:
+            self._refuse_when_closed()
+            status = self._status
+            is_gone = self._process is None or status.state in ("failed", "died")
+            reason = why_not(command, status.state, status.doing)
+            if reason and not (is_gone and isinstance(command, Init)):
+                raise InputError(reason)
+            if isinstance(command, Init) and (is_gone or have_changed(self._sources)):
+                chosen = chosen_values(command.values, status.about, self._preset)
+                command = Init(values=chosen, seed=command.seed)
+                self._begin()
+            process, former = self._process, self._status
+            if process is None:
+                return  # `Stop`, where there is nothing to be stopped
+            self._num_sent += 1
+            self._status = expected = _expected(former, command)
+        try:
+            process.send(command)
+        except InputError:
+            with self._changed:
+                if self._process is process:
+                    self._num_sent -= 1
+                if self._status is expected:  # and nothing was heard meanwhile, such as why it has ended
+                    self._status = former
+            raise
+        finally:
+            self._tell()
+
+    def abort(self) -> None:
+        """End the process, whatever it is doing. What is in memory only is lost, the runs stay."""
+        with self._changed:
+            process = self._process
+            if process is None:
+                raise InputError("there is no process of this training to be ended.")
+            self._is_aborted = True
+        process.terminate()
+
+    def close(self) -> None:
+        """End the process, after its trial where that does not take long, and wait for that."""
+        close_all([self])
+
+    # --- the process ---------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self._refuse_when_closed()
+        if self._process is not None:
+            self._process.let_end()  # it has failed, and is on its way; or its code is an old one
+        self._is_aborted = False
+        self._num_sent = 0
+        self._sources = {}
+        line = command_line(str(self.target), str(self.folder), self._preset, self._seed, self._search_path)
+        self._process = TrainingProcess(line, self)
+        self._all.append(self._process)
+        self._status = replace(self._status, state="starting", doing="", note="", fault=None)
+
+    def _refuse_when_closed(self) -> None:
+        if self._is_closed:
+            raise InputError("this training cannot be controlled any more: its server has ended.")
+
+    def heard(self, process: TrainingProcess, report: Report) -> None:
+        with self._changed:
+            if process is not self._process:
+                return
+            match report:
+                case AboutReport(about=about):
+                    self._status = replace(self._status, about=about)
+                    self._sources = {**report.sources, **self._sources}  # as they were when first seen
+                case StatusReport():
+                    self._take(report)
+                case FaultReport(fault=fault):
+                    self._status = replace(self._status, fault=fault)
+                    if fault.error != SystemExit.__name__:
+                        self._status = replace(self._status, state="failed", doing="")
+                case RefusalReport():
+                    self._status = replace(self._status, refusal=report.message, refused_field=report.field)
+        self._tell()
+
+    def _take(self, report: StatusReport) -> None:
+        former = self._status
+        if report.num_taken < self._num_sent or former.fault is not None:
+            return  # it was made before the last command was heard, or by a thread that knows of no fault
+        # A new process begins with the values of the code; those in force before it come again with Init.
+        is_building = report.state == "starting" and former.about is not None
+        known = dict.fromkeys(former.all_runs)
+        self._status = replace(
+            former,
+            state=report.state,
+            doing=report.doing,
+            counters=report.counters,
+            values=former.values if is_building else report.values,
+            seed=former.seed if is_building else report.seed,
+            run=report.run,
+            runs=tuple(report.runs),
+            all_runs=former.all_runs
+            if all(run in known for run in report.runs)
+            else tuple(dict.fromkeys((*former.all_runs, *report.runs))),
+            note=report.note,
+        )
+
+    def ended(self, process: TrainingProcess, message: str) -> None:
+        with self._changed:
+            self._all.remove(process)
+            if process is self._process:
+                self._process = None
+                status = self._status
+                if status.state != "failed":
+                    message = "it was ended on request." if self._is_aborted else message
+                    fault = status.fault or _fault_of_end(process, message, status.doing)
+                    self._status = replace(status, state="died", doing="", fault=fault)
+        self._tell()
+
+    def _tell(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener()
+
+    def _leave(self) -> Sequence[TrainingProcess]:
+        with self._changed:
+            self._is_closed = self._is_aborted = True
+            return list(self._all)
+
+
+def _fault_of_end(process: TrainingProcess, message: str, doing: str) -> Fault:
+    during, printed = f" during {doing}" if doing else "", process.last_lines()
+    return Fault(
+        error="",
+        message=f"The process of the training is gone{during}: {message}",
+        place=crash_place(printed),
+        trace=printed,
+    )
+
+
+def _check_plain(values: Mapping[str, Value]) -> None:
+    for name, value in values.items():
+        if not isinstance(value, Value):
+            raise InputError(
+                f"{name!r} is to be a {type(value).__name__}: give a number, a text, True, False or None."
+            )
+
+
+def _expected(status: Status, command: Command) -> Status:
+    """What the process will say when it has heard the command."""
+    status = replace(status, refusal="", refused_field="")
+    if isinstance(command, Stop):
+        return replace(status, state="stopping") if status.state == "busy" else status
+    if isinstance(command, SetLive):
+        return status
+    return replace(status, state="starting" if isinstance(command, Init) else "busy", doing=doing_of(command))
+
+
+def close_all(controls: Sequence[Control]) -> None:
+    """End the processes of several, side by side."""
+    processes = [process for control in controls for process in control._leave()]
+    for process in processes:
+        process.let_end()
+    wait_for_all(processes, _LEAVE_SECONDS)
+    for process in processes:
+        if not process.is_over.is_set():
+            process.terminate()
+    wait_for_all(processes, _CLOSE_SECONDS)
+
+
+# --- tl.control ---------------------------------------------------------------------------------------------
+
+_WORKER = "torcheer.training.control.worker"
+
+
+def control(
+    loop: Callable[[], Loop[Any]] | Loop[Any],
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    values: Mapping[str, Value] | None = None,
+    seed: int | None = None,
+    open_browser: bool = True,
+    port: int | None = None,
+) -> str | None:
+    """Open the page from which a training is initialised, stepped, run, stopped and tested.
+
+    - `loop`: a function that takes nothing and returns a `tl.Loop`, or a `tl.Loop`, at the level of its
+      module: another process imports it from there. Call this under `if __name__ == "__main__":`.
+    - `folder`: where its runs go; `runs` by default.
+    - `values`, `seed`: to begin with, over those of the code.
+    - `port`: on which the page is served; one that is free by default.
+
+    It serves until Ctrl-C, and the training ends with it. In a notebook it goes on beside the cells, and
+    returns the address.
+    """
+    main = sys.modules.get("__main__")
+    if getattr(getattr(main, "__spec__", None), "name", "") == _WORKER:
+        raise InputError(
+            "tl.control was called while its own process imports the training: put the call under "
+            "`if __name__ == '__main__':`."
+        )
+    from torcheer.training.loop.loop import checked_seed
+
+    made = Control(
+        str(target_of(loop)),
+        folder=getattr(loop, "folder", "runs") if folder is None else folder,
+        values=values,
+        seed=None if seed is None else checked_seed(seed),
+        # What is no folder or archive is a mark of some finder, which knows it by its name.
+        search_path=[os.path.abspath(entry) if os.path.exists(entry or ".") else entry for entry in sys.path],
+    )
+    # The one seam upwards: the app stands above this room.
+    page = importlib.import_module("torcheer.app.controlpage")
+    address: str | None = page.show_control(made, open_browser=open_browser, port=port)
+    return address

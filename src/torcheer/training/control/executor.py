@@ -1,0 +1,365 @@
+"""Load the user's loop and carry commands out on it. One thread takes commands, the main thread runs them."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import re
+import sys
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from queue import SimpleQueue
+from types import ModuleType
+from typing import Any, Final
+
+import torch
+
+from torcheer.errors import InputError, ParameterError
+from torcheer.training.control.commands import (
+    About,
+    AboutReport,
+    Command,
+    Init,
+    RefusalReport,
+    Report,
+    RunOn,
+    SetLive,
+    State,
+    StatusReport,
+    Step,
+    Stop,
+    TestAll,
+    TestItem,
+    Value,
+    doing_of,
+    why_not,
+)
+from torcheer.training.control.target import EXAMPLE, WANTED, Target
+from torcheer.training.control.user_faults import imported_sources, is_of_the_user, readable, text_of
+from torcheer.training.loop.loop import Loop
+from torcheer.training.loop.loop_parameters import Parameters, form_fields, with_values
+from torcheer.training.warning import TrainingWarning
+
+# --- the user's code ----------------------------------------------------------------------------------------
+
+
+def load_loop(target: Target) -> Loop[Any]:
+    """Import the module and call the function. What the user's code raises goes through."""
+    module = _module_of(target)
+    found: Any = module
+    for part in target.name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise InputError(
+                f"{target.where} has no {target.name!r} when it is imported: {WANTED}."
+            ) from None
+    if isinstance(found, Loop):
+        return found
+    if not callable(found):
+        raise InputError(f"{target} is a {type(found).__name__}: it must be {WANTED}.")
+    loop = found()
+    if not isinstance(loop, Loop):
+        raise InputError(f"{target} returns a {type(loop).__name__}: it must be {WANTED}.")
+    return loop
+
+
+def _module_of(target: Target) -> ModuleType:
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    if target.is_file:
+        return _module_of_file(Path(os.path.abspath(target.where)))
+    try:
+        return importlib.import_module(target.where)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{target.where}.".startswith(f"{error.name}."):
+            raise  # of something that the module itself imports
+        raise InputError(
+            f"there is no module {target.where!r} here ({error}): run this where it can be imported."
+        ) from error
+
+
+def _module_of_file(path: Path) -> ModuleType:
+    """As `python path` would, but not as `__main__`: what is guarded by that name is not run."""
+    sys.path.insert(0, str(path.parent))
+    # A name that can be imported, so that its classes can be pickled; but not that of another module.
+    name = path.stem
+    if not name.isidentifier() or _is_taken(path):
+        name = "training_" + re.sub(r"\W", "_", name)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} cannot be imported: write {EXAMPLE}.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _is_taken(path: Path) -> bool:
+    if path.stem in sys.modules:
+        return True
+    try:
+        found = importlib.util.find_spec(path.stem)
+    except (ImportError, ValueError):
+        return False
+    return found is not None and found.origin != str(path)
+
+
+_CHOICES: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def leave_a_core_free() -> None:
+    """For the page and its server, which torch's threads would fight with. Who chose a number keeps it."""
+    if not any(os.environ.get(name) for name in _CHOICES):
+        torch.set_num_threads(max(1, min(torch.get_num_threads(), _num_cores() - 1)))
+
+
+def _num_cores() -> int:
+    """That this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+# --- notes --------------------------------------------------------------------------------------------------
+
+
+def pass_on_warnings(note: Callable[[str], None]) -> None:
+    """From now on each TrainingWarning is a note, too, however often it was given before."""
+    warnings.simplefilter("always", TrainingWarning)
+    show = warnings.showwarning
+
+    def show_and_note(message: Warning | str, category: type[Warning], *others: Any, **more: Any) -> None:
+        if issubclass(category, TrainingWarning):
+            note(str(message))
+        show(message, category, *others, **more)
+
+    warnings.showwarning = show_and_note
+
+
+_REPORT_SECONDS: Final = 0.05  # between two reports of counters
+_MAX_REASON: Final = 2_000
+
+
+class Executor:
+    """A loop that is told what to do. `preset`: values over those of the code, until Init says otherwise."""
+
+    def __init__(
+        self, loop: Loop[Any], report: Callable[[Report], None], preset: Mapping[str, Value], seed: int | None
+    ) -> None:
+        self._loop, self._report = loop, report
+        self._code = loop.parameters  # as they stand there
+        self._preset = dict(preset)
+        self._values: Mapping[str, Value] = _values_of(with_values(self._code, self._preset))
+        self._seed = loop.seed if seed is None else seed
+        self._lock = threading.RLock()  # of the state, and of the order of reports
+        self._state: State = "new"
+        self._doing = ""
+        self._is_new = True
+        self._num_taken = 0
+        self._is_stop_wanted = self._is_over = False
+        self._commands: SimpleQueue[Command | None] = SimpleQueue()
+        self._live: deque[SetLive] = deque()
+        self._counters = loop.counters
+        self._runs: tuple[str, ...] = ()
+        self._notes: tuple[str, ...] = ()  # of warnings, see `note`
+        self._news = threading.Event()
+        loop.on_trial = self._after_trial
+        loop.shows_progress = False
+        threading.Thread(target=self._report_counters, name="torcheer reports", daemon=True).start()
+
+    # --- in the thread that reads --------------------------------------------------------------------
+
+    def take(self, command: Command) -> None:
+        """Accept a command, or refuse it at once. It is carried out in the main thread."""
+        with self._lock:
+            self._num_taken += 1
+            reason = why_not(command, self._state, self._doing)
+            if reason:
+                self._report(RefusalReport(message=reason))
+                self._tell()
+            elif isinstance(command, Stop):
+                self._stop()
+            elif not isinstance(command, SetLive):
+                self._state = "starting" if isinstance(command, Init) else "busy"
+                self._doing = doing_of(command)
+                self._is_stop_wanted = False
+                self._tell()
+                self._commands.put(command)
+            elif self._state in ("busy", "stopping"):
+                self._live.append(command)
+                self._tell()
+            else:
+                self._commands.put(command)
+
+    def _stop(self) -> None:
+        if self._state == "busy":
+            self._state = "stopping"
+            self._is_stop_wanted = True
+            self._loop.stop()
+        self._tell()
+
+    def end(self) -> None:
+        """Nobody gives commands any more: the main thread is to come back after this trial."""
+        self._is_stop_wanted = True
+        self._loop.stop()
+        self._commands.put(None)
+        self._is_over = True
+        self._news.set()
+
+    # --- in the main thread --------------------------------------------------------------------------
+
+    def carry_out_all(self) -> None:
+        """Until the end. What the training raises goes through."""
+        while (command := self._commands.get()) is not None:
+            try:
+                self._carry_out(command)
+            except InputError as error:
+                if is_of_the_user(error) or self._loop.state == "failed":
+                    raise
+                self._refuse(error)
+            finally:
+                self._look()  # also where it raised: how far it came is the last report
+                self._tell()
+            if not isinstance(command, SetLive):  # beside which something else may be under way by now
+                self._settle()
+
+    def _carry_out(self, command: Command) -> None:
+        loop = self._loop
+        match command:
+            case Init():
+                self._init(command)
+            case RunOn():
+                loop.run()
+            case Step(level=level, count=count):
+                loop.step(level, count)
+            case TestItem(item=item):
+                loop.test_item(item)
+            case TestAll():
+                loop.test_all()
+            case SetLive():
+                self._set_live(command)
+            case Stop():
+                pass  # it was heeded when it came
+
+    def _init(self, command: Init) -> None:
+        values = self._preset | dict(command.values)
+        try:
+            with_values(self._code, values)
+        except Exception as error:  # also of a check of the user's own
+            self._refuse(error)
+            return
+        self._notes = ()
+        self._loop.init(seed=command.seed, **values)
+        self._is_new = False
+        self._seed = command.seed
+        self._introduce()
+
+    def _set_live(self, command: SetLive) -> None:
+        try:
+            with_values(self._loop.parameters, command.values)
+            self._loop.set_live(**command.values)
+        except Exception as error:  # also of a check of the user's own: the training goes on
+            self._refuse(error)
+
+    def _refuse(self, error: Exception) -> None:
+        field = error.field if isinstance(error, ParameterError) else ""
+        message = error.requirement if isinstance(error, ParameterError) else text_of(error)
+        self._report(
+            RefusalReport(message=readable(message, _MAX_REASON) or type(error).__name__, field=field)
+        )
+
+    def note(self, text: str) -> None:
+        """Something that a person should know, until the next Init.
+
+        The first note stays, for it says why there is no network where there is none; then the last two.
+        """
+        text = readable(text, _MAX_REASON)
+        if text not in self._notes:
+            self._notes = (*self._notes[:1], *self._notes[1:][-1:], text)
+            self._news.set()
+
+    def introduce(self) -> None:
+        """Say what this training is. The first time, before any command is taken."""
+        self._introduce()
+        self._settle()
+
+    def _introduce(self) -> None:
+        loop = self._loop
+        about = About(
+            name=loop.name,
+            fields=form_fields(self._code),
+            seed=loop.seed,
+            plots=loop.plots,
+            num_test_items=loop.num_test_items,
+        )
+        self._report(AboutReport(about=about, sources=imported_sources()))
+
+    def _settle(self) -> None:
+        """What was under way is over."""
+        while True:
+            with self._lock:
+                if not self._live:  # what came too late for the last trial is for the next one
+                    self._look()
+                    self._state = "new" if self._is_new else "done" if self._loop.is_done else "ready"
+                    self._doing = ""
+                    self._tell()
+                    return
+            self._take_up_live()
+
+    def _after_trial(self) -> None:
+        if self._live:
+            self._take_up_live()
+        if self._is_stop_wanted:  # it may have come before the loop began
+            self._loop.stop()
+        self._counters = self._loop.counters
+        if len(self._loop.runs) != len(self._runs):
+            self._look()
+        self._news.set()
+
+    def _take_up_live(self) -> None:
+        while self._live:
+            self._set_live(self._live.popleft())
+        self._look()
+
+    def _look(self) -> None:
+        loop = self._loop
+        self._counters = loop.counters
+        self._runs = tuple(map(str, loop.runs))
+        if not self._is_new:
+            self._values = _values_of(loop.parameters)
+
+    # --- reports -------------------------------------------------------------------------------------
+
+    def _tell(self) -> None:
+        with self._lock:
+            self._report(
+                StatusReport(
+                    state=self._state,
+                    doing=self._doing,
+                    counters=self._counters,
+                    values=self._values,
+                    seed=self._seed,
+                    run=self._runs[-1] if self._runs else "",
+                    runs=self._runs,
+                    num_taken=self._num_taken,
+                    note="\n".join(self._notes),
+                )
+            )
+
+    def _report_counters(self) -> None:
+        while not self._is_over:
+            self._news.wait()
+            self._news.clear()
+            self._tell()
+            time.sleep(_REPORT_SECONDS)
+
+
+def _values_of(parameters: Parameters) -> Mapping[str, Value]:
+    """All of them by name, as a form shows them."""
+    return {field.name: field.value for field in form_fields(parameters)}

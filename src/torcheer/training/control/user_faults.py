@@ -1,0 +1,149 @@
+"""Describe an exception of the user's code for a page, and track which of the user's files were imported."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from traceback import TracebackException
+from typing import Final
+
+from torcheer.training.control.commands import About, Fault, Value
+
+_PACKAGE: Final = str(Path(__file__).resolve().parents[2]) + os.sep
+_LIBRARIES: Final = tuple(
+    {
+        written + os.sep
+        for name in ("stdlib", "platstdlib", "purelib", "platlib")
+        for written in (sysconfig.get_path(name), os.path.realpath(sysconfig.get_path(name)))
+    }
+)
+_MAX_MESSAGE: Final = 4_000  # characters
+_MAX_TRACE: Final = 40_000
+
+
+def fault_of(error: BaseException) -> Fault:
+    """Frames of ours that led to the user's code are left out."""
+    kind = type(error).__name__
+    try:
+        told = TracebackException.from_exception(error, compact=True)
+        place = _place(told)
+        _leave_out_ours(told)
+        trace = "".join(told.format())
+    except Exception:  # an exception may do anything when it is asked for its text
+        place, trace = "", "".join(traceback.format_tb(error.__traceback__))
+    return Fault(
+        error=kind,
+        message=readable(text_of(error), _MAX_MESSAGE),
+        place=place,
+        trace=readable(trace, _MAX_TRACE),
+    )
+
+
+def is_of_the_user(error: BaseException) -> bool:
+    """Whether code that is not ours had a part in it."""
+    return any(not _is_ours(frame.filename) for frame in traceback.extract_tb(error.__traceback__))
+
+
+def is_file_of_the_user(file: str) -> bool:
+    """Neither ours nor of a library."""
+    return not _is_ours(file) and not file.startswith(("<", *_LIBRARIES))
+
+
+def readable(text: str, most: int) -> str:
+    """Text that can be sent: whole characters, and not too many of them, the first and the last."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half:,} characters are left out …\n{text[-half:]}"
+
+
+def text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "(its text cannot be had)"
+
+
+def place_of(frames: Sequence[tuple[str, int | None, str]]) -> str:
+    """Where it happened: the last frame (file, line, function) of the user's own code, else of any."""
+    others = [frame for frame in frames if not _is_ours(frame[0])]
+    own = [frame for frame in others if is_file_of_the_user(frame[0])]
+    if not others:
+        return ""
+    file, line, name = (own or others)[-1]
+    where = "" if name == "<module>" else f", in {name}"
+    return f"{os.path.basename(file)}, line {line}{where}"
+
+
+def _place(told: TracebackException) -> str:
+    file, line = getattr(told, "filename", None), getattr(told, "lineno", None)  # of a SyntaxError
+    if file and line:
+        return f"{os.path.basename(file)}, line {line}"
+    return place_of([(frame.filename, frame.lineno, frame.name) for frame in told.stack])
+
+
+def _leave_out_ours(told: TracebackException) -> None:
+    for one in _chain(told):
+        frames = list(one.stack)
+        first = next((at for at, frame in enumerate(frames) if not _is_ours(frame.filename)), None)
+        if first is not None:
+            one.stack = traceback.StackSummary.from_list(frames[first:])
+
+
+def _chain(told: TracebackException | None) -> Iterator[TracebackException]:
+    seen = set()
+    waiting = [told]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting += [one.__cause__, one.__context__]
+
+
+def _is_ours(file: str) -> bool:
+    """Also what leads from us to a module that is imported."""
+    return file.startswith((_PACKAGE, "<frozen importlib", "<frozen runpy"))
+
+
+# --- files of the user's ------------------------------------------------------------------------------------
+
+
+def imported_sources() -> dict[str, int]:
+    """All that this process has imported and that is not of a library, with the time of its last change."""
+    times = ((path, _time_of(path)) for path in _files() if is_file_of_the_user(path))
+    return {path: time for path, time in times if time is not None}
+
+
+def have_changed(sources: Mapping[str, int]) -> bool:
+    """Whether one of them is another by now. One that is gone, as while it is saved, has not changed."""
+    return any(_time_of(path) not in (None, time) for path, time in sources.items())
+
+
+def chosen_values(
+    values: Mapping[str, Value], about: About | None, preset: Mapping[str, Value]
+) -> dict[str, Value]:
+    """Those that somebody chose. What the old code began with is left out: the new one may have another."""
+    begun = {field.name: field.value for field in about.fields} if about else {}
+    begun.update(preset)
+    return {name: value for name, value in values.items() if (name, value) not in begun.items()}
+
+
+def _files() -> Iterator[str]:
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str) and path.endswith(".py"):
+            yield os.path.abspath(path)
+
+
+def _time_of(path: str) -> int | None:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return None

@@ -1,0 +1,1 @@
+"""`tl.Loop`: a training that a person can stop, step, test and go on with."""

@@ -1,0 +1,167 @@
+"""What a run of a `tl.Loop` is made of, and when it has learned what it should."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from torcheer.errors import InputError
+from torcheer.training.losses import LossFunction, checked_function
+from torcheer.training.trainer.fit_arguments import checked_loader, checked_model
+
+# --- criteria -----------------------------------------------------------------------------------------------
+
+Row = Mapping[str, Any]
+Criterion = Callable[[Sequence[Row]], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NoErrors:
+    num_epochs: int
+    column: str
+
+    def __call__(self, rows: Sequence[Row]) -> bool:
+        found = _numbers(rows, self.column)[-self.num_epochs :]
+        return len(found) == self.num_epochs and not any(found)
+
+    def __str__(self) -> str:
+        epochs = "an epoch" if self.num_epochs == 1 else f"{self.num_epochs} epochs"
+        return f"{epochs} without {self.column}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LossBelow:
+    limit: float
+    column: str
+
+    def __call__(self, rows: Sequence[Row]) -> bool:
+        found = _numbers(rows, self.column)
+        return bool(found) and found[-1] < self.limit
+
+    def __str__(self) -> str:
+        return f"{self.column} below {self.limit:g}"
+
+
+def no_errors_for(num_epochs: int, column: str = "errors") -> Criterion:
+    """A run is done after so many epochs in a row without any error; `"test errors"` counts tests instead."""
+    if isinstance(num_epochs, bool) or not isinstance(num_epochs, int) or num_epochs < 1:
+        raise InputError(f"no_errors_for({num_epochs!r}): give the number of epochs, 1 or more.")
+    return _NoErrors(num_epochs=num_epochs, column=column)
+
+
+def loss_below(limit: float, column: str = "loss") -> Criterion:
+    """A run is done when the loss of an epoch is below a limit; `"test loss"` looks at the tests instead."""
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or limit != limit:
+        raise InputError(f"loss_below({limit!r}): give a number.")
+    return _LossBelow(limit=float(limit), column=column)
+
+
+def name_of(criterion: Criterion) -> str:
+    """What ended a run, in words."""
+    if isinstance(criterion, _NoErrors | _LossBelow):
+        return str(criterion)
+    return getattr(criterion, "__name__", type(criterion).__name__)
+
+
+def _numbers(rows: Sequence[Row], column: str) -> list[float]:
+    """Of the epochs that have it: not every epoch has a test."""
+    if rows and column not in rows[-1]:
+        raise InputError(
+            f"the criterion looks at {column!r}, and an epoch has {', '.join(rows[-1])}: name one of these; "
+            "errors are there where `errors=` of the setup says which items are wrong."
+        )
+    return [row[column] for row in rows if row.get(column) is not None]
+
+
+# --- setup --------------------------------------------------------------------------------------------------
+
+Statistic = Callable[[Any, Any], Any]
+ErrorFunction = Callable[[Any, Any], Any]
+
+AUTOMATIC: Final = "auto"
+
+_TAKEN: Final = frozenset(("loss", "errors", "accuracy", "grad_norm", "lr", "run", "epoch", "trial", "name"))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Setup:
+    """What a function of the parameters builds at the beginning of every run of a `tl.Loop`.
+
+    The training:
+
+    - `model`, `loss`, `optimizer`: as in `tl.fit`. A loss is a function of outputs and targets, or None where
+      the model computes it; an optimizer may be a function of the parameters, such as `torch.optim.Adam`.
+    - `train`, `test`: loaders, or any iterables of batches that can be gone through again and again.
+    - `scheduler`, `clip_norm`, `accumulate`, `autocast`, `device`: as in `tl.fit`.
+
+    What is said of it:
+
+    - `errors`: for each item, whether it is wrong: a function of outputs and targets; None for no errors.
+      `"auto"`: by class, or by the bits of targets of 0 and 1, or -1 and 1.
+    - `statistics`: more numbers by name: functions of outputs and targets, of each item or as a mean.
+    - `is_done`: ends a run: a function of the rows of its epochs, such as `tl.no_errors_for(5)`.
+    - `layers`: whose values are kept for every item of a test: names as NetView has them. None: all with up
+      to 512 units.
+    - `item_names`: of the items of the test set, in their order.
+    - `shapes`: how NetView lays out the units of a layer: `{"hidden": (5, 7)}`. `netview`: more for
+      `tl.NetView`: `{"items": 25, "weights": "all"}`.
+    - `plots`: which scalars are shown together: `{"loss": ["train/loss", "test/loss"]}`.
+    """
+
+    model: nn.Module
+    loss: LossFunction | None
+    optimizer: Optimizer | Callable[[Any], Optimizer]
+    train: Iterable[Any]
+    test: Iterable[Any] | None = None
+    scheduler: Any = None
+    clip_norm: float | None = None
+    accumulate: int = 1
+    autocast: str | torch.dtype | None = None
+    device: str | torch.device | None = None
+    errors: str | ErrorFunction | None = AUTOMATIC
+    statistics: Mapping[str, Statistic] = field(default_factory=dict)
+    is_done: Criterion | None = None
+    layers: Sequence[str] | None = None
+    item_names: Sequence[str] | None = None
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    netview: Mapping[str, Any] = field(default_factory=dict)
+    plots: Mapping[str, Sequence[str]] | None = None
+
+    def __post_init__(self) -> None:
+        checked_model(self.model)
+        checked_function(self.loss)
+        checked_loader(self.train, "train", num_passes=2)
+        if self.test is not None:
+            checked_loader(self.test, "test", num_passes=2)
+        if not (self.errors is None or self.errors == AUTOMATIC or callable(self.errors)):
+            raise InputError(
+                f"errors={self.errors!r}: give a function that says of each item whether it is wrong, 'auto' "
+                "or None."
+            )
+        _check_statistics(self.statistics)
+        for name in ("shapes", "netview", "plots"):
+            if not isinstance(getattr(self, name), Mapping | None):
+                raise InputError(f"{name} is a {type(getattr(self, name)).__name__}: give a dict, by name.")
+        for name in ("layers", "item_names"):
+            if isinstance(getattr(self, name), str) or not isinstance(getattr(self, name), Sequence | None):
+                raise InputError(f"{name}={getattr(self, name)!r}: give a list of names, or None.")
+        if self.is_done is not None and not callable(self.is_done):
+            raise InputError(
+                f"is_done={self.is_done!r}: give a function of the rows of the epochs so far, such as "
+                "tl.no_errors_for(5)."
+            )
+
+
+def _check_statistics(statistics: Any) -> None:
+    if not isinstance(statistics, Mapping):
+        raise InputError("statistics are functions of outputs and targets by name: {'cosine': function}.")
+    for name, function in statistics.items():
+        if not isinstance(name, str) or not callable(function):
+            raise InputError(f"the statistic {name!r} is no function: give {{'name': function}}.")
+        if name in _TAKEN:
+            raise InputError(f"a statistic cannot be called {name!r}, which is there already: another name.")

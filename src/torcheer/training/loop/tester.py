@@ -1,0 +1,405 @@
+"""Test a model item by item during its training, and leave everything as it was."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler
+
+from torcheer.capture import Batch, ModelHistory, detached, named_root, same_model_after, split
+from torcheer.errors import InputError
+from torcheer.netview import Flow, NetPlan, check_name, looked_at, plan_of, signature_of
+from torcheer.run import reason_of
+from torcheer.training.evaluation.answers import scores_in
+from torcheer.training.loop.judge import Judge, Judged, Tally, each_of, item_of, seen
+from torcheer.training.loop.setup import Setup, Statistic
+from torcheer.training.losses import loss_in
+from torcheer.training.random_state import keeping_random_state
+from torcheer.training.trainer.stepper import Stepper
+from torcheer.training.warning import warn
+
+
+@contextmanager
+def as_it_was_after(setup: Setup) -> Iterator[None]:
+    """Random numbers, also those of the loaders; mode, buffers and gradients of the model: all put back."""
+    with keeping_random_state(setup.train, setup.test), same_model_after(named_root(setup.model)):
+        yield
+
+
+# --- items --------------------------------------------------------------------------------------------------
+#
+# A loader that shuffles is taken in the order of its data set instead.
+
+_KEPT: Final = (  # of a loader whose order is another
+    "num_workers",
+    "collate_fn",
+    "pin_memory",
+    "timeout",
+    "worker_init_fn",
+    "multiprocessing_context",
+    "prefetch_factor",
+    "persistent_workers",
+)
+
+_FEW: Final = 4  # items, where a loader does not say how many make a batch
+
+
+class TestItems:
+    """Batches of a test set, and single items of it."""
+
+    def __init__(self, loader: Any, *, is_whole: bool) -> None:
+        """`is_whole`: the model computes its loss, and is given the targets, too."""
+        self._is_whole = is_whole
+        self._loader = loader
+        self._indices: list[Any] | None = None  # of the data set, by item, where it can be asked for each
+        self.num_items: int | None = None  # None: not known before all were seen
+        if _is_map_style(loader):
+            self._fix_order(loader)
+        elif isinstance(loader, list | tuple):
+            self.num_items = sum(self.num_in(batch) for batch in loader)
+
+    def _fix_order(self, loader: DataLoader[Any]) -> None:
+        batches = [list(batch) for batch in loader.batch_sampler or ()]
+        if isinstance(loader.sampler, RandomSampler) and not loader.sampler.replacement:
+            warn(
+                "the test loader shuffles: its items are taken in the order of the data set, so that each "
+                "keeps its number. shuffle=False says so, too."
+            )
+            order = iter(sorted(index for batch in batches for index in batch))
+            batches = [[next(order) for _ in batch] for batch in batches]
+        self._indices = [index for batch in batches for index in batch]
+        self.num_items = len(self._indices)
+        if not isinstance(loader.sampler, SequentialSampler):
+            kept = {name: getattr(loader, name) for name in _KEPT}
+            self._loader = DataLoader(loader.dataset, batch_sampler=batches, **kept)
+
+    def batches(self) -> Iterator[Any]:
+        """All of them. Whoever goes through them to the end knows how many items there are."""
+        num_items = 0
+        for batch in self._loader:
+            num_items += self.num_in(batch)
+            yield batch
+        self.num_items = num_items
+
+    def item(self, number: Any) -> Any:
+        """A batch of that item alone."""
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise InputError(f"item {number!r}: items of the test set are numbered from 0.")
+        if self.num_items is not None and number >= self.num_items:
+            raise self._missing(number)
+        if self._indices is not None:
+            loader = self._loader
+            return loader.collate_fn([loader.dataset[self._indices[number]]])
+        first = 0
+        for batch in self._loader:
+            num_items = self.num_in(batch)
+            if number < first + num_items:
+                return item_of(batch, number - first, num_items)
+            first += num_items
+        self.num_items = first
+        raise self._missing(number)
+
+    def num_in(self, batch: Any) -> int:
+        return split(batch, whole=self._is_whole).num_items
+
+    def _missing(self, number: int) -> InputError:
+        return InputError(
+            f"there is no item {number}: the test set has {self.num_items} of them, numbered from 0."
+        )
+
+
+def first_batch(loader: Any) -> Any | None:
+    """A batch to look at before the training, without going through the loader; None where that needs it."""
+    if isinstance(loader, list | tuple):
+        return loader[0] if loader else None
+    if not _is_map_style(loader):
+        return None
+    try:
+        num_items = min(loader.batch_size or _FEW, len(loader.dataset))
+        return loader.collate_fn([loader.dataset[index] for index in range(num_items)])
+    except Exception:  # the sampler may know other indices than 0, 1, 2
+        return None
+
+
+def _is_map_style(loader: Any) -> bool:
+    """A loader of torch's over a data set that can be asked for any item, and that makes batches of them."""
+    if type(loader) is not DataLoader or loader.batch_sampler is None:
+        return False
+    return not isinstance(loader.dataset, IterableDataset) and hasattr(loader.dataset, "__getitem__")
+
+
+# --- layers -------------------------------------------------------------------------------------------------
+
+MOST_UNITS: Final = 512  # of a layer that is kept unless it is asked for by name
+_MOST_PASS_BYTES: Final = 512 << 20  # a captured pass holds every value of every layer
+
+
+class LayerValues:
+    """Runs the model on test batches, and keeps what the layers gave. Where it cannot, it says so once."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._plans: dict[tuple[object, ...], NetPlan] = {}
+        self._bytes_per_item: int | None = None
+        self.is_on = setup.layers is None or len(setup.layers) > 0
+
+    def run(self, batch: Batch) -> tuple[Any, dict[str, Tensor]]:
+        """The outputs, and the values of layers, a row for each item. Raises what the model raises."""
+        if not self.is_on or not self._fits(batch):
+            return batch.given_to(self._setup.model), {}
+        try:
+            history = looked_at(self._setup.model, arguments_of(batch), None).history
+        except Exception as error:
+            outputs = batch.given_to(self._setup.model)  # raises by itself where the model does
+            self._give_up(
+                f"the layers of {type(self._setup.model).__name__} cannot be seen ({reason_of(error)})"
+            )
+            return outputs, {}
+        return history.output, self._values(history, batch)
+
+    def _fits(self, batch: Batch) -> bool:
+        if self._bytes_per_item is None:
+            self._bytes_per_item = self._measured(batch)
+        if self._bytes_per_item * batch.num_items <= _MOST_PASS_BYTES:
+            return True
+        self._give_up(
+            f"the layers of a test batch of {batch.num_items} items take more than "
+            f"{_MOST_PASS_BYTES >> 20} MB together: a smaller batch_size of the test loader shows them"
+        )
+        return False
+
+    def _measured(self, batch: Batch) -> int:
+        inputs = item_of(batch.inputs, 0, batch.num_items)
+        try:
+            look = looked_at(self._setup.model, arguments_of(batch._replace(inputs=inputs)), None)
+        except Exception:
+            # It may need more than one item; or it cannot be seen, which is told with the whole batch.
+            return 0
+        return look.history.tensor_fsize_total
+
+    def _values(self, history: ModelHistory, batch: Batch) -> dict[str, Tensor]:
+        flow = Flow(history)
+        signature = signature_of(flow)
+        if signature not in self._plans:
+            self._plans[signature] = plan_of(history, self._setup.model)
+        plan, wanted = self._plans[signature], self._setup.layers
+        names = [layer.name for layer in plan.layers]
+        for name in wanted or ():
+            check_name(name, names)
+        found: dict[str, Tensor] = {}
+        for layer in plan.layers:
+            is_wanted = prod(layer.item_shape) <= MOST_UNITS if wanted is None else layer.name in wanted
+            if not is_wanted or "Act" not in layer.values:
+                continue
+            value = layer.values["Act"](flow, None)
+            if value is not None and value.ndim and len(value) == batch.num_items:
+                found[layer.name] = value.detach()
+        return found
+
+    def _give_up(self, reason: str) -> None:
+        self.is_on = False
+        warn(f"{reason}. The table of test trials goes on without them.")
+
+
+def arguments_of(batch: Batch) -> Any:
+    """What forward is given, as NetView and a captured pass take it."""
+    return batch.given_to(lambda *args, **kwargs: kwargs or list(args))
+
+
+# --- tests --------------------------------------------------------------------------------------------------
+
+OUTPUT: Final = "Output"
+TARGET: Final = "Target"
+_TAKEN: Final = frozenset((OUTPUT, TARGET, *"run epoch trial name target answer loss error".split()))
+_MOST_UNITS: Final = 1 << 14  # of one cell: a picture of 128 × 128
+_MOST_BYTES: Final = 16 << 20  # of the tensors of one test
+
+Columns = dict[str, Any]  # each a list or a tensor, with an element for each item
+Part = dict[str, Tensor]  # of one batch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """What came of a test: the items one by one, and what they come to."""
+
+    columns: Columns
+    figures: dict[str, float]
+    num_items: int
+    seconds: float
+    is_whole: bool  # False where it was stopped before the end
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A tensor of several numbers stays one."""
+        return [
+            {name: _cell(column[row]) for name, column in self.columns.items()}
+            for row in range(self.num_items)
+        ]
+
+
+def _cell(value: Any) -> Any:
+    return value.item() if isinstance(value, Tensor) and value.ndim == 0 else value
+
+
+class Tester:
+    """Tests one model, in the middle of its training, without a trace."""
+
+    def __init__(self, setup: Setup, judge: Judge, stepper: Stepper) -> None:
+        self._setup = setup
+        self._judge = judge
+        self._device = stepper.device
+        self._autocast = stepper.autocast or nullcontext()
+        self._layers = LayerValues(setup)
+        self._left_out: set[str] = set()  # columns that were told to have no room, or no one shape
+
+    def test(
+        self,
+        batches: Iterable[Any],
+        first_item: int,
+        after_batch: Callable[[], bool],
+        look: Callable[[Batch], None] | None = None,
+    ) -> Tested:
+        """`after_batch` says whether to stop. `look` is shown the first batch, while the model is tested."""
+        start = time.perf_counter()
+        tally, parts = Tally.of(self._setup), list[Part]()
+        first: Batch | None = None
+        is_whole = True
+        with as_it_was_after(self._setup), torch.no_grad():
+            self._setup.model.eval()
+            for given in batches:
+                batch = self._taken(given)
+                first = first or batch
+                with self._autocast:
+                    parts.append(self._columns(batch, tally))
+                if after_batch():
+                    is_whole = False
+                    break
+            if look is not None and first is not None and is_whole:
+                look(first)
+        columns = self._joined(parts)
+        numbers = range(first_item, first_item + tally.num_items)
+        names = self._setup.item_names
+        described: Columns = {"trial": list(numbers)}
+        if names is not None:
+            described["name"] = [names[number] if number < len(names) else "" for number in numbers]
+        return Tested(
+            columns={**described, **columns},
+            figures=tally.figures(),
+            num_items=tally.num_items,
+            seconds=time.perf_counter() - start,
+            is_whole=is_whole,
+        )
+
+    def _taken(self, given: Any) -> Batch:
+        return split(given, whole=self._setup.loss is None).moved_to(self._device)
+
+    def _columns(self, batch: Batch, tally: Tally) -> Part:
+        setup, number = self._setup, batch.num_items
+        outputs, layers = self._layers.run(batch)
+        outputs = detached(outputs)
+        loss = setup.loss(outputs, batch.targets) if setup.loss is not None else loss_in(outputs)
+        found = seen(setup, self._judge, outputs, batch.targets, _one_number(loss), number)
+        tally.add(found)
+        judged = found.judged
+        columns = _tensors(layers, scores_in(outputs), _shown_targets(judged, outputs, batch.targets), number)
+        if judged.targets is not None and judged.answers is not None:
+            columns |= {"target": judged.targets.cpu(), "answer": judged.answers.cpu()}
+        columns |= self._each({} if setup.loss is None else {"loss": setup.loss}, outputs, batch)
+        if setup.loss is None and number == 1:
+            columns["loss"] = torch.tensor([found.loss], dtype=torch.float64)
+        if judged.wrong is not None:
+            columns["error"] = judged.wrong.long().cpu()
+        return columns | self._each(setup.statistics, outputs, batch)
+
+    def _each(self, functions: Mapping[str, Statistic], outputs: Any, batch: Batch) -> Part:
+        """What functions of outputs and targets give for each item."""
+        found = {
+            name: each_of(function, outputs, batch.targets, batch.num_items)
+            for name, function in functions.items()
+        }
+        return {name: column for name, column in found.items() if column is not None}
+
+    # --- batches side by side ----------------------------------------------------------------------------
+
+    def _joined(self, parts: list[Part]) -> Part:
+        """Columns over all batches: those that all of them have, in one shape, as far as there is room."""
+        if not parts:
+            return {}
+        joined: Part = {}
+        room = _MOST_BYTES
+        for name in _by_need(parts[0]):
+            tensors = [part[name] for part in parts if name in part]
+            if len(tensors) < len(parts) or len({one.shape[1:] for one in tensors}) > 1:
+                self._leave_out(name, "is not of one shape over all batches")
+                continue
+            num_bytes = sum(one.numel() * one.element_size() for one in tensors)
+            if tensors[0].ndim > 1 and num_bytes > room:
+                self._leave_out(name, f"takes more than the {_MOST_BYTES >> 20} MB that a test may keep")
+                continue
+            room -= num_bytes if tensors[0].ndim > 1 else 0
+            joined[name] = torch.cat(tensors)
+        return {name: joined[name] for name in parts[0] if name in joined}
+
+    def _leave_out(self, name: str, reason: str) -> None:
+        if name not in self._left_out:
+            self._left_out.add(name)
+            warn(f"the column {name!r} of the test trials is left out: it {reason}.")
+
+
+def _one_number(loss: Any) -> Tensor:
+    if not isinstance(loss, Tensor) or loss.numel() != 1:
+        what = f"shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else f"a {type(loss).__name__}"
+        raise InputError(f"the loss of a test batch is {what}, and one number is wanted: take its mean.")
+    return loss.detach().reshape(())
+
+
+def _shown_targets(judged: Judged, outputs: Any, targets: Any) -> Any:
+    """Of classes, as the outputs should have been: one at the class, zeros else."""
+    scores = scores_in(outputs)
+    if judged.targets is None or not isinstance(scores, Tensor) or scores.ndim != 2:
+        return targets
+    num_classes = scores.shape[1]
+    if not num_classes or bool(((judged.targets < 0) | (judged.targets >= num_classes)).any()):
+        return targets
+    return one_hot(judged.targets.long(), num_classes).to(torch.uint8)
+
+
+def _by_need(columns: Part) -> list[str]:
+    """Numbers, then what the model gave and should have given, then layers, the smaller ones first."""
+
+    def need(name: str) -> tuple[bool, bool, int]:
+        column = columns[name]
+        return column.ndim > 1, name not in (OUTPUT, TARGET), prod(column.shape[1:])
+
+    return sorted(columns, key=need)
+
+
+def _tensors(layers: dict[str, Tensor], outputs: Any, targets: Any, num_items: int) -> Part:
+    """Cells with more than one number. A layer that is the output, bit by bit, is there once."""
+    columns: Columns = {
+        f"{name} (layer)" if name in _TAKEN else name: value
+        for name, value in layers.items()
+        if not _is_same(value, outputs)
+    }
+    columns |= {OUTPUT: outputs, TARGET: targets}
+    return {
+        name: value.detach().cpu()
+        for name, value in columns.items()
+        if isinstance(value, Tensor)
+        and value.ndim > 1
+        and len(value) == num_items
+        and 0 < prod(value.shape[1:]) <= _MOST_UNITS
+    }
+
+
+def _is_same(value: Tensor, outputs: Any) -> bool:
+    if not isinstance(outputs, Tensor) or value.shape != outputs.shape or value.dtype != outputs.dtype:
+        return False
+    return torch.equal(value.nan_to_num(), outputs.nan_to_num())

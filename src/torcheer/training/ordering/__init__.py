@@ -1,1 +1,0 @@
-"""The order of the data and all random numbers, so that a training goes on as if it had never stopped."""

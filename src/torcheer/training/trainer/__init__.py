@@ -1,0 +1,1 @@
+"""`tl.fit`: the training cycle, its callbacks, history and steps."""

@@ -1,0 +1,366 @@
+"""`tl.fit`: train a model, from the first epoch to the last."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from torcheer.capture import Batch, same_modes_after, seed_everything
+from torcheer.errors import InputError
+from torcheer.run import Run, folder_of
+from torcheer.training import distributed
+from torcheer.training.evaluation.evaluate import Measurer
+from torcheer.training.losses import LossFunction, name_of
+from torcheer.training.metrics import metrics_of
+from torcheer.training.trainer.callbacks import Callback, Training, callbacks_of, methods_of, put_best_back
+from torcheer.training.trainer.fit_arguments import (
+    Scheduling,
+    checked_epochs,
+    checked_loader,
+    checked_model,
+    num_batches_of,
+    optimizer_of,
+)
+from torcheer.training.trainer.interrupt import INTERRUPTED, Interruption, returning_when_interrupted
+from torcheer.training.trainer.step_recorder import Recorder
+from torcheer.training.trainer.stepper import Stepper
+from torcheer.training.trainer.training_history import History
+from torcheer.training.trainer.training_state import (
+    checkpoints_of,
+    made_with,
+    resumed,
+    say_going_on,
+    settings_in_use,
+)
+from torcheer.training.training_progress import FitBars, fit_progress
+
+if TYPE_CHECKING:
+    from torcheer.training.checkpoint.periodic import Checkpoints
+
+# --- callbacks and progress ---------------------------------------------------------------------------------
+#
+# Everybody is told, whatever the others do with it: a callback that raises costs no checkpoint and no figure.
+# What the first one raised goes on its way when all were told; what others raised is noted on it.
+
+Heard = Callable[[Training], object]  # a method of a callback
+
+
+def call_all(heard: Sequence[Heard], training: Training) -> None:
+    """Call each of them; then raise what the first raised, if one did."""
+    first: BaseException | None = None
+    for method in heard:
+        try:
+            method(training)
+        except BaseException as error:  # also Ctrl-C: the others are told first
+            if first is None:
+                first = error
+            elif error is not first:
+                _note_on(first, error, getattr(method, "__qualname__", repr(method)))
+    if first is not None:
+        raise first
+
+
+def _note_on(first: BaseException, other: BaseException, where: str) -> None:
+    first.add_note(f"{where} raised as well: {type(other).__name__}: {other}".rstrip(": "))
+    for line in getattr(other, "__notes__", ()):
+        first.add_note(line)
+
+
+class Listeners:
+    """The methods to call, looked up once."""
+
+    def __init__(self, training: Training, progress: Callback | None) -> None:
+        self._training = training
+        self._progress = progress
+        everyone = [*([] if progress is None else [progress]), *training.callbacks]
+        self.on_begin = methods_of(everyone, "on_begin")
+        self.on_step = methods_of(everyone, "on_step")
+        self.on_epoch = methods_of(everyone, "on_epoch")
+        self.on_end = methods_of(everyone, "on_end")
+        # Of several processes none may stop in the middle of an epoch: the others would wait for it.
+        self.may_stop_alone = not distributed.is_connected()
+
+    @property
+    def on_test_batch(self) -> Callable[[Batch, Any], None] | None:
+        progress, training = self._progress, self._training
+        if not isinstance(progress, FitBars):
+            return None
+        return lambda _batch, _outputs: progress.on_test_batch(training)
+
+    def agree_on_stop(self) -> None:
+        """Where one process stops, all do."""
+        if distributed.any_rank(self._training.stopped_by is not None):
+            self._training.stop("another process stopped")
+
+
+@contextmanager
+def listening(training: Training, progress: Callback | None) -> Iterator[Listeners]:
+    """Everybody is told of the beginning, and of the end, in whatever way it comes."""
+    listeners = Listeners(training, progress)
+    try:
+        call_all(listeners.on_begin, training)
+        yield listeners
+    except BaseException as error:
+        training.error = error
+        if isinstance(error, KeyboardInterrupt):
+            training.stop(INTERRUPTED)
+        _tell_end(listeners, training, error)
+        raise
+    else:
+        _tell_end(listeners, training, None)
+
+
+def _tell_end(listeners: Listeners, training: Training, ended_by: BaseException | None) -> None:
+    """Whatever the callbacks do, the last checkpoint is written, and then the best weights are put back."""
+    is_whole = ended_by is None or isinstance(ended_by, KeyboardInterrupt)
+    try:
+        try:
+            call_all(listeners.on_end, training)
+        finally:
+            if is_whole:
+                put_best_back(training)
+    except BaseException as error:
+        # Ctrl-C ends a training as it should end, and is not heard of again: what went wrong then is.
+        if is_whole:
+            raise
+        assert ended_by is not None
+        _note_on(ended_by, error, "on_end")
+
+
+# --- batches ------------------------------------------------------------------------------------------------
+
+
+def batches_of(training: Training, interruption: Interruption) -> Iterator[Any]:
+    """The batches of the epoch; those that are left of it, after a resume."""
+    # Where other processes read the data, nothing of this one changes meanwhile, and Ctrl-C need not wait.
+    is_elsewhere = getattr(training.train_loader, "num_workers", 0) > 0
+    batches = _batches(training)
+    if is_elsewhere:
+        batches = _from_workers(batches, training, interruption)
+    training.is_between_steps = is_elsewhere
+    for batch in batches:
+        training.is_between_steps = False
+        yield batch
+        training.is_between_steps = is_elsewhere
+    training.is_between_steps = True
+    if not training.batches_done:
+        raise InputError(
+            f"train_loader gave no batches in epoch {training.epoch + 1}: its data set is empty, or it is an "
+            "iterator that is used up after one pass."
+        )
+
+
+def _from_workers(batches: Iterator[Any], training: Training, interruption: Interruption) -> Iterator[Any]:
+    try:
+        interruption.may_break = True
+        for batch in batches:
+            interruption.may_break = False
+            yield batch
+            interruption.may_break = True
+    except Exception:
+        # Ctrl-C reaches the workers, too, and a loader complains about those that are gone.
+        if training.stopped_by == INTERRUPTED:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        interruption.may_break = False
+
+
+def _batches(training: Training) -> Iterator[Any]:
+    if training.order is not None:
+        return iter(training.order.epoch(training.epoch))
+    distributed.set_epoch(training.train_loader, training.epoch)
+    return iter(training.train_loader)
+
+
+# --- the run ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def opened_run(run: Any, training: Training, *, is_resumed: bool) -> Iterator[Run | None]:
+    """A run that is open already is left open; one that is opened here is closed, and says how it ended."""
+    if run is None or isinstance(run, Run):
+        yield run
+        return
+    if not isinstance(run, str | os.PathLike):
+        raise InputError(f"run is a {type(run).__name__}: give a folder, or a tl.Run.")
+    folder = Path(distributed.from_main(str(folder_of(run))))
+    # What was logged after the checkpoint happens again, and would be there twice.
+    purge_step = training.steps_done if is_resumed else None
+    with Run(folder, total_steps=training.num_steps, purge_step=purge_step) as opened:
+        yield opened
+        if training.stopped_by == INTERRUPTED:
+            raise KeyboardInterrupt  # the run says so; whoever opened it goes on
+
+
+def settings_of(training: Training, named: Mapping[str, Any]) -> dict[str, Any]:
+    """The hyperparameters: what was given to fit, and the settings of the optimizer that are in use."""
+    optimizer = training.optimizer
+    own = {
+        name: value
+        for name, value in settings_in_use(training.made_with, getattr(optimizer, "defaults", {})).items()
+        if isinstance(value, int | float | str | tuple) and not isinstance(value, bool)
+    }
+    batch_size = getattr(training.train_loader, "batch_size", None)
+    settings = {
+        "model": type(training.model).__name__,
+        "optimizer": type(optimizer).__name__,
+        **own,
+        "scheduler": None if training.scheduler is None else type(training.scheduler).__name__,
+        "batch_size": batch_size,
+        **named,
+    }
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+# --- the cycle ----------------------------------------------------------------------------------------------
+
+
+def fit(
+    model: nn.Module,
+    train_loader: Iterable[Any],
+    *,
+    loss: LossFunction | None,
+    optimizer: Any,
+    epochs: int,
+    test_loader: Iterable[Any] | None = None,
+    metrics: Any = None,
+    scheduler: Any = None,
+    run: str | os.PathLike[str] | Run | None = None,
+    callbacks: Any = (),
+    checkpoints: str | os.PathLike[str] | Checkpoints | None = None,
+    clip_norm: float | None = None,
+    accumulate: int = 1,
+    autocast: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    seed: int | None = None,
+    progress: bool = True,
+) -> History:
+    """Train a model for some epochs, and return what came of it.
+
+    - `train_loader`: gives batches, `(inputs, targets)` or a dict of inputs by name. `test_loader`: those on
+      which the model is measured after each epoch.
+    - `loss`: a function of outputs and targets; None for a model that computes its loss itself.
+    - `optimizer`: an optimizer, or a function that makes one of parameters: `torch.optim.Adam`.
+    - `metrics`: `"accuracy"`, a dict of functions of outputs and targets, or objects that count.
+    - `scheduler`: one of torch's, stepped each epoch; `tl.by_step(...)` steps it each step.
+    - `run`: a folder or a `tl.Run` that everything is logged to. `checkpoints`: a folder from which a
+      training that was interrupted goes on.
+    - `callbacks`: objects with `on_step`, `on_epoch` and the like, or functions called after each epoch.
+    - `clip_norm`, `accumulate`, `autocast`: shorten gradients, gather them over batches, half precision.
+    - `device`: where to train, `"auto"` for the fastest there is; where the model is, if left out.
+    - `seed`: of the order of the data, dropout and the like; the model has its weights already.
+
+    Ctrl-C ends it after the step under way, and the history so far is returned.
+    """
+    model = checked_model(model)
+    num_epochs = checked_epochs(epochs)
+    checked_loader(train_loader, "train_loader", num_passes=num_epochs)
+    if test_loader is not None:
+        checked_loader(test_loader, "test_loader", num_passes=num_epochs)
+    stepper = Stepper(
+        model,
+        loss,
+        optimizer_of(optimizer, model),
+        device=device,
+        clip_norm=clip_norm,
+        accumulate=accumulate,
+        autocast=autocast,
+        measure_norm=run is not None,
+    )
+    kept = checkpoints_of(checkpoints)
+    train_metrics, test_metrics = (metrics_of(metrics, loss, stepper.device) for _ in range(2))
+    measured_on = ("train",) if test_loader is None else ("train", "test")
+    figures = tuple(f"{data}/{name}" for data in measured_on for name in ("loss", *train_metrics))
+    scheduling = Scheduling(scheduler, stepper.optimizer, figures)
+    training = Training(
+        model=model,
+        optimizer=stepper.optimizer,
+        scheduler=scheduling.scheduler,
+        stepper=stepper,
+        train_loader=train_loader,
+        test_loader=test_loader,
+        num_epochs=num_epochs,
+        num_batches=num_batches_of(train_loader),
+        figures=figures,
+        history=History(),
+        callbacks=[*callbacks_of(callbacks), *([] if kept is None else [kept])],
+        metrics=train_metrics,
+        made_with=made_with(stepper.optimizer, loss),
+    )
+    measurer = Measurer(
+        model,
+        device=stepper.device,
+        loss=loss,
+        whole=loss is None,
+        metrics=test_metrics,
+        autocast=stepper.autocast,
+    )
+    if seed is not None:
+        seed_everything(seed + distributed.rank())
+    went_on_from = resumed(kept, training)
+    settings = settings_of(
+        training,
+        {
+            "loss": name_of(loss),
+            "epochs": num_epochs,
+            "clip_norm": clip_norm,
+            "accumulate": accumulate if accumulate > 1 else None,
+            "autocast": None if autocast is None else str(autocast),
+            "seed": seed,
+        },
+    )
+    with (
+        returning_when_interrupted(training) as interruption,
+        opened_run(run, training, is_resumed=went_on_from is not None) as training.run,
+        same_modes_after(model),
+        Recorder(training, settings) as recorder,
+        listening(training, fit_progress(progress)) as listeners,
+    ):
+        say_going_on(went_on_from, training)
+        _train(training, recorder, scheduling, measurer, listeners, interruption)
+    return training.history
+
+
+def _train(
+    training: Training,
+    recorder: Recorder,
+    scheduling: Scheduling,
+    measurer: Measurer,
+    listeners: Listeners,
+    interruption: Interruption,
+) -> None:
+    """The cycle itself. What `stepper.step` does: zero_grad, forward, loss, backward, step."""
+    for epoch in training.epochs_to_go():
+        training.begin_epoch(epoch)
+        recorder.begin_epoch()
+        training.model.train()
+
+        for batch in batches_of(training, interruption):
+            stepped = training.stepper.step(batch)
+            recorder.after_step(stepped)
+            if scheduling.is_by_step:
+                scheduling.after_step(stepped.stepped)
+            training.is_between_steps = True
+            call_all(listeners.on_step, training)
+            if training.stopped_by is not None and listeners.may_stop_alone:
+                return
+
+        with training.changing():
+            scheduling.after_step(training.stepper.flush())
+        figures = recorder.train_figures()
+        if training.test_loader is not None:
+            with interruption.breaking():
+                figures |= measurer.measure(training.test_loader, listeners.on_test_batch).named("test")
+        with training.changing():
+            scheduling.after_epoch(figures)
+            recorder.end_epoch(figures)
+            training.epochs_done += 1
+        call_all(listeners.on_epoch, training)
+        listeners.agree_on_stop()

@@ -1,0 +1,316 @@
+"""One step of a training, as one writes it by hand: zero_grad, forward, loss, backward, step.
+
+`tl.fit` runs it to the end, and `tl.Loop` takes it one by one. It works alone, too:
+
+    stepper = Stepper(model, F.cross_entropy, optimizer)
+    for batch in loader:
+        stepped = stepper.step(batch)
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from torcheer.capture import Batch, chosen_device, detached, num_items_of, place, split
+from torcheer.errors import InputError
+from torcheer.training.losses import LossFunction, check_loss, checked_function, loss_in
+
+# --- gradients ----------------------------------------------------------------------------------------------
+
+
+def gradients_of(optimizer: Optimizer) -> list[Tensor]:
+    return [
+        gradient
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+        if (gradient := parameter.grad) is not None
+    ]
+
+
+def norm_of(gradients: list[Tensor]) -> Tensor | None:
+    """The 2-norm of all of them together, as clip_grad_norm_ says it; None where there are none."""
+    if not gradients:
+        return None
+    try:
+        norm: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+        return norm
+    except (RuntimeError, TypeError, NotImplementedError):
+        # On several devices, sparse, or of a kind that has no fast way.
+        return _norm_one_by_one(gradients)
+
+
+def _norm_one_by_one(gradients: list[Tensor]) -> Tensor:
+    norms = [
+        torch.linalg.vector_norm(gradient.coalesce().values() if gradient.is_sparse else gradient)
+        for gradient in gradients
+    ]
+    together = torch.stack([norm.to(norms[0].device, torch.float32) for norm in norms])
+    norm: Tensor = torch.linalg.vector_norm(together)
+    return norm
+
+
+def scale(gradients: list[Tensor], factor: float) -> None:
+    for gradient in gradients:
+        gradient.mul_(factor)
+
+
+# --- half precision -----------------------------------------------------------------------------------------
+
+_DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def half_precision(
+    autocast: str | torch.dtype | None, device: torch.device
+) -> tuple[AbstractContextManager[object], torch.amp.GradScaler | None]:
+    """In what the forward pass runs, and the scaler that float16 needs. The weights stay as they are."""
+    if autocast is None:
+        return nullcontext(), None
+    dtype = _DTYPES.get(autocast) if isinstance(autocast, str) else autocast
+    if dtype not in _DTYPES.values():
+        raise InputError(f"autocast={autocast!r}: give 'bfloat16', 'float16' or None.")
+    if not torch.amp.is_autocast_available(device.type):
+        raise InputError(
+            f"autocast={autocast!r}: torch has no autocast on {device.type!r}, so leave it out there."
+        )
+    # Small gradients would vanish in float16: the loss is made larger, and the gradients smaller again.
+    scaler = torch.amp.GradScaler(device.type) if dtype == torch.float16 else None
+    return torch.autocast(device.type, dtype=dtype), scaler
+
+
+_PAIRS = (list, tuple)
+
+
+class Stepped:
+    """What one step did. Plain and slotted, because one is made at every step."""
+
+    __slots__ = ("_outputs", "grad_norm", "inputs", "num_items", "own_loss", "stepped", "targets")
+
+    def __init__(
+        self, inputs: Any, targets: Any, outputs: Any, loss: Tensor, num_items: int, grad_norm: Tensor | None
+    ) -> None:
+        self.inputs = inputs
+        self.targets = targets
+        self.num_items = num_items
+        self.grad_norm = grad_norm  # None where nobody asked for it, or the weights were not changed
+        self.stepped = True  # False in the middle of an accumulation, and where float16 overflowed
+        self._outputs = outputs
+        self.own_loss = loss  # as it is, with its history
+
+    @property
+    def outputs(self) -> Any:
+        """What the model gave, without its history."""
+        return detached(self._outputs)
+
+    @property
+    def loss(self) -> Tensor:
+        """The loss of this batch, one number, on the device of the training."""
+        loss = self.own_loss.detach()
+        return loss.reshape(()) if loss.ndim else loss
+
+
+class Stepper:
+    """Changes the weights of a model a little, batch by batch.
+
+    - `loss`: a function of the outputs and the targets. None: the model computes it, and its output has it as
+      `.loss`, or is it.
+    - `clip_norm`: longer gradients are made as short as this. `accumulate`: the weights change after so many
+      batches, with the mean of their gradients. `autocast`: "bfloat16" or "float16".
+    - `measure_norm`: have the length of the gradients in `Stepped.grad_norm` without clipping them.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: LossFunction | None,
+        optimizer: Optimizer,
+        *,
+        device: str | torch.device | None = None,
+        clip_norm: float | None = None,
+        accumulate: int = 1,
+        autocast: str | torch.dtype | None = None,
+        measure_norm: bool = False,
+    ) -> None:
+        self.model = model
+        self.loss = checked_function(loss)
+        self.optimizer = optimizer
+        self.device = chosen_device(device, model)
+        if device is not None:
+            place(model, self.device, optimizer)
+        self.clip_norm = _checked_norm(clip_norm)
+        self.accumulate = _checked_number(accumulate)
+        self.measure_norm = measure_norm
+        self.num_waiting = 0  # batches whose gradients are not in the weights yet
+        self._is_half = autocast is not None
+        # In what the model is run, in training and in tests.
+        self.autocast, self.scaler = half_precision(autocast, self.device)
+        self._needs_closure = needs_closure(optimizer)
+        if self._needs_closure:
+            self._check_closure()
+        self._is_plain = self._is_step_plain()
+
+    def step(self, batch: Any, *, is_last: bool = False) -> Stepped:
+        """One batch. `is_last`: of its epoch, so that the gradients gathered so far are used."""
+        if not self._is_plain or not isinstance(batch, _PAIRS) or len(batch) != 2:
+            return self._step_otherwise(batch, is_last)
+        # The cycle as everybody knows it. All else in this class is for what is asked for beside it.
+        inputs, targets = batch
+        self.optimizer.zero_grad()
+        outputs = self.model(inputs)
+        loss = self.loss(outputs, targets)  # type: ignore[misc]
+        try:
+            loss.backward()
+        except (RuntimeError, AttributeError):
+            check_loss(loss)  # says in our words what is wrong with it, if it is the loss
+            raise
+        grad_norm = self._measured_norm() if self.measure_norm else None
+        self.optimizer.step()
+        return Stepped(inputs, targets, outputs, loss, num_items_of(inputs), grad_norm)
+
+    def _step_otherwise(self, batch: Any, is_last: bool) -> Stepped:
+        """The same cycle on any device, with any batch, in half precision, over several batches."""
+        taken = split(batch, whole=self.loss is None).moved_to(self.device)
+        if self._needs_closure:
+            return self._step_with_closure(taken)
+        if self.num_waiting == 0:
+            self.optimizer.zero_grad()
+        outputs, loss = self._forward(taken)
+        self._backward(loss)
+        self.num_waiting += 1
+        stepped = Stepped(taken.inputs, taken.targets, outputs, loss, taken.num_items, None)
+        if self.num_waiting < self.accumulate and not is_last:
+            stepped.stepped = False
+        else:
+            stepped.grad_norm, stepped.stepped = self._update()
+        return stepped
+
+    def _is_step_plain(self) -> bool:
+        """Whether nothing is asked for beside the cycle itself, as nearly always: then no detour is taken."""
+        return (
+            self.loss is not None
+            and self.device.type == "cpu"
+            and not self._is_half
+            and self.clip_norm is None
+            and self.accumulate == 1
+            and not self._needs_closure
+        )
+
+    def flush(self) -> bool:
+        """Use what is gathered of an accumulation that got no further. False: there was nothing."""
+        return self.num_waiting > 0 and self._update()[1]
+
+    def _forward(self, batch: Batch) -> tuple[Any, Tensor]:
+        with self.autocast:
+            outputs = batch.given_to(self.model)
+            return outputs, loss_in(outputs) if self.loss is None else self.loss(outputs, batch.targets)
+
+    def _backward(self, loss: Tensor) -> None:
+        try:
+            if self.accumulate > 1:
+                loss = loss / self.accumulate  # so that the sum of the gradients is their mean
+            if self.scaler is not None:
+                loss = self.scaler.scale(loss)
+            loss.backward()  # type: ignore[no-untyped-call]
+        except (RuntimeError, AttributeError, TypeError):
+            check_loss(loss)
+            raise
+
+    def _update(self) -> tuple[Tensor | None, bool]:
+        """Change the weights. Says how long the gradients were, and whether the weights did change."""
+        gathered, self.num_waiting = self.num_waiting, 0
+        if self.scaler is not None:
+            self.scaler.unscale_(self.optimizer)
+        if gathered < self.accumulate:
+            # Each was divided by more batches than came: what is left over counts as the mean of these.
+            scale(gradients_of(self.optimizer), self.accumulate / gathered)
+        grad_norm = self._measured_norm()
+        if self.scaler is None:
+            self.optimizer.step()
+            return grad_norm, True
+        scale_before = self.scaler.get_scale()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return grad_norm, self.scaler.get_scale() >= scale_before  # less: it overflowed, and was left out
+
+    def _measured_norm(self) -> Tensor | None:
+        if self.clip_norm is not None:
+            parameters = [one for group in self.optimizer.param_groups for one in group["params"]]
+            return nn.utils.clip_grad_norm_(parameters, self.clip_norm)
+        return norm_of(gradients_of(self.optimizer)) if self.measure_norm else None
+
+    def _step_with_closure(self, batch: Batch) -> Stepped:
+        """For an optimizer that computes the loss several times. The first counts: before the step."""
+        first: list[Stepped] = []
+
+        def closure() -> Tensor:
+            self.optimizer.zero_grad()
+            outputs, loss = self._forward(batch)
+            self._backward(loss)
+            if not first:
+                norm = self._measured_norm()
+                first.append(Stepped(batch.inputs, batch.targets, outputs, loss, batch.num_items, norm))
+            return loss
+
+        self.optimizer.step(closure)  # type: ignore[arg-type]
+        return first[0]
+
+    def _check_closure(self) -> None:
+        name = type(self.optimizer).__name__
+        for is_asked, what in (
+            (self.accumulate > 1, "accumulate"),
+            (self.clip_norm is not None, "clip_norm"),
+            (self.scaler is not None, "autocast='float16'"),
+        ):
+            if is_asked:
+                raise InputError(
+                    f"{name} computes the loss several times a step to find its way, and {what} would lead "
+                    f"it astray: leave {what} out, or take another optimizer."
+                )
+
+    # --- for checkpoints -----------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is gathered of an accumulation. Empty where none is under way."""
+        if not self.num_waiting:
+            return {}
+        parameters = [one for group in self.optimizer.param_groups for one in group["params"]]
+        gradients = {number: one.grad for number, one in enumerate(parameters) if one.grad is not None}
+        return {"num_waiting": self.num_waiting, "gradients": gradients}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.num_waiting = int(state.get("num_waiting", 0))
+        parameters = [one for group in self.optimizer.param_groups for one in group["params"]]
+        gradients = {int(number): gradient for number, gradient in state.get("gradients", {}).items()}
+        for number, one in enumerate(parameters):
+            gradient = gradients.get(number)
+            one.grad = None if gradient is None else gradient.to(one.device, copy=True)
+
+
+def needs_closure(optimizer: Optimizer) -> bool:
+    """Whether its step wants a function that computes the loss, as that of LBFGS does."""
+    try:
+        closure = inspect.signature(type(optimizer).step).parameters.get("closure")
+    except (TypeError, ValueError):
+        return False
+    return closure is not None and closure.default is inspect.Parameter.empty
+
+
+def _checked_norm(clip_norm: float | None) -> float | None:
+    if clip_norm is None:
+        return None
+    if isinstance(clip_norm, bool) or not isinstance(clip_norm, int | float) or not clip_norm > 0:
+        raise InputError(f"clip_norm={clip_norm!r}: give a number above 0, or None not to clip.")
+    return math.inf if clip_norm == math.inf else float(clip_norm)
+
+
+def _checked_number(accumulate: int) -> int:
+    if isinstance(accumulate, bool) or not isinstance(accumulate, int) or accumulate < 1:
+        raise InputError(f"accumulate={accumulate!r}: give the number of batches to a step, 1 or more.")
+    return accumulate

@@ -24,7 +24,7 @@ def run(*args: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def serve(own: Any, **options: Any) -> None:
         called.update(own=own, **options)
 
-    monkeypatch.setattr("torcheer.app.viewing.learn", serve)
+    monkeypatch.setattr("torcheer.app.learn", serve)
     monkeypatch.setattr(sys, "argv", ["torcheer", "learn", *args])
     with pytest.raises(SystemExit) as ended:
         cli.main()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.app.serving import PATIENCE_SECONDS, SECRET, Page, take_apart
-from torcheer.app.server import serve_runs_in_background
+from torcheer.app.serve import serve_runs_in_background
 
 
 class Heard(NamedTuple):
@@ -108,13 +108,13 @@ def _is_read(run: dict[str, Any]) -> bool:
 def make_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the server look for runs more often than it should outside of tests."""
     for where in (
-        "watching._LIST_SECONDS",
+        "watch._LIST_SECONDS",
         "shelf._SUMMARY_SECONDS",
         "shelf._SCAN_SECONDS",
         "feeds._LIST_SECONDS",
     ):
         monkeypatch.setattr(f"torcheer.app.runs.{where}", 0.03)
-    monkeypatch.setattr("torcheer.app.runs.watching._PATIENT", 0)
+    monkeypatch.setattr("torcheer.app.runs.watch._PATIENT", 0)
 
 
 @contextmanager

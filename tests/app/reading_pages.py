@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from torcheer.app.page import Bundle, one_file_page
+from torcheer.app.html_page import Bundle
+from torcheer.app.passes.page import one_file_page
 from torcheer.capture.viewing import HistorySource
 
 SCRIPT = "const end = '</script>', comment = '<!--';\r\ndocument.title += end + comment;"

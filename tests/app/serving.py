@@ -17,8 +17,9 @@ import msgspec
 import numpy as np
 from websockets.sync.client import ClientConnection, connect
 
-from torcheer.app.secret import Secret
-from torcheer.app.server import Serving, serve_in_background
+from torcheer.app.access import Secret
+from torcheer.app.serve import serve_in_background
+from torcheer.app.server import Serving
 from torcheer.graph import OpEntry, PassDocument
 from torcheer.tensorfile import TensorKind, TensorView, Window
 

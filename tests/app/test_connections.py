@@ -17,7 +17,7 @@ import pytest
 from tests.app.following import RunsPage
 from tests.app.serving import PATIENCE_SECONDS, MadeUpPass, Page, ask, cookie_of, read_all, serve
 from tests.run import handmade_events as made
-from torcheer.app import connections
+from torcheer.app import listen
 from torcheer.app.server import Serving
 
 HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1"
@@ -47,7 +47,7 @@ def test_hundreds_of_half_open_connections_lock_nobody_out(serving: Serving, sen
 
 def test_those_that_have_waited_longest_go_first(serving: Serving) -> None:
     with ExitStack() as stack:
-        halves = [stack.enter_context(connect(serving)) for _ in range(connections.MOST_WAITING + 10)]
+        halves = [stack.enter_context(connect(serving)) for _ in range(listen.MOST_WAITING + 10)]
         for half in halves[:10]:
             assert read_all(half) == b""  # closed
         halves[-1].sendall(HALF + f":{serving.port}\r\nConnection: close\r\n\r\n".encode())
@@ -55,7 +55,7 @@ def test_those_that_have_waited_longest_go_first(serving: Serving) -> None:
 
 
 def test_the_head_of_a_request_has_a_time_limit(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(listen, "HEAD_SECONDS", 0.5)
     with connect(serving) as half:
         half.sendall(HALF)
         assert read_all(half) == b""
@@ -65,7 +65,7 @@ def test_the_head_of_a_request_has_a_time_limit(serving: Serving, monkeypatch: p
 
 
 def test_a_page_that_is_open_has_none(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(listen, "HEAD_SECONDS", 0.05)
     with Page(serving) as page, connect(serving) as half:
         half.sendall(HALF)
         assert read_all(half) == b""  # its time is over, and so would be that of the page
@@ -76,7 +76,7 @@ def test_a_page_that_is_open_has_none(serving: Serving, monkeypatch: pytest.Monk
 
 VIEW = """
 import resource, sys
-from torcheer.app.viewing import view
+from torcheer.app.serve import view
 resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
 view([sys.argv[1]], port=0, open_browser=False)
 """

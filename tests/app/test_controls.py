@@ -22,12 +22,10 @@ from tests.app.serving import PATIENCE_SECONDS, SECRET, MadeUpPass, Page, serve
 from tests.training import fakeworker, smallloop
 from tests.training.fakeworker import ACTS
 from torcheer import cli
-from torcheer.app import controls as controls_module
-from torcheer.app.controlmessages import ControlQuestion
-from torcheer.app.controls import Controls
+from torcheer.app import control as controls_module
+from torcheer.app.control import ControlQuestion, Controls
 from torcheer.app.runs.shelf import RunShelf
-from torcheer.app.server import serve_runs_in_background
-from torcheer.app.shelves import with_folders_of
+from torcheer.app.serve import serve_runs_in_background, with_folders_of
 from torcheer.cli.control import read_settings
 from torcheer.errors import InputError
 from torcheer.training.control import Control, Counters

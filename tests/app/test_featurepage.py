@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from tests.features.making import made_features
-from torcheer.app import featurepage
+from torcheer.app import serve
 from torcheer.errors import InputError
 from torcheer.features import open_features
 
@@ -18,7 +18,7 @@ def test_the_page_is_served_and_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(featurepage, "open_in_browser", opened.append)
+    monkeypatch.setattr(serve, "open_in_browser", opened.append)
     made_features(tmp_path / "set", {"conv": numpy.zeros((4, 3), numpy.float32)})
 
     address = open_features(tmp_path / "set").show()
@@ -32,4 +32,4 @@ def test_the_page_is_served_and_opened(
 
 def test_features_elsewhere_are_shown_from_the_shell() -> None:
     with pytest.raises(InputError, match="torcheer view memory://set"):
-        featurepage.show_features("memory://set")
+        serve.show_features("memory://set")

@@ -17,8 +17,9 @@ from scipy.stats import spearmanr
 
 from tests.app.following import Heard, RunsPage, page_on
 from tests.features.making import made_features, write_rows
-from torcheer.app.features import analysing, answering, shelf
-from torcheer.app.viewing import view
+from torcheer.app.features import answers as feature_answers
+from torcheer.app.features import shelf
+from torcheer.app.serve import view
 from torcheer.errors import TorcheerError
 from torcheer.features import FolderStore
 
@@ -34,8 +35,8 @@ LAYERS = {"conv.1": PLANES, "fc": FLAT}
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     for where, name in (
-        (answering, "_LIST_SECONDS"),
-        (answering, "_SET_SECONDS"),
+        (feature_answers, "_LIST_SECONDS"),
+        (feature_answers, "_SET_SECONDS"),
         (shelf, "_SCAN_SECONDS"),
     ):
         monkeypatch.setattr(where, name, 0.02)
@@ -141,7 +142,7 @@ def test_a_url_that_leads_nowhere_is_said_before_a_page_is_served(monkeypatch: p
     def fails(url: str) -> None:
         raise RuntimeError("no way there")
 
-    monkeypatch.setattr("torcheer.app.viewing.open_features", fails)
+    monkeypatch.setattr("torcheer.app.serve.open_features", fails)
     with pytest.raises(TorcheerError, match="s3://bucket/vgg cannot be read: RuntimeError: no way there"):
         view(["s3://bucket/vgg"], open_browser=False)
 
@@ -313,7 +314,7 @@ def test_probes_come_layer_by_layer_and_at_once_the_second_time(
 
     kept = sorted((folder / "deep" / "vgg" / "analyses").glob("probe-*.json"))
     assert len(kept) == 2
-    monkeypatch.setattr(analysing, "_COMMAND", ("/no/such/program",))
+    monkeypatch.setattr(feature_answers, "_COMMAND", ("/no/such/program",))
     (only,) = followed(page, "feature_probes", **probe_question(page))
     assert [probe["mean"] for probe in only.answer["probes"]] == [noise["mean"], good["mean"]]
 
@@ -325,7 +326,7 @@ def test_what_was_kept_is_found_by_the_next_server_unless_it_was_spoilt(
     with page_on(folder) as page:
         (*_, first) = followed(page, "feature_similarity", set_id=set_id(page), **question)
     with monkeypatch.context() as patch, page_on(folder) as page:
-        patch.setattr(analysing, "_COMMAND", ("/no/such/program",))
+        patch.setattr(feature_answers, "_COMMAND", ("/no/such/program",))
         (again,) = followed(page, "feature_similarity", set_id=set_id(page), **question)
         assert again.data == first.data
     analyses = folder / "deep" / "vgg" / "analyses"
@@ -357,7 +358,9 @@ def test_features_that_are_extracted_anew_are_analysed_anew(folder: Path) -> Non
 def test_a_process_that_fails_is_said_to_have_failed(
     page: RunsPage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(analysing, "_COMMAND", (sys.executable, "-c", "raise SystemExit('a secret reason')"))
+    monkeypatch.setattr(
+        feature_answers, "_COMMAND", (sys.executable, "-c", "raise SystemExit('a secret reason')")
+    )
     said = page.refused("feature_similarity", set_id=set_id(page), layer=0, metric="cosine", most=60)
     assert "the server's log says why" in said
     assert "a secret reason" in caplog.text
@@ -383,7 +386,7 @@ def test_an_analysis_ends_when_the_page_no_longer_wants_it(
         return processes[-1]
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", started)
-    monkeypatch.setattr(analysing, "_COMMAND", (sys.executable, "-c", ENDLESS))
+    monkeypatch.setattr(feature_answers, "_COMMAND", (sys.executable, "-c", ENDLESS))
     number = page.begin("feature_similarity", set_id=set_id(page), layer=0, metric="cosine", most=60)
     assert page.hear(number).answer["progress"] == 0.25
     page.stop(number)

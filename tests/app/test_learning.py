@@ -11,11 +11,11 @@ import pytest
 
 from tests.app.following import page_on
 from tests.app.serving import SECRET, MadeUpPass, Page, serve
-from torcheer.app import learning as learning_module
-from torcheer.app.addresses import listen
-from torcheer.app.answering import Answers
-from torcheer.app.learning import Learning
-from torcheer.app.passes import SourceShelf
+from torcheer.app import lessons as learning_module
+from torcheer.app.dispatch import Answers
+from torcheer.app.lessons import Learning
+from torcheer.app.listen import listen
+from torcheer.app.passes.source import SourceShelf
 from torcheer.app.server import Server, Serving
 from torcheer.learn import EXAMPLES, TASKS, Example
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from torcheer.app.netmessages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
-from torcheer.app.runs.netlevels import levels_of, numbers_in
+from torcheer.app.net.messages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
+from torcheer.app.net.reader import levels_of, numbers_in
 
 FLOATS = st.sampled_from(["float16", "float32", "float64"])
 ARRAYS = FLOATS.flatmap(lambda dtype: st_numpy.arrays(dtype, st.integers(1, 40)))

@@ -10,7 +10,7 @@ import pytest
 import torcheer as tl
 from tests.app.net_runs import AskedRun, layer, scene
 from tests.run.handmade import HandmadePart
-from torcheer.app.runs import netmoments
+from torcheer.app.net import follow
 from torcheer.run import Connection, MomentHead, TensorHead
 
 
@@ -121,12 +121,12 @@ def test_many_moments_come_in_several_answers(tmp_path: Path, monkeypatch: pytes
         for step in range(25):
             run.log_tensor(step, "a.Act", np.zeros((1, 3)))
             run.log_moment(step, {"trial": step})
-    monkeypatch.setattr(netmoments, "_CHUNK", 10)
+    monkeypatch.setattr(follow, "_CHUNK", 10)
     news = AskedRun(tmp_path).moments_news()
     assert [one["is_all"] for one in news] == [True, False, False]
     assert [step for one in news for step in one["steps"]] == list(range(25))
     assert [text for one in news for text in one["counters"]["trial"]] == [str(step) for step in range(25)]
-    monkeypatch.setattr(netmoments, "_MAX_MOMENTS", 5)
+    monkeypatch.setattr(follow, "_MAX_MOMENTS", 5)
     assert AskedRun(tmp_path).moments_news()[0]["steps"] == [20, 21, 22, 23, 24]
 
 

@@ -17,7 +17,7 @@ from torcheer.run import Connection
 def test_a_page_follows_a_network_while_it_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.app.runs.netfeed._PUSH_SECONDS", 0.02)
+    monkeypatch.setattr("torcheer.app.net.follow._PUSH_SECONDS", 0.02)
     weight = np.arange(6.0).reshape(2, 3)
     connection = Connection(source="x", target="fc", form="linear", weight="fc.weight")
     with tl.Run(tmp_path / "run") as run:

@@ -16,10 +16,10 @@ from torch import nn
 import torcheer as tl
 from tests.app.net_runs import layer, scene
 from tests.app.reading_pages import HOSTILE, STANDIN, Elements
-from torcheer.app import netpage as pages
-from torcheer.app.netmessages import LEVELS
-from torcheer.app.netpage import net_file_page, show_net, write_net_page
-from torcheer.app.page import one_file_page
+from torcheer.app.net import page as pages
+from torcheer.app.net.messages import LEVELS
+from torcheer.app.net.page import net_file_page, show_net, write_net_page
+from torcheer.app.passes.page import one_file_page
 from torcheer.capture.viewing import HistorySource
 from torcheer.errors import InputError
 
@@ -345,7 +345,7 @@ def test_a_notebook_shows_it_in_a_frame_that_reaches_nothing_around_it(
     shown: list[Any] = []
     monkeypatch.setattr(pages, "in_notebook", lambda: True)
     monkeypatch.setattr(pages, "address_of", lambda *_: pytest.fail("nothing is served"))
-    monkeypatch.setattr("torcheer.app.notebook.display_inline", shown.append)
+    monkeypatch.setattr("torcheer.app.html_page.display_inline", shown.append)
 
     assert view.show() is None
 

@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 from hypothesis import given
 
-from torcheer.app.netwishes import moments_in_order, wishes
+from torcheer.app.net.page import moments_in_order, wishes
 
 
 @given(st.integers(0, 3000))

@@ -18,9 +18,10 @@ from torch import nn
 import torcheer as tl
 from tests.app.many_types import many_types, values_of
 from tests.app.reading_pages import CLASS_NAME, HOSTILE, SCRIPT, STANDIN, Elements, Stack, data_of, page_of
-from torcheer.app import page as pages
-from torcheer.app.frames import as_json
-from torcheer.app.page import read_bundle, show_page, write_page
+from torcheer.app.html_page import read_bundle
+from torcheer.app.passes import page as pages
+from torcheer.app.passes.page import show_page, write_page
+from torcheer.app.wire import as_json
 from torcheer.capture.viewing import HistorySource
 from torcheer.errors import InputError
 from torcheer.tensorfile import TensorView
@@ -216,7 +217,7 @@ def test_a_notebook_shows_the_page_in_a_frame_that_reaches_nothing_around_it(
 ) -> None:
     shown: list[Any] = []
     monkeypatch.setattr(pages, "in_notebook", lambda: True)
-    monkeypatch.setattr("torcheer.app.notebook.display_inline", shown.append)
+    monkeypatch.setattr("torcheer.app.html_page.display_inline", shown.append)
 
     show_page(HistorySource(stack), max_bytes=0)
 

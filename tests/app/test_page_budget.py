@@ -11,7 +11,7 @@ from hypothesis import given, settings
 import torcheer as tl
 from tests.app.reading_pages import Stack, data_of, page_of
 from tests.many import examples
-from torcheer.app.embedding import Wanted, level_of, share_out
+from torcheer.app.passes.page import Wanted, level_of, share_out
 from torcheer.errors import InputError
 from torcheer.tensorfile import grid_of, item_bytes_of
 

@@ -12,8 +12,8 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.many_types import many_types, values_of
-from torcheer.app import storedarrays
-from torcheer.app.passfile import open_pass_file
+from torcheer.app.passes import values
+from torcheer.app.passes.saved import open_pass_file
 from torcheer.capture.viewing import HistorySource
 from torcheer.errors import InputError
 from torcheer.tensorfile import default_window
@@ -129,7 +129,7 @@ def test_torch_is_not_needed(good: Path) -> None:
     code = f"""
         import sys
         sys.modules["torch"] = None  # importing it is an error from now on
-        from torcheer.app.passfile import open_pass_file
+        from torcheer.app.passes.saved import open_pass_file
         source = open_pass_file({str(good)!r})
         num_ops = len(source.document().ops)
         print(num_ops, sum(not isinstance(source.tensor("output", i, None), str) for i in range(num_ops)))
@@ -168,11 +168,10 @@ def test_the_last_tensors_are_at_hand_and_no_more_than_that(
 
 
 def test_rows_have_the_places_that_the_writer_gives_them() -> None:
-    from torcheer.app import passvalues
     from torcheer.capture.keeping import stored
 
     for name in ("StoredOp", "StoredParam", "StoredNode", "StoredBackward", "StoredGradients", "StoredPass"):
-        ours, theirs = getattr(passvalues, name), getattr(stored, name)
+        ours, theirs = getattr(values, name), getattr(stored, name)
         fields = ours.__struct_fields__
         assert fields == theirs.__struct_fields__[: len(fields)]
-    assert storedarrays.StoredTensor.__struct_fields__ == stored.StoredTensor.__struct_fields__
+    assert values.StoredTensor.__struct_fields__ == stored.StoredTensor.__struct_fields__

@@ -19,7 +19,7 @@ import torcheer as tl
 from tests.app.many_types import many_types
 from tests.capture.forging import Forged
 from tests.many import examples
-from torcheer.app.passfile import open_pass_file
+from torcheer.app.passes.saved import open_pass_file
 from torcheer.capture.keeping.stored import DOCUMENT
 from torcheer.errors import FileFormatError, InputError
 

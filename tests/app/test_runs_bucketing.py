@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import torcheer as tl
-from torcheer.app.runs.arrays import ArrayStore, SeriesArrays
-from torcheer.app.runs.bucketing import Columns, is_rising, order_along, show
+from torcheer.app.runs.scalars import ArrayStore, Columns, SeriesArrays, is_rising, order_along, show
 from torcheer.run import Points, RunReader
 
 VALUES = st.floats(width=64) | st.sampled_from([np.nan, np.inf, -np.inf, 0.0, 1.7e308, -1.7e308, 5e-324])

@@ -15,7 +15,7 @@ import torcheer as tl
 from tests.app.following import RunsPage, make_impatient, page_on
 from tests.app.serving import SECRET
 from tests.run.handmade import HandmadePart
-from torcheer.app.server import serve_runs_in_background
+from torcheer.app.serve import serve_runs_in_background
 
 
 def only_run(page: RunsPage) -> str:
@@ -229,7 +229,7 @@ def test_nobody_looks_at_runs_when_no_page_follows_them(
 def test_nothing_is_kept_open_long_after_the_last_page_has_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.app.runs.watching._KEPT_SECONDS", 0.0)
+    monkeypatch.setattr("torcheer.app.runs.watch._KEPT_SECONDS", 0.0)
     with tl.Run(tmp_path / "run") as run:
         run.log(0, loss=1.0)
     with serve_runs_in_background(tmp_path, secret=SECRET) as serving, RunsPage(serving) as page:

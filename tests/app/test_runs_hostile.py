@@ -14,13 +14,14 @@ import torcheer as tl
 from tests.app.following import RunsPage, make_impatient, page_on
 from tests.app.serving import SECRET, frame, raw_socket
 from tests.run.handmade import HandmadePart
-from torcheer.app.addresses import listen
-from torcheer.app.passes import SourceShelf
+from torcheer.app.listen import listen
+from torcheer.app.passes.source import SourceShelf
 from torcheer.app.runs import shelf as shelf_module
-from torcheer.app.runs.places import MAX_RUNS, RunFolders
-from torcheer.app.runs.seriesfeed import SeriesFeed
+from torcheer.app.runs.feeds import SeriesFeed
+from torcheer.app.runs.open_run import MAX_RUNS, RunFolders
 from torcheer.app.runs.shelf import RunShelf
-from torcheer.app.server import Server, Serving, serve_runs_in_background
+from torcheer.app.serve import serve_runs_in_background
+from torcheer.app.server import Server, Serving
 from torcheer.errors import FileFormatError
 from torcheer.run import FoundRun, RunReader, find_runs
 
@@ -137,7 +138,7 @@ def quiet_page(quiet_serving: Serving) -> Iterator[RunsPage]:
 def test_a_page_that_does_not_read_is_not_flooded_and_holds_up_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.app.runs.pacing._BUSY", 0)  # nothing but the page itself slows it down
+    monkeypatch.setattr("torcheer.app.runs.watch._BUSY", 0)  # nothing but the page itself slows it down
     part = HandmadePart(tmp_path / "run")
     names = [f"s{number}" for number in range(8)]
     for name in names:
@@ -216,7 +217,7 @@ def test_a_list_of_very_many_runs_comes_in_pieces_with_few_files_open(
 ) -> None:
     make_impatient(monkeypatch)
     monkeypatch.setattr(shelf_module, "_MAX_OPEN", 5)
-    monkeypatch.setattr("torcheer.app.runs.pacing.CHUNK_BYTES", 20_000)
+    monkeypatch.setattr("torcheer.app.runs.feeds.CHUNK_BYTES", 20_000)
     with tl.Run(tmp_path / "run") as run:
         for step in range(100):
             run.log(step, loss=1 / (step + 1))

@@ -17,9 +17,7 @@ from tests.app.following import RunsPage, page_on
 from tests.app.serving import SECRET, MadeUpPass, Page, serve
 from tests.run.handmade import HandmadePart
 from torcheer.app.runs.shelf import RunShelf
-from torcheer.app.server import serve_runs_in_background
-from torcheer.app.shelves import shelves
-from torcheer.app.viewing import view
+from torcheer.app.serve import serve_runs_in_background, shelves, view
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run import PassHead
 

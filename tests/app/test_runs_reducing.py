@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import torcheer as tl
 from tests.app.following import RunsPage, page_on
 from tests.run.handmade import HandmadePart
-from torcheer.app.runs import reducing
-from torcheer.app.runs.reduction import Order, principal_places, reduce_points
+from torcheer.app.runs import projection
+from torcheer.app.runs.projection import Order, principal_places, reduce_points
 from torcheer.run import EmbeddingHead
 
 
@@ -62,7 +62,7 @@ def test_principal_places_are_those_of_the_singular_values(
 def test_principal_places_of_very_many_dimensions_are_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
     points = points_of(50, 30) * np.linspace(5, 1, 30, dtype=np.float32)
     exact, exact_share = principal_places(points, 3)
-    monkeypatch.setattr("torcheer.app.runs.reduction._MAX_SIDE", 20)
+    monkeypatch.setattr("torcheer.app.runs.projection._MAX_SIDE", 20)
     places, share = principal_places(points, 3)
 
     assert np.allclose(places, exact, atol=1e-2 * np.abs(exact).max())
@@ -153,7 +153,7 @@ def test_points_come_back_in_fewer_dimensions_and_at_once_the_second_time(
     expected, _ = principal_places(points_of(50, 8), 3)
     assert np.allclose(places, expected, atol=1e-3)
 
-    monkeypatch.setattr(reducing, "_COMMAND", ("/no/such/program",))
+    monkeypatch.setattr(projection, "_COMMAND", ("/no/such/program",))
     assert heard_until_done(page, page.begin("reduce", **question))[1] == data
 
 
@@ -164,7 +164,7 @@ def test_what_cannot_be_reduced_is_refused_with_a_sentence(
     words = reduce_question(page, "text", "words")
     assert "no embedding" in page.refused("reduce", **words)
     assert "no longer in the folder" in page.refused("reduce", **question | {"run_id": "nowhere"})
-    monkeypatch.setitem(reducing.MAX_POINTS, "pca", 49)
+    monkeypatch.setitem(projection.MAX_POINTS, "pca", 49)
     assert "49 is the most" in page.refused("reduce", **question)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     for method in ("tsne", "umap"):
@@ -185,7 +185,7 @@ def test_a_process_that_fails_is_said_to_have_failed(
     page: RunsPage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     question = reduce_question(page)
-    monkeypatch.setattr(reducing, "_COMMAND", (sys.executable, "-c", "raise SystemExit('a secret reason')"))
+    monkeypatch.setattr(projection, "_COMMAND", (sys.executable, "-c", "raise SystemExit('a secret reason')"))
     assert "the server's log says why" in page.refused("reduce", **question)
     assert "a secret reason" in caplog.text
 
@@ -210,7 +210,7 @@ def test_a_reduction_ends_when_it_is_stopped_and_others_wait_for_it(
         return processes[-1]
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", started)
-    monkeypatch.setattr(reducing, "_COMMAND", (sys.executable, "-c", ENDLESS))
+    monkeypatch.setattr(projection, "_COMMAND", (sys.executable, "-c", ENDLESS))
     question = reduce_question(page)
     first = page.begin("reduce", **question)
     assert page.hear(first).answer["progress"] == 0.25

@@ -17,8 +17,8 @@ import torcheer as tl
 from tests.app.following import RunsPage, page_on
 from tests.app.serving import PATIENCE_SECONDS, SECRET, ask, cookie_of
 from tests.run import handmade_events as made
-from torcheer.app.runs import openrun
-from torcheer.app.server import serve_runs_in_background
+from torcheer.app.runs import open_run
+from torcheer.app.serve import serve_runs_in_background
 from torcheer.run import RunReader
 from torcheer.run.events.part import EventsPart
 
@@ -49,7 +49,7 @@ def refresh(part):
         pass
 
 EventsPart.refresh = refresh
-from torcheer.app.viewing import view
+from torcheer.app.serve import view
 view([sys.argv[1]], port=0, open_browser=False)
 """
 
@@ -162,7 +162,7 @@ def test_a_server_beside_a_program_ends_while_a_run_is_stuck(
 def test_a_run_that_takes_long_is_read_in_slices_and_then_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openrun, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(open_run, "SLICE_SECONDS", 0.0)
     records = [made.event(made.scalar("loss", float(step)), step=step) for step in range(3000)]
     made.write_events(tmp_path / "long", *records)
     looks: list[int] = []
@@ -189,7 +189,7 @@ def test_a_run_that_takes_long_is_read_in_slices_and_then_shown(
 def test_a_question_waits_until_its_run_has_been_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openrun, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(open_run, "SLICE_SECONDS", 0.0)
     texts = [
         made.event(made.strings("note", "text", [str(step).encode()]), step=step) for step in range(2000)
     ]

@@ -25,8 +25,8 @@ from tests.app.watched_runs import (
     row_of,
 )
 from tests.run.handmade import HandmadePart
-from torcheer.app.addresses import listen
-from torcheer.app.passes import SourceShelf
+from torcheer.app.listen import listen
+from torcheer.app.passes.source import SourceShelf
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.server import Server, Serving
 from torcheer.errors import FileFormatError

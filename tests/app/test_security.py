@@ -28,10 +28,8 @@ from tests.app.serving import (
     serve,
     token_of,
 )
-from torcheer.app.admission import COOKIE_SECONDS, Admission
-from torcheer.app.routes import STATIC_FILES, static_file
-from torcheer.app.secret import Secret
-from torcheer.app.server import Serving
+from torcheer.app.access import COOKIE_SECONDS, Admission, Secret
+from torcheer.app.server import STATIC_FILES, Serving, static_file
 
 EVERYWHERE = ("/", "/static/app.js", "/static/nothing.js", "/socket", "/nowhere")
 
@@ -391,7 +389,7 @@ def test_a_link_that_somebody_laid_into_the_folder_is_not_followed(
     (tmp_path / "static").mkdir()
     os.symlink("/etc/passwd", tmp_path / "static" / "passwd.js")
     (tmp_path / "static" / "app.js").write_text("the real one")
-    monkeypatch.setattr("torcheer.app.routes.files", lambda package: tmp_path)
+    monkeypatch.setattr("torcheer.app.server.files", lambda package: tmp_path)
     cookie = cookie_of(serving)
 
     assert ask(serving, "/static/app.js", cookie=cookie)[1] == "the real one"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from torcheer.app.secret import Secret, state_folder, user_secret
+from torcheer.app.access import Secret, state_folder, user_secret
 
 needs_owners = pytest.mark.skipif(not hasattr(os, "getuid"), reason="files here have no owner and mode")
 

@@ -30,7 +30,7 @@ from tests.app.serving import (
     read_all,
     serve,
 )
-from torcheer.app.messages import MAX_REQUEST_BYTES, MAX_VALUE_BYTES
+from torcheer.app.passes.source import MAX_REQUEST_BYTES, MAX_VALUE_BYTES
 from torcheer.app.server import Serving
 from torcheer.errors import FileFormatError
 

@@ -25,11 +25,10 @@ from websockets.sync.client import connect
 
 import torcheer as tl
 from tests.app.serving import PATIENCE_SECONDS, SECRET, Page, quiet_port, take_apart
-from torcheer.app.addresses import listen
-from torcheer.app.passfile import open_pass_file
-from torcheer.app.savedpasses import SavedPasses
+from torcheer.app.listen import listen
+from torcheer.app.passes.saved import SavedPasses, open_pass_file
+from torcheer.app.serve import view
 from torcheer.app.server import Server, Serving
-from torcheer.app.viewing import view
 from torcheer.errors import FileFormatError, InputError
 
 
@@ -268,9 +267,9 @@ WITHOUT_TORCH = """
 import sys
 sys.modules["torch"] = None
 from pathlib import Path
-from torcheer.app.passfile import open_pass_file
-from torcheer.app.viewing import view
-from torcheer.app.server import serve_in_background
+from torcheer.app.passes.saved import open_pass_file
+from torcheer.app.serve import view
+from torcheer.app.serve import serve_in_background
 
 source = open_pass_file(Path(sys.argv[1]))
 with serve_in_background(source) as serving:

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.many import examples
-from torcheer.app.runs.stepbuckets import StepBuckets, bucket_steps, highest_figures, mean_figures
+from torcheer.app.runs.heatmap import StepBuckets, bucket_steps, highest_figures, mean_figures
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 steps_of_any_size = st.one_of(st.integers(LOWEST, HIGHEST), st.integers(-50, 300))

@@ -11,9 +11,8 @@ import pytest
 
 import torcheer as tl
 from tests.app.watched_runs import COLUMNS, figures, log_figures, log_plan
-from torcheer.app.runs import stripblocks, strips
-from torcheer.app.runs.heatmaps import HeatMap, Wish, whole_heat_map
-from torcheer.app.runs.strips import Strips
+from torcheer.app.runs import heatmap
+from torcheer.app.runs.heatmap import HeatMap, Strips, Wish, whole_heat_map
 from torcheer.run import RunReader, SqlitePart
 
 
@@ -77,7 +76,7 @@ def spoilt(num_rows: int, steps: Sequence[int] | np.ndarray) -> np.ndarray:
 def test_a_heat_map_stays_right_while_blocks_come_are_merged_and_cells_grow_wider(
     run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch, column: str, most_cells: int
 ) -> None:
-    monkeypatch.setattr(strips, "_MOST_CELLS", most_cells)
+    monkeypatch.setattr(heatmap, "_MOST_CELLS", most_cells)
     kept = Strips()
     steps = np.cumsum(np.random.default_rng(1).integers(1, 4, 600)) - 300
     values = spoilt(3, steps)
@@ -116,7 +115,7 @@ def test_few_steps_and_windows_are_as_they_are_from_all_figures_at_once(
 def test_merged_blocks_do_not_count_twice(
     run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(strips, "_MOST_CELLS", 128)
+    monkeypatch.setattr(heatmap, "_MOST_CELLS", 128)
     kept = Strips()
     log_plan(run, "a.Act")
     for first in range(0, 600, 10):
@@ -140,7 +139,7 @@ def test_a_window_between_two_steps_is_empty(run: tl.Run, reader: RunReader) -> 
 def test_a_strip_takes_no_more_bytes_than_it_may(
     run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(strips, "_MAX_STRIP_BYTES", 10_000)
+    monkeypatch.setattr(heatmap, "_MAX_STRIP_BYTES", 10_000)
     values = figures(20, range(400))
     log_plan(run, *(f"layer{number}.Act" for number in range(20)))
     log_figures(run, range(400), values)
@@ -202,7 +201,7 @@ def test_only_what_is_new_is_read_and_only_what_is_in_the_window(
         return found
 
     monkeypatch.setattr(SqlitePart, "figures", counted)
-    monkeypatch.setattr(stripblocks, "_READ_BYTES", 5000)  # less than all at once
+    monkeypatch.setattr(heatmap, "_READ_BYTES", 5000)  # less than all at once
     kept = Strips()
     values = figures(2, range(2000))
     log_plan(run, "a.Act", "b.Act")
@@ -224,7 +223,7 @@ def test_only_what_is_new_is_read_and_only_what_is_in_the_window(
 
 
 def test_what_is_kept_is_bounded(run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strips, "MAX_BYTES", 100_000)
+    monkeypatch.setattr(heatmap, "MAX_BYTES", 100_000)
     kept = Strips()
     log_plan(run, "a.Act", "b.Act")
     log_figures(run, range(1000), figures(2, range(1000)))

@@ -13,9 +13,9 @@ from playwright.sync_api import Locator, Page, expect
 from torch import Tensor
 
 from tests.app.serving import SECRET
-from torcheer.app.addresses import listen
-from torcheer.app.learning import Learning
-from torcheer.app.passes import SourceShelf
+from torcheer.app.lessons import Learning
+from torcheer.app.listen import listen
+from torcheer.app.passes.source import SourceShelf
 from torcheer.app.server import Server, Serving
 
 # Of a table its numbers, all digits of them.

@@ -20,8 +20,8 @@ from tests.browser.netviewpage import SIZE, FlatPlate, NetPage, layer_of
 from tests.browser.pages import expect_equal, expect_param, expect_true, one_page
 from tests.many import some
 from torcheer.app import serve_runs_in_background
-from torcheer.app.netpage import net_file_page
-from torcheer.app.notebook import InlinePage
+from torcheer.app.html_page import InlinePage
+from torcheer.app.net.page import net_file_page
 
 EARLY = 5
 SMALL_BYTES = 600_000

@@ -12,7 +12,7 @@ from typing import Any, Final, get_args
 from msgspec import Struct
 from msgspec import inspect as shapes
 
-from torcheer.app.messages import AnyAnswer, AnyQuestion
+from torcheer.app.dispatch import AnyAnswer, AnyQuestion
 from torcheer.graph import OpKind
 from torcheer.learn import Form, NodeKind
 from torcheer.run import Kind, State

@@ -1,11 +1,8 @@
-"""Analyse layers of stored features, in a process of its own that can be ended at any time.
-
-It reads one line of JSON, opens the features itself, and writes lines of JSON about how far it is and what it
-found; after some of them come numbers, as float32.
-"""
+"""Samples of a layer as points: all units where they are few, else on their principal axes."""
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
@@ -14,14 +11,75 @@ import msgspec
 import numpy
 
 from torcheer.analysis import Metric, SimilarityMatrix, label_contrast
-from torcheer.app.featuremessages import FeatureContrast, FeatureProbe
-from torcheer.app.features.choosing import MAX_NAME, label_text
-from torcheer.app.features.openset import Array, Indices
-from torcheer.app.features.principal import principal_points
-from torcheer.app.reporting import Report, Reports, begin_reports, end_with_input
-from torcheer.app.runs.listing import clipped, finite
+from torcheer.app.features.messages import FeatureContrast, FeatureProbe
+from torcheer.app.features.shelf import Array, Indices
+from torcheer.app.features.values import MAX_NAME, label_text
+from torcheer.app.processes import Report, Reports, begin_reports, end_with_input
+from torcheer.app.runs.projection import principal_places
+from torcheer.app.wire import clipped, finite
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features import Features, StoredLayer, open_features
+from torcheer.graph import readable_bytes
+
+MOST_DIMS: Final = 512  # points of more are brought to their principal axes
+NUM_AXES: Final = 64
+_AT_ONCE_BYTES: Final = 32 << 20
+_MAX_POINT_BYTES: Final = 2 << 30
+
+
+def principal_points(
+    layer: StoredLayer, samples: Indices, says: Callable[[float], None]
+) -> tuple[Array, str]:
+    """A row for each sample, in their order, and what is to be known of them."""
+    num_units = math.prod(layer.shape[1:])
+    if len(samples) * num_units * 4 > _MAX_POINT_BYTES:
+        raise InputError(
+            f"{len(samples):,} samples of this layer take {readable_bytes(4 * len(samples) * num_units)} of "
+            "memory: take fewer samples."
+        )
+    points = numpy.empty((len(samples), num_units), numpy.float32)
+    order = numpy.argsort(samples, kind="stable")
+    step = max(1, _AT_ONCE_BYTES // max(1, layer.dtype.itemsize * num_units))
+    for start in range(0, len(samples), step):
+        some = order[start : start + step]
+        points[some] = numpy.asarray(layer[samples[some]]).reshape(len(some), -1)
+        says(0.5 * min(1.0, (start + step) / len(samples)))
+    if num_units <= MOST_DIMS:
+        return points, ""
+    is_there = numpy.isfinite(points).all(axis=1)
+    places = numpy.full(
+        (len(samples), min(NUM_AXES, max(1, int(is_there.sum()) - 1))), numpy.nan, numpy.float32
+    )
+    found, share = on_axes(points[is_there], places.shape[1])
+    places[is_there] = found
+    note = (
+        f"{num_units:,} units were brought to their {places.shape[1]} principal axes, which hold {share:.0%} "
+        "of the variance."
+    )
+    return places, note
+
+
+def on_axes(points: Array, wanted: int) -> tuple[Array, float]:
+    """The points on their principal axes, and which share of the variance these hold."""
+    num_points, num_units = points.shape
+    if num_points >= num_units or num_points > 4096:
+        places, share = principal_places(points, wanted)
+        return places, share
+    # Fewer points than units: their products with one another say all.
+    centred = points - points.mean(axis=0, dtype=numpy.float64).astype(numpy.float32)
+    scale = float(numpy.abs(centred).max(initial=0.0)) or 1.0
+    centred /= numpy.float32(scale)
+    sizes, vectors = numpy.linalg.eigh((centred @ centred.T).astype(numpy.float64))
+    sizes, vectors = numpy.maximum(sizes[::-1], 0.0), vectors[:, ::-1]
+    places = vectors[:, :wanted] * numpy.sqrt(sizes[:wanted])
+    farthest = numpy.abs(places).argmax(axis=0)
+    places *= numpy.where(places[farthest, range(places.shape[1])] < 0, -1.0, 1.0)
+    total = float(sizes.sum())
+    return places * scale, float(sizes[:wanted].sum()) / total if total else 1.0
+
+
+# --- the process ----------------------------------------------------------------------------------
+
 
 _MOST_CONFUSED: Final = 60  # labels, in a table that can be looked at
 _CHECK_BYTES: Final = 32 << 20

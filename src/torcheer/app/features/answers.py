@@ -1,0 +1,589 @@
+"""Answer what the page Features asks: in threads, one at a time for each set; analyses in processes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+import numpy
+
+from torcheer.app.features.analysis import Finding, Order
+from torcheer.app.features.messages import (
+    FeatureLayersAnswer,
+    FeatureLayersQuestion,
+    FeatureMapQuestion,
+    FeaturePointsAnswer,
+    FeaturePointsQuestion,
+    FeatureProbe,
+    FeatureProbesAnswer,
+    FeatureProbesQuestion,
+    FeatureReduceQuestion,
+    FeatureSampleQuestion,
+    FeatureSetAnswer,
+    FeatureSetListing,
+    FeatureSetQuestion,
+    FeatureSetsAnswer,
+    FeatureSetsQuestion,
+    FeatureSimilarityAnswer,
+    FeatureSimilarityQuestion,
+    FeatureUnitQuestion,
+    FollowedFeatureQuestion,
+    SingleFeatureQuestion,
+)
+from torcheer.app.features.shelf import Array, FeatureShelf, OpenSet
+from torcheer.app.features.values import (
+    Chosen,
+    answer_map,
+    answer_sample,
+    answer_unit,
+    choose,
+    label_kind,
+    listing_of,
+    named,
+    rows_of,
+    set_answer,
+)
+from torcheer.app.net.analysis import Kept
+from torcheer.app.processes import WAITING, ProcessTurns, command_of, end_of, own_process
+from torcheer.app.runs.messages import ReductionAnswer
+from torcheer.app.runs.projection import Order as ReductionOrder
+from torcheer.app.runs.projection import Reductions, check_method
+from torcheer.app.threads import Turns, in_thread
+from torcheer.app.wire import as_json, binary_frame
+from torcheer.errors import InputError
+from torcheer.run import EmbeddingHead
+from torcheer.tensorfile import read_file
+
+FOLDER: Final = "analyses"
+_VERSION: Final = 1
+_LOG: Final = logging.getLogger("torcheer.app")
+_MEMORY_BYTES: Final = 128 << 20
+_MAX_HEAD_BYTES: Final = 4 << 20
+_MAX_VALUE_BYTES: Final = 32 << 20
+
+Head = TypeVar("Head", bound=msgspec.Struct)
+
+
+def key_of(opened: OpenSet, chosen: Chosen, options: Mapping[str, Any]) -> str:
+    """Another one for other options, other features, and other samples."""
+    manifest = hashlib.blake2s(opened.features().manifest.encoded()).hexdigest()
+    samples = hashlib.blake2s(chosen.samples.astype("<i8").tobytes()).hexdigest()
+    whole = [_VERSION, manifest, samples, sorted(options.items())]
+    digest = hashlib.blake2s(msgspec.json.encode(whole), digest_size=12).hexdigest()
+    return f"{options['task']}-{digest}"
+
+
+class Keeper:
+    """For all sets of a server."""
+
+    def __init__(self) -> None:
+        self._memory: Kept[tuple[msgspec.Struct, Array | None]] = Kept(_MEMORY_BYTES)
+
+    def get(
+        self, opened: OpenSet, key: str, head_type: type[Head], shape: tuple[int, ...] | None = None
+    ) -> tuple[Head, Array | None] | None:
+        """What was kept; `shape` is that of its numbers, where it has some. -1 stands for any size."""
+        known = self._memory.get((opened.place.id, key))
+        if known is not None and isinstance(known[0], head_type):
+            return known[0], known[1]
+        if opened.folder is None:
+            return None
+        try:
+            found = _read(opened.folder / FOLDER / key, head_type, shape)
+        except (OSError, ValueError, msgspec.MsgspecError, RecursionError, EOFError):
+            return None  # not there, or not ours: it is computed
+        self._remember(opened, key, *found)
+        return found
+
+    def put(self, opened: OpenSet, key: str, head: msgspec.Struct, values: Array | None = None) -> None:
+        self._remember(opened, key, head, values)
+        is_small = values is None or values.nbytes <= _MAX_VALUE_BYTES
+        if opened.folder is None or not is_small or not opened.progress().is_complete:
+            return
+        try:
+            _write(opened.folder / FOLDER / key, head, values)
+        except OSError as error:
+            _LOG.info("an analysis is kept in memory only: %s", error)
+
+    def _remember(self, opened: OpenSet, key: str, head: msgspec.Struct, values: Array | None) -> None:
+        num_bytes = 4096 + (0 if values is None else values.nbytes)
+        self._memory.put((opened.place.id, key), (head, values), num_bytes)
+
+
+def _read(path: Path, head_type: type[Head], shape: tuple[int, ...] | None) -> tuple[Head, Array | None]:
+    place = path.with_suffix(".json")
+    if place.stat().st_size > _MAX_HEAD_BYTES:
+        raise ValueError("too large")
+    head = msgspec.json.decode(read_file(place), type=head_type)
+    if shape is None:
+        return head, None
+    if not path.with_suffix(".npy").is_file():  # a pipe would keep us waiting
+        raise ValueError("no numbers")
+    # As a map first: a header that lies about its size costs nothing.
+    mapped = numpy.load(path.with_suffix(".npy"), mmap_mode="r", allow_pickle=False)
+    fits = len(mapped.shape) == len(shape) and all(
+        want in (-1, size) for want, size in zip(shape, mapped.shape, strict=True)
+    )
+    if mapped.dtype != numpy.dtype("<f4") or not fits or mapped.nbytes > _MAX_VALUE_BYTES:
+        raise ValueError("not what was kept")
+    return head, numpy.array(mapped)
+
+
+def _write(path: Path, head: msgspec.Struct, values: Array | None) -> None:
+    path.parent.mkdir(exist_ok=True)
+    if values is not None:
+        beside = _beside(path)
+        with open(beside, "wb") as file:
+            numpy.lib.format.write_array(file, values.astype("<f4"), allow_pickle=False)
+        os.replace(beside, path.with_suffix(".npy"))
+    # Last: whoever finds it finds the numbers, too.
+    beside = _beside(path)
+    beside.write_bytes(msgspec.json.format(msgspec.json.encode(head), indent=1))
+    os.replace(beside, path.with_suffix(".json"))
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
+
+
+# --- analyses in processes ------------------------------------------------------------------------
+
+
+_COMMAND: Final = command_of("torcheer.app.features.analysis")
+_LINE_BYTES: Final = 8 << 20
+_MAX_BYTES: Final = 1 << 28
+_FAILED: Final = "this could not be computed: the server's log says why."
+_NO_LABELS: Final = (
+    "there are no labels to be read from the layers: extract from data that gives inputs and labels."
+)
+
+Found = tuple[Finding, bytes]
+
+
+class FeatureAnalyses:
+    """For all pages of a server."""
+
+    def __init__(self) -> None:
+        self.keeper = Keeper()
+        self._turns = ProcessTurns()
+
+    # --- similarity ----------------------------------------------------------------------------
+
+    async def similarity(
+        self, opened: OpenSet, question: FeatureSimilarityQuestion, page: object
+    ) -> AsyncGenerator[bytes, None]:
+        chosen = await opened.turns.take(choose, opened, question.most)
+        layer = await opened.turns.take(layer_name, opened, question.layer)
+        key = key_of(opened, chosen, {"task": "similarity", "layer": layer, "metric": question.metric})
+        found = await opened.turns.take(self.keeper.get, opened, key, Finding, (-1, -1))
+        if found is None or not _fits(found[0], found[1], chosen):
+            order = Order(
+                place=opened.place.place,
+                task="similarity",
+                layers=[question.layer],
+                samples=chosen.samples.tolist(),
+                label_of=class_numbers(chosen),
+                metric=question.metric,
+            )
+            async with aclosing(self.findings(order, page)) as findings:
+                async for finding, data in findings:
+                    if finding.is_done:
+                        side = len(finding.samples)
+                        found = finding, numpy.frombuffer(data, "<f4").reshape(side, side)
+                        await in_thread(self.keeper.put, opened, key, *found)
+                    else:
+                        yield binary_frame(_similarity_answer(question, finding), b"")
+        assert found is not None
+        assert found[1] is not None
+        rows = await opened.turns.take(rows_of, opened, part_of(chosen, found[0].samples))
+        answer = msgspec.structs.replace(_similarity_answer(question, found[0]), rows=rows)
+        yield binary_frame(answer, found[1].tobytes())
+
+    # --- layers --------------------------------------------------------------------------------
+
+    async def layers(
+        self, opened: OpenSet, question: FeatureLayersQuestion, page: object
+    ) -> AsyncGenerator[bytes, None]:
+        chosen = await opened.turns.take(choose, opened, question.most)
+        names = [await opened.turns.take(layer_name, opened, layer) for layer in question.layers]
+        options = {"task": "layers", "layers": names, "method": question.method}
+        if question.method == "rsa":
+            options["metric"] = question.metric
+        key = key_of(opened, chosen, options)
+        found = await opened.turns.take(self.keeper.get, opened, key, Finding, (-1, -1))
+        if found is None or not _fits_layers(found[0], found[1], question.layers):
+            order = Order(
+                place=opened.place.place,
+                task="layers",
+                layers=question.layers,
+                samples=chosen.samples.tolist(),
+                metric=question.metric,
+                method=question.method,
+            )
+            async with aclosing(self.findings(order, page)) as findings:
+                async for finding, data in findings:
+                    if finding.is_done:
+                        side = len(finding.layers)
+                        found = finding, numpy.frombuffer(data, "<f4").reshape(side, side)
+                        await in_thread(self.keeper.put, opened, key, *found)
+                    else:
+                        yield binary_frame(_layers_answer(question, finding), b"")
+        assert found is not None
+        assert found[1] is not None
+        yield binary_frame(_layers_answer(question, found[0]), found[1].tobytes())
+
+    # --- probes --------------------------------------------------------------------------------
+
+    async def probes(
+        self, opened: OpenSet, question: FeatureProbesQuestion, page: object
+    ) -> AsyncGenerator[str, None]:
+        """What is known at once, then layer by layer."""
+        if await opened.turns.take(opened.labels) is None:
+            raise InputError(_NO_LABELS)
+        chosen = await opened.turns.take(choose, opened, question.most)
+        keys = {}
+        for layer in question.layers:
+            name = await opened.turns.take(layer_name, opened, layer)
+            options = {"task": "probe", "layer": name, "kind": question.kind, "folds": question.folds}
+            keys[layer] = key_of(opened, chosen, options)
+        known: dict[int, FeatureProbe] = {}
+        for layer, key in keys.items():
+            kept = await opened.turns.take(self.keeper.get, opened, key, FeatureProbe)
+            if kept is not None:
+                known[layer] = msgspec.structs.replace(kept[0], layer=layer)
+        left = [layer for layer in keys if layer not in known]
+        share = len(known) / len(keys)
+        first = Finding(progress=share, is_done=not left)
+        yield _probes_answer(question, first, list(known.values()))
+        if not left:
+            return
+        order = Order(
+            place=opened.place.place,
+            task="probes",
+            layers=left,
+            samples=chosen.samples.tolist(),
+            kind=question.kind,
+            folds=question.folds,
+        )
+        async with aclosing(self.findings(order, page)) as findings:
+            async for finding, _ in findings:
+                if finding.probe is not None and not finding.probe.why:
+                    await in_thread(self.keeper.put, opened, keys[finding.probe.layer], finding.probe)
+                progress = share + (1 - share) * finding.progress
+                new = [] if finding.probe is None else [finding.probe]
+                yield _probes_answer(question, msgspec.structs.replace(finding, progress=progress), new)
+
+    # --- the process ---------------------------------------------------------------------------
+
+    async def findings(self, order: Order, page: object) -> AsyncGenerator[Found, None]:
+        """What a process says, the last word included. One that ends without it has failed."""
+        if self._turns.must_wait(page):
+            yield Finding(progress=0.0, note=WAITING), b""
+        async with (
+            self._turns.taken(page),
+            own_process(_COMMAND, _LINE_BYTES) as (process, complaints),
+        ):
+            async with aclosing(_talk(process, order)) as said:
+                async for finding, data in said:
+                    if finding.fault:
+                        raise InputError(finding.fault)
+                    yield finding, data
+                    if finding.is_done:
+                        return
+            _LOG.error("an analysis of features failed:\n%s", end_of(complaints))
+            raise InputError(_FAILED)
+
+
+async def _talk(process: asyncio.subprocess.Process, order: Order) -> AsyncGenerator[Found, None]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(ConnectionError):  # it has ended: there is nothing to hear, then
+        process.stdin.write(msgspec.json.encode(order) + b"\n")
+        await process.stdin.drain()
+    while line := await process.stdout.readline():
+        finding = msgspec.json.decode(line, type=Finding)
+        if finding.num_bytes > _MAX_BYTES:
+            raise InputError("the result is too large to be shown: take fewer samples.")
+        yield finding, await process.stdout.readexactly(finding.num_bytes)
+
+
+def layer_name(opened: OpenSet, number: int) -> str:
+    layers = opened.features().manifest.layers
+    if number >= len(layers):
+        raise InputError(f"this set has {len(layers):,} layers, and not one with the number {number:,}.")
+    return layers[number].name
+
+
+def class_numbers(chosen: Chosen) -> list[int]:
+    """None where labels are no classes: then there are no pairs of the same one."""
+    return list(named(chosen.labels)[1]) if label_kind(chosen.labels) == "classes" else []
+
+
+def part_of(chosen: Chosen, samples: Sequence[int]) -> Chosen:
+    """Those that were left, in the same order."""
+    is_there = numpy.isin(chosen.samples, numpy.array(samples, numpy.int64))
+    labels = None if chosen.labels is None else chosen.labels[is_there]
+    return Chosen(samples=chosen.samples[is_there], labels=labels, num_done=chosen.num_done)
+
+
+def _fits(finding: Finding, values: Array | None, chosen: Chosen) -> bool:
+    """What was kept may have been changed by anybody."""
+    side = len(part_of(chosen, finding.samples).samples)
+    return values is not None and side == len(finding.samples) and values.shape == (side, side)
+
+
+def _fits_layers(finding: Finding, values: Array | None, layers: Sequence[int]) -> bool:
+    side = len(finding.layers)
+    return values is not None and values.shape == (side, side) and set(finding.layers) <= set(layers)
+
+
+def _similarity_answer(question: FeatureSimilarityQuestion, finding: Finding) -> FeatureSimilarityAnswer:
+    return FeatureSimilarityAnswer(
+        id=question.id,
+        progress=finding.progress,
+        is_done=finding.is_done,
+        note=finding.note,
+        rows=None,
+        contrast=finding.contrast,
+    )
+
+
+def _layers_answer(question: FeatureLayersQuestion, finding: Finding) -> FeatureLayersAnswer:
+    return FeatureLayersAnswer(
+        id=question.id,
+        progress=finding.progress,
+        is_done=finding.is_done,
+        note=finding.note,
+        layers=finding.layers,
+        left_out=finding.left_out,
+        num_samples=len(finding.samples),
+    )
+
+
+def _probes_answer(question: FeatureProbesQuestion, finding: Finding, probes: Any) -> str:
+    answer = FeatureProbesAnswer(
+        id=question.id,
+        progress=finding.progress,
+        is_done=finding.is_done,
+        note=finding.note,
+        at=finding.at,
+        probes=probes,
+    )
+    return as_json(answer).decode()
+
+
+# --- points of the projector ----------------------------------------------------------------------
+
+
+_READING: Final = "The samples are read."
+
+
+class FeaturePoints:
+    """For all pages of a server."""
+
+    def __init__(self, analyses: FeatureAnalyses) -> None:
+        self._analyses = analyses
+        self._reductions = Reductions()
+
+    async def points(
+        self, opened: OpenSet, question: FeaturePointsQuestion, page: object
+    ) -> AsyncGenerator[bytes, None]:
+        async with aclosing(self._found(opened, question, page)) as found:
+            async for finding, values, chosen in found:
+                if values is None:
+                    yield binary_frame(_answer(question, finding, None), b"")
+                    continue
+                head, data = await opened.turns.take(_embedding, opened, chosen, values)
+                yield binary_frame(_answer(question, finding, head), data)
+
+    async def reduce(
+        self, opened: OpenSet, question: FeatureReduceQuestion, page: object
+    ) -> AsyncGenerator[bytes, None]:
+        values: Array | None = None
+        key: tuple[object, ...] = ()
+        async with aclosing(self._found(opened, question, page)) as found:
+            async for finding, some, chosen in found:
+                if some is None:
+                    yield binary_frame(_waiting(question, finding), b"")
+                else:
+                    values = some
+                    layer = layer_name(opened, question.layer)
+                    key = (opened, key_of(opened, chosen, {"task": "points", "layer": layer}))
+        assert values is not None
+        check_method(question.method, len(values))
+        points = numpy.ascontiguousarray(values, "<f4")
+        order = ReductionOrder(
+            method=question.method,
+            num_points=points.shape[0],
+            num_dims=points.shape[1],
+            wanted_dims=question.num_dims,
+            neighbours=question.neighbours,
+            metric=question.metric,
+        )
+
+        def read() -> Awaitable[memoryview]:
+            return _at_once(memoryview(points.tobytes()))
+
+        frames = self._reductions.reduced((*key, order), order, read, question.id, page)
+        async with aclosing(frames):
+            async for frame in frames:
+                yield frame
+
+    async def _found(
+        self, opened: OpenSet, question: FeaturePointsQuestion | FeatureReduceQuestion, page: object
+    ) -> AsyncGenerator[tuple[Finding, Array | None, Chosen], None]:
+        """How far it is, and in the end the points."""
+        chosen = await opened.turns.take(choose, opened, question.most)
+        layer = await opened.turns.take(layer_name, opened, question.layer)
+        key = key_of(opened, chosen, {"task": "points", "layer": layer})
+        keeper = self._analyses.keeper
+        shape = (len(chosen.samples), -1)
+        kept = await opened.turns.take(keeper.get, opened, key, Finding, shape)
+        if kept is not None and kept[1] is not None:
+            yield kept[0], kept[1], chosen
+            return
+        order = Order(
+            place=opened.place.place,
+            task="points",
+            layers=[question.layer],
+            samples=chosen.samples.tolist(),
+        )
+        async with aclosing(self._analyses.findings(order, page)) as findings:
+            async for finding, data in findings:
+                if not finding.is_done:
+                    yield finding, None, chosen
+                    continue
+                values = numpy.frombuffer(data, "<f4").reshape(len(chosen.samples), -1)
+                await opened.turns.take(keeper.put, opened, key, finding, values)
+                yield finding, values, chosen
+
+
+async def _at_once(data: memoryview) -> memoryview:
+    return data
+
+
+def _embedding(opened: OpenSet, chosen: Chosen, values: Array) -> tuple[EmbeddingHead, bytes]:
+    """As an embedding of a run is: the projector reads both."""
+    rows = rows_of(opened, part_of(chosen, chosen.samples.tolist()))
+    columns = {"sample": [str(one) for one in rows.ids]}
+    if rows.labels:
+        columns = {"label": [rows.labels[one] for one in rows.label_of], **columns}
+    matrix = values.astype("<f4").tobytes()
+    labels = msgspec.json.encode(list(columns.values()))
+    head = EmbeddingHead(
+        num_points=values.shape[0],
+        num_dims=values.shape[1],
+        columns=list(columns),
+        matrix_bytes=len(matrix),
+        label_bytes=len(labels),
+        sprite_bytes=0,
+        sprite_width=0,
+        sprite_height=0,
+        sprites_per_row=0,
+    )
+    return head, matrix + labels
+
+
+def _answer(
+    question: FeaturePointsQuestion, finding: Finding, head: EmbeddingHead | None
+) -> FeaturePointsAnswer:
+    return FeaturePointsAnswer(
+        id=question.id,
+        progress=finding.progress,
+        is_done=head is not None,
+        note=finding.note,
+        head=head,
+    )
+
+
+def _waiting(question: FeatureReduceQuestion, finding: Finding) -> ReductionAnswer:
+    return ReductionAnswer(
+        id=question.id,
+        progress=0.0,
+        is_done=False,
+        num_points=0,
+        num_dims=question.num_dims,
+        note=finding.note or _READING,
+    )
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+Frame = str | bytes
+Feed = Callable[[OpenSet, Any, object], AsyncGenerator[Frame, None]]
+
+_LIST_SECONDS: Final = 2.0  # between two looks at all sets
+_SET_SECONDS: Final = 1.0  # at one of them
+_BUSY: Final = 10  # times as long as a look took, the next one waits
+
+
+class FeatureAnswers:
+    """Answers about the sets of a shelf, for all pages of a server."""
+
+    def __init__(self, shelf: FeatureShelf) -> None:
+        self._shelf = shelf
+        self._list_turns = Turns()
+        analyses = FeatureAnalyses()
+        points = FeaturePoints(analyses)
+        self._single: dict[type, Callable[[OpenSet, Any], bytes]] = {
+            FeatureMapQuestion: answer_map,
+            FeatureUnitQuestion: answer_unit,
+            FeatureSampleQuestion: answer_sample,
+        }
+        self._followed: dict[type, Feed] = {
+            FeatureSetQuestion: _follow_set,
+            FeatureSimilarityQuestion: analyses.similarity,
+            FeatureLayersQuestion: analyses.layers,
+            FeatureProbesQuestion: analyses.probes,
+            FeaturePointsQuestion: points.points,
+            FeatureReduceQuestion: points.reduce,
+        }
+
+    async def answer(self, question: SingleFeatureQuestion) -> bytes:
+        opened = await in_thread(self._shelf.known, question.set_id)
+        return await opened.turns.take(self._single[type(question)], opened, question)
+
+    async def follow(self, question: FollowedFeatureQuestion, page: object) -> AsyncGenerator[Frame, None]:
+        if isinstance(question, FeatureSetsQuestion):
+            feed: AsyncGenerator[Frame, None] = self._follow_sets(question)
+        else:
+            opened = await in_thread(self._shelf.known, question.set_id)
+            feed = self._followed[type(question)](opened, question, page)
+        async with aclosing(feed):
+            async for frame in feed:
+                yield frame
+
+    async def _follow_sets(self, question: FeatureSetsQuestion) -> AsyncGenerator[Frame, None]:
+        sent: list[FeatureSetListing] | None = None
+        while True:
+            began = time.monotonic()
+            listings = await self._list_turns.take(self._listings)
+            if listings != sent:
+                sent = listings
+                yield as_json(FeatureSetsAnswer(id=question.id, sets=listings)).decode()
+            # A folder that takes long to look through is looked through less often.
+            await asyncio.sleep(max(_LIST_SECONDS, _BUSY * (time.monotonic() - began)))
+
+    def _listings(self) -> list[FeatureSetListing]:
+        return [listing_of(opened) for opened in self._shelf.sets().values()]
+
+
+async def _follow_set(
+    opened: OpenSet, question: FeatureSetQuestion, page: object
+) -> AsyncGenerator[Frame, None]:
+    sent: FeatureSetAnswer | None = None
+    while True:
+        answer = await opened.turns.take(set_answer, opened, question.id)
+        if answer != sent:
+            sent = answer
+            yield as_json(answer).decode()
+        await asyncio.sleep(_SET_SECONDS)

@@ -214,7 +214,9 @@ def test_a_run_that_is_not_found_is_not_looked_for_with_every_report(
     control, shelf = Control(TARGET, folder=tmp_path), EmptyShelf()
 
     async def follow() -> None:
-        answers = Controls([control], shelf).follow(ControlQuestion(id=1, control_id=control.id))
+        answers = Controls([control], shelf).followed[ControlQuestion](
+            ControlQuestion(id=1, control_id=control.id), None
+        )
         await anext(answers)
         for step in range(1, 6):
             control._status = replace(

@@ -41,7 +41,7 @@ class Asked:
     def __call__(self, kind: str, choice: Any = (), **more: Any) -> tuple[dict[str, Any], np.ndarray]:
         wanted = messages.NetItemChoice(**(self.choice | dict(choice)))
         question = getattr(messages, kind)(id=7, run_id="a", rank=0, choice=wanted, **more)
-        frame = self.analyses.answer(self.asked.run, question)
+        frame = self.analyses.answers[type(question)](self.asked.run, question)
         if isinstance(frame, str):
             return dict(json.loads(frame)), np.empty(0)
         head, data = take_apart(frame)

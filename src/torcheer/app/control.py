@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.threads import in_thread
-from torcheer.app.wire import Answer, Name, Question, as_json
+from torcheer.app.wire import Answer, Followed, Name, Question, Single, as_text
 from torcheer.errors import InputError
 from torcheer.training.control import (
     About,
@@ -99,14 +99,8 @@ class ControlDoneAnswer(Answer, frozen=True, tag="control_done"):
     pass
 
 
-AnyControlQuestion = ControlsQuestion | ControlQuestion | ControlDoQuestion
-AnyControlAnswer = ControlsAnswer | ControlAnswer | ControlDoneAnswer
-
-
 # --- answers --------------------------------------------------------------------------------------
 
-
-FollowedControlQuestion = ControlsQuestion | ControlQuestion
 
 MAX_RUN_IDS: Final = 256  # of one list: as many as a page can ask about at a time
 _PUSH_SECONDS: Final = 0.05  # between two answers about one training
@@ -124,20 +118,20 @@ class Controls:
         if len(self._controls) < len(controls):
             raise InputError("the same training is named twice: give each a folder of its own for its runs.")
         self._shelf = shelf
+        self.single: dict[type[Question], Single] = {ControlDoQuestion: self._do}
+        self.followed: dict[type[Question], Followed] = {
+            ControlsQuestion: self._follow_all,
+            ControlQuestion: self._follow_one,
+        }
 
-    async def do(self, question: ControlDoQuestion) -> str:
+    async def _do(self, question: ControlDoQuestion) -> str:
         """Pass an action on, or refuse it."""
         control = self._control(question.control_id)
         if isinstance(question.action, Abort):
             await in_thread(control.abort)
         else:
             await in_thread(control.do, question.action)
-        return as_json(ControlDoneAnswer(id=question.id)).decode()
-
-    def follow(self, question: FollowedControlQuestion) -> AsyncGenerator[str, None]:
-        if isinstance(question, ControlsQuestion):
-            return self._follow_all(question)
-        return self._follow_one(question)
+        return as_text(ControlDoneAnswer(id=question.id))
 
     def close(self) -> None:
         """End all processes."""
@@ -149,7 +143,7 @@ class Controls:
             raise InputError(_GONE)
         return control
 
-    async def _follow_all(self, question: ControlsQuestion) -> AsyncGenerator[str, None]:
+    async def _follow_all(self, question: ControlsQuestion, page: object) -> AsyncGenerator[str, None]:
         controls = list(self._controls.values())
         sent: Sequence[ControlListing] | None = None
         with _news_of(controls) as news:
@@ -158,11 +152,11 @@ class Controls:
                 listings = [_listing(control, control.status) for control in controls]
                 if listings != sent:
                     sent = listings
-                    yield as_json(ControlsAnswer(id=question.id, controls=listings)).decode()
+                    yield as_text(ControlsAnswer(id=question.id, controls=listings))
                 await asyncio.sleep(_LIST_SECONDS)
                 await news.wait()
 
-    async def _follow_one(self, question: ControlQuestion) -> AsyncGenerator[str, None]:
+    async def _follow_one(self, question: ControlQuestion, page: object) -> AsyncGenerator[str, None]:
         control = self._control(question.control_id)
         sent: ControlAnswer | None = None
         sought, patience, look_at = "", _FIND_SECONDS, 0.0
@@ -181,7 +175,7 @@ class Controls:
                 answer = self._answer(question, control, status)
                 if answer != sent:
                     sent = answer
-                    yield as_json(answer).decode()
+                    yield as_text(answer)
                 await asyncio.sleep(_PUSH_SECONDS)
                 is_missing = len(answer.run_ids) < len(status.runs[-MAX_RUN_IDS:])
                 with suppress(TimeoutError):

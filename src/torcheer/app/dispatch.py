@@ -1,39 +1,25 @@
-"""Answer a page's questions from a shelf: in threads, one at a time for each pass, never with a traceback."""
+"""One registry of what pages ask, and what answers each question: in threads, never with a traceback."""
 
 from __future__ import annotations
 
 import logging
 from collections import OrderedDict, defaultdict
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from typing import Final, assert_never
+from functools import reduce
+from operator import or_
+from types import ModuleType
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Struct
 
-from torcheer.app.control import (
-    AnyControlAnswer,
-    AnyControlQuestion,
-    ControlDoQuestion,
-    Controls,
-    FollowedControlQuestion,
-)
-from torcheer.app.features.answers import FeatureAnswers
-from torcheer.app.features.messages import (
-    AnyFeatureAnswer,
-    AnyFeatureQuestion,
-    FeatureSetsAnswer,
-    FeatureSetsQuestion,
-    FollowedFeatureQuestion,
-    SingleFeatureQuestion,
-)
-from torcheer.app.lessons import AnyLearnAnswer, AnyLearnQuestion, Learning
-from torcheer.app.net.messages import (
-    AnyNetAnalysisAnswer,
-    AnyNetAnalysisQuestion,
-    AnyNetAnswer,
-    AnyNetQuestion,
-)
+from torcheer.app import control, lessons
+from torcheer.app.features import messages as feature_messages
+from torcheer.app.features.messages import FeatureSetsAnswer, FeatureSetsQuestion
+from torcheer.app.lessons import Learning
+from torcheer.app.net import messages as net_messages
+from torcheer.app.passes import source as pass_messages
 from torcheer.app.passes.source import (
     MAX_VALUE_BYTES,
     DocumentAnswer,
@@ -44,57 +30,32 @@ from torcheer.app.passes.source import (
     PassesAnswer,
     PassesQuestion,
     PassListing,
-    PassQuestion,
     PassSource,
     Shelf,
     TensorAnswer,
     TensorQuestion,
     window_fault,
 )
-from torcheer.app.runs.answers import FollowedQuestion as FollowedRunQuestion
-from torcheer.app.runs.answers import Frame, RunAnswers, RunQuestion
-from torcheer.app.runs.messages import (
-    AnyRunAnswer,
-    AnyRunQuestion,
-    AnyTableAnswer,
-    AnyTableQuestion,
-    RunTensorQuestion,
-)
+from torcheer.app.runs import messages as run_messages
+from torcheer.app.runs import table_messages
+from torcheer.app.runs.answers import RunAnswers
+from torcheer.app.runs.messages import RunTensorQuestion
 from torcheer.app.threads import Turns
-from torcheer.app.wire import NO_QUESTION, Count, Refusal, as_json, binary_frame
+from torcheer.app.wire import (
+    NO_QUESTION,
+    Answer,
+    Count,
+    Followed,
+    Frame,
+    Question,
+    Refusal,
+    Single,
+    as_text,
+    binary_frame,
+    messages_in,
+)
 from torcheer.errors import InputError, TorcheerError
 from torcheer.tensorfile import num_values
-
-AnyQuestion = (
-    PassesQuestion
-    | PassQuestion
-    | AnyRunQuestion
-    | AnyNetQuestion
-    | AnyNetAnalysisQuestion
-    | AnyTableQuestion
-    | AnyControlQuestion
-    | AnyLearnQuestion
-    | AnyFeatureQuestion
-)
-AnyAnswer = (
-    Hello
-    | PassesAnswer
-    | DocumentAnswer
-    | FiguresAnswer
-    | TensorAnswer
-    | Refusal
-    | AnyRunAnswer
-    | AnyNetAnswer
-    | AnyNetAnalysisAnswer
-    | AnyTableAnswer
-    | AnyControlAnswer
-    | AnyLearnAnswer
-    | AnyFeatureAnswer
-)
-SingleQuestion = (
-    PassesQuestion | PassQuestion | RunQuestion | ControlDoQuestion | AnyLearnQuestion | SingleFeatureQuestion
-)
-FollowedQuestion = FollowedRunQuestion | FollowedControlQuestion | FollowedFeatureQuestion
 
 _LOG: Final = logging.getLogger("torcheer.app")
 _MAX_OPEN_PASSES: Final = 16
@@ -107,6 +68,39 @@ _NO_FEATURES: Final = (
     "there are no features here: `torcheer view FOLDER` shows those that tl.extract wrote into it."
 )
 
+# The order is that of the page's types.
+_FAMILIES: Final[Sequence[ModuleType]] = (
+    pass_messages,
+    run_messages,
+    net_messages,
+    table_messages,
+    control,
+    lessons,
+    feature_messages,
+)
+QUESTIONS: Final = [one for family in _FAMILIES for one in messages_in(family, Question)]
+ANSWERS: Final[list[type[Struct]]] = [
+    Hello,
+    *messages_in(pass_messages, Answer),
+    Refusal,
+    *(one for family in _FAMILIES[1:] for one in messages_in(family, Answer)),
+]
+# What a page is told of an error that is not ours, by family.
+_FAILED: Final = {
+    pass_messages.__name__: "the pass could not be read: {why}.",
+    control.__name__: "this could not be done ({kind}): the server's log says why.",
+    lessons.__name__: "this could not be computed ({kind}): the server's log says why.",
+    feature_messages.__name__: "the set of features could not be read: {why}.",
+}
+_RUN_FAILED: Final = "the run could not be read: {why}."
+
+
+class Answering(Protocol):
+    """Answers some types of questions: with one answer each, or with answers that go on."""
+
+    single: dict[type[Question], Single]
+    followed: dict[type[Question], Followed]
+
 
 class Answers:
     """Answers for all pages of a server. Passes that were opened stay open, the last few of them."""
@@ -115,17 +109,26 @@ class Answers:
         self,
         shelf: Shelf,
         runs: RunAnswers | None = None,
-        controls: Controls | None = None,
+        controls: Answering | None = None,
         learning: Learning | None = None,
-        features: FeatureAnswers | None = None,
+        features: Answering | None = None,
     ) -> None:
         self._shelf = shelf
         self._runs = runs
-        self._controls = controls or Controls((), None)
         self._learning = learning or Learning()
-        self._features = features
         self._open: OrderedDict[str, PassSource] = OrderedDict()
         self._turns: defaultdict[str, Turns] = defaultdict(Turns)
+        self._single: dict[type[Question], Single] = {
+            PassesQuestion: self._passes,
+            DocumentQuestion: self._of_pass(_document),
+            FiguresQuestion: self._of_pass(_figures),
+            TensorQuestion: self._of_pass(_tensor),
+        }
+        self._followed: dict[type[Question], Followed] = {FeatureSetsQuestion: _no_sets}
+        for part in (runs, controls or control.Controls((), None), self._learning, features):
+            if part is not None:
+                self._single |= part.single
+                self._followed |= part.followed
 
     @property
     def has_runs(self) -> bool:
@@ -134,6 +137,9 @@ class Answers:
     @property
     def has_lessons(self) -> bool:
         return self._learning.has_lessons
+
+    def is_followed(self, question: Question) -> bool:
+        return type(question) in self._followed
 
     async def listing(self) -> Sequence[PassListing]:
         """The passes that are there now; none where they could not be looked for."""
@@ -144,73 +150,50 @@ class Answers:
             _LOG.exception("the passes could not be listed")
             return []
 
-    async def answer(self, question: SingleQuestion) -> Frame:
+    async def answer(self, question: Question) -> Frame:
         """The answer to a question; what goes wrong becomes a refusal."""
         try:
-            if isinstance(question, PassesQuestion):
-                return text_of(PassesAnswer(id=question.id, passes=await self.listing()))
-            if isinstance(question, PassQuestion):
-                return await self._answer_of_pass(question)
-            if isinstance(question, ControlDoQuestion):
-                return await self._controls.do(question)
-            if isinstance(question, AnyLearnQuestion):
-                return await self._learning.answer(question)
-            if isinstance(question, SingleFeatureQuestion):
-                if self._features is None:
-                    raise InputError(_NO_FEATURES)
-                return await self._features.answer(question)
-            return _refusal(question, _NO_RUNS) if self._runs is None else await self._runs.answer(question)
+            handler = self._single.get(type(question))
+            if handler is None:
+                of_features = type(question).__module__ == feature_messages.__name__
+                raise InputError(_NO_FEATURES if of_features else _NO_RUNS)
+            return await handler(question)
         except Exception as error:
-            return _refusal(question, _sentence(question, error))
+            return _refusal(question, error)
 
-    async def follow(self, question: FollowedQuestion, page: object) -> AsyncGenerator[Frame, None]:
+    async def follow(self, question: Question, page: object) -> AsyncGenerator[Frame, None]:
         """The answers to a question that goes on, until they are no longer wanted."""
         try:
-            async with aclosing(self._answers_to(question, page)) as frames:
+            async with aclosing(self._followed[type(question)](question, page)) as frames:
                 async for frame in frames:
                     yield frame
         except Exception as error:
-            yield _refusal(question, _sentence(question, error))
-
-    def _answers_to(self, question: FollowedQuestion, page: object) -> AsyncGenerator[Frame, None]:
-        if isinstance(question, FollowedControlQuestion):
-            return self._controls.follow(question)
-        if isinstance(question, FollowedFeatureQuestion):
-            return self._answers_of_features(question, page)
-        if self._runs is None:
-            raise InputError(_NO_RUNS)
-        return self._runs.follow(question, page)
-
-    async def _answers_of_features(
-        self, question: FollowedFeatureQuestion, page: object
-    ) -> AsyncGenerator[Frame, None]:
-        if self._features is None:
-            if not isinstance(question, FeatureSetsQuestion):
-                raise InputError(_NO_FEATURES)
-            yield text_of(FeatureSetsAnswer(id=question.id, sets=()))
-            return
-        async with aclosing(self._features.follow(question, page)) as frames:
-            async for frame in frames:
-                yield frame
+            yield _refusal(question, error)
 
     def close(self) -> None:
         if self._runs is not None:
             self._runs.close()
 
-    async def _answer_of_pass(self, question: PassQuestion) -> Frame:
-        source = await self._source(question.pass_id)
-        if source is None:
-            return _refusal(question, _GONE)
-        return await self._turns[question.pass_id].take(_frame, source, question)
+    # --- passes --------------------------------------------------------------------------------------
 
-    async def _source(self, pass_id: str) -> PassSource | None:
+    async def _passes(self, question: PassesQuestion) -> Frame:
+        return as_text(PassesAnswer(id=question.id, passes=await self.listing()))
+
+    def _of_pass(self, answer: Callable[[PassSource, Any], Frame]) -> Single:
+        async def handler(question: Any) -> Frame:
+            source = await self._source(question.pass_id)
+            return await self._turns[question.pass_id].take(answer, source, question)
+
+        return handler
+
+    async def _source(self, pass_id: str) -> PassSource:
         source = self._open.get(pass_id)
         if source is None:
             source = await self._turns[_SHELF].take(self._shelf.source, pass_id)
             if source is None and self._runs is not None:
                 source = await self._runs.pass_source(pass_id)
             if source is None:
-                return None
+                raise InputError(_GONE)
             # Another page may have opened it meanwhile.
             source = self._open.setdefault(pass_id, source)
         self._open.move_to_end(pass_id)
@@ -219,68 +202,48 @@ class Answers:
         return source
 
 
-def text_of(answer: AnyAnswer) -> str:
-    """An answer for a text frame."""
-    return as_json(answer).decode()
+def _document(source: PassSource, question: DocumentQuestion) -> Frame:
+    return as_text(DocumentAnswer(id=question.id, document=source.document()))
 
 
-def _refusal(question: AnyQuestion, message: str) -> str:
-    return text_of(Refusal(id=question.id, message=message))
-
-
-def _sentence(question: AnyQuestion, error: Exception) -> str:
-    """What a page is told of what went wrong. What is no error of ours goes to the log."""
-    if isinstance(error, TorcheerError):
-        return str(error)
-    if isinstance(question, AnyControlQuestion):
-        _LOG.error("a training could not be controlled", exc_info=error)
-        return f"this could not be done ({type(error).__name__}): the server's log says why."
-    if isinstance(question, AnyLearnQuestion):
-        _LOG.error("a lesson could not be made", exc_info=error)
-        return f"this could not be computed ({type(error).__name__}): the server's log says why."
-    what = _subject(question)
-    if isinstance(error, OSError):
-        return f"the {what} could not be read: {error}."
-    _LOG.error("a question of the type %r could not be answered", type(question).__name__, exc_info=error)
-    return f"the {what} could not be read: the server's log says why."
-
-
-def _subject(question: AnyQuestion) -> str:
-    if isinstance(question, AnyFeatureQuestion):
-        return "set of features"
-    return "pass" if isinstance(question, PassQuestion) else "run"
-
-
-def _frame(source: PassSource, question: PassQuestion) -> Frame:
-    match question:
-        case DocumentQuestion():
-            return text_of(DocumentAnswer(id=question.id, document=source.document()))
-        case FiguresQuestion():
-            figures = source.figures(question.name)
-            if isinstance(figures, str):
-                return _refusal(question, figures)
-            return text_of(FiguresAnswer(id=question.id, name=question.name, values=figures))
-        case TensorQuestion():
-            return _tensor(source, question)
-        case _:
-            assert_never(question)
+def _figures(source: PassSource, question: FiguresQuestion) -> Frame:
+    figures = source.figures(question.name)
+    if isinstance(figures, str):
+        raise InputError(figures)
+    return as_text(FiguresAnswer(id=question.id, name=question.name, values=figures))
 
 
 def _tensor(source: PassSource, question: TensorQuestion) -> Frame:
     found = source.tensor(question.kind, question.index, question.window)
     if isinstance(found, str):
-        return _refusal(question, found)
+        raise InputError(found)
     view, values = found
     if len(values) > MAX_VALUE_BYTES:
-        return _refusal(question, f"{len(values):,} bytes are too many for one answer: ask for fewer values.")
+        raise InputError(f"{len(values):,} bytes are too many for one answer: ask for fewer values.")
     if len(values) != num_values(view.window) * int(view.encoding[1]):
         raise ValueError(f"{len(values)} bytes came for {view.window} of {view.encoding}")
     return binary_frame(TensorAnswer(id=question.id, view=view), values)
 
 
-# --- reading and writing them ----------------------------------------------------------------
+async def _no_sets(question: FeatureSetsQuestion, page: object) -> AsyncGenerator[Frame, None]:
+    yield as_text(FeatureSetsAnswer(id=question.id, sets=()))
 
-_QUESTIONS: Final[msgspec.json.Decoder[AnyQuestion]] = msgspec.json.Decoder(AnyQuestion)
+
+def _refusal(question: Question, error: Exception) -> str:
+    """What a page is told of what went wrong. What is no error of ours goes to the log."""
+    message = str(error)
+    if not isinstance(error, TorcheerError):
+        failed = _FAILED.get(type(question).__module__, _RUN_FAILED)
+        is_of_disk = isinstance(error, OSError) and "{why}" in failed
+        if not is_of_disk:
+            what = type(question).__name__
+            _LOG.error("a question of the type %r could not be answered", what, exc_info=error)
+        why = message if is_of_disk else "the server's log says why"
+        message = failed.format(why=why, kind=type(error).__name__)
+    return as_text(Refusal(id=question.id, message=message))
+
+
+# --- reading questions ---------------------------------------------------------------------------
 
 
 class _Numbered(Struct):
@@ -289,10 +252,11 @@ class _Numbered(Struct):
     id: Count
 
 
+_QUESTIONS: Final[msgspec.json.Decoder[Question]] = msgspec.json.Decoder(reduce(or_, QUESTIONS))
 _NUMBERS: Final = msgspec.json.Decoder(_Numbered)
 
 
-def read_question(text: str) -> AnyQuestion | Refusal:
+def read_question(text: str) -> Question | Refusal:
     """A question, or the refusal that answers it."""
     try:
         question = _QUESTIONS.decode(text)

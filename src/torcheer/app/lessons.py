@@ -12,17 +12,17 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Final, assert_never
+from typing import Annotated, Any, BinaryIO, Final
 
 from msgspec import Meta
 
 from torcheer.app.access import state_folder
 from torcheer.app.html_page import Bundle, InlinePage, Subject, frame_of, read_bundle, show_inline
 from torcheer.app.threads import Turns
-from torcheer.app.wire import Answer, Name, Question, as_json
+from torcheer.app.wire import Answer, Followed, Frame, Name, Question, Single, as_json, as_text
 from torcheer.desktop import in_notebook, open_in_browser
 from torcheer.errors import InputError
 from torcheer.learn import (
@@ -71,11 +71,6 @@ class ProgressResetQuestion(Question, frozen=True, tag="progress_reset"):
     """Forget what was solved. Answered with all exercises, as after `lessons`."""
 
 
-AnyLearnQuestion = (
-    LessonsQuestion | LessonQuestion | LessonChecksQuestion | ExerciseQuestion | ProgressResetQuestion
-)
-
-
 class LessonsAnswer(Answer, frozen=True, tag="lessons"):
     examples: Sequence[Example]
     exercises: Sequence[Exercise]
@@ -95,9 +90,6 @@ class ExerciseAnswer(Answer, frozen=True, tag="exercise"):
     verdicts: Sequence[Verdict]
 
 
-AnyLearnAnswer = LessonsAnswer | LessonAnswer | LessonChecksAnswer | ExerciseAnswer
-
-
 # --- answers --------------------------------------------------------------------------------------
 
 
@@ -113,38 +105,45 @@ class Learning:
         self._examples: Sequence[Example] = EXAMPLES if own is None else (own, *EXAMPLES)
         self._known: Progress | None = None
         self._turns = Turns()
+        answers: dict[type[Question], Callable[[Any], Answer]] = {
+            LessonsQuestion: self._lessons,
+            LessonQuestion: self._lesson,
+            LessonChecksQuestion: self._checks,
+            ExerciseQuestion: self._judged,
+            ProgressResetQuestion: self._reset,
+        }
+        self.single = {kind: self._handler(answer) for kind, answer in answers.items()}
+        self.followed: dict[type[Question], Followed] = {}
 
     def warm_up(self) -> None:
         """Read torch before anybody asks, in a thread of its own: it takes a second or more."""
         threading.Thread(target=_of, args=["lessons"], name="torcheer lessons", daemon=True).start()
 
-    async def answer(self, question: AnyLearnQuestion) -> str:
-        if not self.has_lessons:
-            raise InputError(_NO_TORCH)
-        return as_json(await self._turns.take(self._answer, question)).decode()
+    def _handler(self, answer: Callable[[Any], Answer]) -> Single:
+        async def handler(question: Any) -> Frame:
+            if not self.has_lessons:
+                raise InputError(_NO_TORCH)
+            return as_text(await self._turns.take(answer, question))
 
-    def _answer(self, question: AnyLearnQuestion) -> AnyLearnAnswer:
-        match question:
-            case LessonQuestion():
-                lesson = _of("lessons").lesson_of_source(question.source)
-                return LessonAnswer(id=question.id, lesson=lesson)
-            case LessonChecksQuestion():
-                checks = _of("lessons").checks_of_source(question.source)
-                return LessonChecksAnswer(id=question.id, checks=checks)
-            case ExerciseQuestion():
-                return self._judged(question)
-            case ProgressResetQuestion():
-                self._progress.reset()
-                return self._lessons(question.id)
-            case LessonsQuestion():
-                return self._lessons(question.id)
-            case _:
-                assert_never(question)
+        return handler
 
-    def _lessons(self, number: int) -> LessonsAnswer:
+    def _lesson(self, question: LessonQuestion) -> LessonAnswer:
+        return LessonAnswer(id=question.id, lesson=_of("lessons").lesson_of_source(question.source))
+
+    def _checks(self, question: LessonChecksQuestion) -> LessonChecksAnswer:
+        checks = _of("lessons").checks_of_source(question.source)
+        return LessonChecksAnswer(id=question.id, checks=checks)
+
+    def _reset(self, question: ProgressResetQuestion) -> LessonsAnswer:
+        self._progress.reset()
+        return self._lessons(question)
+
+    def _lessons(self, question: Question) -> LessonsAnswer:
         exercises = [self._exercise(task.id) for task in TASKS]
         functions = _of("functions").functions_text()
-        return LessonsAnswer(id=number, examples=self._examples, exercises=exercises, functions=functions)
+        return LessonsAnswer(
+            id=question.id, examples=self._examples, exercises=exercises, functions=functions
+        )
 
     def _judged(self, question: ExerciseQuestion) -> ExerciseAnswer:
         task = next((task for task in TASKS if task.id == question.exercise_id), None)

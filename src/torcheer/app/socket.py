@@ -13,11 +13,10 @@ import anyio
 from anyio.abc import TaskGroup
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from torcheer.app.dispatch import Answers, FollowedQuestion, SingleQuestion, read_question, text_of
+from torcheer.app.dispatch import Answers, read_question
 from torcheer.app.passes.source import Hello
-from torcheer.app.runs.answers import Frame
 from torcheer.app.runs.messages import StopQuestion
-from torcheer.app.wire import Refusal
+from torcheer.app.wire import Frame, Question, Refusal, as_text
 
 _MAX_UNDER_WAY: Final = 8  # of one page; while there are as many, nothing more is read from its socket
 _MAX_FOLLOWED: Final = 64  # questions of one page that are answered again and again
@@ -82,26 +81,26 @@ class _Conversation:
             has_lessons=self._answers.has_lessons,
             passes=passes,
         )
-        await self._send(text_of(hello))
+        await self._send(as_text(hello))
         async with anyio.create_task_group() as tasks:
             while (text := await self._receive()) is not None:
                 question = read_question(text)
                 if isinstance(question, Refusal):
-                    await self._send(text_of(question))
+                    await self._send(as_text(question))
                 elif isinstance(question, StopQuestion):
                     self._stop(question.which)
-                elif isinstance(question, FollowedQuestion):
+                elif self._answers.is_followed(question):
                     await self._begin(tasks, question)
                 else:
                     await self._under_way.acquire()
                     tasks.start_soon(self._answer, question)
             tasks.cancel_scope.cancel()
 
-    async def _begin(self, tasks: TaskGroup, question: FollowedQuestion) -> None:
+    async def _begin(self, tasks: TaskGroup, question: Question) -> None:
         self._stop(question.id)  # a page that uses a number again has done with the former question
         if len(self._followed) >= _MAX_FOLLOWED:
             message = f"a page can follow {_MAX_FOLLOWED} questions at a time: stop one of them first."
-            await self._send(text_of(Refusal(id=question.id, message=message)))
+            await self._send(as_text(Refusal(id=question.id, message=message)))
             return
         scope = self._followed[question.id] = anyio.CancelScope()
         tasks.start_soon(self._follow, question, scope)
@@ -111,7 +110,7 @@ class _Conversation:
         if scope is not None:
             scope.cancel()
 
-    async def _follow(self, question: FollowedQuestion, scope: anyio.CancelScope) -> None:
+    async def _follow(self, question: Question, scope: anyio.CancelScope) -> None:
         try:
             with scope:
                 async with aclosing(self._answers.follow(question, self)) as frames:
@@ -134,7 +133,7 @@ class _Conversation:
         except _GONE:
             return None
 
-    async def _answer(self, question: SingleQuestion) -> None:
+    async def _answer(self, question: Question) -> None:
         try:
             await self._send(await self._answers.answer(question))
         finally:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Annotated, Any, Final
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from types import ModuleType
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta, Raw, Struct
@@ -22,6 +24,8 @@ NO_QUESTION: Final = -1  # the number in a refusal of what could not be read
 LARGEST: Final = 2**53 - 1
 Count = Annotated[int, Meta(ge=0, le=LARGEST)]
 Name = Annotated[str, Meta(max_length=64)]
+
+Message = TypeVar("Message", bound=Struct)
 
 
 class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
@@ -36,10 +40,32 @@ class Answer(Struct, frozen=True, tag_field="type"):
     id: int
 
 
+Frame = str | bytes  # for a text frame and for a binary one
+# What answers a type of questions: once, or again and again for a page, which is the second argument.
+Single = Callable[[Any], Awaitable[Frame]]
+Followed = Callable[[Any, object], AsyncGenerator[Frame, None]]
+
+
 class Refusal(Answer, frozen=True, tag="refusal"):
     """Why there is no answer, in a sentence for people. The id is -1 where the question could not be read."""
 
     message: str
+
+
+def messages_in(family: ModuleType, kind: type[Message]) -> list[type[Message]]:
+    """The questions, or the answers, of a module, in the order in which they stand there."""
+    return [
+        one
+        for one in vars(family).values()
+        if isinstance(one, type) and issubclass(one, kind) and one.__module__ == family.__name__
+        # What others derive from has no tag of its own.
+        if one.__struct_config__.tag != one.__name__
+    ]
+
+
+def as_text(message: object) -> str:
+    """A message for a text frame."""
+    return as_json(message).decode()
 
 
 def as_json(message: object) -> bytes:

@@ -35,8 +35,6 @@ from torcheer.app.features.messages import (
     FeatureSimilarityAnswer,
     FeatureSimilarityQuestion,
     FeatureUnitQuestion,
-    FollowedFeatureQuestion,
-    SingleFeatureQuestion,
 )
 from torcheer.app.features.shelf import Array, FeatureShelf, OpenSet
 from torcheer.app.features.values import (
@@ -57,7 +55,7 @@ from torcheer.app.runs.messages import ReductionAnswer
 from torcheer.app.runs.projection import Order as ReductionOrder
 from torcheer.app.runs.projection import Reductions, check_method
 from torcheer.app.threads import Turns, in_thread
-from torcheer.app.wire import as_json, binary_frame
+from torcheer.app.wire import Followed, Frame, Question, Single, as_text, binary_frame
 from torcheer.errors import InputError
 from torcheer.run import EmbeddingHead
 from torcheer.tensorfile import read_file
@@ -377,7 +375,7 @@ def _probes_answer(question: FeatureProbesQuestion, finding: Finding, probes: An
         at=finding.at,
         probes=probes,
     )
-    return as_json(answer).decode()
+    return as_text(answer)
 
 
 # --- points of the projector ----------------------------------------------------------------------
@@ -518,7 +516,6 @@ def _waiting(question: FeatureReduceQuestion, finding: Finding) -> ReductionAnsw
 # --- answers --------------------------------------------------------------------------------------
 
 
-Frame = str | bytes
 Feed = Callable[[OpenSet, Any, object], AsyncGenerator[Frame, None]]
 
 _LIST_SECONDS: Final = 2.0  # between two looks at all sets
@@ -534,42 +531,45 @@ class FeatureAnswers:
         self._list_turns = Turns()
         analyses = FeatureAnalyses()
         points = FeaturePoints(analyses)
-        self._single: dict[type, Callable[[OpenSet, Any], bytes]] = {
-            FeatureMapQuestion: answer_map,
-            FeatureUnitQuestion: answer_unit,
-            FeatureSampleQuestion: answer_sample,
+        self.single: dict[type[Question], Single] = {
+            FeatureMapQuestion: self._of_set(answer_map),
+            FeatureUnitQuestion: self._of_set(answer_unit),
+            FeatureSampleQuestion: self._of_set(answer_sample),
         }
-        self._followed: dict[type, Feed] = {
-            FeatureSetQuestion: _follow_set,
-            FeatureSimilarityQuestion: analyses.similarity,
-            FeatureLayersQuestion: analyses.layers,
-            FeatureProbesQuestion: analyses.probes,
-            FeaturePointsQuestion: points.points,
-            FeatureReduceQuestion: points.reduce,
+        self.followed: dict[type[Question], Followed] = {
+            FeatureSetsQuestion: self._follow_sets,
+            FeatureSetQuestion: self._feed(_follow_set),
+            FeatureSimilarityQuestion: self._feed(analyses.similarity),
+            FeatureLayersQuestion: self._feed(analyses.layers),
+            FeatureProbesQuestion: self._feed(analyses.probes),
+            FeaturePointsQuestion: self._feed(points.points),
+            FeatureReduceQuestion: self._feed(points.reduce),
         }
 
-    async def answer(self, question: SingleFeatureQuestion) -> bytes:
-        opened = await in_thread(self._shelf.known, question.set_id)
-        return await opened.turns.take(self._single[type(question)], opened, question)
-
-    async def follow(self, question: FollowedFeatureQuestion, page: object) -> AsyncGenerator[Frame, None]:
-        if isinstance(question, FeatureSetsQuestion):
-            feed: AsyncGenerator[Frame, None] = self._follow_sets(question)
-        else:
+    def _of_set(self, answer: Callable[[OpenSet, Any], bytes]) -> Single:
+        async def handler(question: Any) -> Frame:
             opened = await in_thread(self._shelf.known, question.set_id)
-            feed = self._followed[type(question)](opened, question, page)
-        async with aclosing(feed):
-            async for frame in feed:
-                yield frame
+            return await opened.turns.take(answer, opened, question)
 
-    async def _follow_sets(self, question: FeatureSetsQuestion) -> AsyncGenerator[Frame, None]:
+        return handler
+
+    def _feed(self, feed: Feed) -> Followed:
+        async def frames(question: Any, page: object) -> AsyncGenerator[Frame, None]:
+            opened = await in_thread(self._shelf.known, question.set_id)
+            async with aclosing(feed(opened, question, page)) as found:
+                async for frame in found:
+                    yield frame
+
+        return frames
+
+    async def _follow_sets(self, question: FeatureSetsQuestion, page: object) -> AsyncGenerator[Frame, None]:
         sent: list[FeatureSetListing] | None = None
         while True:
             began = time.monotonic()
             listings = await self._list_turns.take(self._listings)
             if listings != sent:
                 sent = listings
-                yield as_json(FeatureSetsAnswer(id=question.id, sets=listings)).decode()
+                yield as_text(FeatureSetsAnswer(id=question.id, sets=listings))
             # A folder that takes long to look through is looked through less often.
             await asyncio.sleep(max(_LIST_SECONDS, _BUSY * (time.monotonic() - began)))
 
@@ -585,5 +585,5 @@ async def _follow_set(
         answer = await opened.turns.take(set_answer, opened, question.id)
         if answer != sent:
             sent = answer
-            yield as_json(answer).decode()
+            yield as_text(answer)
         await asyncio.sleep(_SET_SECONDS)

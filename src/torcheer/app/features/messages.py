@@ -39,32 +39,6 @@ class FeatureSetQuestion(Question, frozen=True, tag="feature_set"):
     set_id: Name
 
 
-class FeatureMapQuestion(Question, frozen=True, tag="feature_map"):
-    """Values of a layer: some samples, sorted by label, by some units, both evenly chosen."""
-
-    set_id: Name
-    layer: Layer
-    num_rows: Side
-    num_columns: Side
-
-
-class FeatureUnitQuestion(Question, frozen=True, tag="feature_unit"):
-    """The values of one unit, of the same samples as in the map."""
-
-    set_id: Name
-    layer: Layer
-    num_rows: Side
-    unit: Count
-
-
-class FeatureSampleQuestion(Question, frozen=True, tag="feature_sample"):
-    """All values of a layer for one sample; where they are many, some of them, evenly chosen."""
-
-    set_id: Name
-    layer: Layer
-    sample: Count
-
-
 class FeatureSimilarityQuestion(Question, frozen=True, tag="feature_similarity"):
     """How alike samples are to a layer. Followed, for the progress."""
 
@@ -114,17 +88,30 @@ class FeatureReduceQuestion(Question, frozen=True, tag="feature_reduce"):
     metric: Literal["cosine", "euclidean"]
 
 
-FollowedFeatureQuestion = (
-    FeatureSetsQuestion
-    | FeatureSetQuestion
-    | FeatureSimilarityQuestion
-    | FeatureLayersQuestion
-    | FeatureProbesQuestion
-    | FeaturePointsQuestion
-    | FeatureReduceQuestion
-)
-SingleFeatureQuestion = FeatureMapQuestion | FeatureUnitQuestion | FeatureSampleQuestion
-AnyFeatureQuestion = FollowedFeatureQuestion | SingleFeatureQuestion
+class FeatureMapQuestion(Question, frozen=True, tag="feature_map"):
+    """Values of a layer: some samples, sorted by label, by some units, both evenly chosen."""
+
+    set_id: Name
+    layer: Layer
+    num_rows: Side
+    num_columns: Side
+
+
+class FeatureUnitQuestion(Question, frozen=True, tag="feature_unit"):
+    """The values of one unit, of the same samples as in the map."""
+
+    set_id: Name
+    layer: Layer
+    num_rows: Side
+    unit: Count
+
+
+class FeatureSampleQuestion(Question, frozen=True, tag="feature_sample"):
+    """All values of a layer for one sample; where they are many, some of them, evenly chosen."""
+
+    set_id: Name
+    layer: Layer
+    sample: Count
 
 
 # --- what the server answers -----------------------------------------------------------------
@@ -289,16 +276,3 @@ class FeaturePointsAnswer(Answer, frozen=True, tag="feature_points"):
     is_done: bool
     note: str
     head: EmbeddingHead | None
-
-
-AnyFeatureAnswer = (
-    FeatureSetsAnswer
-    | FeatureSetAnswer
-    | FeatureMapAnswer
-    | FeatureUnitAnswer
-    | FeatureSampleAnswer
-    | FeatureSimilarityAnswer
-    | FeatureLayersAnswer
-    | FeatureProbesAnswer
-    | FeaturePointsAnswer
-)

@@ -50,7 +50,7 @@ from torcheer.app.net.reader import Found, Nets, RankNet, Stretch, found_in, rea
 from torcheer.app.net.values import layer_with
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.records import evenly
-from torcheer.app.wire import as_json, binary_frame, clipped, countable, finite
+from torcheer.app.wire import Frame, Question, as_text, binary_frame, clipped, countable, finite
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
 from torcheer.run import NetLayer, record_id
@@ -478,8 +478,6 @@ _MOST_LIKENESS_BYTES: Final = 1 << 30  # of rows that are read for one answer
 _NO_ROOM: Final = "the layers before it are all that can be read for one answer: choose fewer items."
 _SOURCE_VARIABLE: Final = "Act"
 
-Frame = str | bytes
-
 
 class _Seen(NamedTuple):
     """How alike a layer sees items, and which of them."""
@@ -495,7 +493,7 @@ class Analyses:
     def __init__(self, nets: Nets) -> None:
         self._desk = RowDesk(nets)
         self._matrices: Kept[_Seen] = Kept(_KEPT_MATRIX_BYTES)
-        self._answers: dict[type, Callable[[OpenRun, Any], Frame]] = {
+        self.answers: dict[type[Question], Callable[[OpenRun, Any], Frame]] = {
             NetItemsQuestion: self._items,
             NetSimilarityQuestion: self._similarity,
             NetLikenessQuestion: self._likeness,
@@ -505,14 +503,11 @@ class Analyses:
             NetFieldQuestion: self._field,
         }
 
-    def answer(self, run: OpenRun, question: Any) -> Frame:
-        return self._answers[type(question)](run, question)
-
     def _items(self, run: OpenRun, question: NetItemsQuestion) -> str:
         with run.lock:
             net = self._desk.nets.look(run, question.rank)
             answer = items_answer(question.id, net, items_of(net, question.choice))
-        return as_json(answer).decode()
+        return as_text(answer)
 
     # --- similarity, clusters ------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from torcheer.app.net.reader import Nets, RankNet, ranges_of
 from torcheer.app.net.scene import BIAS, RunScene
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.watch import Looked, Watch, follow_run
-from torcheer.app.wire import as_json, clipped, countable, finite
+from torcheer.app.wire import as_text, clipped, countable, finite
 from torcheer.netview import about
 
 _MAX_MOMENTS: Final = 200_000  # the last ones
@@ -146,7 +146,7 @@ def _frames(question: int, now: Moments, start: int, is_all: bool) -> Iterator[s
             ranges=now.ranges,
             is_running=now.is_running,
         )
-        yield as_json(answer).decode()
+        yield as_text(answer)
 
 
 # --- followed -------------------------------------------------------------------------------------
@@ -207,4 +207,4 @@ def look_at_scene(
         ranks=ranks,
         note=scene.note,
     )
-    return Looked([as_json(answer).decode()], now)
+    return Looked([as_text(answer)], now)

@@ -99,17 +99,6 @@ class NetWeightsQuestion(NetQuestion, frozen=True, tag="net_weights"):
     variable: Annotated[str, Meta(max_length=64)]  # Wt, or what goes with it: Grad, Delta, exp_avg…
 
 
-AnyNetQuestion = (
-    NetSceneQuestion
-    | NetMomentsQuestion
-    | NetValuesQuestion
-    | NetUnitQuestion
-    | NetUnitSeriesQuestion
-    | NetRasterQuestion
-    | NetWeightsQuestion
-)
-
-
 # --- what the server answers -----------------------------------------------------------------
 
 
@@ -204,17 +193,6 @@ class NetWeightsAnswer(Answer, frozen=True, tag="net_weights"):
     num_weights: int  # that really connect
 
 
-AnyNetAnswer = (
-    NetSceneAnswer
-    | NetMomentsAnswer
-    | NetValuesAnswer
-    | NetUnitAnswer
-    | NetUnitSeriesAnswer
-    | NetRasterAnswer
-    | NetWeightsAnswer
-)
-
-
 # --- analysis -------------------------------------------------------------------------------------
 
 
@@ -297,17 +275,6 @@ class NetFieldQuestion(NetAnalysisQuestion, frozen=True, tag="net_field"):
     source: LayerName
     above: Literal["zero", "mean"]  # what of a response counts: what is above 0, or above its mean over items
     minus_mean: bool  # what is particular to the unit: without the plain mean over all items
-
-
-AnyNetAnalysisQuestion = (
-    NetItemsQuestion
-    | NetSimilarityQuestion
-    | NetLikenessQuestion
-    | NetComponentsQuestion
-    | NetTuningQuestion
-    | NetUnitTuningQuestion
-    | NetFieldQuestion
-)
 
 
 # --- what the server answers -----------------------------------------------------------------
@@ -409,14 +376,3 @@ class NetFieldAnswer(Answer, frozen=True, tag="net_field"):
     low: float | None  # of what is finite
     high: float | None
     note: str
-
-
-AnyNetAnalysisAnswer = (
-    NetItemsAnswer
-    | NetSimilarityAnswer
-    | NetLikenessAnswer
-    | NetComponentsAnswer
-    | NetTuningAnswer
-    | NetUnitTuningAnswer
-    | NetFieldAnswer
-)

@@ -38,7 +38,7 @@ from torcheer.app.net.reader import (
 )
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.records import evenly
-from torcheer.app.wire import as_json, binary_frame, clipped, countable
+from torcheer.app.wire import as_text, binary_frame, clipped, countable
 from torcheer.errors import InputError
 from torcheer.run import NetLayer
 from torcheer.tensorfile import Array
@@ -224,7 +224,7 @@ def answer_unit(nets: Nets, run: OpenRun, question: NetUnitQuestion) -> str:
         if its is not None:
             values[variable] = _plain(float(its[0]))
             steps[variable] = countable(stretch.mark.step) or 0
-    return as_json(NetUnitAnswer(id=question.id, values=values, steps=steps)).decode()
+    return as_text(NetUnitAnswer(id=question.id, values=values, steps=steps))
 
 
 def _plain(value: float) -> float | str:

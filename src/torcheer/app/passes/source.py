@@ -46,7 +46,6 @@ class FiguresQuestion(Question, frozen=True, tag="figures"):
     name: Name
 
 
-PassQuestion = DocumentQuestion | TensorQuestion | FiguresQuestion
 # --- what the server answers -----------------------------------------------------------------
 
 

@@ -12,7 +12,6 @@ import anyio
 from torcheer.app.net.analysis import Analyses
 from torcheer.app.net.follow import follow_moments, follow_net
 from torcheer.app.net.messages import (
-    AnyNetAnalysisQuestion,
     NetMomentsQuestion,
     NetRasterQuestion,
     NetSceneQuestion,
@@ -41,10 +40,6 @@ from torcheer.app.runs.messages import (
     RunsQuestion,
     RunTensorQuestion,
     SeriesQuestion,
-    TableCellsQuestion,
-    TableQuestion,
-    TableStatisticsQuestion,
-    TableTextQuestion,
     WatchedQuestion,
     WatchedRowQuestion,
 )
@@ -53,6 +48,12 @@ from torcheer.app.runs.passes import RunPass, answer_op_series, find_pass, listi
 from torcheer.app.runs.projection import Reductions
 from torcheer.app.runs.records import Distributions, RunTensors, answer_record, answer_records
 from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.table_messages import (
+    TableCellsQuestion,
+    TableQuestion,
+    TableStatisticsQuestion,
+    TableTextQuestion,
+)
 from torcheer.app.runs.tables import (
     MOST_FOR_STATISTICS,
     MOST_FOR_TEXT,
@@ -67,38 +68,8 @@ from torcheer.app.runs.tables import (
 from torcheer.app.runs.watch import Watch
 from torcheer.app.runs.watched import follow_row, follow_watched
 from torcheer.app.threads import Turns, in_thread
-from torcheer.app.wire import as_json
+from torcheer.app.wire import Followed, Frame, Question, Single, as_text
 from torcheer.errors import InputError
-
-Frame = str | bytes  # for a text frame and for a binary one
-FollowedQuestion = (
-    RunsQuestion
-    | IndexQuestion
-    | SeriesQuestion
-    | ReduceQuestion
-    | WatchedQuestion
-    | WatchedRowQuestion
-    | EventsQuestion
-    | NetSceneQuestion
-    | NetMomentsQuestion
-    | TableQuestion
-)
-NetQuestion = (
-    NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion
-)
-OneRunQuestion = (
-    RecordsQuestion
-    | LayoutQuestion
-    | RecordQuestion
-    | RunTensorQuestion
-    | HistogramsQuestion
-    | NetQuestion
-    | TableCellsQuestion
-)
-WholeTableQuestion = TableStatisticsQuestion | TableTextQuestion
-RunQuestion = (
-    OneRunQuestion | WholeTableQuestion | HparamsQuestion | OpSeriesQuestion | AnyNetAnalysisQuestion
-)
 
 _GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
 _NO_PASS: Final = "this pass is in no run of the folder: only those have figures over time."
@@ -112,25 +83,31 @@ class RunAnswers:
     def __init__(self, shelf: RunShelf) -> None:
         self.shelf = shelf
         self.watch = Watch(shelf)
-        self._reductions = Reductions()
-        self._nets = nets = Nets()
-        self._analyses = Analyses(nets)
         self._analysis_turns = Turns()  # one at a time for all runs: each takes much memory
-        self._of_one_run: dict[type, Callable[[OpenRun, Any], Frame]] = {
-            RecordsQuestion: answer_records,
-            LayoutQuestion: answer_layout,
-            RecordQuestion: answer_record,
-            RunTensorQuestion: RunTensors().answer,
-            HistogramsQuestion: Distributions().answer,
-            NetValuesQuestion: partial(answer_values, nets),
-            NetUnitQuestion: partial(answer_unit, nets),
-            NetUnitSeriesQuestion: partial(answer_unit_series, nets),
-            NetRasterQuestion: partial(answer_raster, nets),
-            NetWeightsQuestion: partial(answer_weights, nets),
-            TableCellsQuestion: TableTensors().answer,
+        reductions = Reductions()
+        nets = Nets()
+        analyses = Analyses(nets)
+        of_run, of_net = self._of_run, self._of_net
+        self.single: dict[type[Question], Single] = {
+            RecordsQuestion: of_run(answer_records),
+            LayoutQuestion: of_run(answer_layout),
+            RecordQuestion: of_run(answer_record),
+            RunTensorQuestion: of_run(RunTensors().answer),
+            HistogramsQuestion: of_run(Distributions().answer),
+            TableCellsQuestion: of_run(TableTensors().answer),
+            NetValuesQuestion: of_run(partial(answer_values, nets)),
+            NetUnitQuestion: of_run(partial(answer_unit, nets)),
+            NetUnitSeriesQuestion: of_run(partial(answer_unit_series, nets)),
+            NetRasterQuestion: of_run(partial(answer_raster, nets)),
+            NetWeightsQuestion: of_run(partial(answer_weights, nets)),
+            **{kind: of_net(answer) for kind, answer in analyses.answers.items()},
+            HparamsQuestion: self._hparams,
+            OpSeriesQuestion: self._op_series,
+            TableStatisticsQuestion: self._table_statistics,
+            TableTextQuestion: self._table_text,
         }
         watch = self.watch
-        self._followed: dict[type, Callable[[Any], AsyncGenerator[Frame, None]]] = {
+        feeds: dict[type[Question], Callable[[Any], AsyncGenerator[Frame, None]]] = {
             RunsQuestion: partial(follow_runs, watch),
             IndexQuestion: partial(follow_index, watch),
             SeriesQuestion: lambda question: SeriesFeed(watch, question).frames(),
@@ -141,20 +118,25 @@ class RunAnswers:
             NetMomentsQuestion: partial(follow_moments, nets, watch),
             TableQuestion: lambda question: TableFeed(watch, question).frames(),
         }
+        self.followed: dict[type[Question], Followed] = {
+            **{kind: _for_any_page(feed) for kind, feed in feeds.items()},
+            ReduceQuestion: partial(self._reduce, reductions),
+        }
 
-    async def answer(self, question: RunQuestion) -> Frame:
-        """The one answer to a question. Errors of ours are for the page."""
-        if isinstance(question, HparamsQuestion):
-            return await self._hparams(question)
-        if isinstance(question, OpSeriesQuestion):
-            return await self._op_series(question)
-        if isinstance(question, WholeTableQuestion):
-            return await self._whole_table(question)
-        run = await self._run(question.run_id)
-        if isinstance(question, AnyNetAnalysisQuestion):
-            # Beside other questions of the run: what is scrubbed does not wait for an analysis.
-            return await self._analysis_turns.take(self._analyses.answer, run, question)
-        return await run.slow_turns.take(self._of_one_run[type(question)], run, question)
+    def _of_run(self, answer: Callable[[OpenRun, Any], Frame]) -> Single:
+        async def handler(question: Any) -> Frame:
+            run = await self._run(question.run_id)
+            return await run.slow_turns.take(answer, run, question)
+
+        return handler
+
+    def _of_net(self, answer: Callable[[OpenRun, Any], Frame]) -> Single:
+        """Beside other questions of the run: what is scrubbed does not wait for an analysis."""
+
+        async def handler(question: Any) -> Frame:
+            return await self._analysis_turns.take(answer, await self._run(question.run_id), question)
+
+        return handler
 
     async def _run(self, run_id: str) -> OpenRun:
         run = self.shelf.known(run_id)
@@ -167,7 +149,7 @@ class RunAnswers:
     async def _hparams(self, question: HparamsQuestion) -> str:
         await self.watch.listed(_LISTED_SECONDS)
         rows = [one.hparams for one in self.shelf.summaries() if one.hparams is not None]
-        return as_json(HparamsAnswer(id=question.id, rows=rows)).decode()
+        return as_text(HparamsAnswer(id=question.id, rows=rows))
 
     async def _op_series(self, question: OpSeriesQuestion) -> str:
         source = await self.pass_source(question.pass_id)
@@ -175,22 +157,25 @@ class RunAnswers:
             raise InputError(_NO_PASS)
         return await source.run.slow_turns.take(answer_op_series, source, question)
 
-    async def _whole_table(self, question: WholeTableQuestion) -> str:
-        if isinstance(question, TableStatisticsQuestion):
-            records = await self._table_records(question, MOST_FOR_STATISTICS, only_last=False)
-            return await in_thread(statistics_answer, question, records)
-        records = await self._table_records(question, MOST_FOR_TEXT, only_last=question.only_last)
+    async def _table_statistics(self, question: TableStatisticsQuestion) -> str:
+        records = await self._table_records(question, MOST_FOR_STATISTICS, load_records)
+        return await in_thread(statistics_answer, question, records)
+
+    async def _table_text(self, question: TableTextQuestion) -> str:
+        load = partial(load_records, only_last=question.only_last, with_tensors=True)
+        records = await self._table_records(question, MOST_FOR_TEXT, load)
         return await in_thread(text_answer, question, records)
 
     async def _table_records(
-        self, question: WholeTableQuestion, most: Most, *, only_last: bool
+        self,
+        question: TableStatisticsQuestion | TableTextQuestion,
+        most: Most,
+        load: Callable[[OpenRun, str, Most], list[LoadedRecord]],
     ) -> list[LoadedRecord]:
         """Of all runs, in their order. Those that have no such table have no rows."""
-        with_tensors = isinstance(question, TableTextQuestion)
         records: list[LoadedRecord] = []
         for run_id in dict.fromkeys(question.run_ids):
             run = await self._run(run_id)
-            load = partial(load_records, only_last=only_last, with_tensors=with_tensors)
             records += await run.slow_turns.take(load, run, question.name, most.less(records))
         return records
 
@@ -206,18 +191,20 @@ class RunAnswers:
         run = self.shelf.known(run_id) or await in_thread(self.shelf.run, run_id)
         return None if run is None else await run.slow_turns.take(find_pass, run, pass_id)
 
-    def follow(self, question: FollowedQuestion, page: object) -> AsyncGenerator[Frame, None]:
-        """All answers to a question of a page that goes on."""
-        if isinstance(question, ReduceQuestion):
-            return self._reduce(question, page)
-        return self._followed[type(question)](question)
-
-    async def _reduce(self, question: ReduceQuestion, page: object) -> AsyncGenerator[Frame, None]:
+    async def _reduce(
+        self, reductions: Reductions, question: ReduceQuestion, page: object
+    ) -> AsyncGenerator[Frame, None]:
         run = await self._run(question.run_id)
-        async with aclosing(self._reductions.follow(run, question, page)) as frames:
+        async with aclosing(reductions.follow(run, question, page)) as frames:
             async for frame in frames:
                 yield frame
 
     def close(self) -> None:
         self.watch.close()
         self.shelf.close()
+
+
+def _for_any_page(
+    feed: Callable[[Any], AsyncGenerator[Frame, None]],
+) -> Followed:
+    return lambda question, page: feed(question)

@@ -33,7 +33,7 @@ from torcheer.app.runs.messages import (
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.scalars import NOTHING, SeriesArrays, Shown, Window, is_rising
 from torcheer.app.runs.watch import Watch, next_news, rest_after
-from torcheer.app.wire import as_json, binary_frame, clipped, countable, finite
+from torcheer.app.wire import as_text, binary_frame, clipped, countable, finite
 from torcheer.errors import TorcheerError
 from torcheer.run import Alarm, EventsCursor, Gap, SeriesEntry, SeriesKey
 
@@ -73,7 +73,7 @@ async def follow_runs(watch: Watch, question: RunsQuestion) -> AsyncGenerator[st
                         gone=gone,
                         note=note,
                     )
-                    yield as_json(answer).decode()
+                    yield as_text(answer)
                     is_first, gone = False, []
             await asyncio.sleep(_LIST_SECONDS)
             await news.wait()
@@ -204,7 +204,7 @@ class _Gathered:
 
     def take(self) -> str:
         runs, self.runs, self._num_bytes = self.runs, [], 0
-        return as_json(IndexAnswer(id=self._question, runs=runs)).decode()
+        return as_text(IndexAnswer(id=self._question, runs=runs))
 
 
 # --- alarms and gaps ------------------------------------------------------------------------------
@@ -349,7 +349,7 @@ def _frames(
             alarms=of_alarms[number] if number < len(of_alarms) else (),
             gaps=of_gaps[number] if number < len(of_gaps) else (),
         )
-        yield as_json(answer).decode()
+        yield as_text(answer)
 
 
 def _event_chunks(events: Sequence[Event]) -> list[list[Event]]:

@@ -17,7 +17,7 @@ from torcheer.app.runs.messages import OpSeriesAnswer, OpSeriesQuestion
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.records import affordable
 from torcheer.app.runs.shelf import Summary
-from torcheer.app.wire import as_json, clipped, countable, finite
+from torcheer.app.wire import as_text, clipped, countable, finite
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import PassDocument
 from torcheer.run import PassHead, RecordEntry, record_id
@@ -188,7 +188,7 @@ def answer_op_series(source: RunPass, question: OpSeriesQuestion) -> str:
         times.append(finite(entry.time) or 0.0)
         rows.append([known.get(name) for name in names])
     answer = OpSeriesAnswer(id=question.id, steps=steps, times=times, figures=names, rows=rows)
-    return as_json(answer).decode()
+    return as_text(answer)
 
 
 def _alike(source: RunPass) -> Sequence[RecordEntry]:

@@ -18,7 +18,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
-from torcheer.app.runs.messages import (
+from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.records import entry_of
+from torcheer.app.runs.table_messages import (
     MAX_CELL_VALUES,
     Cell,
     TableAnswer,
@@ -33,10 +35,8 @@ from torcheer.app.runs.messages import (
     TableTextAnswer,
     TableTextQuestion,
 )
-from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.records import entry_of
 from torcheer.app.runs.watch import Watch, next_news, rest_after
-from torcheer.app.wire import as_json, binary_frame, clipped, countable, finite
+from torcheer.app.wire import as_text, binary_frame, clipped, countable, finite
 from torcheer.errors import FileFormatError, InputError, TorcheerError
 from torcheer.run import (
     Cells,
@@ -385,7 +385,7 @@ class TableFeed:
         if self._fault:
             notes.append(f"Some rows cannot be shown: {self._fault}")
         answer = TableAnswer(id=self._question.id, is_all=is_all, parts=parts, note=clipped(" ".join(notes)))
-        return as_json(answer).decode()
+        return as_text(answer)
 
 
 def _newest(found: Sequence[_Found]) -> tuple[list[_Found], int, int]:
@@ -551,7 +551,7 @@ class LoadedRecord(TableRecord):
 
 
 def load_records(
-    run: OpenRun, name: str, most: Most, *, only_last: bool, with_tensors: bool
+    run: OpenRun, name: str, most: Most, *, only_last: bool = False, with_tensors: bool = False
 ) -> list[LoadedRecord]:
     """The records of a table, with their cells. InputError where they are more than may be read."""
     with run.lock:
@@ -613,7 +613,7 @@ def statistics_answer(question: TableStatisticsQuestion, records: Sequence[Loade
             for group in groups
         ],
     )
-    return as_json(answer).decode()
+    return as_text(answer)
 
 
 def _figures(name: str, found: ColumnFigures) -> TableFigures:
@@ -634,7 +634,7 @@ def text_answer(question: TableTextQuestion, records: Sequence[LoadedRecord]) ->
         raise InputError(too_large(question.name, len(table)))
     stream = io.StringIO()
     table.write_csv(stream)
-    return as_json(TableTextAnswer(id=question.id, text=stream.getvalue())).decode()
+    return as_text(TableTextAnswer(id=question.id, text=stream.getvalue()))
 
 
 def _width_of(records: Sequence[LoadedRecord]) -> int:

@@ -25,8 +25,7 @@ from torcheer.app.net.messages import (
 from torcheer.app.net.reader import Nets
 from torcheer.app.net.values import answer_raster, answer_unit, answer_unit_series, answer_values
 from torcheer.app.net.weights import answer_weights
-from torcheer.app.runs.open_run import OpenRun, RunPlace
-from torcheer.app.runs.scalars import ArrayStore
+from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.netview import grid_of
 from torcheer.run import Connection, NetLayer, NetScene, Place, RunReader
 
@@ -66,7 +65,7 @@ class AskedRun:
     """A run that a page asks about."""
 
     def __init__(self, path: Path, rank: int = 0) -> None:
-        self.run = OpenRun(RunPlace(id="a", name="a", path=path), RunReader, ArrayStore())
+        self.run = OpenRun(RunPlace(id="a", name="a", path=path), RunReader, ArrayCache(1 << 30))
         self.nets = Nets()
         self._plain: dict[str, Any] = {"id": 7, "run_id": "a", "rank": rank}
         self._scene: SeenScene | None = None

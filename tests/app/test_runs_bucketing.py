@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import torcheer as tl
-from torcheer.app.runs.scalars import ArrayStore, Columns, SeriesArrays, is_rising, order_along, show
+from torcheer.app.cache import Cache
+from torcheer.app.runs.scalars import Columns, SeriesArrays, is_rising, order_along, show
 from torcheer.run import Points, RunReader
 
 VALUES = st.floats(width=64) | st.sampled_from([np.nan, np.inf, -np.inf, 0.0, 1.7e308, -1.7e308, 5e-324])
@@ -143,18 +144,21 @@ def points_of(pairs: list[tuple[int, float]], at: int) -> Points:
 
 
 def test_arrays_that_were_used_longest_ago_are_let_go() -> None:
-    store = ArrayStore(max_bytes=24 * 250)
+    cache: Cache[str] = Cache(most_bytes=250)
     run = object()
     for name in ("a", "b", "c"):
-        store.get(run, name).add(points_of([(0, 0.0)] * 100, 0))
-        store.tidy(run, name)
-    assert [store.has(run, name) for name in ("a", "b", "c")] == [False, True, True]
-
-    store.get(run, "d").add(points_of([(0, 0.0)] * 1000, 0))
-    store.tidy(run, "d")
-    assert [store.has(run, name) for name in ("b", "c", "d")] == [False, False, True]
-    store.drop(run)
-    assert not store.has(run, "d")
+        cache.put((run, name), name, 100)
+    assert [(run, name) in cache for name in ("a", "b", "c")] == [False, True, True]
+    cache.put((run, "b"), "grown", 240)
+    assert [cache.get((run, name)) for name in ("b", "c")] == ["grown", None]
+    # The last one stays, whatever its size.
+    cache.put((run, "d"), "large", 1000)
+    assert [(run, name) in cache for name in ("b", "c", "d")] == [False, False, True]
+    cache.put(("other", "e"), "small", 1)
+    cache.put((run, "f"), "small", 1)
+    cache.drop(run)
+    assert (run, "f") not in cache
+    assert ("other", "e") in cache
 
 
 def test_what_a_resumed_training_logs_anew_takes_the_place_of_what_it_logged_before(tmp_path: Path) -> None:

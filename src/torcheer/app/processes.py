@@ -7,20 +7,23 @@ after some of them. When its input ends, nobody wants its result any more.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import anyio
 import msgspec
+
+from torcheer.errors import InputError
 
 _SAYS_SECONDS: Final = 0.2  # at least, between two words on how far it is
 
@@ -31,6 +34,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     progress: float
     is_done: bool = False
     note: str = ""
+    num_bytes: int = 0  # that follow the line
+    fault: str = ""  # why there is nothing
+
+
+AnyReport = TypeVar("AnyReport", bound=Report)
+Reader = Callable[[], Awaitable[memoryview]]
 
 
 class Reports:
@@ -75,8 +84,11 @@ def _wait_for_end(given: IO[bytes]) -> None:
 
 
 AT_A_TIME: Final = 2
-LINE_BYTES: Final = 1 << 16
+_LINE_BYTES: Final = 8 << 20
+_PIECE_BYTES: Final = 1 << 20
+_MAX_BYTES: Final = 1 << 28  # of a result
 WAITING: Final = "It waits for another one to end."
+_LOG: Final = logging.getLogger("torcheer.app")
 _PACKAGES: Final = str(Path(__file__).parents[2])  # what is found here is found there, too
 _PATIENT: Final = {"OMP_WAIT_POLICY": "passive"}  # threads that wait take no time from a training
 
@@ -86,28 +98,54 @@ def command_of(module: str) -> tuple[str, ...]:
     return sys.executable, "-P", "-m", module
 
 
-class ProcessTurns:
-    """A few processes at a time, and one for each page."""
+class Processes(Generic[AnyReport]):
+    """A process for each piece of work: a few at a time, and one for each page."""
 
-    def __init__(self) -> None:
+    def __init__(self, reports: type[AnyReport], failed: str) -> None:
+        self._type = reports
+        self._failed = failed  # what a page is told where a process ends before it is done
         self._turns = asyncio.Semaphore(AT_A_TIME)
         self._turns_of_page: WeakKeyDictionary[object, asyncio.Semaphore] = WeakKeyDictionary()
 
-    def must_wait(self, page: object) -> bool:
-        return self._of(page).locked() or self._turns.locked()
+    async def reports(
+        self, command: Sequence[str], order: msgspec.Struct, page: object, read: Reader | None = None
+    ) -> AsyncGenerator[tuple[AnyReport, bytes], None]:
+        """What a process says to an order, each with its bytes, the last word included.
 
-    @asynccontextmanager
-    async def taken(self, page: object) -> AsyncIterator[None]:
-        async with self._of(page), self._turns:
-            yield
+        What it is given besides is read when its turn has come: it may be large.
+        """
+        turns_of_page = self._turns_of_page.setdefault(page, asyncio.Semaphore(1))
+        if turns_of_page.locked() or self._turns.locked():
+            yield self._type(progress=0.0, note=WAITING), b""
+        async with turns_of_page, self._turns, own_process(command) as (process, complaints):
+            assert process.stdout is not None
+            await _give(process, order, memoryview(b"") if read is None else await read())
+            while line := await process.stdout.readline():
+                report = msgspec.json.decode(line, type=self._type)
+                if report.fault:
+                    raise InputError(report.fault)
+                if report.num_bytes > _MAX_BYTES:
+                    raise InputError("the result is too large to be shown: take fewer samples.")
+                yield report, await process.stdout.readexactly(report.num_bytes)
+                if report.is_done:
+                    return
+            _LOG.error("a process ended before it was done:\n%s", end_of(complaints))
+            raise InputError(self._failed)
 
-    def _of(self, page: object) -> asyncio.Semaphore:
-        return self._turns_of_page.setdefault(page, asyncio.Semaphore(1))
+
+async def _give(process: asyncio.subprocess.Process, order: msgspec.Struct, data: memoryview) -> None:
+    assert process.stdin is not None
+    with suppress(ConnectionError):  # it has ended: there is nothing to hear, then
+        process.stdin.write(msgspec.json.encode(order) + b"\n")
+        for start in range(0, len(data), _PIECE_BYTES):
+            process.stdin.write(data[start : start + _PIECE_BYTES])
+            await process.stdin.drain()
+        await process.stdin.drain()
 
 
 @asynccontextmanager
 async def own_process(
-    command: Sequence[str], line_bytes: int = LINE_BYTES
+    command: Sequence[str],
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, IO[bytes]]]:
     """A process, and what it complains about. It is ended when it is left."""
     with tempfile.TemporaryFile() as complaints:
@@ -117,7 +155,7 @@ async def own_process(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaints,
-            limit=line_bytes,
+            limit=_LINE_BYTES,
             env={**_PATIENT, **os.environ, "PYTHONPATH": packages},
         )
         try:

@@ -101,16 +101,15 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(Report, frozen=True, kw_only=True):
-    """How far it is, and what was found. So many bytes follow."""
+    """How far it is, and what was found."""
 
-    num_bytes: int = 0
     at: int | None = None  # the layer that is looked at
     samples: tuple[int, ...] = ()  # that were taken, in the order of the numbers
     contrast: FeatureContrast | None = None
     probe: FeatureProbe | None = None
     layers: tuple[int, ...] = ()
     left_out: dict[str, str] = msgspec.field(default_factory=dict)
-    fault: str = ""  # why there is nothing
+    num_rows: int = 0  # of the numbers that follow
 
 
 class WatchedRows:
@@ -201,6 +200,7 @@ def similarity_task(features: Features, order: Order, reports: Reports) -> None:
         is_done=True,
         note=note.strip(),
         num_bytes=len(data),
+        num_rows=len(values),
         samples=tuple(taken.tolist()),
         contrast=contrast_of(matrix),
     )
@@ -257,6 +257,7 @@ def layers_task(features: Features, order: Order, reports: Reports) -> None:
         is_done=True,
         note=_left_out_words(len(order.samples), len(samples)),
         num_bytes=len(data),
+        num_rows=len(layers),
         layers=tuple(layers),
         left_out=left_out,
         samples=tuple(samples.tolist()),
@@ -344,7 +345,7 @@ def points_task(features: Features, order: Order, reports: Reports) -> None:
     samples = numpy.array(order.samples)
     points, note = principal_points(layer, samples, reports.say)
     data = points.astype("<f4").tobytes()
-    finding = Finding(progress=1.0, is_done=True, note=note, num_bytes=len(data))
+    finding = Finding(progress=1.0, is_done=True, note=note, num_bytes=len(data), num_rows=len(samples))
     reports.write(finding, data)
 
 

@@ -7,14 +7,15 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
 import numpy
 
+from torcheer.app.cache import Cache
 from torcheer.app.features.analysis import Finding, Order
 from torcheer.app.features.messages import (
     FeatureLayersAnswer,
@@ -49,8 +50,7 @@ from torcheer.app.features.values import (
     rows_of,
     set_answer,
 )
-from torcheer.app.net.analysis import Kept
-from torcheer.app.processes import WAITING, ProcessTurns, command_of, end_of, own_process
+from torcheer.app.processes import Processes, command_of
 from torcheer.app.runs.messages import ReductionAnswer
 from torcheer.app.runs.projection import Order as ReductionOrder
 from torcheer.app.runs.projection import Reductions, check_method
@@ -83,19 +83,17 @@ class Keeper:
     """For all sets of a server."""
 
     def __init__(self) -> None:
-        self._memory: Kept[tuple[msgspec.Struct, Array | None]] = Kept(_MEMORY_BYTES)
+        self._memory: Cache[tuple[msgspec.Struct, Array | None]] = Cache(_MEMORY_BYTES)
 
-    def get(
-        self, opened: OpenSet, key: str, head_type: type[Head], shape: tuple[int, ...] | None = None
-    ) -> tuple[Head, Array | None] | None:
-        """What was kept; `shape` is that of its numbers, where it has some. -1 stands for any size."""
+    def get(self, opened: OpenSet, key: str, head_type: type[Head]) -> tuple[Head, Array | None] | None:
+        """What was kept, with its numbers where it has some."""
         known = self._memory.get((opened.place.id, key))
         if known is not None and isinstance(known[0], head_type):
             return known[0], known[1]
         if opened.folder is None:
             return None
         try:
-            found = _read(opened.folder / FOLDER / key, head_type, shape)
+            found = _read(opened.folder / FOLDER / key, head_type)
         except (OSError, ValueError, msgspec.MsgspecError, RecursionError, EOFError):
             return None  # not there, or not ours: it is computed
         self._remember(opened, key, *found)
@@ -116,21 +114,16 @@ class Keeper:
         self._memory.put((opened.place.id, key), (head, values), num_bytes)
 
 
-def _read(path: Path, head_type: type[Head], shape: tuple[int, ...] | None) -> tuple[Head, Array | None]:
-    place = path.with_suffix(".json")
+def _read(path: Path, head_type: type[Head]) -> tuple[Head, Array | None]:
+    place, numbers = path.with_suffix(".json"), path.with_suffix(".npy")
     if place.stat().st_size > _MAX_HEAD_BYTES:
         raise ValueError("too large")
     head = msgspec.json.decode(read_file(place), type=head_type)
-    if shape is None:
+    if not numbers.is_file():  # a pipe would keep us waiting
         return head, None
-    if not path.with_suffix(".npy").is_file():  # a pipe would keep us waiting
-        raise ValueError("no numbers")
     # As a map first: a header that lies about its size costs nothing.
-    mapped = numpy.load(path.with_suffix(".npy"), mmap_mode="r", allow_pickle=False)
-    fits = len(mapped.shape) == len(shape) and all(
-        want in (-1, size) for want, size in zip(shape, mapped.shape, strict=True)
-    )
-    if mapped.dtype != numpy.dtype("<f4") or not fits or mapped.nbytes > _MAX_VALUE_BYTES:
+    mapped = numpy.load(numbers, mmap_mode="r", allow_pickle=False)
+    if mapped.dtype != numpy.dtype("<f4") or mapped.nbytes > _MAX_VALUE_BYTES:
         raise ValueError("not what was kept")
     return head, numpy.array(mapped)
 
@@ -156,24 +149,22 @@ def _beside(path: Path) -> Path:
 
 
 _COMMAND: Final = command_of("torcheer.app.features.analysis")
-_LINE_BYTES: Final = 8 << 20
-_MAX_BYTES: Final = 1 << 28
 _FAILED: Final = "this could not be computed: the server's log says why."
+_READING: Final = "The samples are read."
 _NO_LABELS: Final = (
     "there are no labels to be read from the layers: extract from data that gives inputs and labels."
 )
 
-Found = tuple[Finding, bytes]
+Progress = AsyncGenerator[tuple[Finding, Array | None], None]  # with the last one come the numbers
 
 
 class FeatureAnalyses:
-    """For all pages of a server."""
+    """For all pages of a server. What was found is kept."""
 
     def __init__(self) -> None:
-        self.keeper = Keeper()
-        self._turns = ProcessTurns()
-
-    # --- similarity ----------------------------------------------------------------------------
+        self._keeper = Keeper()
+        self._processes = Processes(Finding, _FAILED)
+        self._reductions = Reductions()
 
     async def similarity(
         self, opened: OpenSet, question: FeatureSimilarityQuestion, page: object
@@ -181,31 +172,26 @@ class FeatureAnalyses:
         chosen = await opened.turns.take(choose, opened, question.most)
         layer = await opened.turns.take(layer_name, opened, question.layer)
         key = key_of(opened, chosen, {"task": "similarity", "layer": layer, "metric": question.metric})
-        found = await opened.turns.take(self.keeper.get, opened, key, Finding, (-1, -1))
-        if found is None or not _fits(found[0], found[1], chosen):
-            order = Order(
-                place=opened.place.place,
-                task="similarity",
-                layers=[question.layer],
-                samples=chosen.samples.tolist(),
-                label_of=class_numbers(chosen),
-                metric=question.metric,
-            )
-            async with aclosing(self.findings(order, page)) as findings:
-                async for finding, data in findings:
-                    if finding.is_done:
-                        side = len(finding.samples)
-                        found = finding, numpy.frombuffer(data, "<f4").reshape(side, side)
-                        await in_thread(self.keeper.put, opened, key, *found)
-                    else:
-                        yield binary_frame(_similarity_answer(question, finding), b"")
-        assert found is not None
-        assert found[1] is not None
-        rows = await opened.turns.take(rows_of, opened, part_of(chosen, found[0].samples))
-        answer = msgspec.structs.replace(_similarity_answer(question, found[0]), rows=rows)
-        yield binary_frame(answer, found[1].tobytes())
+        order = Order(
+            place=opened.place.place,
+            task="similarity",
+            layers=[question.layer],
+            samples=chosen.samples.tolist(),
+            label_of=class_numbers(chosen),
+            metric=question.metric,
+        )
 
-    # --- layers --------------------------------------------------------------------------------
+        def fits(finding: Finding, values: Array) -> bool:
+            side = len(part_of(chosen, finding.samples).samples)
+            return side == len(finding.samples) and values.shape == (side, side)
+
+        async with aclosing(self._found(opened, key, order, page, fits)) as found:
+            async for finding, values in found:
+                answer = FeatureSimilarityAnswer(question.id, **_state(finding), contrast=finding.contrast)
+                if values is not None:
+                    rows = await opened.turns.take(rows_of, opened, part_of(chosen, finding.samples))
+                    answer = msgspec.structs.replace(answer, rows=rows)
+                yield binary_frame(answer, b"" if values is None else values.tobytes())
 
     async def layers(
         self, opened: OpenSet, question: FeatureLayersQuestion, page: object
@@ -215,30 +201,29 @@ class FeatureAnalyses:
         options = {"task": "layers", "layers": names, "method": question.method}
         if question.method == "rsa":
             options["metric"] = question.metric
-        key = key_of(opened, chosen, options)
-        found = await opened.turns.take(self.keeper.get, opened, key, Finding, (-1, -1))
-        if found is None or not _fits_layers(found[0], found[1], question.layers):
-            order = Order(
-                place=opened.place.place,
-                task="layers",
-                layers=question.layers,
-                samples=chosen.samples.tolist(),
-                metric=question.metric,
-                method=question.method,
-            )
-            async with aclosing(self.findings(order, page)) as findings:
-                async for finding, data in findings:
-                    if finding.is_done:
-                        side = len(finding.layers)
-                        found = finding, numpy.frombuffer(data, "<f4").reshape(side, side)
-                        await in_thread(self.keeper.put, opened, key, *found)
-                    else:
-                        yield binary_frame(_layers_answer(question, finding), b"")
-        assert found is not None
-        assert found[1] is not None
-        yield binary_frame(_layers_answer(question, found[0]), found[1].tobytes())
+        order = Order(
+            place=opened.place.place,
+            task="layers",
+            layers=question.layers,
+            samples=chosen.samples.tolist(),
+            metric=question.metric,
+            method=question.method,
+        )
 
-    # --- probes --------------------------------------------------------------------------------
+        def fits(finding: Finding, values: Array) -> bool:
+            side = len(finding.layers)
+            return values.shape == (side, side) and set(finding.layers) <= set(question.layers)
+
+        async with aclosing(self._found(opened, key_of(opened, chosen, options), order, page, fits)) as found:
+            async for finding, values in found:
+                answer = FeatureLayersAnswer(
+                    question.id,
+                    **_state(finding),
+                    layers=finding.layers,
+                    left_out=finding.left_out,
+                    num_samples=len(finding.samples),
+                )
+                yield binary_frame(answer, b"" if values is None else values.tobytes())
 
     async def probes(
         self, opened: OpenSet, question: FeatureProbesQuestion, page: object
@@ -248,19 +233,17 @@ class FeatureAnalyses:
             raise InputError(_NO_LABELS)
         chosen = await opened.turns.take(choose, opened, question.most)
         keys = {}
+        known: dict[int, FeatureProbe] = {}
         for layer in question.layers:
             name = await opened.turns.take(layer_name, opened, layer)
             options = {"task": "probe", "layer": name, "kind": question.kind, "folds": question.folds}
             keys[layer] = key_of(opened, chosen, options)
-        known: dict[int, FeatureProbe] = {}
-        for layer, key in keys.items():
-            kept = await opened.turns.take(self.keeper.get, opened, key, FeatureProbe)
+            kept = await opened.turns.take(self._keeper.get, opened, keys[layer], FeatureProbe)
             if kept is not None:
                 known[layer] = msgspec.structs.replace(kept[0], layer=layer)
         left = [layer for layer in keys if layer not in known]
         share = len(known) / len(keys)
-        first = Finding(progress=share, is_done=not left)
-        yield _probes_answer(question, first, list(known.values()))
+        yield _probes_answer(question, Finding(progress=share, is_done=not left), list(known.values()))
         if not left:
             return
         order = Order(
@@ -271,46 +254,95 @@ class FeatureAnalyses:
             kind=question.kind,
             folds=question.folds,
         )
-        async with aclosing(self.findings(order, page)) as findings:
+        async with aclosing(self._processes.reports(_COMMAND, order, page)) as findings:
             async for finding, _ in findings:
                 if finding.probe is not None and not finding.probe.why:
-                    await in_thread(self.keeper.put, opened, keys[finding.probe.layer], finding.probe)
+                    await in_thread(self._keeper.put, opened, keys[finding.probe.layer], finding.probe)
                 progress = share + (1 - share) * finding.progress
                 new = [] if finding.probe is None else [finding.probe]
                 yield _probes_answer(question, msgspec.structs.replace(finding, progress=progress), new)
 
-    # --- the process ---------------------------------------------------------------------------
+    # --- points of the projector -------------------------------------------------------------------
 
-    async def findings(self, order: Order, page: object) -> AsyncGenerator[Found, None]:
-        """What a process says, the last word included. One that ends without it has failed."""
-        if self._turns.must_wait(page):
-            yield Finding(progress=0.0, note=WAITING), b""
-        async with (
-            self._turns.taken(page),
-            own_process(_COMMAND, _LINE_BYTES) as (process, complaints),
-        ):
-            async with aclosing(_talk(process, order)) as said:
-                async for finding, data in said:
-                    if finding.fault:
-                        raise InputError(finding.fault)
-                    yield finding, data
-                    if finding.is_done:
-                        return
-            _LOG.error("an analysis of features failed:\n%s", end_of(complaints))
-            raise InputError(_FAILED)
+    async def points(
+        self, opened: OpenSet, question: FeaturePointsQuestion, page: object
+    ) -> AsyncGenerator[bytes, None]:
+        chosen, _, found = await self._points(opened, question, page)
+        async with aclosing(found):
+            async for finding, values in found:
+                head, data = None, b""
+                if values is not None:
+                    head, data = await opened.turns.take(_embedding, opened, chosen, values)
+                yield binary_frame(FeaturePointsAnswer(question.id, **_state(finding), head=head), data)
 
+    async def reduce(
+        self, opened: OpenSet, question: FeatureReduceQuestion, page: object
+    ) -> AsyncGenerator[bytes, None]:
+        _, key, found = await self._points(opened, question, page)
+        points: Array | None = None
+        async with aclosing(found):
+            async for finding, points in found:
+                if points is None:
+                    note = finding.note or _READING
+                    yield binary_frame(
+                        ReductionAnswer(question.id, num_dims=question.num_dims, note=note), b""
+                    )
+        assert points is not None
+        check_method(question.method, len(points))
+        order = ReductionOrder(
+            method=question.method,
+            num_points=points.shape[0],
+            num_dims=points.shape[1],
+            wanted_dims=question.num_dims,
+            neighbours=question.neighbours,
+            metric=question.metric,
+        )
+        data = memoryview(numpy.ascontiguousarray(points, "<f4").tobytes())
 
-async def _talk(process: asyncio.subprocess.Process, order: Order) -> AsyncGenerator[Found, None]:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(ConnectionError):  # it has ended: there is nothing to hear, then
-        process.stdin.write(msgspec.json.encode(order) + b"\n")
-        await process.stdin.drain()
-    while line := await process.stdout.readline():
-        finding = msgspec.json.decode(line, type=Finding)
-        if finding.num_bytes > _MAX_BYTES:
-            raise InputError("the result is too large to be shown: take fewer samples.")
-        yield finding, await process.stdout.readexactly(finding.num_bytes)
+        async def read() -> memoryview:
+            return data
+
+        frames = self._reductions.reduced((opened, key, order), order, read, question.id, page)
+        async with aclosing(frames):
+            async for frame in frames:
+                yield frame
+
+    async def _points(
+        self, opened: OpenSet, question: FeaturePointsQuestion | FeatureReduceQuestion, page: object
+    ) -> tuple[Chosen, str, Progress]:
+        chosen = await opened.turns.take(choose, opened, question.most)
+        layer = await opened.turns.take(layer_name, opened, question.layer)
+        key = key_of(opened, chosen, {"task": "points", "layer": layer})
+        samples = chosen.samples.tolist()
+        order = Order(place=opened.place.place, task="points", layers=[question.layer], samples=samples)
+
+        def fits(finding: Finding, values: Array) -> bool:
+            return values.ndim == 2 and len(values) == len(samples)
+
+        return chosen, key, self._found(opened, key, order, page, fits)
+
+    async def _found(
+        self,
+        opened: OpenSet,
+        key: str,
+        order: Order,
+        page: object,
+        fits: Callable[[Finding, Array], bool],
+    ) -> Progress:
+        """How far it is, and in the end what was found: kept from before if it fits, else computed now."""
+        kept = await opened.turns.take(self._keeper.get, opened, key, Finding)
+        # Anybody may have changed what lies beside the features.
+        if kept is not None and kept[1] is not None and fits(kept[0], kept[1]):
+            yield kept
+            return
+        async with aclosing(self._processes.reports(_COMMAND, order, page)) as findings:
+            async for finding, data in findings:
+                if not finding.is_done:
+                    yield finding, None
+                    continue
+                values = numpy.frombuffer(data, "<f4").reshape(finding.num_rows, -1)
+                await opened.turns.take(self._keeper.put, opened, key, finding, values)
+                yield finding, values
 
 
 def layer_name(opened: OpenSet, number: int) -> str:
@@ -332,145 +364,9 @@ def part_of(chosen: Chosen, samples: Sequence[int]) -> Chosen:
     return Chosen(samples=chosen.samples[is_there], labels=labels, num_done=chosen.num_done)
 
 
-def _fits(finding: Finding, values: Array | None, chosen: Chosen) -> bool:
-    """What was kept may have been changed by anybody."""
-    side = len(part_of(chosen, finding.samples).samples)
-    return values is not None and side == len(finding.samples) and values.shape == (side, side)
-
-
-def _fits_layers(finding: Finding, values: Array | None, layers: Sequence[int]) -> bool:
-    side = len(finding.layers)
-    return values is not None and values.shape == (side, side) and set(finding.layers) <= set(layers)
-
-
-def _similarity_answer(question: FeatureSimilarityQuestion, finding: Finding) -> FeatureSimilarityAnswer:
-    return FeatureSimilarityAnswer(
-        id=question.id,
-        progress=finding.progress,
-        is_done=finding.is_done,
-        note=finding.note,
-        rows=None,
-        contrast=finding.contrast,
-    )
-
-
-def _layers_answer(question: FeatureLayersQuestion, finding: Finding) -> FeatureLayersAnswer:
-    return FeatureLayersAnswer(
-        id=question.id,
-        progress=finding.progress,
-        is_done=finding.is_done,
-        note=finding.note,
-        layers=finding.layers,
-        left_out=finding.left_out,
-        num_samples=len(finding.samples),
-    )
-
-
-def _probes_answer(question: FeatureProbesQuestion, finding: Finding, probes: Any) -> str:
-    answer = FeatureProbesAnswer(
-        id=question.id,
-        progress=finding.progress,
-        is_done=finding.is_done,
-        note=finding.note,
-        at=finding.at,
-        probes=probes,
-    )
-    return as_text(answer)
-
-
-# --- points of the projector ----------------------------------------------------------------------
-
-
-_READING: Final = "The samples are read."
-
-
-class FeaturePoints:
-    """For all pages of a server."""
-
-    def __init__(self, analyses: FeatureAnalyses) -> None:
-        self._analyses = analyses
-        self._reductions = Reductions()
-
-    async def points(
-        self, opened: OpenSet, question: FeaturePointsQuestion, page: object
-    ) -> AsyncGenerator[bytes, None]:
-        async with aclosing(self._found(opened, question, page)) as found:
-            async for finding, values, chosen in found:
-                if values is None:
-                    yield binary_frame(_answer(question, finding, None), b"")
-                    continue
-                head, data = await opened.turns.take(_embedding, opened, chosen, values)
-                yield binary_frame(_answer(question, finding, head), data)
-
-    async def reduce(
-        self, opened: OpenSet, question: FeatureReduceQuestion, page: object
-    ) -> AsyncGenerator[bytes, None]:
-        values: Array | None = None
-        key: tuple[object, ...] = ()
-        async with aclosing(self._found(opened, question, page)) as found:
-            async for finding, some, chosen in found:
-                if some is None:
-                    yield binary_frame(_waiting(question, finding), b"")
-                else:
-                    values = some
-                    layer = layer_name(opened, question.layer)
-                    key = (opened, key_of(opened, chosen, {"task": "points", "layer": layer}))
-        assert values is not None
-        check_method(question.method, len(values))
-        points = numpy.ascontiguousarray(values, "<f4")
-        order = ReductionOrder(
-            method=question.method,
-            num_points=points.shape[0],
-            num_dims=points.shape[1],
-            wanted_dims=question.num_dims,
-            neighbours=question.neighbours,
-            metric=question.metric,
-        )
-
-        def read() -> Awaitable[memoryview]:
-            return _at_once(memoryview(points.tobytes()))
-
-        frames = self._reductions.reduced((*key, order), order, read, question.id, page)
-        async with aclosing(frames):
-            async for frame in frames:
-                yield frame
-
-    async def _found(
-        self, opened: OpenSet, question: FeaturePointsQuestion | FeatureReduceQuestion, page: object
-    ) -> AsyncGenerator[tuple[Finding, Array | None, Chosen], None]:
-        """How far it is, and in the end the points."""
-        chosen = await opened.turns.take(choose, opened, question.most)
-        layer = await opened.turns.take(layer_name, opened, question.layer)
-        key = key_of(opened, chosen, {"task": "points", "layer": layer})
-        keeper = self._analyses.keeper
-        shape = (len(chosen.samples), -1)
-        kept = await opened.turns.take(keeper.get, opened, key, Finding, shape)
-        if kept is not None and kept[1] is not None:
-            yield kept[0], kept[1], chosen
-            return
-        order = Order(
-            place=opened.place.place,
-            task="points",
-            layers=[question.layer],
-            samples=chosen.samples.tolist(),
-        )
-        async with aclosing(self._analyses.findings(order, page)) as findings:
-            async for finding, data in findings:
-                if not finding.is_done:
-                    yield finding, None, chosen
-                    continue
-                values = numpy.frombuffer(data, "<f4").reshape(len(chosen.samples), -1)
-                await opened.turns.take(keeper.put, opened, key, finding, values)
-                yield finding, values, chosen
-
-
-async def _at_once(data: memoryview) -> memoryview:
-    return data
-
-
 def _embedding(opened: OpenSet, chosen: Chosen, values: Array) -> tuple[EmbeddingHead, bytes]:
     """As an embedding of a run is: the projector reads both."""
-    rows = rows_of(opened, part_of(chosen, chosen.samples.tolist()))
+    rows = rows_of(opened, chosen)
     columns = {"sample": [str(one) for one in rows.ids]}
     if rows.labels:
         columns = {"label": [rows.labels[one] for one in rows.label_of], **columns}
@@ -490,27 +386,12 @@ def _embedding(opened: OpenSet, chosen: Chosen, values: Array) -> tuple[Embeddin
     return head, matrix + labels
 
 
-def _answer(
-    question: FeaturePointsQuestion, finding: Finding, head: EmbeddingHead | None
-) -> FeaturePointsAnswer:
-    return FeaturePointsAnswer(
-        id=question.id,
-        progress=finding.progress,
-        is_done=head is not None,
-        note=finding.note,
-        head=head,
-    )
+def _state(finding: Finding) -> dict[str, Any]:
+    return {"progress": finding.progress, "is_done": finding.is_done, "note": finding.note}
 
 
-def _waiting(question: FeatureReduceQuestion, finding: Finding) -> ReductionAnswer:
-    return ReductionAnswer(
-        id=question.id,
-        progress=0.0,
-        is_done=False,
-        num_points=0,
-        num_dims=question.num_dims,
-        note=finding.note or _READING,
-    )
+def _probes_answer(question: FeatureProbesQuestion, finding: Finding, probes: list[FeatureProbe]) -> str:
+    return as_text(FeatureProbesAnswer(question.id, **_state(finding), at=finding.at, probes=probes))
 
 
 # --- answers --------------------------------------------------------------------------------------
@@ -530,7 +411,6 @@ class FeatureAnswers:
         self._shelf = shelf
         self._list_turns = Turns()
         analyses = FeatureAnalyses()
-        points = FeaturePoints(analyses)
         self.single: dict[type[Question], Single] = {
             FeatureMapQuestion: self._of_set(answer_map),
             FeatureUnitQuestion: self._of_set(answer_unit),
@@ -542,8 +422,8 @@ class FeatureAnswers:
             FeatureSimilarityQuestion: self._feed(analyses.similarity),
             FeatureLayersQuestion: self._feed(analyses.layers),
             FeatureProbesQuestion: self._feed(analyses.probes),
-            FeaturePointsQuestion: self._feed(points.points),
-            FeatureReduceQuestion: self._feed(points.reduce),
+            FeaturePointsQuestion: self._feed(analyses.points),
+            FeatureReduceQuestion: self._feed(analyses.reduce),
         }
 
     def _of_set(self, answer: Callable[[OpenSet, Any], bytes]) -> Single:

@@ -227,8 +227,8 @@ class FeatureSimilarityAnswer(Answer, frozen=True, tag="feature_similarity"):
     progress: float
     is_done: bool
     note: str
-    rows: FeatureRows | None
-    contrast: FeatureContrast | None
+    rows: FeatureRows | None = None
+    contrast: FeatureContrast | None = None
 
 
 class FeatureLayersAnswer(Answer, frozen=True, tag="feature_layers"):

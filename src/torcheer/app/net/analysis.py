@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
@@ -24,6 +22,7 @@ from torcheer.analysis import (
     similarity,
     tuning,
 )
+from torcheer.app.cache import Cache
 from torcheer.app.net.index import Mark
 from torcheer.app.net.messages import (
     Metric,
@@ -281,8 +280,6 @@ MAX_BYTES: Final = 1 << 28  # of the rows of one layer
 _KEPT_BYTES: Final = 1 << 28  # of all that are kept
 _AT_ONCE_BYTES: Final = 1 << 25  # between which others may read the run, too
 
-Value = TypeVar("Value")
-
 
 class LayerRows(NamedTuple):
     """Rows of real numbers, all finite, of those items of which there are such."""
@@ -290,35 +287,6 @@ class LayerRows(NamedTuple):
     points: Array  # rows by units
     places: NDArray[numpy.int64]  # of the rows among the items
     note: str  # what is left out; empty where nothing is
-
-
-class Kept(Generic[Value]):
-    """The last ones that were asked for, up to so many bytes."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
-        self._lock = threading.Lock()
-        self._values: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
-
-    def __contains__(self, key: Hashable) -> bool:
-        with self._lock:
-            return key in self._values
-
-    def get(self, key: Hashable) -> Value | None:
-        with self._lock:
-            found = self._values.get(key)
-            if found is None:
-                return None
-            self._values.move_to_end(key)
-            return found[0]
-
-    def put(self, key: Hashable, value: Value, num_bytes: int) -> None:
-        with self._lock:
-            self._values[key] = value, num_bytes
-            self._values.move_to_end(key)
-            total = sum(size for _, size in self._values.values())
-            while total > self._most_bytes and len(self._values) > 1:
-                total -= self._values.popitem(last=False)[1][1]
 
 
 class _Piece(NamedTuple):
@@ -345,7 +313,7 @@ class RowDesk:
 
     def __init__(self, nets: Nets) -> None:
         self.nets = nets
-        self._kept: Kept[LayerRows] = Kept(_KEPT_BYTES)
+        self._kept: Cache[LayerRows] = Cache(_KEPT_BYTES)
 
     def items(self, run: OpenRun, rank: int, choice: NetItemChoice) -> Items:
         with run.lock:
@@ -492,7 +460,7 @@ class Analyses:
 
     def __init__(self, nets: Nets) -> None:
         self._desk = RowDesk(nets)
-        self._matrices: Kept[_Seen] = Kept(_KEPT_MATRIX_BYTES)
+        self._matrices: Cache[_Seen] = Cache(_KEPT_MATRIX_BYTES)
         self.answers: dict[type[Question], Callable[[OpenRun, Any], Frame]] = {
             NetItemsQuestion: self._items,
             NetSimilarityQuestion: self._similarity,

@@ -51,8 +51,7 @@ from torcheer.app.net.reader import (
 )
 from torcheer.app.passes.page import escaped
 from torcheer.app.runs.messages import RunListing
-from torcheer.app.runs.open_run import OpenRun, RunPlace
-from torcheer.app.runs.scalars import ArrayStore
+from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.app.runs.shelf import Summary
 from torcheer.app.serve import address_of
 from torcheer.app.wire import as_json, clipped, countable, finite
@@ -564,7 +563,7 @@ def _pieces(folder: _Path, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
         subject, replace(bundle, worker="")
     )  # it lays out graphs, of which there are none
     room = max_bytes - len(before) - len(after)
-    run = OpenRun(RunPlace(id=_RUN, name=path.name, path=path), RunReader, ArrayStore())
+    run = OpenRun(RunPlace(id=_RUN, name=path.name, path=path), RunReader, ArrayCache(1))
     try:
         with Progress("writing the page", max(0, room)) as progress:
             net = embedded_net(run, room, max_bytes, progress.add)

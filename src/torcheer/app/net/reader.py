@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -13,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy
 from numpy.typing import NDArray
 
+from torcheer.app.cache import Cache
 from torcheer.app.net.index import Mark, NetIndex, RankIndex
 from torcheer.app.net.messages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
 from torcheer.app.net.scene import BIAS, RunScene, scene_of
@@ -270,7 +270,7 @@ class _Known:
         self.index = NetIndex()
         self.version = -1
         self.scenes: dict[int, tuple[object, RunScene]] = {}  # by rank, with what they depend on
-        self.held: OrderedDict[Mark, Array] = OrderedDict()
+        self.held: Cache[Array] = Cache(_HELD_BYTES)
 
 
 class Nets:
@@ -301,18 +301,14 @@ class Nets:
         """Those of which something was recorded or watched, as of the last look."""
         return sorted({*self._of(reader).index.ranks(), *reader.watched.ranks()})
 
-    def whole(self, reader: RunReader, mark: Mark, stretch: Stretch) -> Array | None:
+    def whole(self, reader: RunReader, stretch: Stretch) -> Array | None:
         """The numbers of a stretch that is asked for again and again, such as all of a weight."""
         held = self._of(reader).held
-        key = mark._replace(step=stretch.start)
-        numbers = held.pop(key, None)
-        if numbers is None or len(numbers) != stretch.size:
+        numbers = held.get(stretch)
+        if numbers is None:
             (numbers,) = read_stretches(reader, [stretch])
-        if numbers is not None:
-            held[key] = numbers
-            num_bytes = sum(one.nbytes for one in held.values())
-            while num_bytes > _HELD_BYTES and len(held) > 1:
-                num_bytes -= held.popitem(last=False)[1].nbytes
+            if numbers is not None:
+                held.put(stretch, numbers, numbers.nbytes)
         return numbers
 
     def _of(self, reader: RunReader) -> _Known:

@@ -122,7 +122,7 @@ def _weight(
     num_bytes = math.prod(shape) * mark.outline.element_bytes
     if num_bytes > _MAX_WEIGHT_BYTES:
         return f"{name} takes {readable_bytes(num_bytes)}, more than is read for one unit"
-    numbers = nets.whole(net.reader, mark, Stretch(mark, start, math.prod(shape)))
+    numbers = nets.whole(net.reader, Stretch(mark, start, math.prod(shape)))
     if numbers is None:
         return f"{name} is damaged, or was thinned out this moment"
     # Attention that is a mean over heads has none of them.

@@ -10,9 +10,10 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from torcheer.app.runs.messages import (
     AlarmListing,
@@ -32,10 +33,9 @@ from torcheer.app.runs.messages import (
 )
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.scalars import NOTHING, SeriesArrays, Shown, Window, is_rising
-from torcheer.app.runs.watch import Watch, next_news, rest_after
+from torcheer.app.runs.watch import News, Watch, changed_runs, follow_many, look_at, next_news, rest_after
 from torcheer.app.wire import as_text, binary_frame, clipped, countable, finite
-from torcheer.errors import TorcheerError
-from torcheer.run import Alarm, EventsCursor, Gap, SeriesEntry, SeriesKey
+from torcheer.run import Alarm, Gap, RunReader, SeriesEntry, SeriesKey
 
 _LOG: Final = logging.getLogger("torcheer.app")
 CHUNK_BYTES: Final = 1 << 20  # of one answer, about
@@ -64,7 +64,7 @@ async def follow_runs(watch: Watch, question: RunsQuestion) -> AsyncGenerator[st
             gone = [run_id for run_id in sent if run_id not in listings]
             if is_first or changed or gone or note != shelf.note:
                 sent, note = listings, shelf.note
-                for runs in _chunks(changed):
+                for runs in _chunks(changed, _size_of_run):
                     answer = RunsAnswer(
                         id=question.id,
                         folder=shelf.shown_folder,
@@ -79,17 +79,17 @@ async def follow_runs(watch: Watch, question: RunsQuestion) -> AsyncGenerator[st
             await news.wait()
 
 
-def _chunks(runs: Sequence[RunListing]) -> Iterator[Sequence[RunListing]]:
+def _chunks(items: Sequence[Item], size_of: Callable[[Item], int]) -> Iterator[list[Item]]:
     """As many at a time as fit into an answer; at least one, which may be empty."""
-    chunk: list[RunListing] = []
+    chunk: list[Item] = []
     num_bytes = 0
-    for run in runs:
-        chunk.append(run)
-        num_bytes += _size_of_run(run)
+    for item in items:
+        chunk.append(item)
+        num_bytes += size_of(item)
         if num_bytes > CHUNK_BYTES:
             yield chunk
             chunk, num_bytes = [], 0
-    if chunk or not runs:
+    if chunk or not items:
         yield chunk
 
 
@@ -103,34 +103,22 @@ def _size_of_run(run: RunListing) -> int:
 # --- series ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Looked:
-    """A run's series as they were, and what is new of them."""
-
-    run: OpenRun
-    version: int
-    series: Series
-    is_all: bool  # what was known before is void
-    new: Sequence[SeriesListing]
-
-
 async def follow_index(watch: Watch, question: IndexQuestion) -> AsyncGenerator[str, None]:
     """All series of runs, then those that have changed."""
     run_ids = list(dict.fromkeys(question.run_ids))
-    known: dict[str, _Looked] = {}
+    known: dict[str, News] = {}
     is_first = True
     with watch.following(run_ids):
         await watch.find(run_ids)
         while True:
             news, began = watch.news, time.monotonic()
             gathered, was_late = _Gathered(question.id), False
-            for run in _changed(watch, run_ids, known):
-                look = run.turns.take if len(run_ids) == 1 else run.turns.glance
-                looked = await look(_look, run, known.get(run.place.id))
+            for run in changed_runs(watch, run_ids, known):
+                looked = await look_at(run, len(run_ids), _new_series, known.get(run.place.id))
                 if looked is None:
                     was_late = True
                     continue
-                known[run.place.id] = looked
+                known[run.place.id] = looked._replace(found=())
                 for frame in gathered.add(looked):
                     yield frame
                 if gathered.runs and time.monotonic() - began > AHEAD_SECONDS:
@@ -142,28 +130,16 @@ async def follow_index(watch: Watch, question: IndexQuestion) -> AsyncGenerator[
             await next_news(news, was_late)
 
 
-def _changed(watch: Watch, run_ids: Sequence[str], known: Mapping[str, _Looked]) -> Iterator[OpenRun]:
-    for run_id in run_ids:
-        run, former = watch.shelf.known(run_id), known.get(run_id)
-        if run is not None and (former is None or former.run is not run or former.version != run.version):
-            yield run
+def _new_series(run: OpenRun, former: News | None) -> News | None:
+    def look(reader: RunReader) -> News:
+        series: Series = dict(reader.series())
+        known: Series = {} if former is None else former.cursor
+        is_all = former is None or not known.keys() <= series.keys()
+        known = {} if is_all else known
+        new = [_listing(entry) for key, entry in series.items() if known.get(key) != entry]
+        return News(run, run.version, series, is_all, new)
 
-
-def _look(run: OpenRun, former: _Looked | None) -> _Looked | None:
-    """The series of a run; None where it cannot be read: the list of runs says why."""
-    with run.lock:
-        try:
-            series = dict(run.look().series())
-        except (TorcheerError, OSError):
-            return None
-        except Exception:
-            _LOG.exception("the series of %r could not be read", run.place.name)
-            return None
-        version = run.version
-    is_all = former is None or former.run is not run or not former.series.keys() <= series.keys()
-    known: Series = {} if former is None or is_all else former.series
-    new = [_listing(entry) for key, entry in series.items() if known.get(key) != entry]
-    return _Looked(run=run, version=version, series=series, is_all=is_all, new=new)
+    return run.try_look(look)
 
 
 def _listing(entry: SeriesEntry) -> SeriesListing:
@@ -188,11 +164,11 @@ class _Gathered:
         self._num_bytes = 0
         self.runs: list[RunIndex] = []
 
-    def add(self, looked: _Looked) -> Iterator[str]:
+    def add(self, looked: News) -> Iterator[str]:
         """Add what is new of a run, and yield answers that are full."""
-        run_id, is_all = looked.run.place.id, looked.is_all
+        run_id, is_all = looked.run.place.id, looked.is_fresh
         chunk: list[SeriesListing] = []
-        for listing in looked.new:
+        for listing in looked.found:
             chunk.append(listing)
             self._num_bytes += 200 + len(listing.name) + len(listing.description)
             if self._num_bytes > CHUNK_BYTES:
@@ -216,81 +192,39 @@ _MAX_TEXT: Final = 500
 _MAX_NAME: Final = 200
 
 Event = TypeVar("Event", AlarmListing, GapListing)
-
-
-class _LookedEvents(NamedTuple):
-    """How far the events of a run were read, and what came since."""
-
-    run: OpenRun
-    version: int
-    cursor: EventsCursor
-    is_fresh: bool
-    alarms: Sequence[AlarmListing]
-    gaps: Sequence[GapListing]
+Item = TypeVar("Item")
 
 
 async def follow_events(watch: Watch, question: EventsQuestion) -> AsyncGenerator[str, None]:
     """All events of runs, then those that are new; all again where a run takes some back."""
     run_ids = list(dict.fromkeys(question.run_ids))
-    known: dict[str, _LookedEvents] = {}
-    is_first = True
-    with watch.following(run_ids):
-        await watch.find(run_ids)
-        while True:
-            news, began = watch.news, time.monotonic()
-            found = await _new_of(watch, run_ids, known)
-            is_all = is_first or any(one.is_fresh and one.run.place.id in known for one in found)
-            if is_all and not is_first:
-                known.clear()
-                found = await _new_of(watch, run_ids, known)
-            known |= {one.run.place.id: one._replace(alarms=(), gaps=()) for one in found}
-            alarms = _in_order([alarm for one in found for alarm in one.alarms])
-            gaps = _in_order([gap for one in found for gap in one.gaps])
-            if alarms or gaps or is_all:
-                for frame in _frames(question.id, is_all, alarms, gaps):
-                    yield frame
-            is_first = False
-            await rest_after(began)
-            await next_news(news, watch.lacks(run_ids, known))
+    async with aclosing(follow_many(watch, run_ids, _new_events)) as rounds:
+        async for news, is_all in rounds:
+            events: list[AlarmListing | GapListing] = [event for one in news for event in one.found]
+            alarms = _in_order([event for event in events if isinstance(event, AlarmListing)])
+            gaps = _in_order([event for event in events if isinstance(event, GapListing)])
+            if not (alarms or gaps or is_all):
+                continue
+            events = [*alarms, *gaps]
+            for chunk in _chunks(events, _size_of_event):
+                answer = EventsAnswer(
+                    id=question.id,
+                    is_all=is_all,
+                    alarms=[event for event in chunk if isinstance(event, AlarmListing)],
+                    gaps=[event for event in chunk if isinstance(event, GapListing)],
+                )
+                yield as_text(answer)
+                is_all = False
 
 
-async def _new_of(
-    watch: Watch, run_ids: Sequence[str], known: dict[str, _LookedEvents]
-) -> list[_LookedEvents]:
-    found = []
-    for run_id in run_ids:
-        run, former = watch.shelf.known(run_id), known.get(run_id)
-        if run is None or (former is not None and (former.run, former.version) == (run, run.version)):
-            continue
-        look = run.turns.take if len(run_ids) == 1 else run.turns.glance
-        looked = await look(_look_for_events, run, former)
-        if looked is not None:
-            found.append(looked)
-    return found
+def _new_events(run: OpenRun, former: News | None) -> News | None:
+    def look(reader: RunReader) -> News:
+        tail = reader.events(None if former is None else former.cursor)
+        alarms = [_alarm(run.place.id, alarm) for alarm in _ends(tail.alarms)]
+        gaps = [_gap(run.place.id, gap) for gap in _ends(tail.gaps)]
+        return News(run, run.version, tail.cursor, tail.is_fresh, [*alarms, *gaps])
 
-
-def _look_for_events(run: OpenRun, former: _LookedEvents | None) -> _LookedEvents | None:
-    """What is new of a run; None where it cannot be read: the list of runs says why."""
-    cursor = None if former is None or former.run is not run else former.cursor
-    with run.lock:
-        try:
-            reader = run.look()
-            version = run.version
-            tail = reader.events(cursor)
-        except (TorcheerError, OSError):
-            return None
-        except Exception:
-            _LOG.exception("alarms of %r could not be read", run.place.name)
-            return None
-    run_id = run.place.id
-    return _LookedEvents(
-        run=run,
-        version=version,
-        cursor=tail.cursor,
-        is_fresh=tail.is_fresh,
-        alarms=[_alarm(run_id, alarm) for alarm in _ends(tail.alarms)],
-        gaps=[_gap(run_id, gap) for gap in _ends(tail.gaps)],
-    )
+    return run.try_look(look)
 
 
 def _alarm(run_id: str, alarm: Alarm) -> AlarmListing:
@@ -337,34 +271,7 @@ def _in_order(events: Sequence[Event]) -> Sequence[Event]:
     return _ends(sorted(events, key=lambda event: event.time))
 
 
-def _frames(
-    question: int, is_all: bool, alarms: Sequence[AlarmListing], gaps: Sequence[GapListing]
-) -> Iterator[str]:
-    """As many at a time as fit into an answer; at least one, which may be empty."""
-    of_alarms, of_gaps = _event_chunks(alarms), _event_chunks(gaps)
-    for number in range(max(1, len(of_alarms), len(of_gaps))):
-        answer = EventsAnswer(
-            id=question,
-            is_all=is_all and number == 0,
-            alarms=of_alarms[number] if number < len(of_alarms) else (),
-            gaps=of_gaps[number] if number < len(of_gaps) else (),
-        )
-        yield as_text(answer)
-
-
-def _event_chunks(events: Sequence[Event]) -> list[list[Event]]:
-    chunks: list[list[Event]] = []
-    num_bytes = CHUNK_BYTES
-    for event in events:
-        if num_bytes >= CHUNK_BYTES:
-            chunks.append([])
-            num_bytes = 0
-        chunks[-1].append(event)
-        num_bytes += _size_of(event)
-    return chunks
-
-
-def _size_of(event: AlarmListing | GapListing) -> int:
+def _size_of_event(event: AlarmListing | GapListing) -> int:
     """About as many bytes as it takes."""
     if isinstance(event, GapListing):
         return 250 + len(event.message) + sum(20 + len(name) for name in event.counts)
@@ -452,22 +359,17 @@ class SeriesFeed:
 
     def _look(self, run: OpenRun, names: Sequence[str]) -> Sequence[Block]:
         """Blocks of the series that have changed; none where the run cannot be read: the list says why."""
-        with run.lock:
-            try:
-                reader = run.look()
-                series = reader.series()
-                began = finite(reader.status().started) or 0.0
-                with reader.holding():
-                    changes = [
-                        self._changes(run, name, series.get(SeriesKey("scalar", name)), began)
-                        for name in names
-                    ]
-                return [change for change in changes if change is not None]
-            except (TorcheerError, OSError):
-                return []
-            except Exception:
-                _LOG.exception("scalars of %r could not be read", run.place.name)
-                return []
+
+        def look(reader: RunReader) -> list[Block]:
+            series = reader.series()
+            began = finite(reader.status().started) or 0.0
+            with reader.holding():
+                changes = [
+                    self._changes(run, name, series.get(SeriesKey("scalar", name)), began) for name in names
+                ]
+            return [change for change in changes if change is not None]
+
+        return run.try_look(look) or []
 
     def _changes(self, run: OpenRun, name: str, entry: SeriesEntry | None, began: float) -> Block | None:
         key = (run.place.id, name)

@@ -331,11 +331,11 @@ class HparamsAnswer(Answer, frozen=True, tag="hparams"):
 class ReductionAnswer(Answer, frozen=True, tag="reduction"):
     """The head of a binary frame: coordinates as float32, a row for each point; none until it is done."""
 
-    progress: float  # from 0 to 1
-    is_done: bool
-    num_points: int
-    num_dims: int
-    note: str
+    progress: float = 0.0  # from 0 to 1
+    is_done: bool = False
+    num_points: int = 0
+    num_dims: int = 0
+    note: str = ""
 
 
 class OpSeriesAnswer(Answer, frozen=True, tag="op_series"):

@@ -6,17 +6,20 @@ Its reader is opened when it is needed and closed when others are.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
+from torcheer.app.cache import Cache
 from torcheer.app.runs.heatmap import Strips
-from torcheer.app.runs.scalars import ArrayStore, SeriesArrays
+from torcheer.app.runs.scalars import SeriesArrays
 from torcheer.app.threads import Turns
+from torcheer.errors import TorcheerError
 from torcheer.run import FoundRun, FoundRuns, InterruptedReading, RunReader, interruptible, links_note
 
 Finder = Callable[[Path], Sequence[FoundRun]]
@@ -131,7 +134,10 @@ def traces_of(folder: Path) -> Traces:
 # --- one run --------------------------------------------------------------------------------------
 
 
+_LOG: Final = logging.getLogger("torcheer.app")
+Result = TypeVar("Result")
 Opener = Callable[[Path], RunReader]
+ArrayCache = Cache[SeriesArrays]  # by run and name
 
 _FRESH_SECONDS: Final = 0.05  # what was looked at so lately need not be looked at again
 SLICE_SECONDS: Final = 0.1  # of a look at a run
@@ -142,7 +148,7 @@ _QUICK_SECONDS: Final = 0.02
 class OpenRun:
     """A run. Whoever uses its reader holds the lock. Questions take turns first, to hold up no threads."""
 
-    def __init__(self, place: RunPlace, opener: Opener, arrays: ArrayStore) -> None:
+    def __init__(self, place: RunPlace, opener: Opener, arrays: ArrayCache) -> None:
         self.place = place
         self.turns = Turns()  # of those who follow it
         self.slow_turns = Turns()  # of questions that may take their time: the news goes on beside them
@@ -202,16 +208,27 @@ class OpenRun:
         self.is_running = self._reader.status().state in ("running", "unknown")
         return self._reader
 
+    def try_look(self, look: Callable[[RunReader], Result]) -> Result | None:
+        """What a look at the reader gives; None where the run cannot be read: the list of runs says why."""
+        with self.lock:
+            try:
+                return look(self.look())
+            except (TorcheerError, OSError):
+                return None
+            except Exception:
+                _LOG.exception("the run %r could not be read", self.place.name)
+                return None
+
     def arrays(self, name: str) -> SeriesArrays:
         """The points of a scalar as of the last look. The lock is held by whoever asks."""
         reader = self._reader or self.look()
-        arrays = self._arrays.get(self, name)
+        arrays = self._arrays.get((self, name)) or SeriesArrays()
         arrays.read_on(reader, name)
-        self._arrays.tidy(self, name)
+        self._arrays.put((self, name), arrays, arrays.num_bytes)
         return arrays
 
     def has_arrays(self, name: str) -> bool:
-        return self._arrays.has(self, name)
+        return (self, name) in self._arrays
 
     def close(self) -> None:
         """Close the reader until it is needed again."""

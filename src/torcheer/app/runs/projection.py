@@ -6,32 +6,20 @@ report come the new places of the points.
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import io
-import logging
 import re
 import sys
-from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, redirect_stdout, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
+from contextlib import aclosing, redirect_stdout
 from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.app.processes import (
-    LINE_BYTES,
-    WAITING,
-    ProcessTurns,
-    Report,
-    begin_reports,
-    command_of,
-    end_of,
-    end_with_input,
-    own_process,
-)
+from torcheer.app.cache import Cache
+from torcheer.app.processes import Processes, Reader, Report, begin_reports, command_of, end_with_input
 from torcheer.app.runs.messages import ReduceQuestion, ReductionAnswer
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.records import data_of, entry_of
@@ -225,13 +213,13 @@ def main() -> None:
     end_with_input(given)
     reduced = reduce_points(points, order, reports.say)
     places = numpy.nan_to_num(reduced.places.astype("<f4"))
-    reports.write(Report(progress=1.0, is_done=True, note=reduced.note), places.tobytes())
+    data = places.tobytes()
+    reports.write(Report(progress=1.0, is_done=True, note=reduced.note, num_bytes=len(data)), data)
 
 
 # --- the side of the server -----------------------------------------------------------------------
 
 
-_LOG: Final = logging.getLogger("torcheer.app")
 MAX_POINTS: Final = {"pca": 1_000_000, "tsne": 20_000, "umap": 100_000}
 _MAX_BYTES: Final = 1 << 30
 _KEPT_BYTES: Final = 64 << 20
@@ -244,8 +232,8 @@ class Reductions:
     """For all pages of a server."""
 
     def __init__(self) -> None:
-        self._turns = ProcessTurns()
-        self._kept: OrderedDict[tuple[object, ...], tuple[bytes, str]] = OrderedDict()
+        self._processes = Processes(Report, _FAILED)
+        self._kept: Cache[tuple[Report, bytes]] = Cache(_KEPT_BYTES)
 
     async def follow(
         self, run: OpenRun, question: ReduceQuestion, page: object
@@ -262,38 +250,18 @@ class Reductions:
                 yield frame
 
     async def reduced(
-        self,
-        key: tuple[object, ...],
-        order: Order,
-        read: Callable[[], Awaitable[memoryview]],
-        number: int,
-        page: object,
+        self, key: Hashable, order: Order, read: Reader, number: int, page: object
     ) -> AsyncGenerator[bytes, None]:
         """The same for points from anywhere: `number` is that of the question."""
-        if key not in self._kept:
-            if self._turns.must_wait(page):
-                yield _frame(number, order, Report(progress=0.0, note=WAITING))
-            async with self._turns.taken(page), own_process(_COMMAND) as (process, complaints):
-                # Read only now: they may be many, and others may be waiting, too.
-                points = await read()
-                async with aclosing(_talk(process, order, points)) as reports:
-                    async for report, places in reports:
-                        if report.is_done:
-                            self._keep(key, places, report.note)
-                        else:
-                            yield _frame(number, order, report)
-                if key not in self._kept:
-                    _LOG.error("a reduction failed:\n%s", end_of(complaints))
-                    raise InputError(_FAILED)
-        self._kept.move_to_end(key)
-        places, note = self._kept[key]
-        yield _frame(number, order, Report(progress=1.0, is_done=True, note=note), places)
-
-    def _keep(self, key: tuple[object, ...], places: bytes, note: str) -> None:
-        self._kept[key] = (places, note)
-        num_bytes = sum(len(one) for one, _ in self._kept.values())
-        while num_bytes > _KEPT_BYTES and len(self._kept) > 1:
-            num_bytes -= len(self._kept.popitem(last=False)[1][0])
+        kept = self._kept.get(key)
+        if kept is not None:
+            yield _frame(number, order, *kept)
+            return
+        async with aclosing(self._processes.reports(_COMMAND, order, page, read)) as reports:
+            async for report, places in reports:
+                if report.is_done:
+                    self._kept.put(key, (report, places), len(places))
+                yield _frame(number, order, report, places)
 
 
 def _order(run: OpenRun, question: ReduceQuestion) -> tuple[Order, float]:
@@ -349,28 +317,6 @@ def _frame(number: int, order: Order, report: Report, places: bytes = b"") -> by
         note=report.note,
     )
     return binary_frame(answer, places)
-
-
-# --- the process -----------------------------------------------------------------------------------------
-
-
-async def _talk(
-    process: asyncio.subprocess.Process, order: Order, points: memoryview
-) -> AsyncGenerator[tuple[Report, bytes], None]:
-    """What the process says, until it is done or ends."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(ConnectionError):  # it has ended: there is nothing to hear, then
-        process.stdin.write(msgspec.json.encode(order) + b"\n")
-        for start in range(0, len(points), LINE_BYTES * 16):
-            process.stdin.write(points[start : start + LINE_BYTES * 16])
-            await process.stdin.drain()
-    while line := await process.stdout.readline():
-        report = msgspec.json.decode(line, type=Report)
-        if report.is_done:
-            yield report, await process.stdout.readexactly(4 * order.num_points * order.wanted_dims)
-            return
-        yield report, b""
 
 
 if __name__ == "__main__":

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
 import numpy
 from numpy.typing import NDArray
 
+from torcheer.app.cache import Cache
 from torcheer.app.passes.source import MAX_DIMS, TensorAnswer
 from torcheer.app.passes.values import NUMPY_TYPES
 from torcheer.app.runs.messages import (
@@ -41,7 +40,6 @@ _GONE: Final = (
     "this record is not in the run any more: it was thinned out or taken back. Choose another step."
 )
 
-_Key = tuple[OpenRun, str, float]
 Item = TypeVar("Item")
 
 
@@ -139,9 +137,8 @@ class RunTensors:
     """Tensors of runs for the page. Those that were looked at last are at hand, with their figures."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # of the tables: several runs may be read at a time
-        self._held: OrderedDict[_Key, Array] = OrderedDict()
-        self._figures: OrderedDict[_Key, Figures] = OrderedDict()
+        self._arrays: Cache[Array] = Cache(_HELD_BYTES)
+        self._figures: Cache[Figures] = Cache(_HELD_FIGURES)
 
     def answer(self, run: OpenRun, question: RunTensorQuestion) -> bytes:
         entry = entry_of(run, question.record)
@@ -149,26 +146,16 @@ class RunTensors:
         if not isinstance(head, TensorHead):
             raise InputError("this record is no tensor: its own view shows it.")
         key = (run, question.record, entry.time)
-        with self._lock:
-            array, figures = self._held.get(key), self._figures.get(key)
+        array = self._arrays.get(key)
         if array is None:
             array = array_of(head, data_of(run, question.record, MAX_TENSOR_BYTES))
+            self._arrays.put(key, array, array.nbytes)
+        figures = self._figures.get(key)
         if figures is None:
             figures = figures_of(array, head.dtype)
-        self._keep(key, array, figures)
+            self._figures.put(key, figures)
         view, values = look_at(array, head.dtype, question.window, figures=figures)
         return binary_frame(TensorAnswer(id=question.id, view=view), values)
-
-    def _keep(self, key: _Key, array: Array, figures: Figures) -> None:
-        with self._lock:
-            self._held[key], self._figures[key] = array, figures
-            self._held.move_to_end(key)
-            self._figures.move_to_end(key)
-            num_bytes = sum(one.nbytes for one in self._held.values())
-            while num_bytes > _HELD_BYTES and len(self._held) > 1:
-                num_bytes -= self._held.popitem(last=False)[1].nbytes
-            while len(self._figures) > _HELD_FIGURES:
-                self._figures.popitem(last=False)
 
 
 # --- histograms over time -------------------------------------------------------------------------
@@ -189,8 +176,7 @@ class Distributions:
     """Histograms for the page. Rows that were made last are at hand: most of them stay as they are."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._rows: OrderedDict[tuple[object, ...], Floats] = OrderedDict()
+        self._rows: Cache[Floats] = Cache(_MAX_KEPT_ROWS)
 
     def answer(self, run: OpenRun, question: HistogramsQuestion) -> bytes:
         with run.lock:
@@ -230,17 +216,11 @@ class Distributions:
         if source is not None:
             return resampled(source, span, num_bins)
         key = (run, record_id(entry), entry.time, span, num_bins)
-        with self._lock:
-            row = self._rows.get(key)
+        row = self._rows.get(key)
         if row is None:
             row = _counted(run, entry, span, num_bins)
-            if row is None:
-                return None
-        with self._lock:
-            self._rows[key] = row
-            self._rows.move_to_end(key)
-            while len(self._rows) > _MAX_KEPT_ROWS:
-                self._rows.popitem(last=False)
+            if row is not None:
+                self._rows.put(key, row)
         return row
 
 

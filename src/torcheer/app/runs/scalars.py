@@ -6,8 +6,6 @@ highest value, show what all of them would have shown.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
@@ -148,7 +146,6 @@ def _means_from_nearby(column: Floats, starts: Places, counts: NDArray[numpy.int
 # --- all points of a scalar -----------------------------------------------------------------------
 
 
-MAX_BYTES: Final = 1 << 30
 _SPARE: Final = 8  # one part in so many is kept free for points to come
 
 
@@ -256,46 +253,3 @@ class _Order:
             self._order = None if self._is_rising else order_along(places)
             self._num_seen = len(places)
         return self._order
-
-
-class ArrayStore:
-    """Arrays by run and name, those used last, up to so many bytes."""
-
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[object, str], SeriesArrays] = OrderedDict()
-        self._sizes: dict[tuple[object, str], int] = {}
-        self._num_bytes = 0
-
-    def get(self, run: object, name: str) -> SeriesArrays:
-        with self._lock:
-            arrays = self._kept.setdefault((run, name), SeriesArrays())
-            self._kept.move_to_end((run, name))
-            return arrays
-
-    def has(self, run: object, name: str) -> bool:
-        with self._lock:
-            return (run, name) in self._kept
-
-    def tidy(self, run: object, name: str) -> None:
-        """See how large an array has become, and let go of those that were used longest ago."""
-        with self._lock:
-            arrays = self._kept.get((run, name))
-            if arrays is not None:
-                self._resize((run, name), arrays.num_bytes)
-            # The last one stays, whatever its size.
-            while self._num_bytes > self._max_bytes and len(self._kept) > 1:
-                self._resize(self._kept.popitem(last=False)[0], 0)
-
-    def drop(self, run: object) -> None:
-        """Forget all of a run."""
-        with self._lock:
-            for key in [key for key in self._kept if key[0] is run]:
-                del self._kept[key]
-                self._resize(key, 0)
-
-    def _resize(self, key: tuple[object, str], num_bytes: int) -> None:
-        self._num_bytes += num_bytes - self._sizes.pop(key, 0)
-        if num_bytes:
-            self._sizes[key] = num_bytes

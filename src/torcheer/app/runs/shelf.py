@@ -15,6 +15,7 @@ import numpy
 
 from torcheer.app.runs.messages import HparamsRow, Metric, RunListing
 from torcheer.app.runs.open_run import (
+    ArrayCache,
     Finder,
     Opener,
     OpenRun,
@@ -24,7 +25,7 @@ from torcheer.app.runs.open_run import (
     Traces,
     traces_of,
 )
-from torcheer.app.runs.scalars import ArrayStore, Floats, SeriesArrays
+from torcheer.app.runs.scalars import Floats, SeriesArrays
 from torcheer.app.wire import clipped, countable, finite
 from torcheer.errors import TorcheerError
 from torcheer.run import (
@@ -296,6 +297,7 @@ def _short(value: Plain) -> Plain:
 # --- the shelf ------------------------------------------------------------------------------------
 
 
+_ARRAY_BYTES: Final = 1 << 30  # of points of scalars that are kept in memory
 _MAX_OPEN: Final = 64  # readers: each has a few files open
 _SCAN_SECONDS: Final = 0.5  # a search that was made so lately is good enough
 _SUMMARY_SECONDS: Final = 1.0  # how often a run is summed up at most
@@ -310,11 +312,11 @@ class RunShelf:
         folders: Sequence[Path],
         finder: Finder,
         opener: Opener,
-        arrays: ArrayStore | None = None,
+        arrays: ArrayCache | None = None,
     ) -> None:
         self._folders = RunFolders(folders, finder)
         self._opener = opener
-        self._arrays = arrays or ArrayStore()
+        self._arrays = arrays or ArrayCache(_ARRAY_BYTES)
         self._lock = threading.Lock()  # of the tables below
         self._scanning = threading.Lock()
         self._scanned_at = float("-inf")

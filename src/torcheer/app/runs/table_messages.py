@@ -117,6 +117,3 @@ class TableStatisticsAnswer(Answer, frozen=True, tag="table_statistics"):
 
 class TableTextAnswer(Answer, frozen=True, tag="table_text"):
     text: str
-
-
-AnyTableAnswer = TableAnswer | TableCellsAnswer | TableStatisticsAnswer | TableTextAnswer

@@ -6,18 +6,16 @@ Heads are checked before anything is allocated, and no more is read than is want
 from __future__ import annotations
 
 import io
-import logging
 import math
-import threading
-import time
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import aclosing
+from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Any, Final, NamedTuple
 
 import numpy
 
+from torcheer.app.cache import Cache
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.records import entry_of
 from torcheer.app.runs.table_messages import (
@@ -35,7 +33,7 @@ from torcheer.app.runs.table_messages import (
     TableTextAnswer,
     TableTextQuestion,
 )
-from torcheer.app.runs.watch import Watch, next_news, rest_after
+from torcheer.app.runs.watch import News, Watch, follow_many
 from torcheer.app.wire import as_text, binary_frame, clipped, countable, finite
 from torcheer.errors import FileFormatError, InputError, TorcheerError
 from torcheer.run import (
@@ -180,7 +178,6 @@ _HELD_LIMITS: Final = 1024
 _LARGEST: Final = 2**53 - 1  # that a page can count to
 
 _Limits = tuple[float | None, float | None]
-_Key = tuple[OpenRun, str, float, str]
 
 
 def plain_cell(cell: Any) -> Cell:
@@ -204,8 +201,7 @@ class TableTensors:
     """Tensors in the cells. The limits of a column are those of all its rows, and kept."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._limits: OrderedDict[_Key, _Limits] = OrderedDict()
+        self._limits: Cache[_Limits] = Cache(_HELD_LIMITS)
 
     def answer(self, run: OpenRun, question: TableCellsQuestion) -> bytes:
         entry = entry_of(run, question.record)
@@ -239,8 +235,7 @@ class TableTensors:
         array: Array,
     ) -> _Limits:
         key = (run, question.record, entry.time, column.name)
-        with self._lock:
-            known = self._limits.get(key)
+        known = self._limits.get(key)
         if known is not None:
             return known
         if column.num_bytes > _MAX_LIMITS_BYTES:
@@ -248,10 +243,7 @@ class TableTensors:
         with run.lock:
             whole = _numbers(read_cells(run.look(), Wish(entry, [column.name]))[column.name])
         found = limits_of(whole)
-        with self._lock:
-            self._limits[key] = found
-            while len(self._limits) > _HELD_LIMITS:
-                self._limits.popitem(last=False)
+        self._limits.put(key, found)
         return found
 
 
@@ -282,7 +274,6 @@ def limits_of(array: Array) -> _Limits:
 # --- rows that go on ------------------------------------------------------------------------------
 
 
-_LOG: Final = logging.getLogger("torcheer.app")
 MAX_ROWS: Final = 20_000  # of what is there when it is asked for, and of one record
 _CHUNK_CELLS: Final = 1 << 16  # of one answer, about
 _CHUNK_BYTES: Final = 1 << 24  # of records that are read at a time, about
@@ -294,17 +285,6 @@ class _Place(NamedTuple):
 
     restarts: int
     last_record: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """Records of a run that the page does not have yet."""
-
-    run: OpenRun
-    version: int
-    places: Mapping[str, _Place]  # by part
-    is_fresh: bool  # what was seen before is void
-    entries: Sequence[RecordEntry]
 
 
 class _Rows(NamedTuple):
@@ -321,50 +301,39 @@ class TableFeed:
         self._watch = watch
         self._question = question
         self._run_ids = list(dict.fromkeys(question.run_ids))
-        self._known: dict[str, _Found] = {}
         self._num_rows = self._num_left_out = 0  # of what was there when it was asked for
         self._fault = ""
 
     async def frames(self) -> AsyncGenerator[str, None]:
-        is_first = True
-        with self._watch.following(self._run_ids):
-            await self._watch.find(self._run_ids)
-            while True:
-                news, began = self._watch.news, time.monotonic()
-                found = await self._new_records()
-                is_all = is_first or any(one.is_fresh and one.run.place.id in self._known for one in found)
+        async with aclosing(follow_many(self._watch, self._run_ids, self._new_records)) as rounds:
+            async for found, is_all in rounds:
                 if is_all:
-                    if not is_first:
-                        self._known = {}
-                        found = await self._new_records()
                     self._fault = ""
                     found, self._num_rows, self._num_left_out = _newest(found)
-                self._known |= {one.run.place.id: replace(one, entries=()) for one in found}
                 async for frame in self._frames_of(found, is_all):
                     yield frame
-                is_first = False
-                await rest_after(began)
-                await next_news(news, self._watch.lacks(self._run_ids, self._known))
 
-    async def _new_records(self) -> list[_Found]:
-        found = []
-        for run_id in self._run_ids:
-            run, known = self._watch.shelf.known(run_id), self._known.get(run_id)
-            if run is None or (known is not None and (known.run, known.version) == (run, run.version)):
-                continue
-            look = run.turns.take if len(self._run_ids) == 1 else run.turns.glance
-            looked = await look(_look, run, self._question, known)
-            if looked is not None:
-                found.append(looked)
-        return found
+    def _new_records(self, run: OpenRun, known: News | None) -> News | None:
+        def look(reader: RunReader) -> News:
+            places: Mapping[str, _Place] = {} if known is None else known.cursor
+            is_fresh = not places or any(
+                part not in reader.parts() or reader.restarts(part) != place.restarts
+                for part, place in places.items()
+            )
+            entries, reached = _records_after(reader, self._question.name, {} if is_fresh else places)
+            if self._question.only_last and entries:
+                entries = [last_of(entries)]
+            return News(run, run.version, reached, is_fresh, entries)
 
-    async def _frames_of(self, found: Sequence[_Found], is_all: bool) -> AsyncGenerator[str, None]:
+        return run.try_look(look)
+
+    async def _frames_of(self, found: Sequence[News], is_all: bool) -> AsyncGenerator[str, None]:
         parts: list[TableRows] = []
         num_cells = 0
         fault = self._fault
         for one in found:
-            for first in range(0, len(one.entries), _AT_A_TIME):
-                some = one.entries[first : first + _AT_A_TIME]
+            for first in range(0, len(one.found), _AT_A_TIME):
+                some = one.found[first : first + _AT_A_TIME]
                 for entries in _by_size(some):
                     rows = await one.run.turns.take(_read_rows, one.run, entries)
                     self._fault = rows.fault or self._fault
@@ -388,13 +357,13 @@ class TableFeed:
         return as_text(answer)
 
 
-def _newest(found: Sequence[_Found]) -> tuple[list[_Found], int, int]:
+def _newest(found: Sequence[News]) -> tuple[list[News], int, int]:
     """As many of the newest as may be sent, how many rows these are, and how many are left out."""
     chosen = []
     num_rows = num_left_out = 0
     for one in reversed(found):
         entries = []
-        for entry in reversed(one.entries):
+        for entry in reversed(one.found):
             size = _num_rows(entry)
             if num_left_out or (num_rows and num_rows + size > MAX_ROWS):
                 num_left_out += size  # as is all that is older: there are no gaps
@@ -402,7 +371,7 @@ def _newest(found: Sequence[_Found]) -> tuple[list[_Found], int, int]:
             num_rows += min(size, MAX_ROWS)
             num_left_out += max(0, size - MAX_ROWS)
             entries.append(entry)
-        chosen.append(replace(one, entries=entries[::-1]))
+        chosen.append(one._replace(found=entries[::-1]))
     return chosen[::-1], num_rows, num_left_out
 
 
@@ -427,27 +396,6 @@ def _num_rows(entry: RecordEntry) -> int:
 
 
 # --- in threads ------------------------------------------------------------------------------------
-
-
-def _look(run: OpenRun, question: TableQuestion, known: _Found | None) -> _Found | None:
-    """Records that are new; None where the run cannot be read: the list of runs says why."""
-    with run.lock:
-        try:
-            reader = run.look()
-            places = {} if known is None or known.run is not run else known.places
-            is_fresh = not places or any(
-                part not in reader.parts() or reader.restarts(part) != place.restarts
-                for part, place in places.items()
-            )
-            entries, reached = _records_after(reader, question.name, {} if is_fresh else places)
-        except (TorcheerError, OSError):
-            return None
-        except Exception:
-            _LOG.exception("tables of %r could not be read", run.place.name)
-            return None
-        if question.only_last and entries:
-            entries = [last_of(entries)]
-        return _Found(run=run, version=run.version, places=reached, is_fresh=is_fresh, entries=entries)
 
 
 def _records_after(

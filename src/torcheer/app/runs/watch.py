@@ -6,7 +6,16 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Container, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Container,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -325,3 +334,66 @@ def _forgiving(look: Look[Seen, Frame]) -> Look[Seen, Frame]:
             return None
 
     return attempt
+
+
+# --- several runs that are followed ---------------------------------------------------------------
+
+
+class News(NamedTuple):
+    """How far a run was read, and what came since."""
+
+    run: OpenRun
+    version: int
+    cursor: Any
+    is_fresh: bool  # what was read before is void
+    found: Sequence[Any]
+
+
+LookForNews = Callable[[OpenRun, News | None], News | None]  # None where the run cannot be read
+
+
+async def follow_many(
+    watch: Watch, run_ids: Sequence[str], look: LookForNews
+) -> AsyncGenerator[tuple[list[News], bool], None]:
+    """What is new of runs, and whether it is all that there is: at first, and where a run takes some back."""
+    known: dict[str, News] = {}
+    is_first = True
+    with watch.following(run_ids):
+        await watch.find(run_ids)
+        while True:
+            news, began = watch.news, time.monotonic()
+            found = await _news_of(watch, run_ids, known, look)
+            is_all = is_first or any(one.is_fresh and one.run.place.id in known for one in found)
+            if is_all and not is_first:
+                known.clear()
+                found = await _news_of(watch, run_ids, known, look)
+            known |= {one.run.place.id: one._replace(found=()) for one in found}
+            yield found, is_all
+            is_first = False
+            await rest_after(began)
+            await next_news(news, watch.lacks(run_ids, known))
+
+
+async def _news_of(
+    watch: Watch, run_ids: Sequence[str], known: Mapping[str, News], look: LookForNews
+) -> list[News]:
+    found = []
+    for run in changed_runs(watch, run_ids, known):
+        looked = await look_at(run, len(run_ids), look, known.get(run.place.id))
+        if looked is not None:
+            found.append(looked)
+    return found
+
+
+def changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News]) -> Iterator[OpenRun]:
+    """Those of which there may be more than is known."""
+    for run_id in run_ids:
+        run, former = watch.shelf.known(run_id), known.get(run_id)
+        if run is not None and (former is None or (former.run, former.version) != (run, run.version)):
+            yield run
+
+
+async def look_at(run: OpenRun, num_runs: int, look: LookForNews, former: News | None) -> News | None:
+    """In its turn. Among several runs, one that takes long is left for the next time: None."""
+    turn = run.turns.take if num_runs == 1 else run.turns.glance
+    return await turn(look, run, former if former is not None and former.run is run else None)

@@ -51,11 +51,7 @@ def test_moments_are_the_steps_of_all_layers_with_their_counters(tmp_path: Path)
     assert (news["is_all"], news["steps"], news["is_running"]) == (True, [2, 4, 7], False)
     assert len(news["times"]) == 3
     assert news["times"][1] <= news["times"][0] <= news["times"][2]  # step 4 came before step 2
-    assert news["counters"] == {
-        "epoch": ["1", "", "2"],
-        "name": ["first", "", ""],
-        "trial": ["", "", "30"],
-    }
+    assert news["counters"] == {"epoch": ["1", "", "2"], "name": ["first", "", ""], "trial": ["", "", "30"]}
     ranges = {one["variable"]: (one["low"], one["high"]) for one in news["ranges"]}
     assert ranges == {
         "Act": (-1.0, 2.0),

@@ -254,8 +254,7 @@ def test_a_list_of_very_many_runs_comes_in_pieces_with_few_files_open(
 
 def test_more_runs_than_can_be_shown_are_said(tmp_path: Path) -> None:
     places = RunFolders(
-        [tmp_path],
-        lambda root: [FoundRun(name=str(number), path=root) for number in range(MAX_RUNS + 1)],
+        [tmp_path], lambda root: [FoundRun(name=str(number), path=root) for number in range(MAX_RUNS + 1)]
     ).look()
     assert len(places.runs) == MAX_RUNS
     assert "10,001 runs" in places.note

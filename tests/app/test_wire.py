@@ -100,10 +100,7 @@ def test_any_text_arrives_unchanged_also_half_characters(name: str) -> None:
     ]
 
 
-@given(
-    item=st.lists(COUNTS, max_size=70),
-    numbers=st.lists(COUNTS, min_size=8, max_size=8),
-)
+@given(item=st.lists(COUNTS, max_size=70), numbers=st.lists(COUNTS, min_size=8, max_size=8))
 def test_a_window_that_passes_the_check_is_small_and_counts_from_zero(
     item: list[int], numbers: list[int]
 ) -> None:

@@ -176,9 +176,7 @@ def listen(host: str = "127.0.0.1", port: int | None = None) -> Listener:
     return Listener(
         socket=bound,
         host_names=HostNames(
-            names=frozenset(names),
-            port=bound.getsockname()[1],
-            accepts_own_addresses=parsed.is_unspecified,
+            names=frozenset(names), port=bound.getsockname()[1], accepts_own_addresses=parsed.is_unspecified
         ),
         shown_names=shown,
         is_public=not parsed.is_loopback,

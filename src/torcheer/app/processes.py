@@ -144,9 +144,7 @@ async def _give(process: asyncio.subprocess.Process, order: msgspec.Struct, data
 
 
 @asynccontextmanager
-async def own_process(
-    command: Sequence[str],
-) -> AsyncIterator[tuple[asyncio.subprocess.Process, IO[bytes]]]:
+async def own_process(command: Sequence[str]) -> AsyncIterator[tuple[asyncio.subprocess.Process, IO[bytes]]]:
     """A process, and what it complains about. It is ended when it is left."""
     with tempfile.TemporaryFile() as complaints:
         packages = os.pathsep.join([_PACKAGES, *filter(None, sys.path)])

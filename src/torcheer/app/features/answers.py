@@ -16,27 +16,8 @@ import msgspec
 import numpy
 
 from torcheer.app.cache import Cache
+from torcheer.app.features import messages
 from torcheer.app.features.analysis import Finding, Order
-from torcheer.app.features.messages import (
-    FeatureLayersAnswer,
-    FeatureLayersQuestion,
-    FeatureMapQuestion,
-    FeaturePointsAnswer,
-    FeaturePointsQuestion,
-    FeatureProbe,
-    FeatureProbesAnswer,
-    FeatureProbesQuestion,
-    FeatureReduceQuestion,
-    FeatureSampleQuestion,
-    FeatureSetAnswer,
-    FeatureSetListing,
-    FeatureSetQuestion,
-    FeatureSetsAnswer,
-    FeatureSetsQuestion,
-    FeatureSimilarityAnswer,
-    FeatureSimilarityQuestion,
-    FeatureUnitQuestion,
-)
 from torcheer.app.features.shelf import Array, FeatureShelf, OpenSet
 from torcheer.app.features.values import (
     Chosen,
@@ -167,7 +148,7 @@ class FeatureAnalyses:
         self._reductions = Reductions()
 
     async def similarity(
-        self, opened: OpenSet, question: FeatureSimilarityQuestion, page: object
+        self, opened: OpenSet, question: messages.FeatureSimilarityQuestion, page: object
     ) -> AsyncGenerator[bytes, None]:
         chosen = await opened.turns.take(choose, opened, question.most)
         layer = await opened.turns.take(layer_name, opened, question.layer)
@@ -187,14 +168,16 @@ class FeatureAnalyses:
 
         async with aclosing(self._found(opened, key, order, page, fits)) as found:
             async for finding, values in found:
-                answer = FeatureSimilarityAnswer(question.id, **_state(finding), contrast=finding.contrast)
+                answer = messages.FeatureSimilarityAnswer(
+                    question.id, **_state(finding), contrast=finding.contrast
+                )
                 if values is not None:
                     rows = await opened.turns.take(rows_of, opened, part_of(chosen, finding.samples))
                     answer = msgspec.structs.replace(answer, rows=rows)
                 yield binary_frame(answer, b"" if values is None else values.tobytes())
 
     async def layers(
-        self, opened: OpenSet, question: FeatureLayersQuestion, page: object
+        self, opened: OpenSet, question: messages.FeatureLayersQuestion, page: object
     ) -> AsyncGenerator[bytes, None]:
         chosen = await opened.turns.take(choose, opened, question.most)
         names = [await opened.turns.take(layer_name, opened, layer) for layer in question.layers]
@@ -216,7 +199,7 @@ class FeatureAnalyses:
 
         async with aclosing(self._found(opened, key_of(opened, chosen, options), order, page, fits)) as found:
             async for finding, values in found:
-                answer = FeatureLayersAnswer(
+                answer = messages.FeatureLayersAnswer(
                     question.id,
                     **_state(finding),
                     layers=finding.layers,
@@ -226,19 +209,19 @@ class FeatureAnalyses:
                 yield binary_frame(answer, b"" if values is None else values.tobytes())
 
     async def probes(
-        self, opened: OpenSet, question: FeatureProbesQuestion, page: object
+        self, opened: OpenSet, question: messages.FeatureProbesQuestion, page: object
     ) -> AsyncGenerator[str, None]:
         """What is known at once, then layer by layer."""
         if await opened.turns.take(opened.labels) is None:
             raise InputError(_NO_LABELS)
         chosen = await opened.turns.take(choose, opened, question.most)
         keys = {}
-        known: dict[int, FeatureProbe] = {}
+        known: dict[int, messages.FeatureProbe] = {}
         for layer in question.layers:
             name = await opened.turns.take(layer_name, opened, layer)
             options = {"task": "probe", "layer": name, "kind": question.kind, "folds": question.folds}
             keys[layer] = key_of(opened, chosen, options)
-            kept = await opened.turns.take(self._keeper.get, opened, keys[layer], FeatureProbe)
+            kept = await opened.turns.take(self._keeper.get, opened, keys[layer], messages.FeatureProbe)
             if kept is not None:
                 known[layer] = msgspec.structs.replace(kept[0], layer=layer)
         left = [layer for layer in keys if layer not in known]
@@ -265,7 +248,7 @@ class FeatureAnalyses:
     # --- points of the projector -------------------------------------------------------------------
 
     async def points(
-        self, opened: OpenSet, question: FeaturePointsQuestion, page: object
+        self, opened: OpenSet, question: messages.FeaturePointsQuestion, page: object
     ) -> AsyncGenerator[bytes, None]:
         chosen, _, found = await self._points(opened, question, page)
         async with aclosing(found):
@@ -273,10 +256,12 @@ class FeatureAnalyses:
                 head, data = None, b""
                 if values is not None:
                     head, data = await opened.turns.take(_embedding, opened, chosen, values)
-                yield binary_frame(FeaturePointsAnswer(question.id, **_state(finding), head=head), data)
+                yield binary_frame(
+                    messages.FeaturePointsAnswer(question.id, **_state(finding), head=head), data
+                )
 
     async def reduce(
-        self, opened: OpenSet, question: FeatureReduceQuestion, page: object
+        self, opened: OpenSet, question: messages.FeatureReduceQuestion, page: object
     ) -> AsyncGenerator[bytes, None]:
         _, key, found = await self._points(opened, question, page)
         points: Array | None = None
@@ -308,7 +293,10 @@ class FeatureAnalyses:
                 yield frame
 
     async def _points(
-        self, opened: OpenSet, question: FeaturePointsQuestion | FeatureReduceQuestion, page: object
+        self,
+        opened: OpenSet,
+        question: messages.FeaturePointsQuestion | messages.FeatureReduceQuestion,
+        page: object,
     ) -> tuple[Chosen, str, Progress]:
         chosen = await opened.turns.take(choose, opened, question.most)
         layer = await opened.turns.take(layer_name, opened, question.layer)
@@ -322,12 +310,7 @@ class FeatureAnalyses:
         return chosen, key, self._found(opened, key, order, page, fits)
 
     async def _found(
-        self,
-        opened: OpenSet,
-        key: str,
-        order: Order,
-        page: object,
-        fits: Callable[[Finding, Array], bool],
+        self, opened: OpenSet, key: str, order: Order, page: object, fits: Callable[[Finding, Array], bool]
     ) -> Progress:
         """How far it is, and in the end what was found: kept from before if it fits, else computed now."""
         kept = await opened.turns.take(self._keeper.get, opened, key, Finding)
@@ -390,8 +373,10 @@ def _state(finding: Finding) -> dict[str, Any]:
     return {"progress": finding.progress, "is_done": finding.is_done, "note": finding.note}
 
 
-def _probes_answer(question: FeatureProbesQuestion, finding: Finding, probes: list[FeatureProbe]) -> str:
-    return as_text(FeatureProbesAnswer(question.id, **_state(finding), at=finding.at, probes=probes))
+def _probes_answer(
+    question: messages.FeatureProbesQuestion, finding: Finding, probes: list[messages.FeatureProbe]
+) -> str:
+    return as_text(messages.FeatureProbesAnswer(question.id, **_state(finding), at=finding.at, probes=probes))
 
 
 # --- answers --------------------------------------------------------------------------------------
@@ -412,18 +397,18 @@ class FeatureAnswers:
         self._list_turns = Turns()
         analyses = FeatureAnalyses()
         self.single: dict[type[Question], Single] = {
-            FeatureMapQuestion: self._of_set(answer_map),
-            FeatureUnitQuestion: self._of_set(answer_unit),
-            FeatureSampleQuestion: self._of_set(answer_sample),
+            messages.FeatureMapQuestion: self._of_set(answer_map),
+            messages.FeatureUnitQuestion: self._of_set(answer_unit),
+            messages.FeatureSampleQuestion: self._of_set(answer_sample),
         }
         self.followed: dict[type[Question], Followed] = {
-            FeatureSetsQuestion: self._follow_sets,
-            FeatureSetQuestion: self._feed(_follow_set),
-            FeatureSimilarityQuestion: self._feed(analyses.similarity),
-            FeatureLayersQuestion: self._feed(analyses.layers),
-            FeatureProbesQuestion: self._feed(analyses.probes),
-            FeaturePointsQuestion: self._feed(analyses.points),
-            FeatureReduceQuestion: self._feed(analyses.reduce),
+            messages.FeatureSetsQuestion: self._follow_sets,
+            messages.FeatureSetQuestion: self._feed(_follow_set),
+            messages.FeatureSimilarityQuestion: self._feed(analyses.similarity),
+            messages.FeatureLayersQuestion: self._feed(analyses.layers),
+            messages.FeatureProbesQuestion: self._feed(analyses.probes),
+            messages.FeaturePointsQuestion: self._feed(analyses.points),
+            messages.FeatureReduceQuestion: self._feed(analyses.reduce),
         }
 
     def _of_set(self, answer: Callable[[OpenSet, Any], bytes]) -> Single:
@@ -442,25 +427,27 @@ class FeatureAnswers:
 
         return frames
 
-    async def _follow_sets(self, question: FeatureSetsQuestion, page: object) -> AsyncGenerator[Frame, None]:
-        sent: list[FeatureSetListing] | None = None
+    async def _follow_sets(
+        self, question: messages.FeatureSetsQuestion, page: object
+    ) -> AsyncGenerator[Frame, None]:
+        sent: list[messages.FeatureSetListing] | None = None
         while True:
             began = time.monotonic()
             listings = await self._list_turns.take(self._listings)
             if listings != sent:
                 sent = listings
-                yield as_text(FeatureSetsAnswer(id=question.id, sets=listings))
+                yield as_text(messages.FeatureSetsAnswer(id=question.id, sets=listings))
             # A folder that takes long to look through is looked through less often.
             await asyncio.sleep(max(_LIST_SECONDS, _BUSY * (time.monotonic() - began)))
 
-    def _listings(self) -> list[FeatureSetListing]:
+    def _listings(self) -> list[messages.FeatureSetListing]:
         return [listing_of(opened) for opened in self._shelf.sets().values()]
 
 
 async def _follow_set(
-    opened: OpenSet, question: FeatureSetQuestion, page: object
+    opened: OpenSet, question: messages.FeatureSetQuestion, page: object
 ) -> AsyncGenerator[Frame, None]:
-    sent: FeatureSetAnswer | None = None
+    sent: messages.FeatureSetAnswer | None = None
     while True:
         answer = await opened.turns.take(set_answer, opened, question.id)
         if answer != sent:

@@ -10,19 +10,7 @@ from typing import Any, Final
 import numpy
 
 from torcheer.analysis import chosen_samples
-from torcheer.app.features.messages import (
-    FeatureLayer,
-    FeatureMapAnswer,
-    FeatureMapQuestion,
-    FeatureRows,
-    FeatureSampleAnswer,
-    FeatureSampleQuestion,
-    FeatureSetAnswer,
-    FeatureSetListing,
-    FeatureUnitAnswer,
-    FeatureUnitQuestion,
-    LabelKind,
-)
+from torcheer.app.features import messages
 from torcheer.app.features.shelf import Array, Indices, OpenSet
 from torcheer.app.wire import binary_frame, clipped, countable, finite
 from torcheer.errors import InputError, TorcheerError
@@ -49,7 +37,7 @@ class Chosen:
         return numpy.sort(self.samples)
 
 
-def label_kind(labels: Array | None) -> LabelKind:
+def label_kind(labels: Array | None) -> messages.LabelKind:
     """Texts and whole numbers name classes; fractions do not, nor whole numbers that are too many."""
     if labels is None:
         return "none"
@@ -75,11 +63,11 @@ def choose(opened: OpenSet, most: int) -> Chosen:
     return Chosen(samples=done[taken], labels=known[taken], num_done=len(done))
 
 
-def rows_of(opened: OpenSet, chosen: Chosen) -> FeatureRows:
+def rows_of(opened: OpenSet, chosen: Chosen) -> messages.FeatureRows:
     """For a page: what stands in the rows."""
     names, label_of = named(chosen.labels)
     ids = opened.features().ids
-    return FeatureRows(
+    return messages.FeatureRows(
         samples=chosen.samples.tolist(),
         ids=[clipped(str(ids[one]), MAX_NAME) for one in chosen.samples],
         labels=names,
@@ -111,7 +99,7 @@ _MAX_DIMS: Final = 16
 _MAX_NOTES: Final = 32
 
 
-def listing_of(opened: OpenSet) -> FeatureSetListing:
+def listing_of(opened: OpenSet) -> messages.FeatureSetListing:
     """One that cannot be read is listed, too, with the reason."""
     try:
         return _listing(opened)
@@ -121,7 +109,7 @@ def listing_of(opened: OpenSet) -> FeatureSetListing:
         note = (
             str(error) if isinstance(error, TorcheerError | OSError) else f"{type(error).__name__}: {error}"
         )
-        return FeatureSetListing(
+        return messages.FeatureSetListing(
             id=place.id,
             name=place.name,
             model="",
@@ -137,11 +125,11 @@ def listing_of(opened: OpenSet) -> FeatureSetListing:
         )
 
 
-def _listing(opened: OpenSet) -> FeatureSetListing:
+def _listing(opened: OpenSet) -> messages.FeatureSetListing:
     features, progress = opened.features(), opened.progress()
     manifest = features.manifest
     is_known = manifest.num_samples is not None or progress.is_complete
-    return FeatureSetListing(
+    return messages.FeatureSetListing(
         id=opened.place.id,
         name=opened.place.name,
         model=clipped(manifest.model),
@@ -157,7 +145,7 @@ def _listing(opened: OpenSet) -> FeatureSetListing:
     )
 
 
-def set_answer(opened: OpenSet, number: int) -> FeatureSetAnswer:
+def set_answer(opened: OpenSet, number: int) -> messages.FeatureSetAnswer:
     """All about one set."""
     features, progress = opened.features(), opened.progress()
     manifest = features.manifest
@@ -171,7 +159,7 @@ def set_answer(opened: OpenSet, number: int) -> FeatureSetAnswer:
     )
     kind = label_kind(known)
     most = MAX_CLASSES if kind == "classes" else 0
-    return FeatureSetAnswer(
+    return messages.FeatureSetAnswer(
         id=number,
         listing=_listing(opened),
         layers=[
@@ -187,9 +175,9 @@ def set_answer(opened: OpenSet, number: int) -> FeatureSetAnswer:
     )
 
 
-def _layer(features: Features, array: ArraySpec, origin: LayerOrigin | None) -> FeatureLayer:
+def _layer(features: Features, array: ArraySpec, origin: LayerOrigin | None) -> messages.FeatureLayer:
     is_ragged = array.layout == "ragged"
-    return FeatureLayer(
+    return messages.FeatureLayer(
         name=clipped(array.name),
         label="" if origin is None else clipped(origin.label),
         address="" if origin is None else clipped(origin.address),
@@ -242,7 +230,7 @@ def even_layer_of(opened: OpenSet, number: int) -> StoredLayer:
     return layer
 
 
-def answer_map(opened: OpenSet, question: FeatureMapQuestion) -> bytes:
+def answer_map(opened: OpenSet, question: messages.FeatureMapQuestion) -> bytes:
     layer = even_layer_of(opened, question.layer)
     num_units = math.prod(layer.shape[1:])
     row_bytes = num_units * layer.dtype.itemsize
@@ -254,7 +242,7 @@ def answer_map(opened: OpenSet, question: FeatureMapQuestion) -> bytes:
     )
     values = _read(layer, chosen, units)
     is_there = numpy.isfinite(values)
-    answer = FeatureMapAnswer(
+    answer = messages.FeatureMapAnswer(
         id=question.id,
         rows=rows_of(opened, chosen),
         units=units.tolist(),
@@ -266,7 +254,7 @@ def answer_map(opened: OpenSet, question: FeatureMapQuestion) -> bytes:
     return binary_frame(answer, values.tobytes())
 
 
-def answer_unit(opened: OpenSet, question: FeatureUnitQuestion) -> bytes:
+def answer_unit(opened: OpenSet, question: messages.FeatureUnitQuestion) -> bytes:
     layer = even_layer_of(opened, question.layer)
     num_units = math.prod(layer.shape[1:])
     if question.unit >= num_units:
@@ -275,11 +263,11 @@ def answer_unit(opened: OpenSet, question: FeatureUnitQuestion) -> bytes:
     chosen = choose(opened, most)
     place = [int(one) for one in numpy.unravel_index(question.unit, layer.shape[1:])]
     values = _read(layer, chosen, numpy.array([question.unit]))
-    answer = FeatureUnitAnswer(id=question.id, rows=rows_of(opened, chosen), place=place)
+    answer = messages.FeatureUnitAnswer(id=question.id, rows=rows_of(opened, chosen), place=place)
     return binary_frame(answer, values.tobytes())
 
 
-def answer_sample(opened: OpenSet, question: FeatureSampleQuestion) -> bytes:
+def answer_sample(opened: OpenSet, question: messages.FeatureSampleQuestion) -> bytes:
     layer = layer_of(opened, question.layer)
     if layer.dtype.kind == "c":
         raise InputError(f"{clipped(layer.name, MAX_NAME)} holds complex numbers, which are not drawn.")
@@ -297,7 +285,7 @@ def answer_sample(opened: OpenSet, question: FeatureSampleQuestion) -> bytes:
     units = numpy.arange(count) * flat.size // max(1, count)
     labels = opened.labels()
     figures = _figures(flat)
-    answer = FeatureSampleAnswer(
+    answer = messages.FeatureSampleAnswer(
         id=question.id,
         sample=question.sample,
         name=clipped(str(opened.features().ids[question.sample]), MAX_NAME),

@@ -23,28 +23,8 @@ from torcheer.analysis import (
     tuning,
 )
 from torcheer.app.cache import Cache
+from torcheer.app.net import messages
 from torcheer.app.net.index import Mark
-from torcheer.app.net.messages import (
-    Metric,
-    NetComponentsAnswer,
-    NetComponentsQuestion,
-    NetContrast,
-    NetFieldAnswer,
-    NetFieldQuestion,
-    NetItemChoice,
-    NetItemsAnswer,
-    NetItemsQuestion,
-    NetLabelChoice,
-    NetLayerLikeness,
-    NetLikenessAnswer,
-    NetLikenessQuestion,
-    NetSimilarityAnswer,
-    NetSimilarityQuestion,
-    NetTuningAnswer,
-    NetTuningQuestion,
-    NetUnitTuningAnswer,
-    NetUnitTuningQuestion,
-)
 from torcheer.app.net.reader import Found, Nets, RankNet, Stretch, found_in, read_stretches
 from torcheer.app.net.values import layer_with
 from torcheer.app.runs.open_run import OpenRun
@@ -79,7 +59,7 @@ class Items:
         return len(self.steps)
 
 
-def items_of(net: RankNet, choice: NetItemChoice) -> Items:
+def items_of(net: RankNet, choice: messages.NetItemChoice) -> Items:
     """The lock of the run is held by whoever asks."""
     steps, items, num_moments = _chosen(net, choice)
     if not steps:
@@ -100,8 +80,8 @@ def items_of(net: RankNet, choice: NetItemChoice) -> Items:
     )
 
 
-def items_answer(number: int, net: RankNet, items: Items) -> NetItemsAnswer:
-    return NetItemsAnswer(
+def items_answer(number: int, net: RankNet, items: Items) -> messages.NetItemsAnswer:
+    return messages.NetItemsAnswer(
         id=number,
         steps=[countable(step) or 0 for step in items.steps],
         items=items.items,
@@ -116,7 +96,7 @@ def items_answer(number: int, net: RankNet, items: Items) -> NetItemsAnswer:
 # --- which -----------------------------------------------------------------------------------------
 
 
-def _chosen(net: RankNet, choice: NetItemChoice) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+def _chosen(net: RankNet, choice: messages.NetItemChoice) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     if choice.scope == "batch":
         count = min(num_items(net, choice.variable, choice.step), choice.most)
         return (choice.step,) * count, tuple(range(count)), 1
@@ -131,7 +111,7 @@ def _chosen(net: RankNet, choice: NetItemChoice) -> tuple[tuple[int, ...], tuple
     return tuple(step for step, _ in rows), tuple(item for _, item in rows), len(moments)
 
 
-def _note(choice: NetItemChoice, steps: Sequence[int], num_moments: int) -> str:
+def _note(choice: messages.NetItemChoice, steps: Sequence[int], num_moments: int) -> str:
     num_taken = len(set(steps))
     if choice.scope == "batch" or num_taken == num_moments:
         return ""
@@ -233,9 +213,9 @@ _KINDS: Final[dict[str, Callable[[RankNet, str, int], Sequence[str]]]] = {
 }
 
 
-def _choices(net: RankNet, items: Items) -> list[NetLabelChoice]:
+def _choices(net: RankNet, items: Items) -> list[messages.NetLabelChoice]:
     found = [
-        NetLabelChoice(key=key, name=clipped(name, _MAX_LABEL), about=about)
+        messages.NetLabelChoice(key=key, name=clipped(name, _MAX_LABEL), about=about)
         for key, name, about in _offered(net, items)
     ]
     return found[:_MAX_CHOICES]
@@ -315,7 +295,7 @@ class RowDesk:
         self.nets = nets
         self._kept: Cache[LayerRows] = Cache(_KEPT_BYTES)
 
-    def items(self, run: OpenRun, rank: int, choice: NetItemChoice) -> Items:
+    def items(self, run: OpenRun, rank: int, choice: messages.NetItemChoice) -> Items:
         with run.lock:
             return items_of(self.nets.look(run, rank), choice)
 
@@ -462,16 +442,16 @@ class Analyses:
         self._desk = RowDesk(nets)
         self._matrices: Cache[_Seen] = Cache(_KEPT_MATRIX_BYTES)
         self.answers: dict[type[Question], Callable[[OpenRun, Any], Frame]] = {
-            NetItemsQuestion: self._items,
-            NetSimilarityQuestion: self._similarity,
-            NetLikenessQuestion: self._likeness,
-            NetComponentsQuestion: self._components,
-            NetTuningQuestion: self._tuning,
-            NetUnitTuningQuestion: self._unit_tuning,
-            NetFieldQuestion: self._field,
+            messages.NetItemsQuestion: self._items,
+            messages.NetSimilarityQuestion: self._similarity,
+            messages.NetLikenessQuestion: self._likeness,
+            messages.NetComponentsQuestion: self._components,
+            messages.NetTuningQuestion: self._tuning,
+            messages.NetUnitTuningQuestion: self._unit_tuning,
+            messages.NetFieldQuestion: self._field,
         }
 
-    def _items(self, run: OpenRun, question: NetItemsQuestion) -> str:
+    def _items(self, run: OpenRun, question: messages.NetItemsQuestion) -> str:
         with run.lock:
             net = self._desk.nets.look(run, question.rank)
             answer = items_answer(question.id, net, items_of(net, question.choice))
@@ -479,7 +459,7 @@ class Analyses:
 
     # --- similarity, clusters ------------------------------------------------------------------
 
-    def _similarity(self, run: OpenRun, question: NetSimilarityQuestion) -> bytes:
+    def _similarity(self, run: OpenRun, question: messages.NetSimilarityQuestion) -> bytes:
         items, plan = self._plan(run, question)
         matrix, places, note = self._seen(run, question.rank, plan, question.metric)
         labels = _label_numbers(items, places)
@@ -489,7 +469,7 @@ class Analyses:
         num_odd = int((~is_defined).sum())
         some = "1 item has" if num_odd == 1 else f"{num_odd:,} items have"
         odd = f"{some} no {question.metric}: all units are alike, or silent" if num_odd else ""
-        answer = NetSimilarityAnswer(
+        answer = messages.NetSimilarityAnswer(
             id=question.id,
             places=places.tolist(),
             by_label=places[order].tolist(),
@@ -500,9 +480,9 @@ class Analyses:
         )
         return binary_frame(answer, tree.astype("<f8").tobytes() + matrix.values.astype("<f4").tobytes())
 
-    def _likeness(self, run: OpenRun, question: NetLikenessQuestion) -> bytes:
+    def _likeness(self, run: OpenRun, question: messages.NetLikenessQuestion) -> bytes:
         items = self._desk.items(run, question.rank, question.choice)
-        told: list[NetLayerLikeness] = []
+        told: list[messages.NetLayerLikeness] = []
         known: list[tuple[int, SimilarityMatrix]] = []
         room = _MOST_LIKENESS_BYTES
         for layer in question.layers:
@@ -519,15 +499,15 @@ class Analyses:
             else:
                 contrast = _contrast(matrix, _label_numbers(items, places))
                 known.append((len(told), _of_all(matrix, places, len(items))))
-            told.append(NetLayerLikeness(layer=layer, contrast=contrast, why=why))
+            told.append(messages.NetLayerLikeness(layer=layer, contrast=contrast, why=why))
         values = numpy.full((len(told), len(told)), numpy.nan)
         for at, (row, one) in enumerate(known):
             for column, other in known[: at + 1]:
                 values[row, column] = values[column, row] = compare_similarity(one, other)
-        answer = NetLikenessAnswer(id=question.id, layers=told)
+        answer = messages.NetLikenessAnswer(id=question.id, layers=told)
         return binary_frame(answer, values.astype("<f4").tobytes())
 
-    def _seen(self, run: OpenRun, rank: int, plan: RowPlan, metric: Metric) -> _Seen:
+    def _seen(self, run: OpenRun, rank: int, plan: RowPlan, metric: messages.Metric) -> _Seen:
         key = plan.key, metric
         seen = self._matrices.get(key)
         if seen is None:
@@ -539,21 +519,18 @@ class Analyses:
 
     # --- components ----------------------------------------------------------------------------
 
-    def _components(self, run: OpenRun, question: NetComponentsQuestion) -> bytes:
+    def _components(self, run: OpenRun, question: messages.NetComponentsQuestion) -> bytes:
         _, rows = self._rows(run, question)
         _check_number(rows, "components")
         found = principal_components(rows.points, question.num_components)
-        answer = NetComponentsAnswer(
-            id=question.id,
-            places=rows.places.tolist(),
-            shares=found.shares.tolist(),
-            note=rows.note,
+        answer = messages.NetComponentsAnswer(
+            id=question.id, places=rows.places.tolist(), shares=found.shares.tolist(), note=rows.note
         )
         return binary_frame(answer, found.places.astype("<f4").tobytes())
 
     # --- tuning --------------------------------------------------------------------------------
 
-    def _tuning(self, run: OpenRun, question: NetTuningQuestion) -> bytes:
+    def _tuning(self, run: OpenRun, question: messages.NetTuningQuestion) -> bytes:
         items, rows = self._rows(run, question)
         labels = _label_numbers(items, rows.places)
         if labels is None:
@@ -568,12 +545,12 @@ class Analyses:
         # A unit that is silent, or the same to all labels, prefers none.
         best = numpy.where(numpy.ptp(found.means, axis=1) == 0, numpy.nan, found.best)
         columns = numpy.stack([best, found.selectivity, found.best_d_prime])
-        answer = NetTuningAnswer(
+        answer = messages.NetTuningAnswer(
             id=question.id, num_units=num_units, num_items=len(rows.places), note=rows.note
         )
         return binary_frame(answer, columns.astype("<f4").tobytes())
 
-    def _unit_tuning(self, run: OpenRun, question: NetUnitTuningQuestion) -> bytes:
+    def _unit_tuning(self, run: OpenRun, question: messages.NetUnitTuningQuestion) -> bytes:
         self._desk.layer(run, question.rank, question.layer, question.unit)
         items, rows = self._rows(run, question)
         responses = rows.points[:, question.unit]
@@ -587,7 +564,7 @@ class Analyses:
             means[found.labels], d_primes[found.labels] = found.means[0], found.d_primes[0]
         elif labels is not None:
             means[labels[0]] = responses.mean(dtype=numpy.float64)
-        answer = NetUnitTuningAnswer(
+        answer = messages.NetUnitTuningAnswer(
             id=question.id, places=rows.places.tolist(), counts=counts.tolist(), note=rows.note
         )
         values = numpy.concatenate([responses.astype(numpy.float64), means, d_primes])
@@ -595,7 +572,7 @@ class Analyses:
 
     # --- receptive fields ------------------------------------------------------------------------
 
-    def _field(self, run: OpenRun, question: NetFieldQuestion) -> bytes:
+    def _field(self, run: OpenRun, question: messages.NetFieldQuestion) -> bytes:
         self._desk.layer(run, question.rank, question.layer, question.unit)
         items, rows = self._rows(run, question)
         plan = self._desk.plan(run, question.rank, items, question.source, _SOURCE_VARIABLE)
@@ -612,7 +589,7 @@ class Analyses:
             responses, sources.points[theirs], threshold=threshold, minus_mean=question.minus_mean
         )[0]
         is_number = bool(numpy.isfinite(field).all())
-        answer = NetFieldAnswer(
+        answer = messages.NetFieldAnswer(
             id=question.id,
             num_units=len(field),
             num_items=len(both),
@@ -646,7 +623,7 @@ def _label_numbers(items: Items, places: NDArray[numpy.int64]) -> NDArray[numpy.
     return None if items.label_of is None else items.label_of[places]
 
 
-def _contrast(matrix: SimilarityMatrix, labels: NDArray[numpy.int64] | None) -> NetContrast | None:
+def _contrast(matrix: SimilarityMatrix, labels: NDArray[numpy.int64] | None) -> messages.NetContrast | None:
     if labels is None:
         return None
     found = label_contrast(
@@ -655,7 +632,7 @@ def _contrast(matrix: SimilarityMatrix, labels: NDArray[numpy.int64] | None) -> 
     within, between, contrast = (
         value if math.isfinite(value) else None for value in (found.within, found.between, found.contrast)
     )
-    return NetContrast(within=within, between=between, contrast=contrast)
+    return messages.NetContrast(within=within, between=between, contrast=contrast)
 
 
 def _tree(

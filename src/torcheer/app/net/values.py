@@ -9,19 +9,9 @@ from typing import Final
 
 import numpy
 
+from torcheer.app.net import messages
 from torcheer.app.net.follow import steps_of
 from torcheer.app.net.index import Mark
-from torcheer.app.net.messages import (
-    NetBlock,
-    NetRasterAnswer,
-    NetRasterQuestion,
-    NetUnitAnswer,
-    NetUnitQuestion,
-    NetUnitSeriesAnswer,
-    NetUnitSeriesQuestion,
-    NetValuesAnswer,
-    NetValuesQuestion,
-)
 from torcheer.app.net.reader import (
     NO_LEVELS,
     Found,
@@ -49,8 +39,8 @@ _GONE: Final = "this record is damaged, or was thinned out this moment"
 _NO_UNITS: Final = "this layer has no units"
 
 
-def block_of(layer: str, step: int, levels: Levels, why: str = "") -> NetBlock:
-    return NetBlock(
+def block_of(layer: str, step: int, levels: Levels, why: str = "") -> messages.NetBlock:
+    return messages.NetBlock(
         layer=layer,
         step=countable(step) or 0,
         num_units=levels.codes.shape[-1],
@@ -67,7 +57,7 @@ def frame_bytes(levels: Sequence[Levels]) -> bytes:
 # --- at a moment -------------------------------------------------------------------------------
 
 
-def answer_values(nets: Nets, run: OpenRun, question: NetValuesQuestion) -> bytes:
+def answer_values(nets: Nets, run: OpenRun, question: messages.NetValuesQuestion) -> bytes:
     with run.lock:
         net = nets.look(run, question.rank)
         found = _affordable(
@@ -82,7 +72,7 @@ def answer_values(nets: Nets, run: OpenRun, question: NetValuesQuestion) -> byte
         block, of_block = _block(layer, one, its)
         blocks.append(block)
         levels.append(of_block)
-    answer = NetValuesAnswer(id=question.id, step=question.step, blocks=blocks)
+    answer = messages.NetValuesAnswer(id=question.id, step=question.step, blocks=blocks)
     return binary_frame(answer, frame_bytes(levels))
 
 
@@ -106,7 +96,7 @@ def _read(net: RankNet, found: Sequence[Found | str]) -> list[Array | None]:
     return numbers
 
 
-def _block(layer: str, found: Found | str, numbers: Array | None) -> tuple[NetBlock, Levels]:
+def _block(layer: str, found: Found | str, numbers: Array | None) -> tuple[messages.NetBlock, Levels]:
     if isinstance(found, str):
         return block_of(layer, 0, NO_LEVELS, found), NO_LEVELS
     step = found.stretch.mark.step
@@ -120,7 +110,7 @@ def _block(layer: str, found: Found | str, numbers: Array | None) -> tuple[NetBl
 # --- over the last moments -----------------------------------------------------------------------
 
 
-def answer_raster(nets: Nets, run: OpenRun, question: NetRasterQuestion) -> bytes:
+def answer_raster(nets: Nets, run: OpenRun, question: messages.NetRasterQuestion) -> bytes:
     with run.lock:
         net = nets.look(run, question.rank)
         steps = steps_of(net)
@@ -138,13 +128,15 @@ def answer_raster(nets: Nets, run: OpenRun, question: NetRasterQuestion) -> byte
         block, of_block = _raster_block(nets, run, question, layer, moments if room >= 0 else ())
         blocks.append(block)
         levels.append(of_block)
-    answer = NetRasterAnswer(id=question.id, steps=[countable(step) or 0 for step in moments], blocks=blocks)
+    answer = messages.NetRasterAnswer(
+        id=question.id, steps=[countable(step) or 0 for step in moments], blocks=blocks
+    )
     return binary_frame(answer, frame_bytes(levels))
 
 
 def _raster_block(
-    nets: Nets, run: OpenRun, question: NetRasterQuestion, layer: str, moments: Sequence[int]
-) -> tuple[NetBlock, Levels]:
+    nets: Nets, run: OpenRun, question: messages.NetRasterQuestion, layer: str, moments: Sequence[int]
+) -> tuple[messages.NetBlock, Levels]:
     """A layer at a time has the lock, so that others have their turn in between."""
     if not moments:
         return block_of(layer, 0, NO_LEVELS, _TOO_MANY), NO_LEVELS
@@ -207,7 +199,7 @@ def unit_stretch(found: Found, unit: int) -> Stretch | None:
 # --- at a moment ---------------------------------------------------------------------------------
 
 
-def answer_unit(nets: Nets, run: OpenRun, question: NetUnitQuestion) -> str:
+def answer_unit(nets: Nets, run: OpenRun, question: messages.NetUnitQuestion) -> str:
     with run.lock:
         net = nets.look(run, question.rank)
         layer = layer_with(net, question.layer, question.unit)
@@ -224,7 +216,7 @@ def answer_unit(nets: Nets, run: OpenRun, question: NetUnitQuestion) -> str:
         if its is not None:
             values[variable] = _plain(float(its[0]))
             steps[variable] = countable(stretch.mark.step) or 0
-    return as_text(NetUnitAnswer(id=question.id, values=values, steps=steps))
+    return as_text(messages.NetUnitAnswer(id=question.id, values=values, steps=steps))
 
 
 def _plain(value: float) -> float | str:
@@ -236,7 +228,7 @@ def _plain(value: float) -> float | str:
 # --- over time -----------------------------------------------------------------------------------
 
 
-def answer_unit_series(nets: Nets, run: OpenRun, question: NetUnitSeriesQuestion) -> bytes:
+def answer_unit_series(nets: Nets, run: OpenRun, question: messages.NetUnitSeriesQuestion) -> bytes:
     with run.lock:
         net = nets.look(run, question.rank)
         layer = layer_with(net, question.layer, question.unit)
@@ -251,12 +243,12 @@ def answer_unit_series(nets: Nets, run: OpenRun, question: NetUnitSeriesQuestion
         variables.append(variable)
         counts.append(len(steps))
         columns += [numpy.array(steps, "<f8").tobytes(), numpy.array(values, "<f8").tobytes()]
-    answer = NetUnitSeriesAnswer(id=question.id, variables=variables, counts=counts)
+    answer = messages.NetUnitSeriesAnswer(id=question.id, variables=variables, counts=counts)
     return binary_frame(answer, b"".join(columns))
 
 
 def _stretches(
-    net: RankNet, layer: NetLayer, variable: str, question: NetUnitSeriesQuestion
+    net: RankNet, layer: NetLayer, variable: str, question: messages.NetUnitSeriesQuestion
 ) -> Sequence[Stretch]:
     marks = net.index.series[net.net.series[layer.name, variable]].between(question.low, question.high)
     most = question.most
@@ -270,7 +262,7 @@ def _stretches(
 
 
 def _stretch(
-    net: RankNet, layer: NetLayer, variable: str, mark: Mark, question: NetUnitSeriesQuestion
+    net: RankNet, layer: NetLayer, variable: str, mark: Mark, question: messages.NetUnitSeriesQuestion
 ) -> Stretch | None:
     found = found_in(net.net, layer, variable, mark, question.item)
     return None if isinstance(found, str) else unit_stretch(found, question.unit)

@@ -9,40 +9,16 @@ from typing import Any, Final
 
 import anyio
 
+from torcheer.app.net import messages as net_messages
 from torcheer.app.net.analysis import Analyses
 from torcheer.app.net.follow import follow_moments, follow_net
-from torcheer.app.net.messages import (
-    NetMomentsQuestion,
-    NetRasterQuestion,
-    NetSceneQuestion,
-    NetUnitQuestion,
-    NetUnitSeriesQuestion,
-    NetValuesQuestion,
-    NetWeightsQuestion,
-)
 from torcheer.app.net.reader import Nets
 from torcheer.app.net.values import answer_raster, answer_unit, answer_unit_series, answer_values
 from torcheer.app.net.weights import answer_weights
 from torcheer.app.passes.source import PassListing
+from torcheer.app.runs import messages
 from torcheer.app.runs.feeds import SeriesFeed, follow_events, follow_index, follow_runs
 from torcheer.app.runs.layouts import answer_layout
-from torcheer.app.runs.messages import (
-    EventsQuestion,
-    HistogramsQuestion,
-    HparamsAnswer,
-    HparamsQuestion,
-    IndexQuestion,
-    LayoutQuestion,
-    OpSeriesQuestion,
-    RecordQuestion,
-    RecordsQuestion,
-    ReduceQuestion,
-    RunsQuestion,
-    RunTensorQuestion,
-    SeriesQuestion,
-    WatchedQuestion,
-    WatchedRowQuestion,
-)
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.passes import RunPass, answer_op_series, find_pass, listings
 from torcheer.app.runs.projection import Reductions
@@ -89,38 +65,38 @@ class RunAnswers:
         analyses = Analyses(nets)
         of_run, of_net = self._of_run, self._of_net
         self.single: dict[type[Question], Single] = {
-            RecordsQuestion: of_run(answer_records),
-            LayoutQuestion: of_run(answer_layout),
-            RecordQuestion: of_run(answer_record),
-            RunTensorQuestion: of_run(RunTensors().answer),
-            HistogramsQuestion: of_run(Distributions().answer),
+            messages.RecordsQuestion: of_run(answer_records),
+            messages.LayoutQuestion: of_run(answer_layout),
+            messages.RecordQuestion: of_run(answer_record),
+            messages.RunTensorQuestion: of_run(RunTensors().answer),
+            messages.HistogramsQuestion: of_run(Distributions().answer),
             TableCellsQuestion: of_run(TableTensors().answer),
-            NetValuesQuestion: of_run(partial(answer_values, nets)),
-            NetUnitQuestion: of_run(partial(answer_unit, nets)),
-            NetUnitSeriesQuestion: of_run(partial(answer_unit_series, nets)),
-            NetRasterQuestion: of_run(partial(answer_raster, nets)),
-            NetWeightsQuestion: of_run(partial(answer_weights, nets)),
+            net_messages.NetValuesQuestion: of_run(partial(answer_values, nets)),
+            net_messages.NetUnitQuestion: of_run(partial(answer_unit, nets)),
+            net_messages.NetUnitSeriesQuestion: of_run(partial(answer_unit_series, nets)),
+            net_messages.NetRasterQuestion: of_run(partial(answer_raster, nets)),
+            net_messages.NetWeightsQuestion: of_run(partial(answer_weights, nets)),
             **{kind: of_net(answer) for kind, answer in analyses.answers.items()},
-            HparamsQuestion: self._hparams,
-            OpSeriesQuestion: self._op_series,
+            messages.HparamsQuestion: self._hparams,
+            messages.OpSeriesQuestion: self._op_series,
             TableStatisticsQuestion: self._table_statistics,
             TableTextQuestion: self._table_text,
         }
         watch = self.watch
         feeds: dict[type[Question], Callable[[Any], AsyncGenerator[Frame, None]]] = {
-            RunsQuestion: partial(follow_runs, watch),
-            IndexQuestion: partial(follow_index, watch),
-            SeriesQuestion: lambda question: SeriesFeed(watch, question).frames(),
-            WatchedQuestion: partial(follow_watched, watch),
-            WatchedRowQuestion: partial(follow_row, watch),
-            EventsQuestion: partial(follow_events, watch),
-            NetSceneQuestion: partial(follow_net, nets, watch),
-            NetMomentsQuestion: partial(follow_moments, nets, watch),
+            messages.RunsQuestion: partial(follow_runs, watch),
+            messages.IndexQuestion: partial(follow_index, watch),
+            messages.SeriesQuestion: lambda question: SeriesFeed(watch, question).frames(),
+            messages.WatchedQuestion: partial(follow_watched, watch),
+            messages.WatchedRowQuestion: partial(follow_row, watch),
+            messages.EventsQuestion: partial(follow_events, watch),
+            net_messages.NetSceneQuestion: partial(follow_net, nets, watch),
+            net_messages.NetMomentsQuestion: partial(follow_moments, nets, watch),
             TableQuestion: lambda question: TableFeed(watch, question).frames(),
         }
         self.followed: dict[type[Question], Followed] = {
             **{kind: _for_any_page(feed) for kind, feed in feeds.items()},
-            ReduceQuestion: partial(self._reduce, reductions),
+            messages.ReduceQuestion: partial(self._reduce, reductions),
         }
 
     def _of_run(self, answer: Callable[[OpenRun, Any], Frame]) -> Single:
@@ -146,12 +122,12 @@ class RunAnswers:
             raise InputError(_GONE)
         return run
 
-    async def _hparams(self, question: HparamsQuestion) -> str:
+    async def _hparams(self, question: messages.HparamsQuestion) -> str:
         await self.watch.listed(_LISTED_SECONDS)
         rows = [one.hparams for one in self.shelf.summaries() if one.hparams is not None]
-        return as_text(HparamsAnswer(id=question.id, rows=rows))
+        return as_text(messages.HparamsAnswer(id=question.id, rows=rows))
 
-    async def _op_series(self, question: OpSeriesQuestion) -> str:
+    async def _op_series(self, question: messages.OpSeriesQuestion) -> str:
         source = await self.pass_source(question.pass_id)
         if source is None:
             raise InputError(_NO_PASS)
@@ -192,7 +168,7 @@ class RunAnswers:
         return None if run is None else await run.slow_turns.take(find_pass, run, pass_id)
 
     async def _reduce(
-        self, reductions: Reductions, question: ReduceQuestion, page: object
+        self, reductions: Reductions, question: messages.ReduceQuestion, page: object
     ) -> AsyncGenerator[Frame, None]:
         run = await self._run(question.run_id)
         async with aclosing(reductions.follow(run, question, page)) as frames:
@@ -204,7 +180,5 @@ class RunAnswers:
         self.shelf.close()
 
 
-def _for_any_page(
-    feed: Callable[[Any], AsyncGenerator[Frame, None]],
-) -> Followed:
+def _for_any_page(feed: Callable[[Any], AsyncGenerator[Frame, None]]) -> Followed:
     return lambda question, page: feed(question)

@@ -15,22 +15,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from torcheer.app.runs.messages import (
-    AlarmListing,
-    EventsAnswer,
-    EventsQuestion,
-    GapListing,
-    IndexAnswer,
-    IndexQuestion,
-    RunIndex,
-    RunListing,
-    RunsAnswer,
-    RunsQuestion,
-    SeriesAnswer,
-    SeriesBlock,
-    SeriesListing,
-    SeriesQuestion,
-)
+from torcheer.app.runs import messages
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.scalars import NOTHING, SeriesArrays, Shown, Window, is_rising
 from torcheer.app.runs.watch import News, Watch, changed_runs, follow_many, look_at, next_news, rest_after
@@ -49,10 +34,10 @@ Series = Mapping[SeriesKey, SeriesEntry]
 # --- runs --------------------------------------------------------------------------------------
 
 
-async def follow_runs(watch: Watch, question: RunsQuestion) -> AsyncGenerator[str, None]:
+async def follow_runs(watch: Watch, question: messages.RunsQuestion) -> AsyncGenerator[str, None]:
     """All runs, then those that have changed."""
     shelf = watch.shelf
-    sent: Mapping[str, RunListing] = {}
+    sent: Mapping[str, messages.RunListing] = {}
     is_first, note = True, ""
     with watch.following():
         await watch.listed(_FIRST_SECONDS)
@@ -65,7 +50,7 @@ async def follow_runs(watch: Watch, question: RunsQuestion) -> AsyncGenerator[st
             if is_first or changed or gone or note != shelf.note:
                 sent, note = listings, shelf.note
                 for runs in _chunks(changed, _size_of_run):
-                    answer = RunsAnswer(
+                    answer = messages.RunsAnswer(
                         id=question.id,
                         folder=shelf.shown_folder,
                         is_all=is_first,
@@ -93,7 +78,7 @@ def _chunks(items: Sequence[Item], size_of: Callable[[Item], int]) -> Iterator[l
         yield chunk
 
 
-def _size_of_run(run: RunListing) -> int:
+def _size_of_run(run: messages.RunListing) -> int:
     """About as many bytes as it takes. To encode it for that would take as long as to send it."""
     texts = (run.name, run.comment, run.reason, run.host, run.note, run.spark_name, *run.tags)
     metrics = sum(40 + len(metric.name) for metric in run.metrics)
@@ -103,7 +88,7 @@ def _size_of_run(run: RunListing) -> int:
 # --- series ------------------------------------------------------------------------------------
 
 
-async def follow_index(watch: Watch, question: IndexQuestion) -> AsyncGenerator[str, None]:
+async def follow_index(watch: Watch, question: messages.IndexQuestion) -> AsyncGenerator[str, None]:
     """All series of runs, then those that have changed."""
     run_ids = list(dict.fromkeys(question.run_ids))
     known: dict[str, News] = {}
@@ -142,8 +127,8 @@ def _new_series(run: OpenRun, former: News | None) -> News | None:
     return run.try_look(look)
 
 
-def _listing(entry: SeriesEntry) -> SeriesListing:
-    return SeriesListing(
+def _listing(entry: SeriesEntry) -> messages.SeriesListing:
+    return messages.SeriesListing(
         kind=entry.kind,
         name=entry.name,
         count=entry.count,
@@ -162,25 +147,25 @@ class _Gathered:
     def __init__(self, question: int) -> None:
         self._question = question
         self._num_bytes = 0
-        self.runs: list[RunIndex] = []
+        self.runs: list[messages.RunIndex] = []
 
     def add(self, looked: News) -> Iterator[str]:
         """Add what is new of a run, and yield answers that are full."""
         run_id, is_all = looked.run.place.id, looked.is_fresh
-        chunk: list[SeriesListing] = []
+        chunk: list[messages.SeriesListing] = []
         for listing in looked.found:
             chunk.append(listing)
             self._num_bytes += 200 + len(listing.name) + len(listing.description)
             if self._num_bytes > CHUNK_BYTES:
-                self.runs.append(RunIndex(run_id=run_id, is_all=is_all, series=chunk))
+                self.runs.append(messages.RunIndex(run_id=run_id, is_all=is_all, series=chunk))
                 yield self.take()
                 chunk, is_all = [], False
         if chunk or is_all:
-            self.runs.append(RunIndex(run_id=run_id, is_all=is_all, series=chunk))
+            self.runs.append(messages.RunIndex(run_id=run_id, is_all=is_all, series=chunk))
 
     def take(self) -> str:
         runs, self.runs, self._num_bytes = self.runs, [], 0
-        return as_text(IndexAnswer(id=self._question, runs=runs))
+        return as_text(messages.IndexAnswer(id=self._question, runs=runs))
 
 
 # --- alarms and gaps ------------------------------------------------------------------------------
@@ -191,27 +176,29 @@ _MAX_COUNTS: Final = 64  # names that a gap says
 _MAX_TEXT: Final = 500
 _MAX_NAME: Final = 200
 
-Event = TypeVar("Event", AlarmListing, GapListing)
+Event = TypeVar("Event", messages.AlarmListing, messages.GapListing)
 Item = TypeVar("Item")
 
 
-async def follow_events(watch: Watch, question: EventsQuestion) -> AsyncGenerator[str, None]:
+async def follow_events(watch: Watch, question: messages.EventsQuestion) -> AsyncGenerator[str, None]:
     """All events of runs, then those that are new; all again where a run takes some back."""
     run_ids = list(dict.fromkeys(question.run_ids))
     async with aclosing(follow_many(watch, run_ids, _new_events)) as rounds:
         async for news, is_all in rounds:
-            events: list[AlarmListing | GapListing] = [event for one in news for event in one.found]
-            alarms = _in_order([event for event in events if isinstance(event, AlarmListing)])
-            gaps = _in_order([event for event in events if isinstance(event, GapListing)])
+            events: list[messages.AlarmListing | messages.GapListing] = [
+                event for one in news for event in one.found
+            ]
+            alarms = _in_order([event for event in events if isinstance(event, messages.AlarmListing)])
+            gaps = _in_order([event for event in events if isinstance(event, messages.GapListing)])
             if not (alarms or gaps or is_all):
                 continue
             events = [*alarms, *gaps]
             for chunk in _chunks(events, _size_of_event):
-                answer = EventsAnswer(
+                answer = messages.EventsAnswer(
                     id=question.id,
                     is_all=is_all,
-                    alarms=[event for event in chunk if isinstance(event, AlarmListing)],
-                    gaps=[event for event in chunk if isinstance(event, GapListing)],
+                    alarms=[event for event in chunk if isinstance(event, messages.AlarmListing)],
+                    gaps=[event for event in chunk if isinstance(event, messages.GapListing)],
                 )
                 yield as_text(answer)
                 is_all = False
@@ -227,8 +214,8 @@ def _new_events(run: OpenRun, former: News | None) -> News | None:
     return run.try_look(look)
 
 
-def _alarm(run_id: str, alarm: Alarm) -> AlarmListing:
-    return AlarmListing(
+def _alarm(run_id: str, alarm: Alarm) -> messages.AlarmListing:
+    return messages.AlarmListing(
         run_id=run_id,
         record=alarm.record,
         rank=countable(alarm.rank) or 0,
@@ -244,9 +231,9 @@ def _alarm(run_id: str, alarm: Alarm) -> AlarmListing:
     )
 
 
-def _gap(run_id: str, gap: Gap) -> GapListing:
+def _gap(run_id: str, gap: Gap) -> messages.GapListing:
     counts = list(gap.counts.items())[:_MAX_COUNTS]
-    return GapListing(
+    return messages.GapListing(
         run_id=run_id,
         record=gap.record,
         rank=countable(gap.rank) or 0,
@@ -271,9 +258,9 @@ def _in_order(events: Sequence[Event]) -> Sequence[Event]:
     return _ends(sorted(events, key=lambda event: event.time))
 
 
-def _size_of_event(event: AlarmListing | GapListing) -> int:
+def _size_of_event(event: messages.AlarmListing | messages.GapListing) -> int:
     """About as many bytes as it takes."""
-    if isinstance(event, GapListing):
+    if isinstance(event, messages.GapListing):
         return 250 + len(event.message) + sum(20 + len(name) for name in event.counts)
     return 300 + len(event.message) + 2 * len(event.row)
 
@@ -281,7 +268,7 @@ def _size_of_event(event: AlarmListing | GapListing) -> int:
 # --- points of scalars ----------------------------------------------------------------------------
 
 
-Block = tuple[SeriesBlock, bytes]
+Block = tuple[messages.SeriesBlock, bytes]
 
 _AT_A_TIME: Final = 8
 
@@ -302,7 +289,7 @@ class _Sent:
 class SeriesFeed:
     """The answers to one question about scalars."""
 
-    def __init__(self, watch: Watch, question: SeriesQuestion) -> None:
+    def __init__(self, watch: Watch, question: messages.SeriesQuestion) -> None:
         self._watch = watch
         self._question = question
         self._names: defaultdict[str, list[str]] = defaultdict(list)
@@ -352,7 +339,7 @@ class SeriesFeed:
                 yield run, names[first : first + _AT_A_TIME]
 
     def _frame(self, blocks: Sequence[Block]) -> bytes:
-        answer = SeriesAnswer(id=self._question.id, blocks=[block for block, _ in blocks])
+        answer = messages.SeriesAnswer(id=self._question.id, blocks=[block for block, _ in blocks])
         return binary_frame(answer, b"".join(columns for _, columns in blocks))
 
     # --- in a thread ----------------------------------------------------------------------------
@@ -419,7 +406,7 @@ class SeriesFeed:
     def _block(
         self, run: OpenRun, name: str, shown: Shown, is_fresh: bool, num_points: int, began: float
     ) -> Block:
-        block = SeriesBlock(
+        block = messages.SeriesBlock(
             run_id=run.place.id,
             name=name,
             form=shown.form,

@@ -18,12 +18,7 @@ from enum import Enum
 from itertools import chain, product
 from typing import Final
 
-from torcheer.app.runs.messages import (
-    LayoutAnswer,
-    LayoutQuestion,
-    ShownLayoutChart,
-    ShownLayoutGroup,
-)
+from torcheer.app.runs.messages import LayoutAnswer, LayoutQuestion, ShownLayoutChart, ShownLayoutGroup
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.wire import as_json
 from torcheer.errors import InputError

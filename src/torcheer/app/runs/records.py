@@ -12,16 +12,7 @@ from numpy.typing import NDArray
 from torcheer.app.cache import Cache
 from torcheer.app.passes.source import MAX_DIMS, TensorAnswer
 from torcheer.app.passes.values import NUMPY_TYPES
-from torcheer.app.runs.messages import (
-    HistogramsAnswer,
-    HistogramsQuestion,
-    RecordAnswer,
-    RecordListing,
-    RecordQuestion,
-    RecordsAnswer,
-    RecordsQuestion,
-    RunTensorQuestion,
-)
+from torcheer.app.runs import messages
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.scalars import Floats
 from torcheer.app.wire import as_json, binary_frame, countable, finite
@@ -43,8 +34,8 @@ _GONE: Final = (
 Item = TypeVar("Item")
 
 
-def record_listing(entry: RecordEntry) -> RecordListing:
-    return RecordListing(
+def record_listing(entry: RecordEntry) -> messages.RecordListing:
+    return messages.RecordListing(
         record=record_id(entry),
         step=countable(entry.step) or 0,
         time=finite(entry.time) or 0.0,
@@ -70,13 +61,13 @@ def affordable(entries: Sequence[RecordEntry], most: int) -> Sequence[RecordEntr
     return chosen
 
 
-def answer_records(run: OpenRun, question: RecordsQuestion) -> str:
+def answer_records(run: OpenRun, question: messages.RecordsQuestion) -> str:
     with run.lock:
         entries = run.look().records(question.kind, question.name)
     most = question.most
     while True:
         records = [record_listing(entry) for entry in evenly(entries, most)]
-        answer = as_json(RecordsAnswer(id=question.id, num_all=len(entries), records=records))
+        answer = as_json(messages.RecordsAnswer(id=question.id, num_all=len(entries), records=records))
         # Heads are small; those of somebody else's making need not be.
         if len(answer) <= _MAX_LIST_BYTES or most == 1:
             return answer.decode()
@@ -112,10 +103,10 @@ def _too_large(num_bytes: int, most: int) -> str:
     )
 
 
-def answer_record(run: OpenRun, question: RecordQuestion) -> bytes:
+def answer_record(run: OpenRun, question: messages.RecordQuestion) -> bytes:
     entry = entry_of(run, question.record)
     data = data_of(run, question.record, MAX_RECORD_BYTES)
-    return binary_frame(RecordAnswer(id=question.id, entry=record_listing(entry)), data)
+    return binary_frame(messages.RecordAnswer(id=question.id, entry=record_listing(entry)), data)
 
 
 def array_of(head: TensorHead, data: bytes) -> Array:
@@ -140,7 +131,7 @@ class RunTensors:
         self._arrays: Cache[Array] = Cache(_HELD_BYTES)
         self._figures: Cache[Figures] = Cache(_HELD_FIGURES)
 
-    def answer(self, run: OpenRun, question: RunTensorQuestion) -> bytes:
+    def answer(self, run: OpenRun, question: messages.RunTensorQuestion) -> bytes:
         entry = entry_of(run, question.record)
         head = entry.head
         if not isinstance(head, TensorHead):
@@ -178,7 +169,7 @@ class Distributions:
     def __init__(self) -> None:
         self._rows: Cache[Floats] = Cache(_MAX_KEPT_ROWS)
 
-    def answer(self, run: OpenRun, question: HistogramsQuestion) -> bytes:
+    def answer(self, run: OpenRun, question: messages.HistogramsQuestion) -> bytes:
         with run.lock:
             entries = run.look().records(question.kind, question.name)
         chosen = affordable(entries, question.num_steps)
@@ -187,7 +178,7 @@ class Distributions:
         if not kept:
             raise InputError(_NONE)
         low, high = rows[1]
-        answer = HistogramsAnswer(
+        answer = messages.HistogramsAnswer(
             id=question.id,
             steps=[countable(entry.step) or 0 for entry, _ in kept],
             times=[finite(entry.time) or 0.0 for entry, _ in kept],

@@ -308,11 +308,7 @@ class RunShelf:
     """The runs of some folders. All methods may take their time: they are called in threads."""
 
     def __init__(
-        self,
-        folders: Sequence[Path],
-        finder: Finder,
-        opener: Opener,
-        arrays: ArrayCache | None = None,
+        self, folders: Sequence[Path], finder: Finder, opener: Opener, arrays: ArrayCache | None = None
     ) -> None:
         self._folders = RunFolders(folders, finder)
         self._opener = opener

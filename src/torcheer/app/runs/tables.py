@@ -16,23 +16,9 @@ from typing import Any, Final, NamedTuple
 import numpy
 
 from torcheer.app.cache import Cache
+from torcheer.app.runs import table_messages as messages
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.records import entry_of
-from torcheer.app.runs.table_messages import (
-    MAX_CELL_VALUES,
-    Cell,
-    TableAnswer,
-    TableCellsAnswer,
-    TableCellsQuestion,
-    TableFigures,
-    TableGroup,
-    TableQuestion,
-    TableRows,
-    TableStatisticsAnswer,
-    TableStatisticsQuestion,
-    TableTextAnswer,
-    TableTextQuestion,
-)
 from torcheer.app.runs.watch import News, Watch, follow_many
 from torcheer.app.wire import as_text, binary_frame, clipped, countable, finite
 from torcheer.errors import FileFormatError, InputError, TorcheerError
@@ -180,7 +166,7 @@ _LARGEST: Final = 2**53 - 1  # that a page can count to
 _Limits = tuple[float | None, float | None]
 
 
-def plain_cell(cell: Any) -> Cell:
+def plain_cell(cell: Any) -> messages.Cell:
     """A cell as JSON has it; None for a tensor. What JSON or a page cannot hold is a text."""
     if isinstance(cell, numpy.ndarray) or cell is None:
         return None
@@ -203,7 +189,7 @@ class TableTensors:
     def __init__(self) -> None:
         self._limits: Cache[_Limits] = Cache(_HELD_LIMITS)
 
-    def answer(self, run: OpenRun, question: TableCellsQuestion) -> bytes:
+    def answer(self, run: OpenRun, question: messages.TableCellsQuestion) -> bytes:
         entry = entry_of(run, question.record)
         head = table_head(entry)
         column = _tensor_column(head, question.column)
@@ -211,17 +197,17 @@ class TableTensors:
         if rows.stop > head.num_rows:
             raise InputError(f"these rows of the table end at {head.num_rows:,}.")
         num_values = len(rows) * math.prod(column.shape)
-        if num_values > MAX_CELL_VALUES:
+        if num_values > messages.MAX_CELL_VALUES:
             raise InputError(
                 f"{num_values:,} values are too many for one answer: ask for fewer rows, "
-                f"{MAX_CELL_VALUES:,} values is the most."
+                f"{messages.MAX_CELL_VALUES:,} values is the most."
             )
         with run.lock:
             array = _numbers(read_cells(run.look(), Wish(entry, [column.name], rows))[column.name])
         low, high = self._limits_of(run, question, entry, column, array)
         with numpy.errstate(over="ignore"):
             values = array.astype("<f4").tobytes()
-        answer = TableCellsAnswer(
+        answer = messages.TableCellsAnswer(
             id=question.id, num_rows=len(rows), shape=list(column.shape), low=finite(low), high=finite(high)
         )
         return binary_frame(answer, values)
@@ -229,7 +215,7 @@ class TableTensors:
     def _limits_of(
         self,
         run: OpenRun,
-        question: TableCellsQuestion,
+        question: messages.TableCellsQuestion,
         entry: RecordEntry,
         column: TableColumn,
         array: Array,
@@ -290,14 +276,14 @@ class _Place(NamedTuple):
 class _Rows(NamedTuple):
     """Rows that were read, and what is wrong with those that were not."""
 
-    parts: Sequence[TableRows]
+    parts: Sequence[messages.TableRows]
     fault: str
 
 
 class TableFeed:
     """The answers to one question about a table."""
 
-    def __init__(self, watch: Watch, question: TableQuestion) -> None:
+    def __init__(self, watch: Watch, question: messages.TableQuestion) -> None:
         self._watch = watch
         self._question = question
         self._run_ids = list(dict.fromkeys(question.run_ids))
@@ -328,7 +314,7 @@ class TableFeed:
         return run.try_look(look)
 
     async def _frames_of(self, found: Sequence[News], is_all: bool) -> AsyncGenerator[str, None]:
-        parts: list[TableRows] = []
+        parts: list[messages.TableRows] = []
         num_cells = 0
         fault = self._fault
         for one in found:
@@ -345,7 +331,7 @@ class TableFeed:
         if parts or is_all or self._fault != fault:
             yield self._frame(parts, is_all)
 
-    def _frame(self, parts: Sequence[TableRows], is_all: bool) -> str:
+    def _frame(self, parts: Sequence[messages.TableRows], is_all: bool) -> str:
         notes = []
         if self._num_left_out:
             notes.append(
@@ -353,7 +339,9 @@ class TableFeed:
             )
         if self._fault:
             notes.append(f"Some rows cannot be shown: {self._fault}")
-        answer = TableAnswer(id=self._question.id, is_all=is_all, parts=parts, note=clipped(" ".join(notes)))
+        answer = messages.TableAnswer(
+            id=self._question.id, is_all=is_all, parts=parts, note=clipped(" ".join(notes))
+        )
         return as_text(answer)
 
 
@@ -434,13 +422,15 @@ def _plain_columns(entry: RecordEntry) -> Wish:
     return Wish(entry, names, range(min(MAX_ROWS, entry.head.num_rows)))
 
 
-def _rows_of(run: OpenRun, entry: RecordEntry, head: TableHead, cells: Mapping[str, Cells]) -> TableRows:
+def _rows_of(
+    run: OpenRun, entry: RecordEntry, head: TableHead, cells: Mapping[str, Cells]
+) -> messages.TableRows:
     columns = [cells.get(column.name) for column in head.columns]
     rows = [
         [None if column is None else plain_cell(column[row]) for column in columns]
         for row in range(min(MAX_ROWS, head.num_rows))
     ]
-    return TableRows(
+    return messages.TableRows(
         run_id=run.place.id,
         record=record_id(entry),
         step=countable(entry.step) or 0,
@@ -539,7 +529,7 @@ def too_large(name: str, num_rows: int) -> str:
 # --- answers -------------------------------------------------------------------------------------
 
 
-def statistics_answer(question: TableStatisticsQuestion, records: Sequence[LoadedRecord]) -> str:
+def statistics_answer(question: messages.TableStatisticsQuestion, records: Sequence[LoadedRecord]) -> str:
     table = Table(question.name, records)
     known = set(table.columns)
     by = [name for name in dict.fromkeys(question.by) if name in known or not records]
@@ -549,11 +539,11 @@ def statistics_answer(question: TableStatisticsQuestion, records: Sequence[Loade
     groups = table.statistics(by) if records else []
     if len(groups) > _MAX_GROUPS:
         raise InputError(f"there are {len(groups):,} groups: choose columns that differ less.")
-    answer = TableStatisticsAnswer(
+    answer = messages.TableStatisticsAnswer(
         id=question.id,
         by=by,
         groups=[
-            TableGroup(
+            messages.TableGroup(
                 cells=[plain_cell(cell) for cell in group.cells],
                 num_rows=group.num_rows,
                 figures=[_figures(name, found) for name, found in group.figures.items()],
@@ -564,8 +554,8 @@ def statistics_answer(question: TableStatisticsQuestion, records: Sequence[Loade
     return as_text(answer)
 
 
-def _figures(name: str, found: ColumnFigures) -> TableFigures:
-    return TableFigures(
+def _figures(name: str, found: ColumnFigures) -> messages.TableFigures:
+    return messages.TableFigures(
         column=name,
         count=found.count,
         mean=finite(found.mean),
@@ -575,14 +565,14 @@ def _figures(name: str, found: ColumnFigures) -> TableFigures:
     )
 
 
-def text_answer(question: TableTextQuestion, records: Sequence[LoadedRecord]) -> str:
+def text_answer(question: messages.TableTextQuestion, records: Sequence[LoadedRecord]) -> str:
     table = Table(question.name, records)
     # Before anything is written: one wide row makes all of them wide.
     if len(table) * _width_of(records) > _MAX_TEXT_CELLS:
         raise InputError(too_large(question.name, len(table)))
     stream = io.StringIO()
     table.write_csv(stream)
-    return as_text(TableTextAnswer(id=question.id, text=stream.getvalue()))
+    return as_text(messages.TableTextAnswer(id=question.id, text=stream.getvalue()))
 
 
 def _width_of(records: Sequence[LoadedRecord]) -> int:

@@ -197,7 +197,7 @@ def test_a_page_that_is_shown_lies_where_only_the_user_reads_it(
     stack: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(pages, "open_in_browser", opened.append)
+    monkeypatch.setattr("torcheer.app.html_page.open_in_browser", opened.append)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
 

@@ -215,14 +215,14 @@ def test_nobody_looks_at_runs_when_no_page_follows_them(
             with RunsPage(serving) as page:
                 number = page.series(only_run(page), "loss")
                 page.blocks(number)
-                assert watch.is_looking
+                assert watch._looking
                 page.stop(number)
                 page.once("passes")  # answered after the stop was heard
-                assert not watch.is_looking
+                assert not watch._looking
                 page.hear(page.begin("runs"))
-                assert watch.is_looking
+                assert watch._looking
             with RunsPage(serving) as page:
-                while watch.is_looking:  # until the server has seen that the other page is gone
+                while watch._looking:  # until the server has seen that the other page is gone
                     page.once("passes")
 
 

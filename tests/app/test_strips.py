@@ -231,5 +231,5 @@ def test_what_is_kept_is_bounded(run: tl.Run, reader: RunReader, monkeypatch: py
     reader.refresh()
     for low in range(20):
         heat_map(kept, reader, wish_of(low=low), 10)
-        assert kept.num_bytes <= 100_000
-    assert kept.num_bytes > 50_000
+        assert kept._strips.num_bytes <= 100_000
+    assert kept._strips.num_bytes > 50_000

@@ -294,7 +294,7 @@ def test_without_a_path_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(lessons, "open_in_browser", opened.append)
+    monkeypatch.setattr("torcheer.app.html_page.open_in_browser", opened.append)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     w = tracer([1.0, 2.0], requires_grad=True)
     loss = (w * w).sum()

@@ -17,7 +17,7 @@ class Cache(Generic[Value]):
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
         self._values: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
-        self._num_bytes = 0
+        self.num_bytes = 0
 
     def __contains__(self, key: Hashable) -> bool:
         with self._lock:
@@ -34,14 +34,14 @@ class Cache(Generic[Value]):
     def put(self, key: Hashable, value: Value, num_bytes: int = 1) -> None:
         """Also where its size has changed."""
         with self._lock:
-            self._num_bytes += num_bytes - self._values.get(key, (None, 0))[1]
+            self.num_bytes += num_bytes - self._values.get(key, (None, 0))[1]
             self._values[key] = value, num_bytes
             self._values.move_to_end(key)
-            while self._num_bytes > self._most_bytes and len(self._values) > 1:
-                self._num_bytes -= self._values.popitem(last=False)[1][1]
+            while self.num_bytes > self._most_bytes and len(self._values) > 1:
+                self.num_bytes -= self._values.popitem(last=False)[1][1]
 
     def drop(self, first: object) -> None:
         """Forget all whose key is a tuple that begins with this object."""
         with self._lock:
             for key in [key for key in self._values if isinstance(key, tuple) and key[0] is first]:
-                self._num_bytes -= self._values.pop(key)[1]
+                self.num_bytes -= self._values.pop(key)[1]

@@ -5,12 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import os
 import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 
-from torcheer.desktop import display_inline
+from torcheer.desktop import display_inline, open_in_browser
 from torcheer.errors import InputError
+from torcheer.tensorfile import write_whole
 
 HEIGHT = 640  # of the page between the cells, in pixels
 
@@ -40,6 +46,24 @@ class InlinePage:
 
 def show_inline(page: InlinePage) -> None:
     display_inline(page)
+
+
+def show_file(name: str, write: Callable[[Path], str], *, open_browser: bool = True) -> str:
+    """Write a page to a file that only the user reads, and open it. Returns where it is."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:60]
+    # It is kept: the page may be looked at, and mailed, long after this process.
+    path = write(Path(tempfile.mkdtemp(prefix="torcheer-")) / f"{plain or 'page'}.html")
+    sys.stdout.write(f"The page of {name} is in {path}\n")
+    if open_browser:
+        open_in_browser(Path(path).as_uri())
+    return path
+
+
+def write_file(
+    path: str | os.PathLike[str], pieces: Callable[[], Iterable[bytes]], default_name: str = "pass.html"
+) -> str:
+    """Write a page to a file, which is there when it is whole. Returns where it is."""
+    return write_whole(path, "a page", lambda file: file.writelines(pieces()), default_name)
 
 
 # --- the file -------------------------------------------------------------------------------------

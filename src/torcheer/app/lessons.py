@@ -8,22 +8,28 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-import re
-import sys
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Final
+from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
 from torcheer.app.access import state_folder
-from torcheer.app.html_page import Bundle, InlinePage, Subject, frame_of, read_bundle, show_inline
+from torcheer.app.html_page import (
+    Bundle,
+    InlinePage,
+    Subject,
+    frame_of,
+    read_bundle,
+    show_file,
+    show_inline,
+    write_file,
+)
 from torcheer.app.threads import Turns
 from torcheer.app.wire import Answer, Followed, Frame, Name, Question, Single, as_json, as_text
-from torcheer.desktop import in_notebook, open_in_browser
+from torcheer.desktop import in_notebook
 from torcheer.errors import InputError
 from torcheer.learn import (
     EXAMPLES,
@@ -37,7 +43,6 @@ from torcheer.learn import (
     Verdict,
     shown,
 )
-from torcheer.tensorfile import write_whole
 
 MAX_SOURCE: Final = 8000  # signs
 Source = Annotated[str, Meta(max_length=MAX_SOURCE)]
@@ -196,11 +201,7 @@ def lesson_page(lesson: Lesson, bundle: Bundle | None = None) -> str:
 def write_lesson_page(lesson: Lesson, path: str | os.PathLike[str]) -> str:
     """Write the page to a file, which is there when it is whole; returns where it is."""
     bundle = read_bundle(_FRONT_END)
-
-    def write(file: BinaryIO) -> None:
-        file.writelines(_pieces(lesson, bundle))
-
-    return write_whole(path, "a page", write, "lesson.html")
+    return write_file(path, lambda: _pieces(lesson, bundle), "lesson.html")
 
 
 def show_lesson(lesson: Lesson, *, open_browser: bool = True) -> str | None:
@@ -208,13 +209,7 @@ def show_lesson(lesson: Lesson, *, open_browser: bool = True) -> str | None:
     if in_notebook():
         show_inline(InlinePage(lesson_page(lesson), _HEIGHT, "An expression and its gradients"))
         return None
-    # It is kept: the page may be looked at, and mailed, long after this process. Nobody else may read it.
-    folder = Path(tempfile.mkdtemp(prefix="torcheer-"))
-    path = write_lesson_page(lesson, folder / f"{_plain(lesson.title)}.html")
-    sys.stdout.write(f"The page of {lesson.title} is in {path}\n")
-    if open_browser:
-        open_in_browser(Path(path).as_uri())
-    return path
+    return show_file(lesson.title, lambda path: write_lesson_page(lesson, path), open_browser=open_browser)
 
 
 def _pieces(lesson: Lesson, bundle: Bundle) -> Sequence[bytes]:
@@ -222,7 +217,3 @@ def _pieces(lesson: Lesson, bundle: Bundle) -> Sequence[bytes]:
     before, after = frame_of(subject, replace(bundle, worker=""))  # it lays out graphs of passes
     # What stands in an element of its own must not end it.
     return [before, as_json(lesson).replace(b"<", b"\\u003c"), after]
-
-
-def _plain(title: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", title).strip("-")[:60] or "lesson"

@@ -50,32 +50,13 @@ def principal_points(
     places = numpy.full(
         (len(samples), min(NUM_AXES, max(1, int(is_there.sum()) - 1))), numpy.nan, numpy.float32
     )
-    found, share = on_axes(points[is_there], places.shape[1])
+    found, share = principal_places(points[is_there], places.shape[1])
     places[is_there] = found
     note = (
         f"{num_units:,} units were brought to their {places.shape[1]} principal axes, which hold {share:.0%} "
         "of the variance."
     )
     return places, note
-
-
-def on_axes(points: Array, wanted: int) -> tuple[Array, float]:
-    """The points on their principal axes, and which share of the variance these hold."""
-    num_points, num_units = points.shape
-    if num_points >= num_units or num_points > 4096:
-        places, share = principal_places(points, wanted)
-        return places, share
-    # Fewer points than units: their products with one another say all.
-    centred = points - points.mean(axis=0, dtype=numpy.float64).astype(numpy.float32)
-    scale = float(numpy.abs(centred).max(initial=0.0)) or 1.0
-    centred /= numpy.float32(scale)
-    sizes, vectors = numpy.linalg.eigh((centred @ centred.T).astype(numpy.float64))
-    sizes, vectors = numpy.maximum(sizes[::-1], 0.0), vectors[:, ::-1]
-    places = vectors[:, :wanted] * numpy.sqrt(sizes[:wanted])
-    farthest = numpy.abs(places).argmax(axis=0)
-    places *= numpy.where(places[farthest, range(places.shape[1])] < 0, -1.0, 1.0)
-    total = float(sizes.sum())
-    return places * scale, float(sizes[:wanted].sum()) / total if total else 1.0
 
 
 # --- the process ----------------------------------------------------------------------------------
@@ -297,7 +278,7 @@ def probed(features: Features, order: Order, number: int, says: Callable[[float]
             progress=says,
         )
     except TorcheerError as error:
-        return no_probe(number, str(error))
+        return FeatureProbe(layer=number, why=clipped(str(error)), confusion=())
     names, confusion = _confusion(found.classes, found.confusion)
     return FeatureProbe(
         layer=number,
@@ -312,23 +293,6 @@ def probed(features: Features, order: Order, number: int, says: Callable[[float]
         num_units=found.num_units,
         labels=names,
         confusion=confusion,
-    )
-
-
-def no_probe(number: int, why: str) -> FeatureProbe:
-    return FeatureProbe(
-        layer=number,
-        why=clipped(why),
-        scores=(),
-        mean=None,
-        std=None,
-        metric="",
-        kind="",
-        chance=None,
-        num_samples=0,
-        num_units=0,
-        labels=(),
-        confusion=(),
     )
 
 

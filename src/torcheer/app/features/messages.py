@@ -122,16 +122,16 @@ class FeatureSetListing(Struct, frozen=True, kw_only=True):
 
     id: str  # the same as long as it is in the same place of the folder
     name: str
-    model: str  # its class
-    data: str  # in words
-    storage: str  # npy, zarr
-    num_layers: int
-    num_samples: int | None  # None: a stream that has not ended
-    num_done: int
-    is_complete: bool
-    num_bytes: int  # on the disk, as far as that is known
-    updated: float  # seconds since 1970; 0 where nobody knows
-    note: str  # what is wrong with it; empty where nothing is
+    model: str = ""  # its class
+    data: str = ""  # in words
+    storage: str = ""  # npy, zarr
+    num_layers: int = 0
+    num_samples: int | None = None  # None: a stream that has not ended
+    num_done: int = 0
+    is_complete: bool = False
+    num_bytes: int = 0  # on the disk, as far as that is known
+    updated: float = 0.0  # seconds since 1970; 0 where nobody knows
+    note: str = ""  # what is wrong with it; empty where nothing is
 
 
 class FeatureSetsAnswer(Answer, frozen=True, tag="feature_sets"):
@@ -247,15 +247,15 @@ class FeatureProbe(Struct, frozen=True, kw_only=True):
 
     layer: int
     why: str  # there is none; empty where there is
-    scores: Sequence[float | None]  # of each fold
-    mean: float | None
-    std: float | None
-    metric: str
-    kind: str
-    chance: float | None
-    num_samples: int
-    num_units: int
-    labels: Sequence[str]  # of the confusions
+    scores: Sequence[float | None] = ()  # of each fold
+    mean: float | None = None
+    std: float | None = None
+    metric: str = ""
+    kind: str = ""
+    chance: float | None = None
+    num_samples: int = 0
+    num_units: int = 0
+    labels: Sequence[str] = ()  # of the confusions
     confusion: Sequence[Sequence[int]]  # right label by what was said; none of numbers, or of too many labels
 
 

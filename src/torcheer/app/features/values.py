@@ -32,10 +32,6 @@ class Chosen:
     labels: Array | None  # of these
     num_done: int
 
-    @property
-    def by_number(self) -> Indices:
-        return numpy.sort(self.samples)
-
 
 def label_kind(labels: Array | None) -> messages.LabelKind:
     """Texts and whole numbers name classes; fractions do not, nor whole numbers that are too many."""
@@ -112,14 +108,6 @@ def listing_of(opened: OpenSet) -> messages.FeatureSetListing:
         return messages.FeatureSetListing(
             id=place.id,
             name=place.name,
-            model="",
-            data="",
-            storage="",
-            num_layers=0,
-            num_samples=None,
-            num_done=0,
-            is_complete=False,
-            num_bytes=0,
             updated=opened.updated(),
             note=clipped(note),
         )

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy
@@ -29,6 +29,7 @@ from torcheer.app.html_page import (
     frame_of,
     read_bundle,
     show_inline,
+    write_file,
 )
 from torcheer.app.net.follow import Moments, look_at_scene, moments_of
 from torcheer.app.net.messages import (
@@ -59,7 +60,7 @@ from torcheer.desktop import in_notebook, open_in_browser
 from torcheer.graph import Progress
 from torcheer.netview import RECEIVED, SENT, WEIGHT
 from torcheer.run import RunReader, Teller
-from torcheer.tensorfile import Array, write_whole
+from torcheer.tensorfile import Array
 
 _FURTHEST: Final = 4096  # what is wanted less than that is not considered: no file has room for it
 
@@ -549,11 +550,7 @@ def write_net_page(folder: _Path, path: _Path, *, max_bytes: int = MAX_BYTES) ->
     """Write the page to a file, which is there when it is whole; returns where it is."""
     max_bytes = checked_bytes(max_bytes)
     bundle = read_bundle(_FRONT_END)
-
-    def write(file: BinaryIO) -> None:
-        file.writelines(_pieces(folder, max_bytes, bundle))
-
-    return write_whole(path, "a page", write, "netview.html")
+    return write_file(path, lambda: _pieces(folder, max_bytes, bundle), "netview.html")
 
 
 def _pieces(folder: _Path, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:

@@ -10,14 +10,9 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
-import re
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import BinaryIO
 
 from torcheer.app.html_page import (
     MAX_BYTES,
@@ -28,11 +23,13 @@ from torcheer.app.html_page import (
     checked_bytes,
     frame_of,
     read_bundle,
+    show_file,
     show_inline,
+    write_file,
 )
 from torcheer.app.passes.source import PassSource
 from torcheer.app.wire import as_json
-from torcheer.desktop import in_notebook, open_in_browser
+from torcheer.desktop import in_notebook
 from torcheer.errors import InputError
 from torcheer.graph import OpEntry, ParamEntry, PassDocument, Progress
 from torcheer.tensorfile import (
@@ -43,7 +40,6 @@ from torcheer.tensorfile import (
     grid_of,
     item_bytes_of,
     num_values,
-    write_whole,
 )
 
 _HEAD_BYTES = 1000  # of a tensor without its values: shape, figures, histogram
@@ -279,11 +275,7 @@ def write_page(source: PassSource, path: str | os.PathLike[str], *, max_bytes: i
     """Write the page to a file, which is there when it is whole; returns where it is."""
     max_bytes = checked_bytes(max_bytes)
     bundle = read_bundle()
-
-    def write(file: BinaryIO) -> None:
-        file.writelines(_pieces(source, max_bytes, bundle))
-
-    return write_whole(path, "a page", write)
+    return write_file(path, lambda: _pieces(source, max_bytes, bundle))
 
 
 def _pieces(source: PassSource, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
@@ -302,15 +294,5 @@ def show_page(source: PassSource, *, max_bytes: int | None = None) -> None:
         page = one_file_page(source, max_bytes=MAX_NOTEBOOK_BYTES if max_bytes is None else max_bytes)
         show_inline(InlinePage(page))
         return
-    # It is kept: the page may be looked at, and mailed, long after this process. Nobody else may read it.
-    folder = Path(tempfile.mkdtemp(prefix="torcheer-"))
-    path = write_page(
-        source, folder / _file_name(source.name), max_bytes=MAX_BYTES if max_bytes is None else max_bytes
-    )
-    sys.stdout.write(f"The page of {source.name} is in {path}\n")
-    open_in_browser(Path(path).as_uri())
-
-
-def _file_name(name: str) -> str:
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:60]
-    return f"{plain or 'pass'}.html"
+    most = MAX_BYTES if max_bytes is None else max_bytes
+    show_file(source.name, lambda path: write_page(source, path, max_bytes=most))

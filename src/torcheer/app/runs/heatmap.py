@@ -7,7 +7,7 @@ training went back to an earlier step, the heat map is made from all figures.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from torcheer.app.cache import Cache
 from torcheer.run import (
     ESTIMATES,
     BlockFigures,
@@ -495,17 +496,11 @@ class Strips:
     """Those of a run that were looked at last. They go with the reader of the run."""
 
     def __init__(self) -> None:
-        self._strips: OrderedDict[Wish, Strip] = OrderedDict()
-
-    @property
-    def num_bytes(self) -> int:
-        return sum(strip.num_bytes for strip in self._strips.values())
+        self._strips: Cache[Strip] = Cache(MAX_BYTES)
 
     def look(self, reader: RunReader, wish: Wish) -> Strip | None:
         """As of the last refresh; None where no heat map can be made in this way."""
-        strip = self._strips.setdefault(wish, Strip(wish))
-        self._strips.move_to_end(wish)
+        strip = self._strips.get(wish) or Strip(wish)
         is_plain = strip.read_on(reader, reader.watched.rank_plan(wish.rank))
-        while len(self._strips) > 1 and self.num_bytes > MAX_BYTES:
-            self._strips.popitem(last=False)
+        self._strips.put(wish, strip, strip.num_bytes)
         return strip if is_plain else None

@@ -174,26 +174,26 @@ class RunListing(Struct, frozen=True, kw_only=True):
 
     id: str  # the same as long as the run is in the same place of the folder
     name: str  # its place in the folder: `sweep/first`
-    comment: str
-    tags: Sequence[str]
+    comment: str = ""
+    tags: Sequence[str] = ()
     source: Literal["torcheer", "tensorboard"]
-    state: State
-    reason: str  # what it died of, or what is wrong: `NaN in loss at step 7040`
-    started: float
-    updated: float
-    last_step: int | None
-    total_steps: int | None
-    spark_name: str  # the scalar that the small chart shows; empty where there is none
-    spark: Sequence[float | None]
-    metrics: Sequence[Metric]  # at most 64, those of loss and accuracy first
-    num_series: int
-    num_bytes: int
-    num_dropped: int
-    num_thinned: int
-    num_alarms: int
-    has_network: bool  # that NetView shows
-    host: str
-    note: str
+    state: State = "unknown"
+    reason: str = ""  # what it died of, or what is wrong: `NaN in loss at step 7040`
+    started: float = 0.0
+    updated: float = 0.0
+    last_step: int | None = None
+    total_steps: int | None = None
+    spark_name: str = ""  # the scalar that the small chart shows; empty where there is none
+    spark: Sequence[float | None] = ()
+    metrics: Sequence[Metric] = ()  # at most 64, those of loss and accuracy first
+    num_series: int = 0
+    num_bytes: int = 0
+    num_dropped: int = 0
+    num_thinned: int = 0
+    num_alarms: int = 0
+    has_network: bool = False  # that NetView shows
+    host: str = ""
+    note: str = ""
 
 
 class RunsAnswer(Answer, frozen=True, tag="runs"):
@@ -376,10 +376,10 @@ class WatchedRowAnswer(Answer, frozen=True, tag="watched_row"):
     row: WatchedRow | None  # None: there is none of this name
     columns: Sequence[str]
     num_values: int | None  # that the latest estimates are of; None where there are none, or nobody knows
-    first_steps: Sequence[int]
-    last_steps: Sequence[int]
-    tensor_name: str  # the series of tensors with this name; empty where there is none
-    histogram_name: str
+    first_steps: Sequence[int] = ()
+    last_steps: Sequence[int] = ()
+    tensor_name: str = ""  # the series of tensors with this name; empty where there is none
+    histogram_name: str = ""
 
 
 class AlarmListing(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ import msgspec
 import numpy
 from numpy.typing import NDArray
 
+from torcheer.analysis import principal_components
 from torcheer.app.cache import Cache
 from torcheer.app.processes import Processes, Reader, Report, begin_reports, command_of, end_with_input
 from torcheer.app.runs.messages import ReduceQuestion, ReductionAnswer
@@ -33,7 +34,6 @@ MIN_POINTS: Final = 4
 _TSNE_ITERATIONS: Final = 1000
 _TSNE_DIMS: Final = 50  # to which points of more dimensions are brought first
 _MAX_SIDE: Final = 4096  # of a matrix whose eigenvectors are found exactly
-_CHUNK: Final = 8192
 _SEED: Final = 0
 
 LIBRARIES: Final = {"tsne": ("sklearn", "t-SNE", "scikit-learn"), "umap": ("umap", "UMAP", "umap-learn")}
@@ -98,33 +98,28 @@ def _pca(points: Matrix, order: Order, says: Says) -> Reduced:
 
 def principal_places(points: Matrix, wanted: int) -> tuple[NDArray[numpy.float64], float]:
     """The points on their principal axes, and which share of the variance these hold."""
-    num_points, num_dims = points.shape
-    scale = float(numpy.abs(points).max(initial=0.0)) or 1.0
-    centred = points / numpy.float32(scale)
-    centred = centred - centred.mean(axis=0, dtype=numpy.float64).astype(numpy.float32)
-    total = float(numpy.square(centred, dtype=numpy.float64).sum())
-    axes = _axes(centred, min(wanted, num_dims))
-    places = numpy.zeros((num_points, wanted))
-    for start in range(0, num_points, _CHUNK):
-        chunk = centred[start : start + _CHUNK].astype(numpy.float64)
-        places[start : start + _CHUNK, : axes.shape[1]] = chunk @ axes
+    places = numpy.zeros((len(points), wanted))
+    if min(points.shape) <= _MAX_SIDE:
+        found = principal_components(points, wanted)
+        places[:, : len(found.axes)] = found.places
+        share = float(found.shares.sum()) if len(found.shares) else 1.0
+    else:
+        scale = float(numpy.abs(points).max()) or 1.0
+        centred = points / numpy.float32(scale)
+        centred -= centred.mean(axis=0, dtype=numpy.float64).astype(numpy.float32)
+        total = float(numpy.square(centred, dtype=numpy.float64).sum())
+        places[:] = centred @ _largest_axes(centred, wanted).astype(numpy.float32)
+        share = float(numpy.square(places).sum()) / total if total else 1.0
+        places *= scale
     # An axis may point either way: the farthest point has it positive.
     farthest = numpy.abs(places).argmax(axis=0)
     places *= numpy.where(places[farthest, range(wanted)] < 0, -1.0, 1.0)
-    share = float(numpy.square(places).sum()) / total if total else 1.0
-    return places * scale, share
+    return places, share
 
 
-def _axes(centred: Matrix, wanted: int) -> NDArray[numpy.float64]:
-    num_points, num_dims = centred.shape
-    if num_dims <= _MAX_SIDE:
-        square = numpy.zeros((num_dims, num_dims))
-        for start in range(0, num_points, _CHUNK):
-            chunk = centred[start : start + _CHUNK].astype(numpy.float64)
-            square += chunk.T @ chunk
-        return numpy.linalg.eigh(square)[1][:, ::-1][:, :wanted]
-    # Too many dimensions for that: the space of the largest axes, turned until it stays where it is.
-    space = numpy.random.default_rng(_SEED).standard_normal((num_dims, wanted + 12))
+def _largest_axes(centred: Matrix, wanted: int) -> NDArray[numpy.float64]:
+    """The space of the largest axes, turned until it stays where it is: all axes would take too long."""
+    space = numpy.random.default_rng(_SEED).standard_normal((centred.shape[1], wanted + 12))
     for _ in range(12):
         space = numpy.linalg.qr(centred.T @ (centred @ space.astype(numpy.float32)))[0].astype(numpy.float64)
     inside = (centred @ space.astype(numpy.float32)).astype(numpy.float64)

@@ -128,10 +128,6 @@ class Watch:
         await asyncio.sleep(_KEPT_SECONDS)
         await in_thread(self.shelf.close)
 
-    @property
-    def is_looking(self) -> bool:
-        return self._looking is not None
-
     def close(self) -> None:
         """Stop all looking."""
         for task in list(self._tasks):

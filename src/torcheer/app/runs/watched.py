@@ -110,16 +110,7 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> W
             return None
         found = watched.row(question.rank, question.row)
     if found is None:
-        answer = WatchedRowAnswer(
-            id=question.id,
-            row=None,
-            columns=(),
-            num_values=None,
-            first_steps=(),
-            last_steps=(),
-            tensor_name=names[0],
-            histogram_name=names[1],
-        )
+        answer = WatchedRowAnswer(question.id, None, (), None, tensor_name=names[0], histogram_name=names[1])
         return WatchedLook(binary_frame(answer, b""), now)
     shown = figures_of(found.columns)[:MAX_COLUMNS]
     buckets = bucket_steps(found.steps, question.low, question.high, question.num_buckets)

@@ -18,8 +18,9 @@ import numpy as np
 from websockets.sync.client import ClientConnection, connect
 
 from torcheer.app.access import Secret
-from torcheer.app.serve import serve_in_background
-from torcheer.app.server import Serving
+from torcheer.app.listen import listen
+from torcheer.app.passes.source import SourceShelf
+from torcheer.app.server import Server, Serving
 from torcheer.graph import OpEntry, PassDocument
 from torcheer.tensorfile import TensorKind, TensorView, Window
 
@@ -108,7 +109,8 @@ def view_of(window: Window) -> TensorView:
 
 
 def serve(*passes: MadeUpPass, port: int | None = 0, secret: Secret = SECRET) -> Serving:
-    return serve_in_background(*(passes or (MadeUpPass(),)), port=port, secret=secret)
+    shelf = SourceShelf(passes or (MadeUpPass(),))
+    return Serving(Server(shelf, listen(port=port), secret))
 
 
 def quiet_port() -> int:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import torcheer as tl
-from tests.app.following import RunsPage
+from tests.app.runs_page import RunsPage
 from torcheer.run import WatchedRow
 
 COLUMNS = ("mean", "norm", "nan", "inf")

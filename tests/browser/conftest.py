@@ -17,7 +17,7 @@ import torcheer as tl
 from tests.app.serving import SECRET
 from tests.browser import passes
 from tests.browser.chromium import ARGUMENTS, MISSING, find_chromium
-from tests.browser.netviewmodels import Recorded, record_every_shape
+from tests.browser.netview_models import Recorded, record_every_shape
 from tests.browser.pages import PATIENCE_MS, VIEWPORT, new_context, no_errors, one_page
 from torcheer.app import listen, serve_runs_in_background
 from torcheer.app.server import Serving

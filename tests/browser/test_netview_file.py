@@ -15,8 +15,8 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.netviewmodels import NUM_MOMENTS, Recorded
-from tests.browser.netviewpage import SIZE, FlatPlate, NetPage, layer_of
+from tests.browser.netview_models import NUM_MOMENTS, Recorded
+from tests.browser.netview_page import SIZE, FlatPlate, NetPage, layer_of
 from tests.browser.pages import expect_equal, expect_param, expect_true, one_page
 from tests.many import some
 from torcheer.app import serve_runs_in_background

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from torcheer.app.access import Secret, user_secret
-from torcheer.app.features.shelf import FeatureShelf, is_place_elsewhere, shelf_of
+from torcheer.app.features.shelf import is_place_elsewhere, shelf_of
 from torcheer.app.lessons import Learning
 from torcheer.app.listen import Listener, listen
 from torcheer.app.passes.saved import SavedPasses, open_pass_file
-from torcheer.app.passes.source import PassSource, Shelf, SourceShelf
+from torcheer.app.passes.source import Shelf, SourceShelf
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.server import Server, Serving
 from torcheer.desktop import in_notebook, open_in_browser
@@ -228,11 +228,6 @@ def control_place(control: Control) -> str:
 # --- beside a program -----------------------------------------------------------------------------
 
 
-def serve_in_background(*sources: PassSource, port: int | None = 0, secret: Secret | None = None) -> Serving:
-    """Serve passes to this machine alone, beside the program that runs. Port 0 is any that is free."""
-    return _serving(SourceShelf(sources), None, port, secret)
-
-
 def serve_runs_in_background(
     *folders: str | os.PathLike[str],
     port: int | None = 0,
@@ -248,21 +243,10 @@ def serve_runs_in_background(
     paths = with_folders_of([Path(folder) for folder in folders], controls)
     links = links_within(*paths, follow_links=follow_links)
     shelf, runs = shelves(paths, links)
-    return _serving(shelf, runs, port, secret, controls, shelf_of(paths, links))
-
-
-def _serving(
-    shelf: Shelf,
-    runs: RunShelf | None,
-    port: int | None,
-    secret: Secret | None,
-    controls: Sequence[Control] = (),
-    features: FeatureShelf | None = None,
-) -> Serving:
     listener = listen(port=port)
     try:
-        server = Server(shelf, listener, secret or user_secret(), runs, controls, features=features)
-        return Serving(server)
+        secret = secret or user_secret()
+        return Serving(Server(shelf, listener, secret, runs, controls, features=shelf_of(paths, links)))
     except BaseException:
         listener.socket.close()
         raise
@@ -281,15 +265,20 @@ def address_of(folder: str | os.PathLike[str], view: str) -> str:
         return f"{_beside[path].url}#{view}"
 
 
+def announced(what: str, url: str, *, open_browser: bool = True) -> str:
+    """Print where something is, and open it in a browser. Returns the address."""
+    sys.stdout.write(f"{what} at {url}\n")
+    sys.stdout.flush()
+    if open_browser:
+        open_in_browser(url)
+    return url
+
+
 def show_features(path: str) -> str:
     """Serve the page beside the program, until that ends, and open it. Returns its address."""
     if is_place_elsewhere(path):
         raise InputError(f"features at a URL are shown from the shell: torcheer view {path}")
-    url = address_of(path, "features")
-    sys.stdout.write(f"The features are at {url}\n")
-    sys.stdout.flush()
-    open_in_browser(url)
-    return url
+    return announced("The features are", address_of(path, "features"))
 
 
 _servings: Final[list[Serving]] = []  # of a notebook, which go on until it ends
@@ -303,8 +292,4 @@ def show_control(control: Control, *, open_browser: bool, port: int | None) -> s
     serving = serve_runs_in_background(port=port, controls=[control])
     _servings.append(serving)
     url = f"{serving.url}{control_place(control)}"
-    sys.stdout.write(f"The training can be controlled at {url}\n")
-    sys.stdout.flush()
-    if open_browser:
-        open_in_browser(url)
-    return url
+    return announced("The training can be controlled", url, open_browser=open_browser)

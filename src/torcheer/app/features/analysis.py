@@ -10,12 +10,13 @@ from typing import Any, Final, Literal
 import msgspec
 import numpy
 
-from torcheer.analysis import Metric, SimilarityMatrix, label_contrast
+from torcheer.analysis import Metric, SimilarityMatrix
 from torcheer.app.features.messages import FeatureContrast, FeatureProbe
 from torcheer.app.features.shelf import Array, Indices
 from torcheer.app.features.values import MAX_NAME, label_text
 from torcheer.app.processes import Report, Reports, begin_reports, end_with_input
 from torcheer.app.runs.projection import principal_places
+from torcheer.app.similarity import contrast_of, undefined_words
 from torcheer.app.wire import clipped, finite
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features import Features, StoredLayer, open_features
@@ -169,32 +170,20 @@ def similarity_task(features: Features, order: Order, reports: Reports) -> None:
     at = numpy.searchsorted(there, taken)
     values = found.values[numpy.ix_(at, at)]
     labels = numpy.array(order.label_of)[is_there] if order.label_of else None
-    matrix = SimilarityMatrix(values=values, metric=order.metric, order=taken, labels=labels)
+    matrix = SimilarityMatrix(values=values, metric=order.metric, order=taken, labels=None)
     data = values.astype("<f4").tobytes()
-    note = _left_out_words(len(wanted), len(taken))
-    num_odd = int(numpy.isnan(numpy.diagonal(values)).sum())
-    if num_odd:
-        some = "1 sample has" if num_odd == 1 else f"{num_odd:,} samples have"
-        note += f" {some} no {order.metric}: all units are alike, or silent."
+    undefined = undefined_words(matrix, "sample")
+    note = " ".join(filter(None, (_left_out_words(len(wanted), len(taken)), undefined and f"{undefined}.")))
     finding = Finding(
         progress=1.0,
         is_done=True,
-        note=note.strip(),
+        note=note,
         num_bytes=len(data),
         num_rows=len(values),
         samples=tuple(taken.tolist()),
-        contrast=contrast_of(matrix),
+        contrast=contrast_of(matrix, labels, FeatureContrast),
     )
     reports.write(finding, data)
-
-
-def contrast_of(matrix: SimilarityMatrix) -> FeatureContrast | None:
-    if matrix.labels is None:
-        return None
-    found = label_contrast(matrix)
-    return FeatureContrast(
-        within=finite(found.within), between=finite(found.between), contrast=finite(found.contrast)
-    )
 
 
 def layers_task(features: Features, order: Order, reports: Reports) -> None:

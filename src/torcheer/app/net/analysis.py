@@ -16,7 +16,6 @@ from torcheer.analysis import (
     SimilarityMatrix,
     clusters,
     compare_similarity,
-    label_contrast,
     principal_components,
     receptive_fields,
     similarity,
@@ -29,6 +28,7 @@ from torcheer.app.net.reader import Found, Nets, RankNet, Stretch, found_in, rea
 from torcheer.app.net.values import layer_with
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.records import evenly
+from torcheer.app.similarity import contrast_of, undefined_words
 from torcheer.app.wire import Frame, Question, as_text, binary_frame, clipped, countable, finite
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
@@ -466,17 +466,14 @@ class Analyses:
         order = numpy.arange(len(places)) if labels is None else numpy.argsort(labels, kind="stable")
         is_defined = ~numpy.isnan(numpy.diagonal(matrix.values))
         leaves, tree, by_tree, no_tree = _tree(matrix, numpy.flatnonzero(is_defined))
-        num_odd = int((~is_defined).sum())
-        some = "1 item has" if num_odd == 1 else f"{num_odd:,} items have"
-        odd = f"{some} no {question.metric}: all units are alike, or silent" if num_odd else ""
         answer = messages.NetSimilarityAnswer(
             id=question.id,
             places=places.tolist(),
             by_label=places[order].tolist(),
             leaves=places[leaves].tolist(),
             by_tree=places[by_tree].tolist(),
-            contrast=_contrast(matrix, labels),
-            note="; ".join(part for part in (note, odd, no_tree) if part),
+            contrast=contrast_of(matrix, labels, messages.NetContrast),
+            note="; ".join(part for part in (note, undefined_words(matrix, "item"), no_tree) if part),
         )
         return binary_frame(answer, tree.astype("<f8").tobytes() + matrix.values.astype("<f4").tobytes())
 
@@ -497,7 +494,7 @@ class Analyses:
             except InputError as error:
                 why = clipped(str(error))
             else:
-                contrast = _contrast(matrix, _label_numbers(items, places))
+                contrast = contrast_of(matrix, _label_numbers(items, places), messages.NetContrast)
                 known.append((len(told), _of_all(matrix, places, len(items))))
             told.append(messages.NetLayerLikeness(layer=layer, contrast=contrast, why=why))
         values = numpy.full((len(told), len(told)), numpy.nan)
@@ -621,18 +618,6 @@ def _check_number(rows: LayerRows, what: str) -> None:
 def _label_numbers(items: Items, places: NDArray[numpy.int64]) -> NDArray[numpy.int64] | None:
     """As numbers, in the order of the labels."""
     return None if items.label_of is None else items.label_of[places]
-
-
-def _contrast(matrix: SimilarityMatrix, labels: NDArray[numpy.int64] | None) -> messages.NetContrast | None:
-    if labels is None:
-        return None
-    found = label_contrast(
-        SimilarityMatrix(values=matrix.values, metric=matrix.metric, order=matrix.order, labels=labels)
-    )
-    within, between, contrast = (
-        value if math.isfinite(value) else None for value in (found.within, found.between, found.contrast)
-    )
-    return messages.NetContrast(within=within, between=between, contrast=contrast)
 
 
 def _tree(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import math
 import os
-import sys
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -54,9 +53,9 @@ from torcheer.app.passes.page import escaped
 from torcheer.app.runs.messages import RunListing
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.app.runs.shelf import Summary
-from torcheer.app.serve import address_of
+from torcheer.app.serve import address_of, announced
 from torcheer.app.wire import as_json, clipped, countable, finite
-from torcheer.desktop import in_notebook, open_in_browser
+from torcheer.desktop import in_notebook
 from torcheer.graph import Progress
 from torcheer.netview import RECEIVED, SENT, WEIGHT
 from torcheer.run import RunReader, Teller
@@ -526,11 +525,7 @@ def show_net(folder: _Path) -> str | None:
         page = net_file_page(folder, max_bytes=MAX_NOTEBOOK_BYTES)
         show_inline(InlinePage(page, _HEIGHT, "A network and its values"))
         return None
-    url = net_address(folder)
-    sys.stdout.write(f"The NetView is at {url}\n")
-    sys.stdout.flush()
-    open_in_browser(url)
-    return url
+    return announced("The NetView is", net_address(folder))
 
 
 def net_address(folder: _Path) -> str:

@@ -33,7 +33,6 @@ from torcheer.tensorfile import (
 _ENDING: Final = ".safetensors"
 _MAX_PASSES: Final = 1000
 _HEAD_BYTES: Final = 4096  # enough to see whose file it is
-_WANTED: Final = "give a saved pass, or a folder with saved passes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +62,6 @@ class SavedPasses:
     def __init__(
         self, paths: Sequence[Path], opener: Callable[[Path], PassSource], links: LinkRule | None = None
     ) -> None:
-        if not paths:
-            raise InputError(f"there is no path: {_WANTED}.")
-        for path in paths:
-            if not path.exists():
-                raise InputError(f"there is no {path}: {_WANTED}.")
-            if not path.is_dir() and not path.is_file():
-                raise InputError(f"{path} is no ordinary file: {_WANTED}.")
         self._paths = [Path(os.path.abspath(path)) for path in paths]
         self._base = _common_folder(self._paths)
         self._opener = opener

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pytest
@@ -121,3 +123,32 @@ def make_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def page_on(*folders: Path) -> Iterator[RunsPage]:
     with serve_runs_in_background(*folders, secret=SECRET) as serving, RunsPage(serving) as page:
         yield page
+
+
+# --- processes of analyses ---------------------------------------------------------------------
+
+FAILING: Final = (sys.executable, "-c", "raise SystemExit('a secret reason')")
+# Says how far it is and then never ends.
+ENDLESS: Final = (
+    sys.executable,
+    "-c",
+    """
+import sys, time
+sys.stdout.write('{"progress": 0.25}\\n')
+sys.stdout.flush()
+time.sleep(1000)
+""",
+)
+
+
+def started_processes(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.subprocess.Process]:
+    """All processes that the server starts from now on."""
+    processes: list[asyncio.subprocess.Process] = []
+    start = asyncio.create_subprocess_exec
+
+    async def started(*command: Any, **options: Any) -> Any:
+        processes.append(await start(*command, **options))
+        return processes[-1]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", started)
+    return processes

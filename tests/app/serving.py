@@ -109,8 +109,12 @@ def view_of(window: Window) -> TensorView:
 
 
 def serve(*passes: MadeUpPass, port: int | None = 0, secret: Secret = SECRET) -> Serving:
-    shelf = SourceShelf(passes or (MadeUpPass(),))
-    return Serving(Server(shelf, listen(port=port), secret))
+    listener = listen(port=port)
+    try:
+        return Serving(Server(SourceShelf(passes or (MadeUpPass(),)), listener, secret))
+    except BaseException:
+        listener.socket.close()
+        raise
 
 
 def quiet_port() -> int:

@@ -31,7 +31,8 @@ from tests.app.serving import (
     token_of,
 )
 from torcheer.app.access import COOKIE_SECONDS, Admission, Secret, state_folder, user_secret
-from torcheer.app.server import STATIC_FILES, Serving, static_file
+from torcheer.app.html_page import static_file
+from torcheer.app.server import STATIC_FILES, Serving
 
 EVERYWHERE = ("/", "/static/app.js", "/static/nothing.js", "/socket", "/nowhere")
 
@@ -380,7 +381,7 @@ def test_a_link_that_somebody_laid_into_the_folder_is_not_followed(
     (tmp_path / "static").mkdir()
     os.symlink("/etc/passwd", tmp_path / "static" / "passwd.js")
     (tmp_path / "static" / "app.js").write_text("the real one")
-    monkeypatch.setattr("torcheer.app.server.files", lambda package: tmp_path)
+    monkeypatch.setattr("torcheer.app.html_page.files", lambda package: tmp_path)
     cookie = cookie_of(serving)
 
     assert ask(serving, "/static/app.js", cookie=cookie)[1] == "the real one"

@@ -207,6 +207,6 @@ def test_two_servers_run_side_by_side_and_leave_no_thread() -> None:
 def test_a_server_without_its_page_says_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.app.server.files", lambda package: tmp_path)
+    monkeypatch.setattr("torcheer.app.html_page.files", lambda package: tmp_path)
     with pytest.raises(InputError, match=r"app\.js is missing .* npm run build"):
         serve()

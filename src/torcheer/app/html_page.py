@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import resources
+from importlib.resources import files
 from pathlib import Path
 
 from torcheer.desktop import display_inline, open_in_browser
@@ -92,18 +92,21 @@ class Subject:
     data_id: str  # of the element with the data, by which the front end knows what it is to show
 
 
-def read_bundle(part: str = "onefile") -> Bundle:
-    """`part`: what the front end was built as for such a page."""
-    folder = resources.files("torcheer.app") / "static"
+def static_file(name: str) -> bytes:
+    """One of the built files of the front end."""
     try:
-        script, style, worker = (
-            (folder / name).read_text(encoding="utf-8") for name in (f"{part}.js", f"{part}.css", "worker.js")
-        )
+        return (files("torcheer.app") / "static" / name).read_bytes()
     except FileNotFoundError:
         raise InputError(
-            "the built front end is missing from this installation: in a clone run `make web`, elsewhere "
-            "install torcheer again."
+            f"the page's {name} is missing from this installation: install torcheer again, "
+            "or in a clone run `npm ci && npm run build` in web/."
         ) from None
+
+
+def read_bundle(part: str = "onefile") -> Bundle:
+    """`part`: what the front end was built as for such a page."""
+    names = (f"{part}.js", f"{part}.css", "worker.js")
+    script, style, worker = (static_file(name).decode() for name in names)
     return Bundle(script=script, style=style, worker=worker)
 
 

@@ -8,7 +8,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.resources import files
 from typing import Final
 from urllib.parse import quote
 
@@ -23,13 +22,13 @@ from torcheer.app.control import Controls
 from torcheer.app.dispatch import Answers
 from torcheer.app.features.answers import FeatureAnswers
 from torcheer.app.features.shelf import FeatureShelf
+from torcheer.app.html_page import static_file
 from torcheer.app.lessons import Learning
 from torcheer.app.listen import Connection, Listener, urls
 from torcheer.app.passes.source import MAX_REQUEST_BYTES, Shelf
 from torcheer.app.runs.answers import RunAnswers
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.socket import Conversations
-from torcheer.errors import InputError
 from torcheer.training.control import Control
 
 STATIC_FILES: Final[Mapping[str, str]] = {
@@ -94,17 +93,6 @@ async def _static(request: Request) -> Response:
     if media_type is None:
         return PlainTextResponse(_NOTHING, status_code=404)
     return Response(static_file(name), media_type=media_type)
-
-
-def static_file(name: str) -> bytes:
-    """One of the built files of the page."""
-    try:
-        return (files("torcheer.app") / "static" / name).read_bytes()
-    except FileNotFoundError:
-        raise InputError(
-            f"the page's {name} is missing from this installation: install torcheer again, "
-            "or in a clone run `npm ci && npm run build` in web/."
-        ) from None
 
 
 # --- the server -----------------------------------------------------------------------------------

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import pytest
 from scipy.spatial.distance import pdist
 from scipy.stats import spearmanr
 
-from tests.app.runs_page import Heard, RunsPage, page_on
+from tests.app.runs_page import ENDLESS, FAILING, Heard, RunsPage, page_on, started_processes
 from tests.features.making import made_features, write_rows
 from torcheer.app.features import answers as feature_answers
 from torcheer.app.features import shelf
@@ -358,35 +356,17 @@ def test_features_that_are_extracted_anew_are_analysed_anew(folder: Path) -> Non
 def test_a_process_that_fails_is_said_to_have_failed(
     page: RunsPage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(
-        feature_answers, "_COMMAND", (sys.executable, "-c", "raise SystemExit('a secret reason')")
-    )
+    monkeypatch.setattr(feature_answers, "_COMMAND", FAILING)
     said = page.refused("feature_similarity", set_id=set_id(page), layer=0, metric="cosine", most=60)
     assert "the server's log says why" in said
     assert "a secret reason" in caplog.text
 
 
-# Says how far it is and then never ends.
-ENDLESS = """
-import sys, time
-sys.stdout.write('{"progress": 0.25}\\n')
-sys.stdout.flush()
-time.sleep(1000)
-"""
-
-
 def test_an_analysis_ends_when_the_page_no_longer_wants_it(
     page: RunsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    processes = []
-    start = asyncio.create_subprocess_exec
-
-    async def started(*command: Any, **options: Any) -> Any:
-        processes.append(await start(*command, **options))
-        return processes[-1]
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", started)
-    monkeypatch.setattr(feature_answers, "_COMMAND", (sys.executable, "-c", ENDLESS))
+    processes = started_processes(monkeypatch)
+    monkeypatch.setattr(feature_answers, "_COMMAND", ENDLESS)
     number = page.begin("feature_similarity", set_id=set_id(page), layer=0, metric="cosine", most=60)
     assert page.hear(number).answer["progress"] == 0.25
     page.stop(number)

@@ -17,10 +17,10 @@ from tests.app.watched_runs import COLUMNS, figures, log_figures, log_plan
 from tests.many import examples
 from torcheer.app.runs import heatmap
 from torcheer.app.runs.heatmap import (
+    FigureRequest,
     HeatMap,
+    HeatMaps,
     StepBuckets,
-    Strips,
-    Wish,
     bucket_steps,
     highest_figures,
     mean_figures,
@@ -115,8 +115,8 @@ def test_a_number_that_is_none_spoils_neither_its_bucket_nor_others() -> None:
     assert np.isnan(means[2]).all()
 
 
-def wish_of(column: str = "mean", low: int | None = None, high: int | None = None) -> Wish:
-    return Wish(rank=0, column=column, low=low, high=high)
+def wish_of(column: str = "mean", low: int | None = None, high: int | None = None) -> FigureRequest:
+    return FigureRequest(rank=0, column=column, low=low, high=high)
 
 
 @pytest.fixture
@@ -132,10 +132,10 @@ def reader(run: tl.Run) -> Iterator[RunReader]:
     reader.close()
 
 
-def heat_map(kept: Strips, reader: RunReader, wish: Wish, most: int) -> HeatMap:
-    strip = kept.look(reader, wish)
-    assert strip is not None
-    return strip.heat_map(most)
+def heat_map(kept: HeatMaps, reader: RunReader, wish: FigureRequest, most: int) -> HeatMap:
+    growing = kept.look(reader, wish)
+    assert growing is not None
+    return growing.heat_map(most)
 
 
 def assert_is_right(
@@ -176,7 +176,7 @@ def test_a_heat_map_stays_right_while_blocks_come_are_merged_and_cells_grow_wide
     run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch, column: str, most_cells: int
 ) -> None:
     monkeypatch.setattr(heatmap, "_MOST_CELLS", most_cells)
-    kept = Strips()
+    kept = HeatMaps()
     steps = np.cumsum(np.random.default_rng(1).integers(1, 4, 600)) - 300
     values = spoilt(3, steps)
     log_plan(run, "a.Act", "b.Act", "c.Act")
@@ -194,7 +194,7 @@ def test_a_heat_map_stays_right_while_blocks_come_are_merged_and_cells_grow_wide
 def test_few_steps_and_windows_are_as_they_are_from_all_figures_at_once(
     run: tl.Run, reader: RunReader
 ) -> None:
-    kept = Strips()
+    kept = HeatMaps()
     steps = np.arange(0, 900, 3)
     values = spoilt(2, steps)
     log_plan(run, "a.Act", "b.Act")
@@ -215,7 +215,7 @@ def test_merged_blocks_do_not_count_twice(
     run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(heatmap, "_MOST_CELLS", 128)
-    kept = Strips()
+    kept = HeatMaps()
     log_plan(run, "a.Act")
     for first in range(0, 600, 10):
         log_figures(run, range(first, first + 10), figures(1, range(10)))
@@ -231,11 +231,11 @@ def test_a_window_between_two_steps_is_empty(run: tl.Run, reader: RunReader) -> 
     log_figures(run, range(100, 200, 10), figures(1, range(10)))
     run.flush()
     reader.refresh()
-    assert heat_map(Strips(), reader, wish_of(low=101, high=105), 10).values.shape == (1, 0)
-    assert heat_map(Strips(), reader, wish_of(low=95, high=105), 10).first_steps == [100]
+    assert heat_map(HeatMaps(), reader, wish_of(low=101, high=105), 10).values.shape == (1, 0)
+    assert heat_map(HeatMaps(), reader, wish_of(low=95, high=105), 10).first_steps == [100]
 
 
-def test_a_strip_takes_no_more_bytes_than_it_may(
+def test_a_growing_heat_map_takes_no_more_bytes_than_it_may(
     run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(heatmap, "_MAX_STRIP_BYTES", 10_000)
@@ -244,10 +244,10 @@ def test_a_strip_takes_no_more_bytes_than_it_may(
     log_figures(run, range(400), values)
     run.flush()
     reader.refresh()
-    strip = Strips().look(reader, wish_of())
-    assert strip is not None
-    assert strip.num_bytes <= 10_000
-    assert_is_right(strip.heat_map(100), range(400), values, "mean")
+    growing = HeatMaps().look(reader, wish_of())
+    assert growing is not None
+    assert growing.num_bytes <= 10_000
+    assert_is_right(growing.heat_map(100), range(400), values, "mean")
 
 
 def test_children_and_plans_that_follow_each_other_are_put_together(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_children_and_plans_that_follow_each_other_are_put_together(tmp_path: Pa
         log_figures(first, steps[50:], values[:, [1, 3, 0], 50:], digest="two")
         log_figures(second, steps, values[:, 2:3], digest="three")
     reader = RunReader(path)
-    found = heat_map(Strips(), reader, wish_of(), 10)
+    found = heat_map(HeatMaps(), reader, wish_of(), 10)
     names = [row.name for row in reader.watched.plan(0).rows]
     expected = values[:, [["a.Act", "b.Act", "c.Act", "d.Act"].index(name) for name in names]]
     expected[:, names.index("d.Act"), :50] = np.nan
@@ -272,7 +272,7 @@ def test_children_and_plans_that_follow_each_other_are_put_together(tmp_path: Pa
 def test_a_training_that_went_back_is_left_to_those_who_see_all_figures(
     run: tl.Run, reader: RunReader
 ) -> None:
-    kept = Strips()
+    kept = HeatMaps()
     log_plan(run, "a.Act")
     log_figures(run, range(20), figures(1, range(20)))
     run.flush()
@@ -301,7 +301,7 @@ def test_only_what_is_new_is_read_and_only_what_is_in_the_window(
 
     monkeypatch.setattr(SqlitePart, "figures", counted)
     monkeypatch.setattr(heatmap, "_READ_BYTES", 5000)  # less than all at once
-    kept = Strips()
+    kept = HeatMaps()
     values = figures(2, range(2000))
     log_plan(run, "a.Act", "b.Act")
     for end in range(200, 2001, 200):
@@ -323,12 +323,12 @@ def test_only_what_is_new_is_read_and_only_what_is_in_the_window(
 
 def test_what_is_kept_is_bounded(run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heatmap, "MAX_BYTES", 100_000)
-    kept = Strips()
+    kept = HeatMaps()
     log_plan(run, "a.Act", "b.Act")
     log_figures(run, range(1000), figures(2, range(1000)))
     run.flush()
     reader.refresh()
     for low in range(20):
         heat_map(kept, reader, wish_of(low=low), 10)
-        assert kept._strips.num_bytes <= 100_000
-    assert kept._strips.num_bytes > 50_000
+        assert kept._maps.num_bytes <= 100_000
+    assert kept._maps.num_bytes > 50_000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import torcheer as tl
-from tests.app.runs_page import RunsPage, page_on
+from tests.app.runs_page import ENDLESS, FAILING, RunsPage, page_on, started_processes
 from tests.run.handmade import HandmadePart
 from torcheer.app.runs import projection
 from torcheer.app.runs.projection import Order, principal_places, reduce_points
@@ -185,32 +183,16 @@ def test_a_process_that_fails_is_said_to_have_failed(
     page: RunsPage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     question = reduce_question(page)
-    monkeypatch.setattr(projection, "_COMMAND", (sys.executable, "-c", "raise SystemExit('a secret reason')"))
+    monkeypatch.setattr(projection, "_COMMAND", FAILING)
     assert "the server's log says why" in page.refused("reduce", **question)
     assert "a secret reason" in caplog.text
-
-
-# Says how far it is and then never ends.
-ENDLESS = """
-import sys, time
-sys.stdout.write('{"progress": 0.25}\\n')
-sys.stdout.flush()
-time.sleep(1000)
-"""
 
 
 def test_a_reduction_ends_when_it_is_stopped_and_others_wait_for_it(
     page: RunsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    processes = []
-    start = asyncio.create_subprocess_exec
-
-    async def started(*command: Any, **options: Any) -> Any:
-        processes.append(await start(*command, **options))
-        return processes[-1]
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", started)
-    monkeypatch.setattr(projection, "_COMMAND", (sys.executable, "-c", ENDLESS))
+    processes = started_processes(monkeypatch)
+    monkeypatch.setattr(projection, "_COMMAND", ENDLESS)
     question = reduce_question(page)
     first = page.begin("reduce", **question)
     assert page.hear(first).answer["progress"] == 0.25

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import msgspec
 import numpy
 
-from torcheer.analysis import Metric, SimilarityMatrix
+from torcheer.analysis import Metric, SimilarityMatrix, compare_layers, probe, rsa
 from torcheer.app.features.messages import FeatureContrast, FeatureProbe
 from torcheer.app.features.shelf import Array, Indices
 from torcheer.app.features.values import MAX_NAME, label_text
@@ -94,12 +94,26 @@ class Finding(Report, frozen=True, kw_only=True):
     num_rows: int = 0  # of the numbers that follow
 
 
+class _Reading:
+    """Reports how far the reading of so many rows is."""
+
+    def __init__(self, reports: Reports, num_rows: int) -> None:
+        self._reports = reports
+        self._num_rows = num_rows
+        self._num_read = 0
+
+    def add(self, count: int) -> None:
+        self._num_read += count
+        share = self._num_read / self._num_rows
+        self._reports.say(min(0.95, _READING + (0.95 - _READING) * share))
+
+
 class WatchedRows:
     """A layer that says each time that some of it is read."""
 
-    def __init__(self, layer: StoredLayer, says: Callable[[int], None]) -> None:
+    def __init__(self, layer: StoredLayer, reading: _Reading) -> None:
         self._layer = layer
-        self._says = says
+        self._reading = reading
         self.shape = layer.shape
         self.dtype = layer.dtype
 
@@ -108,8 +122,14 @@ class WatchedRows:
 
     def __getitem__(self, key: Any) -> Any:
         found = self._layer[key]
-        self._says(len(found))
+        self._reading.add(len(found))
         return found
+
+
+def _write_last(reports: Reports, values: Array, **found: Any) -> None:
+    data = values.astype("<f4").tobytes()
+    last = Finding(progress=1.0, is_done=True, num_bytes=len(data), num_rows=len(values), **found)
+    reports.write(last, data)
 
 
 def even_layer(features: Features, number: int) -> StoredLayer:
@@ -149,46 +169,27 @@ def _left_out_words(num_before: int, num_after: int) -> str:
 
 
 def similarity_task(features: Features, order: Order, reports: Reports) -> None:
-    from torcheer.analysis import rsa
-
     layer = even_layer(features, order.layers[0])
     wanted = numpy.array(order.samples)
     there = finite_samples(layer, wanted)
     if len(there) < 2:
         raise InputError("fewer than two samples of this layer are without NaN and infinities.")
     reports.say(_READING)
-    read = 0
-
-    def says(count: int) -> None:
-        nonlocal read
-        read += count
-        reports.say(min(0.95, _READING + (0.95 - _READING) * read / len(there)))
-
-    found = rsa(WatchedRows(layer, says), metric=order.metric, samples=there)
+    rows = WatchedRows(layer, _Reading(reports, len(there)))
+    found = rsa(rows, metric=order.metric, samples=there)
     is_there = numpy.isin(wanted, there)
     taken = wanted[is_there]
     at = numpy.searchsorted(there, taken)
     values = found.values[numpy.ix_(at, at)]
     labels = numpy.array(order.label_of)[is_there] if order.label_of else None
     matrix = SimilarityMatrix(values=values, metric=order.metric, order=taken, labels=None)
-    data = values.astype("<f4").tobytes()
     undefined = undefined_words(matrix, "sample")
     note = " ".join(filter(None, (_left_out_words(len(wanted), len(taken)), undefined and f"{undefined}.")))
-    finding = Finding(
-        progress=1.0,
-        is_done=True,
-        note=note,
-        num_bytes=len(data),
-        num_rows=len(values),
-        samples=tuple(taken.tolist()),
-        contrast=contrast_of(matrix, labels, FeatureContrast),
-    )
-    reports.write(finding, data)
+    contrast = contrast_of(matrix, labels, FeatureContrast)
+    _write_last(reports, values, note=note, samples=tuple(taken.tolist()), contrast=contrast)
 
 
 def layers_task(features: Features, order: Order, reports: Reports) -> None:
-    from torcheer.analysis import compare_layers
-
     samples = numpy.sort(numpy.array(order.samples))
     layers: dict[int, StoredLayer] = {}
     left_out: dict[str, str] = {}
@@ -207,32 +208,21 @@ def layers_task(features: Features, order: Order, reports: Reports) -> None:
     if len(layers) < 2:
         reasons = " ".join(f"{name}: {reason}" for name, reason in list(left_out.items())[:3])
         raise InputError(f"there are not two layers that can be compared. {reasons}".strip())
-    read = 0
-
-    def says(count: int) -> None:
-        nonlocal read
-        read += count
-        share = read / (len(samples) * len(layers))
-        reports.say(min(0.95, _READING + (0.95 - _READING) * share))
-
+    reading = _Reading(reports, len(samples) * len(layers))
     found = compare_layers(
-        {str(number): WatchedRows(layer, says) for number, layer in layers.items()},
+        {str(number): WatchedRows(layer, reading) for number, layer in layers.items()},
         method=order.method,
         metric=order.metric,
         samples=samples,
     )
-    data = found.values.astype("<f4").tobytes()
-    finding = Finding(
-        progress=1.0,
-        is_done=True,
+    _write_last(
+        reports,
+        found.values,
         note=_left_out_words(len(order.samples), len(samples)),
-        num_bytes=len(data),
-        num_rows=len(layers),
         layers=tuple(layers),
         left_out=left_out,
         samples=tuple(samples.tolist()),
     )
-    reports.write(finding, data)
 
 
 def probes_task(features: Features, order: Order, reports: Reports) -> None:
@@ -250,8 +240,6 @@ def _part_of(reports: Reports, place: int, count: int) -> Callable[[float], None
 
 def probed(features: Features, order: Order, number: int, says: Callable[[float], None]) -> FeatureProbe:
     """One layer. What goes wrong with it is said of it, and the others go on."""
-    from torcheer.analysis import probe
-
     try:
         layer = even_layer(features, number)
         samples = finite_samples(layer, numpy.array(order.samples))
@@ -297,9 +285,7 @@ def points_task(features: Features, order: Order, reports: Reports) -> None:
     layer = even_layer(features, order.layers[0])
     samples = numpy.array(order.samples)
     points, note = principal_points(layer, samples, reports.say)
-    data = points.astype("<f4").tobytes()
-    finding = Finding(progress=1.0, is_done=True, note=note, num_bytes=len(data), num_rows=len(samples))
-    reports.write(finding, data)
+    _write_last(reports, points, note=note)
 
 
 _TASKS: Final = {
@@ -320,11 +306,8 @@ def main() -> None:
     except TorcheerError as error:
         reports.write(Finding(progress=1.0, is_done=True, fault=str(error)))
     except MemoryError:
-        reports.write(
-            Finding(
-                progress=1.0, is_done=True, fault="there is not enough memory for it: take fewer samples."
-            )
-        )
+        fault = "there is not enough memory for it: take fewer samples."
+        reports.write(Finding(progress=1.0, is_done=True, fault=fault))
 
 
 if __name__ == "__main__":

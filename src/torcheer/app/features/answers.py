@@ -26,6 +26,7 @@ from torcheer.app.features.values import (
     answer_unit,
     choose,
     label_kind,
+    layer_name,
     listing_of,
     named,
     rows_of,
@@ -60,7 +61,7 @@ def key_of(opened: OpenSet, chosen: Chosen, options: Mapping[str, Any]) -> str:
     return f"{options['task']}-{digest}"
 
 
-class Keeper:
+class ResultStore:
     """For all sets of a server."""
 
     def __init__(self) -> None:
@@ -143,7 +144,7 @@ class FeatureAnalyses:
     """For all pages of a server. What was found is kept."""
 
     def __init__(self) -> None:
-        self._keeper = Keeper()
+        self._results = ResultStore()
         self._processes = Processes(Finding, _FAILED)
         self._reductions = Reductions()
 
@@ -221,7 +222,7 @@ class FeatureAnalyses:
             name = await opened.turns.take(layer_name, opened, layer)
             options = {"task": "probe", "layer": name, "kind": question.kind, "folds": question.folds}
             keys[layer] = key_of(opened, chosen, options)
-            kept = await opened.turns.take(self._keeper.get, opened, keys[layer], messages.FeatureProbe)
+            kept = await opened.turns.take(self._results.get, opened, keys[layer], messages.FeatureProbe)
             if kept is not None:
                 known[layer] = msgspec.structs.replace(kept[0], layer=layer)
         left = [layer for layer in keys if layer not in known]
@@ -240,7 +241,7 @@ class FeatureAnalyses:
         async with aclosing(self._processes.reports(_COMMAND, order, page)) as findings:
             async for finding, _ in findings:
                 if finding.probe is not None and not finding.probe.why:
-                    await in_thread(self._keeper.put, opened, keys[finding.probe.layer], finding.probe)
+                    await in_thread(self._results.put, opened, keys[finding.probe.layer], finding.probe)
                 progress = share + (1 - share) * finding.progress
                 new = [] if finding.probe is None else [finding.probe]
                 yield _probes_answer(question, msgspec.structs.replace(finding, progress=progress), new)
@@ -313,7 +314,7 @@ class FeatureAnalyses:
         self, opened: OpenSet, key: str, order: Order, page: object, fits: Callable[[Finding, Array], bool]
     ) -> Progress:
         """How far it is, and in the end what was found: kept from before if it fits, else computed now."""
-        kept = await opened.turns.take(self._keeper.get, opened, key, Finding)
+        kept = await opened.turns.take(self._results.get, opened, key, Finding)
         # Anybody may have changed what lies beside the features.
         if kept is not None and kept[1] is not None and fits(kept[0], kept[1]):
             yield kept
@@ -324,15 +325,8 @@ class FeatureAnalyses:
                     yield finding, None
                     continue
                 values = numpy.frombuffer(data, "<f4").reshape(finding.num_rows, -1)
-                await opened.turns.take(self._keeper.put, opened, key, finding, values)
+                await opened.turns.take(self._results.put, opened, key, finding, values)
                 yield finding, values
-
-
-def layer_name(opened: OpenSet, number: int) -> str:
-    layers = opened.features().manifest.layers
-    if number >= len(layers):
-        raise InputError(f"this set has {len(layers):,} layers, and not one with the number {number:,}.")
-    return layers[number].name
 
 
 def class_numbers(chosen: Chosen) -> list[int]:

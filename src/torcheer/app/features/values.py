@@ -196,11 +196,15 @@ _MAX_SAMPLE_VALUES: Final = 1 << 18
 _MAX_SAMPLE_BYTES: Final = 1 << 30
 
 
-def layer_of(opened: OpenSet, number: int) -> StoredLayer | StoredRagged:
+def layer_name(opened: OpenSet, number: int) -> str:
     layers = opened.features().manifest.layers
     if number >= len(layers):
         raise InputError(f"this set has {len(layers):,} layers, and not one with the number {number:,}.")
-    return opened.features()[layers[number].name]
+    return layers[number].name
+
+
+def layer_of(opened: OpenSet, number: int) -> StoredLayer | StoredRagged:
+    return opened.features()[layer_name(opened, number)]
 
 
 def even_layer_of(opened: OpenSet, number: int) -> StoredLayer:

@@ -288,7 +288,7 @@ class RowPlan(NamedTuple):
     key: Hashable  # the same for the same numbers
 
 
-class RowDesk:
+class RowReader:
     """For all runs of a server."""
 
     def __init__(self, nets: Nets) -> None:
@@ -439,7 +439,7 @@ class Analyses:
     """For all runs of a server. Each answer is for a thread of its own."""
 
     def __init__(self, nets: Nets) -> None:
-        self._desk = RowDesk(nets)
+        self._reader = RowReader(nets)
         self._matrices: Cache[_Seen] = Cache(_KEPT_MATRIX_BYTES)
         self.answers: dict[type[Question], Callable[[OpenRun, Any], Frame]] = {
             messages.NetItemsQuestion: self._items,
@@ -453,7 +453,7 @@ class Analyses:
 
     def _items(self, run: OpenRun, question: messages.NetItemsQuestion) -> str:
         with run.lock:
-            net = self._desk.nets.look(run, question.rank)
+            net = self._reader.nets.look(run, question.rank)
             answer = items_answer(question.id, net, items_of(net, question.choice))
         return as_text(answer)
 
@@ -478,14 +478,14 @@ class Analyses:
         return binary_frame(answer, tree.astype("<f8").tobytes() + matrix.values.astype("<f4").tobytes())
 
     def _likeness(self, run: OpenRun, question: messages.NetLikenessQuestion) -> bytes:
-        items = self._desk.items(run, question.rank, question.choice)
+        items = self._reader.items(run, question.rank, question.choice)
         told: list[messages.NetLayerLikeness] = []
         known: list[tuple[int, SimilarityMatrix]] = []
         room = _MOST_LIKENESS_BYTES
         for layer in question.layers:
             contrast, why = None, ""
             try:
-                plan = self._desk.plan(run, question.rank, items, layer, question.choice.variable)
+                plan = self._reader.plan(run, question.rank, items, layer, question.choice.variable)
                 if (plan.key, question.metric) not in self._matrices:
                     room -= plan.num_bytes
                 if room < 0:
@@ -508,7 +508,7 @@ class Analyses:
         key = plan.key, metric
         seen = self._matrices.get(key)
         if seen is None:
-            rows = self._desk.rows(run, rank, plan)
+            rows = self._reader.rows(run, rank, plan)
             _check_number(rows, "similarity")
             seen = _Seen(similarity(rows.points, metric=metric), rows.places, rows.note)
             self._matrices.put(key, seen, seen.matrix.values.nbytes)
@@ -548,7 +548,7 @@ class Analyses:
         return binary_frame(answer, columns.astype("<f4").tobytes())
 
     def _unit_tuning(self, run: OpenRun, question: messages.NetUnitTuningQuestion) -> bytes:
-        self._desk.layer(run, question.rank, question.layer, question.unit)
+        self._reader.layer(run, question.rank, question.layer, question.unit)
         items, rows = self._rows(run, question)
         responses = rows.points[:, question.unit]
         labels = _label_numbers(items, rows.places)
@@ -570,10 +570,10 @@ class Analyses:
     # --- receptive fields ------------------------------------------------------------------------
 
     def _field(self, run: OpenRun, question: messages.NetFieldQuestion) -> bytes:
-        self._desk.layer(run, question.rank, question.layer, question.unit)
+        self._reader.layer(run, question.rank, question.layer, question.unit)
         items, rows = self._rows(run, question)
-        plan = self._desk.plan(run, question.rank, items, question.source, _SOURCE_VARIABLE)
-        sources = self._desk.rows(run, question.rank, plan)
+        plan = self._reader.plan(run, question.rank, items, question.source, _SOURCE_VARIABLE)
+        sources = self._reader.rows(run, question.rank, plan)
         both, ours, theirs = numpy.intersect1d(rows.places, sources.places, return_indices=True)
         if not len(both):
             raise InputError(
@@ -599,12 +599,12 @@ class Analyses:
 
     def _plan(self, run: OpenRun, question: Any) -> tuple[Items, RowPlan]:
         choice = question.choice
-        items = self._desk.items(run, question.rank, choice)
-        return items, self._desk.plan(run, question.rank, items, question.layer, choice.variable)
+        items = self._reader.items(run, question.rank, choice)
+        return items, self._reader.plan(run, question.rank, items, question.layer, choice.variable)
 
     def _rows(self, run: OpenRun, question: Any) -> tuple[Items, LayerRows]:
         items, plan = self._plan(run, question)
-        return items, self._desk.rows(run, question.rank, plan)
+        return items, self._reader.rows(run, question.rank, plan)
 
 
 def _check_number(rows: LayerRows, what: str) -> None:

@@ -67,13 +67,9 @@ def answer_values(nets: Nets, run: OpenRun, question: messages.NetValuesQuestion
             ]
         )
         numbers = _read(net, found)
-    blocks, levels = [], []
-    for layer, one, its in zip(question.layers, found, numbers, strict=True):
-        block, of_block = _block(layer, one, its)
-        blocks.append(block)
-        levels.append(of_block)
-    answer = messages.NetValuesAnswer(id=question.id, step=question.step, blocks=blocks)
-    return binary_frame(answer, frame_bytes(levels))
+    done = [_block(*one) for one in zip(question.layers, found, numbers, strict=True)]
+    answer = messages.NetValuesAnswer(id=question.id, step=question.step, blocks=[block for block, _ in done])
+    return binary_frame(answer, frame_bytes([levels for _, levels in done]))
 
 
 def _affordable(found: Sequence[Found | str]) -> list[Found | str]:

@@ -174,7 +174,7 @@ class HeatMap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class FigureRequest:
     """Which figure, of which rank, from which step to which."""
 
     rank: int
@@ -183,7 +183,7 @@ class Wish:
     high: int | None
 
 
-def whole_heat_map(watched: WatchedReader, wish: Wish, most: int) -> HeatMap:
+def whole_heat_map(watched: WatchedReader, wish: FigureRequest, most: int) -> HeatMap:
     """From all figures at once, put together by step: right in any case, and slow where there are many."""
     table = watched.table(wish.rank, wish.column)
     buckets = bucket_steps(table.steps, wish.low, wish.high, most)
@@ -263,7 +263,7 @@ _NO_PLACES: Final[Places] = numpy.empty(0, dtype=numpy.intp)
 class BlockReading:
     """What is wanted of the blocks of a part, as many at a time as there is room for."""
 
-    def __init__(self, wish: Wish, plan: RankPlan, part: str, blocks: Sequence[RecordEntry]) -> None:
+    def __init__(self, wish: FigureRequest, plan: RankPlan, part: str, blocks: Sequence[RecordEntry]) -> None:
         self._wish = wish
         self._plan = plan
         self._part = part
@@ -337,7 +337,7 @@ def _unknown(figures: NDArray[Any]) -> NDArray[Any]:
     return numpy.full_like(figures, numpy.nan)
 
 
-def _columns_of(wish: Wish, plan: PartPlan) -> dict[str, int]:
+def _columns_of(wish: FigureRequest, plan: PartPlan) -> dict[str, int]:
     """The places of the columns that are read of a plan, that of the figure first."""
     names = dict.fromkeys((wish.column, *MARKS, ESTIMATES))
     return {name: plan.columns.index(name) for name in names if name in plan.columns}
@@ -346,8 +346,8 @@ def _columns_of(wish: Wish, plan: PartPlan) -> dict[str, int]:
 # --- a heat map that grows ------------------------------------------------------------------------
 
 
-MAX_BYTES: Final = 256 << 20  # of all strips of a run
-MAX_CELLS: Final = 8 << 20  # of all rows of a strip together
+MAX_BYTES: Final = 256 << 20  # of all growing heat maps of a run
+MAX_CELLS: Final = 8 << 20  # of all rows of one together
 _MOST_CELLS: Final = 8192  # of a row: four for each bucket that there can be
 _FEWEST_CELLS: Final = 64
 _MAX_STRIP_BYTES: Final = 128 << 20
@@ -358,10 +358,10 @@ _KNOWN: Final = BlockFigures(numpy.empty(0, "<i8"), numpy.empty(0, "<f8"), numpy
 _BlockKey = tuple[str, int, int]  # its part, how often that began anew, and its number there
 
 
-class Strip:
+class GrowingHeatMap:
     """One figure of all rows in cells. For one thread at a time."""
 
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, wish: FigureRequest) -> None:
         self._wish = wish
         self._kinds = planes_of(wish.column)
         self._shift = 0
@@ -492,15 +492,15 @@ class Strip:
 _NO_CELLS: Final = numpy.empty(0, dtype=numpy.int64)
 
 
-class Strips:
+class HeatMaps:
     """Those of a run that were looked at last. They go with the reader of the run."""
 
     def __init__(self) -> None:
-        self._strips: Cache[Strip] = Cache(MAX_BYTES)
+        self._maps: Cache[GrowingHeatMap] = Cache(MAX_BYTES)
 
-    def look(self, reader: RunReader, wish: Wish) -> Strip | None:
+    def look(self, reader: RunReader, wish: FigureRequest) -> GrowingHeatMap | None:
         """As of the last refresh; None where no heat map can be made in this way."""
-        strip = self._strips.get(wish) or Strip(wish)
-        is_plain = strip.read_on(reader, reader.watched.rank_plan(wish.rank))
-        self._strips.put(wish, strip, strip.num_bytes)
-        return strip if is_plain else None
+        growing = self._maps.get(wish) or GrowingHeatMap(wish)
+        is_plain = growing.read_on(reader, reader.watched.rank_plan(wish.rank))
+        self._maps.put(wish, growing, growing.num_bytes)
+        return growing if is_plain else None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from torcheer.app.cache import Cache
-from torcheer.app.runs.heatmap import Strips
+from torcheer.app.runs.heatmap import HeatMaps
 from torcheer.app.runs.scalars import SeriesArrays
 from torcheer.app.threads import Turns
 from torcheer.errors import TorcheerError
@@ -158,7 +158,7 @@ class OpenRun:
         self.looked_at = float("-inf")  # by time.monotonic()
         self.is_running = True  # until it is known
         self.changed_at = float("-inf")  # by time.monotonic()
-        self.strips = Strips()  # as the reader, for whoever holds the lock
+        self.heat_maps = HeatMaps()  # as the reader, for whoever holds the lock
         self._opener = opener
         self._arrays = arrays
         self._reader: RunReader | None = None
@@ -208,16 +208,20 @@ class OpenRun:
         self.is_running = self._reader.status().state in ("running", "unknown")
         return self._reader
 
+    def attempt(self, work: Callable[[], Result]) -> Result | None:
+        """What the work gives; None where the run cannot be read: the list of runs says why."""
+        try:
+            return work()
+        except (TorcheerError, OSError):
+            return None
+        except Exception:
+            _LOG.exception("the run %r could not be read", self.place.name)
+            return None
+
     def try_look(self, look: Callable[[RunReader], Result]) -> Result | None:
-        """What a look at the reader gives; None where the run cannot be read: the list of runs says why."""
+        """What a look at the reader gives; None where the run cannot be read."""
         with self.lock:
-            try:
-                return look(self.look())
-            except (TorcheerError, OSError):
-                return None
-            except Exception:
-                _LOG.exception("the run %r could not be read", self.place.name)
-                return None
+            return self.attempt(lambda: look(self.look()))
 
     def arrays(self, name: str) -> SeriesArrays:
         """The points of a scalar as of the last look. The lock is held by whoever asks."""
@@ -236,7 +240,7 @@ class OpenRun:
             reader, self._reader = self._reader, None
             self._is_read = False
             self._arrays.drop(self)  # their cursors are those of the reader
-            self.strips = Strips()
+            self.heat_maps = HeatMaps()
             if reader is not None:
                 reader.close()
 

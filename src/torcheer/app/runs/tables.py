@@ -66,7 +66,7 @@ def _excess_of(head: TableHead) -> str:
     return ""
 
 
-class Wish(NamedTuple):
+class CellRequest(NamedTuple):
     """Some columns of a record, in some rows; in all of them by default."""
 
     entry: RecordEntry
@@ -74,7 +74,7 @@ class Wish(NamedTuple):
     rows: range | None = None
 
 
-def read_cells(reader: RunReader, wish: Wish) -> Mapping[str, Cells]:
+def read_cells(reader: RunReader, wish: CellRequest) -> Mapping[str, Cells]:
     """The cells of one record, by column. Whoever asks holds the run."""
     (found,) = read_many(reader, [wish])
     if isinstance(found, TorcheerError):
@@ -82,7 +82,9 @@ def read_cells(reader: RunReader, wish: Wish) -> Mapping[str, Cells]:
     return found
 
 
-def read_many(reader: RunReader, wishes: Sequence[Wish]) -> Sequence[Mapping[str, Cells] | TorcheerError]:
+def read_many(
+    reader: RunReader, wishes: Sequence[CellRequest]
+) -> Sequence[Mapping[str, Cells] | TorcheerError]:
     """The cells of many records at once, or what is wrong with one. One by one it would take much longer."""
     found: dict[int, Mapping[str, Cells] | TorcheerError] = {}
     plans: dict[str, list[tuple[int, _Plan]]] = {}  # by part
@@ -111,7 +113,7 @@ class _Plan(NamedTuple):
     pieces: Sequence[Slice]
 
 
-def _plan_of(wish: Wish) -> _Plan:
+def _plan_of(wish: CellRequest) -> _Plan:
     entry, head = wish.entry, table_head(wish.entry)
     rows = range(head.num_rows) if wish.rows is None else wish.rows
     columns = []
@@ -203,7 +205,7 @@ class TableTensors:
                 f"{messages.MAX_CELL_VALUES:,} values is the most."
             )
         with run.lock:
-            array = _numbers(read_cells(run.look(), Wish(entry, [column.name], rows))[column.name])
+            array = _numbers(read_cells(run.look(), CellRequest(entry, [column.name], rows))[column.name])
         low, high = self._limits_of(run, question, entry, column, array)
         with numpy.errstate(over="ignore"):
             values = array.astype("<f4").tobytes()
@@ -227,7 +229,7 @@ class TableTensors:
         if column.num_bytes > _MAX_LIMITS_BYTES:
             return limits_of(array)
         with run.lock:
-            whole = _numbers(read_cells(run.look(), Wish(entry, [column.name]))[column.name])
+            whole = _numbers(read_cells(run.look(), CellRequest(entry, [column.name]))[column.name])
         found = limits_of(whole)
         self._limits.put(key, found)
         return found
@@ -414,12 +416,12 @@ def _read_rows(run: OpenRun, entries: Sequence[RecordEntry]) -> _Rows:
     return _Rows(parts, fault)
 
 
-def _plain_columns(entry: RecordEntry) -> Wish:
+def _plain_columns(entry: RecordEntry) -> CellRequest:
     """Numbers and texts. What the head says is checked before it is believed."""
     if not isinstance(entry.head, TableHead):
-        return Wish(entry, ())
+        return CellRequest(entry, ())
     names = {column.name for column in entry.head.columns if column.form != "tensor"}
-    return Wish(entry, names, range(min(MAX_ROWS, entry.head.num_rows)))
+    return CellRequest(entry, names, range(min(MAX_ROWS, entry.head.num_rows)))
 
 
 def _rows_of(
@@ -508,7 +510,7 @@ def load_records(
         if num_rows > most.num_rows or num_bytes > most.num_bytes:
             raise InputError(too_large(name, num_rows))
         wishes = [
-            Wish(entry, [column.name for column in columns])
+            CellRequest(entry, [column.name for column in columns])
             for entry, columns in zip(entries, wanted, strict=True)
         ]
         records = []

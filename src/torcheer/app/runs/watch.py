@@ -18,6 +18,7 @@ from collections.abc import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import anyio
@@ -26,7 +27,7 @@ from anyio import CapacityLimiter
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.shelf import RunShelf, Summary
 from torcheer.app.threads import in_thread
-from torcheer.errors import InputError, TorcheerError
+from torcheer.errors import InputError
 from torcheer.run import InterruptedReading
 
 _BUSY: Final = 3  # times as long as an answer took to make, the next one waits
@@ -310,7 +311,9 @@ async def follow_run(
             if run is not None and version != (run, run.version, run.is_running):
                 version = (run, run.version, run.is_running)  # as of now: what comes meanwhile is news again
                 # What cannot be read at first is refused; what cannot be read later may be there again.
-                looked = await run.slow_turns.take(look if seen is None else _forgiving(look), run, seen)
+                looked = await run.slow_turns.take(
+                    look if seen is None else partial(_look_again, look), run, seen
+                )
                 if looked is not None:
                     seen = looked.seen
                     for frame in looked.frames:
@@ -319,17 +322,8 @@ async def follow_run(
             await news.wait()
 
 
-def _forgiving(look: Look[Seen, Frame]) -> Look[Seen, Frame]:
-    def attempt(run: OpenRun, seen: Seen | None) -> Looked[Frame, Seen] | None:
-        try:
-            return look(run, seen)
-        except (TorcheerError, OSError):
-            return None  # the list of runs says why
-        except Exception:
-            _LOG.exception("the run %r could not be read", run.place.name)
-            return None
-
-    return attempt
+def _look_again(look: Look[Seen, Frame], run: OpenRun, seen: Seen | None) -> Looked[Frame, Seen] | None:
+    return run.attempt(lambda: look(run, seen))
 
 
 # --- several runs that are followed ---------------------------------------------------------------

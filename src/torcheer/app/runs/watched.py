@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torcheer.app.passes.source import MAX_DIMS
 from torcheer.app.runs.heatmap import (
     HIGHEST,
+    FigureRequest,
     Figures,
-    Wish,
     bucket_steps,
     highest_figures,
     mean_figures,
@@ -47,7 +47,7 @@ class WatchedLook(NamedTuple):
 
 def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> WatchedLook | None:
     """The answer; None where nothing of it has changed since."""
-    wish = Wish(rank=question.rank, column=question.column, low=question.low, high=question.high)
+    wish = FigureRequest(rank=question.rank, column=question.column, low=question.low, high=question.high)
     with run.lock:
         reader = run.look()
         watched = reader.watched
@@ -59,11 +59,11 @@ def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> 
         shown = _shown(plan.rows)
         most = min(question.num_buckets, max(_FEWEST_BUCKETS, MAX_CELLS // max(1, len(shown))))
         got = watched.got(wish.rank)
-        strip = run.strips.look(reader, wish)
-        if strip is None:
+        growing = run.heat_maps.look(reader, wish)
+        if growing is None:
             heat_map = whole_heat_map(watched, wish, most)
-    if strip is not None:
-        heat_map = strip.heat_map(most)
+    if growing is not None:
+        heat_map = growing.heat_map(most)
     values, marks = _taken(heat_map.values, shown), _taken(heat_map.marks, shown)
     low, high = _limits(values)
     answer = WatchedAnswer(

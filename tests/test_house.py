@@ -22,11 +22,7 @@ INNER_DOORS: Final = frozenset(
     )
 )
 # Still to come in by the door.
-PAST_THE_DOOR: Final = frozenset(
-    (
-        "torcheer.capture.undisturbed",
-    )
-)
+PAST_THE_DOOR: Final = frozenset(("torcheer.capture.undisturbed",))
 TORCH_FREE: Final = ("analysis", "app", "graph", "run", "tensorfile", "video")
 _IMPORT_ALL: Final = """
 import importlib, sys

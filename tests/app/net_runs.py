@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tests.app.serving import take_apart
-from torcheer.app.netmessages import (
+from torcheer.app.net.follow import Moments, SeenScene, look_at_scene, moments_of, new_frames
+from torcheer.app.net.messages import (
     LEVELS,
     NOT_THERE,
     NetMomentsQuestion,
@@ -21,15 +22,10 @@ from torcheer.app.netmessages import (
     NetValuesQuestion,
     NetWeightsQuestion,
 )
-from torcheer.app.runs.arrays import ArrayStore
-from torcheer.app.runs.netfeed import SeenScene, look_at_scene
-from torcheer.app.runs.netmoments import Moments, moments_of, new_frames
-from torcheer.app.runs.nets import Nets
-from torcheer.app.runs.netunits import answer_unit, answer_unit_series
-from torcheer.app.runs.netvalues import answer_raster, answer_values
-from torcheer.app.runs.netweights import answer_weights
-from torcheer.app.runs.openrun import OpenRun
-from torcheer.app.runs.places import RunPlace
+from torcheer.app.net.reader import Nets
+from torcheer.app.net.values import answer_raster, answer_unit, answer_unit_series, answer_values
+from torcheer.app.net.weights import answer_weights
+from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.netview import grid_of
 from torcheer.run import Connection, NetLayer, NetScene, Place, RunReader
 
@@ -69,7 +65,7 @@ class AskedRun:
     """A run that a page asks about."""
 
     def __init__(self, path: Path, rank: int = 0) -> None:
-        self.run = OpenRun(RunPlace(id="a", name="a", path=path), RunReader, ArrayStore())
+        self.run = OpenRun(RunPlace(id="a", name="a", path=path), RunReader, ArrayCache(1 << 30))
         self.nets = Nets()
         self._plain: dict[str, Any] = {"id": 7, "run_id": "a", "rank": rank}
         self._scene: SeenScene | None = None

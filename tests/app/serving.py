@@ -17,8 +17,10 @@ import msgspec
 import numpy as np
 from websockets.sync.client import ClientConnection, connect
 
-from torcheer.app.secret import Secret
-from torcheer.app.server import Serving, serve_in_background
+from torcheer.app.access import Secret
+from torcheer.app.listen import listen
+from torcheer.app.passes.source import SourceShelf
+from torcheer.app.server import Server, Serving
 from torcheer.graph import OpEntry, PassDocument
 from torcheer.tensorfile import TensorKind, TensorView, Window
 
@@ -107,7 +109,12 @@ def view_of(window: Window) -> TensorView:
 
 
 def serve(*passes: MadeUpPass, port: int | None = 0, secret: Secret = SECRET) -> Serving:
-    return serve_in_background(*(passes or (MadeUpPass(),)), port=port, secret=secret)
+    listener = listen(port=port)
+    try:
+        return Serving(Server(SourceShelf(passes or (MadeUpPass(),)), listener, secret))
+    except BaseException:
+        listener.socket.close()
+        raise
 
 
 def quiet_port() -> int:

@@ -26,9 +26,9 @@ from tests.app.serving import (
     quiet_port,
     serve,
 )
-from torcheer.app.addresses import PREFERRED_PORTS, listen
-from torcheer.app.passes import SourceShelf
-from torcheer.app.security import HostNames
+from torcheer.app.access import HostNames
+from torcheer.app.listen import PREFERRED_PORTS, listen
+from torcheer.app.passes.source import SourceShelf
 from torcheer.app.server import Server, Serving
 from torcheer.errors import InputError
 
@@ -57,7 +57,7 @@ def test_ports_are_taken_in_order_so_that_a_server_is_found_where_it_was(
 ) -> None:
     assert PREFERRED_PORTS.start == 6180
     start = quiet_port()
-    monkeypatch.setattr("torcheer.app.addresses.PREFERRED_PORTS", range(start, start + 10))
+    monkeypatch.setattr("torcheer.app.listen.PREFERRED_PORTS", range(start, start + 10))
     with listening() as first:
         assert first.port == start
         with listening() as second:
@@ -68,7 +68,7 @@ def test_ports_are_taken_in_order_so_that_a_server_is_found_where_it_was(
 
 def test_when_all_of_our_ports_are_taken_any_other_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     with listening("127.0.0.1", 0) as taken:
-        monkeypatch.setattr("torcheer.app.addresses.PREFERRED_PORTS", range(taken.port, taken.port + 1))
+        monkeypatch.setattr("torcheer.app.listen.PREFERRED_PORTS", range(taken.port, taken.port + 1))
         with listening() as listener:
             assert listener.port not in (0, taken.port)
 
@@ -207,6 +207,6 @@ def test_two_servers_run_side_by_side_and_leave_no_thread() -> None:
 def test_a_server_without_its_page_says_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.app.routes.files", lambda package: tmp_path)
+    monkeypatch.setattr("torcheer.app.html_page.files", lambda package: tmp_path)
     with pytest.raises(InputError, match=r"app\.js is missing .* npm run build"):
         serve()

@@ -13,18 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.app.serving import VALUES, WHOLE, MadeUpPass, Page, document, serve, take_apart, view_of
-from torcheer.app.frames import Refusal, as_json, binary_frame
-from torcheer.app.messages import (
+from torcheer.app.dispatch import read_question
+from torcheer.app.passes.source import (
     MAX_REQUEST_BYTES,
     DocumentAnswer,
     PassesAnswer,
     PassListing,
     TensorAnswer,
     TensorQuestion,
-    read_question,
     window_fault,
 )
 from torcheer.app.typescript import typescript
+from torcheer.app.wire import Refusal, as_json, binary_frame
 from torcheer.tensorfile import MAX_WINDOW_VALUES, Window, num_values
 
 WEB = Path(__file__).parents[2] / "web"
@@ -100,10 +100,7 @@ def test_any_text_arrives_unchanged_also_half_characters(name: str) -> None:
     ]
 
 
-@given(
-    item=st.lists(COUNTS, max_size=70),
-    numbers=st.lists(COUNTS, min_size=8, max_size=8),
-)
+@given(item=st.lists(COUNTS, max_size=70), numbers=st.lists(COUNTS, min_size=8, max_size=8))
 def test_a_window_that_passes_the_check_is_small_and_counts_from_zero(
     item: list[int], numbers: list[int]
 ) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import torcheer as tl
-from tests.app.following import RunsPage
+from tests.app.runs_page import RunsPage
 from torcheer.run import WatchedRow
 
 COLUMNS = ("mean", "norm", "nan", "inf")
@@ -94,4 +94,4 @@ def only_id(page: RunsPage) -> str:
 
 
 def push_at_once(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.02) -> None:
-    monkeypatch.setattr("torcheer.app.runs.watchedfeed._PUSH_SECONDS", seconds)
+    monkeypatch.setattr("torcheer.app.runs.watched._PUSH_SECONDS", seconds)

@@ -82,11 +82,7 @@ def _apt(*arguments: str) -> None:
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     with contextlib.suppress(subprocess.TimeoutExpired):  # without a network it would try for long
         subprocess.run(
-            ["apt-get", *arguments],
-            check=False,
-            timeout=APT_SECONDS,
-            stdout=subprocess.DEVNULL,
-            env=quiet,
+            ["apt-get", *arguments], check=False, timeout=APT_SECONDS, stdout=subprocess.DEVNULL, env=quiet
         )
 
 

@@ -17,9 +17,9 @@ import torcheer as tl
 from tests.app.serving import SECRET
 from tests.browser import passes
 from tests.browser.chromium import ARGUMENTS, MISSING, find_chromium
-from tests.browser.netviewmodels import Recorded, record_every_shape
+from tests.browser.netview_models import Recorded, record_every_shape
 from tests.browser.pages import PATIENCE_MS, VIEWPORT, new_context, no_errors, one_page
-from torcheer.app import addresses, serve_runs_in_background
+from torcheer.app import listen, serve_runs_in_background
 from torcheer.app.server import Serving
 from torcheer.errors import InputError
 
@@ -44,7 +44,7 @@ def same_ports() -> Iterator[None]:
 
     A browser keeps what it made of the scripts of an address, and a page is loaded in two thirds of the time.
     """
-    bind = addresses._bind_given
+    bind = listen._bind_given
 
     def bind_again(host: str, address: str, port: int) -> socket.socket:
         for known in _PORTS if port == 0 else ():
@@ -53,7 +53,7 @@ def same_ports() -> Iterator[None]:
         return bind(host, address, port)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(addresses, "_bind_given", bind_again)
+        patch.setattr(listen, "_bind_given", bind_again)
         yield
 
 

@@ -22,10 +22,9 @@ from playwright.sync_api import (
 )
 
 from tests.app.serving import SECRET
-from torcheer.app.addresses import listen
-from torcheer.app.passfile import open_pass_file
-from torcheer.app.savedpasses import SavedPasses
-from torcheer.app.secret import Secret
+from torcheer.app.access import Secret
+from torcheer.app.listen import listen
+from torcheer.app.passes.saved import SavedPasses, open_pass_file
 from torcheer.app.server import Server, Serving
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import torcheer as tl
 from tests.browser.controlled import Controlled, begin, trained
-from tests.browser.netviewpage import NetPage
+from tests.browser.netview_page import NetPage
 from tests.browser.pages import eventually, expect_equal, expect_true, one_page
 from tests.browser.screen import number_in, says
 from tests.training.small_loop import NUM_TRIALS

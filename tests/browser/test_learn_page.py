@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from torch import Tensor
 
 import torcheer.autograd as T
-from tests.browser.learnpage import LearnPage, assert_shown, learning_served
+from tests.browser.learn_page import LearnPage, assert_shown, learning_served
 from tests.browser.pages import CONNECTED, LOST, badge, expect_equal, expect_true, one_page, scrolled_size
 from tests.browser.screen import number_in
 from torcheer.app.server import Serving

@@ -18,7 +18,7 @@ from torch import nn
 import torcheer as tl
 from examples.alexnet import AlexNet
 from tests.app.serving import SECRET
-from tests.browser.netviewpage import SIZE, FlatPlate, NetPage, Pixels, layer_of
+from tests.browser.netview_page import SIZE, FlatPlate, NetPage, Pixels, layer_of
 from tests.browser.pages import NO_WEBGL, expect_equal, expect_param, one_page
 from tests.many import some
 from torcheer.app import serve_runs_in_background

@@ -15,13 +15,13 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.netviewmodels import NUM_MOMENTS, Recorded
-from tests.browser.netviewpage import SIZE, FlatPlate, NetPage, layer_of
+from tests.browser.netview_models import NUM_MOMENTS, Recorded
+from tests.browser.netview_page import SIZE, FlatPlate, NetPage, layer_of
 from tests.browser.pages import expect_equal, expect_param, expect_true, one_page
 from tests.many import some
 from torcheer.app import serve_runs_in_background
-from torcheer.app.netpage import net_file_page
-from torcheer.app.notebook import InlinePage
+from torcheer.app.html_page import InlinePage
+from torcheer.app.net.page import net_file_page
 
 EARLY = 5
 SMALL_BYTES = 600_000

@@ -16,7 +16,7 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.netviewpage import SIZE, NetPage
+from tests.browser.netview_page import SIZE, NetPage
 from tests.browser.pages import eventually, expect_no_param, expect_param, go_to, one_page
 from torcheer.app import serve_runs_in_background
 from torcheer.app.server import Serving

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.netviewmodels import NUM_MOMENTS, EveryShape, Recorded, every_shape
-from tests.browser.netviewpage import FlatPlate, NetPage, Pixels, Read, layer_of
+from tests.browser.netview_models import NUM_MOMENTS, EveryShape, Recorded, every_shape
+from tests.browser.netview_page import FlatPlate, NetPage, Pixels, Read, layer_of
 from tests.browser.pages import eventually, expect_equal, expect_param
 from tests.browser.screen import grouped
 from tests.many import IS_ALL, some

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.app.test_server_viewing import viewing
+from tests.app.test_serve import viewing
 from tests.browser.pages import CONNECTED, LOST, badge, expect_equal, serve
 from tests.browser.screen import Screen
-from torcheer.app.secret import Secret
+from torcheer.app.access import Secret
 from torcheer.app.server import Serving
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.liverun import live_run
+from tests.browser.live_run import live_run
 from torcheer.app import serve_runs_in_background
 
 

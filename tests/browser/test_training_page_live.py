@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import torcheer as tl
 from tests.app.serving import SECRET
-from tests.browser.liverun import live_run
+from tests.browser.live_run import live_run
 from tests.browser.pages import expect_true
 from torcheer.app import serve_runs_in_background
 

@@ -14,7 +14,7 @@ import torcheer as tl
 from tests.app.serving import SECRET
 from tests.browser.pages import VIEWPORT, eventually, expect_equal, expect_param, go_to, place_of, two_frames
 from tests.browser.screen import number_in
-from tests.browser.watchedrun import (
+from tests.browser.watched_run import (
     DIGEST,
     INF_CELL,
     LOST_CELL,

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import torcheer.autograd as tg
-from torcheer.app import learnpage
-from torcheer.app.page import Bundle
+from torcheer.app import lessons
+from torcheer.app.html_page import Bundle
 from torcheer.autograd import nn, tracer
 from torcheer.errors import AutogradError, InputError
 from torcheer.learn.document import Lesson
@@ -263,7 +263,7 @@ def test_what_a_line_is_about(line: str, name: str, text: str) -> None:
 
 @pytest.fixture
 def bundled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learnpage, "read_bundle", lambda part: BUNDLE)
+    monkeypatch.setattr(lessons, "read_bundle", lambda part: BUNDLE)
 
 
 def data_of(page: str) -> Any:
@@ -293,7 +293,7 @@ def test_without_a_path_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(learnpage, "open_in_browser", opened.append)
+    monkeypatch.setattr("torcheer.app.html_page.open_in_browser", opened.append)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     w = tracer([1.0, 2.0], requires_grad=True)
     loss = (w * w).sum()
@@ -308,8 +308,8 @@ def test_without_a_path_it_is_opened(
 @pytest.mark.usefixtures("bundled")
 def test_in_a_notebook_it_shows_inline(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Any] = []
-    monkeypatch.setattr(learnpage, "in_notebook", lambda: True)
-    monkeypatch.setattr(learnpage, "show_inline", shown.append)
+    monkeypatch.setattr(lessons, "in_notebook", lambda: True)
+    monkeypatch.setattr(lessons, "show_inline", shown.append)
     w = tracer([1.0], requires_grad=True)
     loss = (w * w).sum()
 

@@ -383,7 +383,7 @@ def test_large_tensors_are_cut_off_and_say_so() -> None:
 
 
 def test_lessons_of_very_many_ops_stay_small() -> None:
-    from torcheer.app.frames import as_json
+    from torcheer.app.wire import as_json
 
     source = "x = T.param(60, 60)\ny = x * 1.0\n" + "y = T.tanh(y) * x\n" * 140 + "loss = y.sum()"
 

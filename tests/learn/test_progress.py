@@ -109,7 +109,7 @@ def test_lists_and_progress_need_no_torch() -> None:
         "import sys\n"
         "import torcheer.learn.examples, torcheer.learn.exercises, torcheer.learn.progress, "
         "torcheer.learn.document\n"
-        "import torcheer.app.learning, torcheer.app.learnpage\n"
+        "import torcheer.app.lessons\n"
         "assert 'torch' not in sys.modules"
     )
 

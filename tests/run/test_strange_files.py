@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import torcheer as tl
 from tests.run import handmade_events as made
-from torcheer.app.features.finding import find_features
+from torcheer.app.features.shelf import find_features
 from torcheer.cli import app
 from torcheer.errors import FileFormatError, InputError
 from torcheer.training.datasets import read_picture

@@ -91,11 +91,11 @@ def list_runs(folder: Path) -> None:
 
 def show_in_app(folder: Path) -> None:
     """As a page asks: the list, the series of a run, its records."""
-    from torcheer.app.frames import as_json
-    from torcheer.app.runmessages import RecordQuestion, RecordsQuestion
     from torcheer.app.runs import feeds
-    from torcheer.app.runs.recorded import answer_record, answer_records
-    from torcheer.app.shelves import shelves
+    from torcheer.app.runs.messages import RecordQuestion, RecordsQuestion
+    from torcheer.app.runs.records import answer_record, answer_records
+    from torcheer.app.serve import shelves
+    from torcheer.app.wire import as_json
 
     passes, runs = shelves([folder])
     passes.listing()
@@ -136,8 +136,8 @@ def read_features(folder: Path) -> None:
 
 
 def show_features(folder: Path) -> None:
-    from torcheer.app.features.details import set_answer
     from torcheer.app.features.shelf import shelf_of
+    from torcheer.app.features.values import set_answer
 
     shelf = shelf_of([folder])
     assert shelf is not None
@@ -147,8 +147,7 @@ def show_features(folder: Path) -> None:
 
 def read_pass(folder: Path) -> None:
     import torcheer as tl
-    from torcheer.app.passfile import open_pass_file
-    from torcheer.app.savedpasses import SavedPasses
+    from torcheer.app.passes.saved import SavedPasses, open_pass_file
 
     for path in folder.iterdir():
         history = attempt(tl.load_history, path)

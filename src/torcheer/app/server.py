@@ -1,38 +1,102 @@
-"""The running server: in the foreground until it is told to stop, or in a thread beside a program."""
+"""The server: the routes behind the guard, in the foreground until it is told to stop, or in a thread."""
 
 from __future__ import annotations
 
 import atexit
-import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
 
-from torcheer.app.addresses import Listener, listen, urls
-from torcheer.app.admission import Admission
-from torcheer.app.answering import Answers
-from torcheer.app.connections import Connection
-from torcheer.app.controls import Controls
-from torcheer.app.conversation import Conversations
-from torcheer.app.features.answering import FeatureAnswers
-from torcheer.app.features.shelf import FeatureShelf, shelf_of
-from torcheer.app.learning import Learning
-from torcheer.app.messages import MAX_REQUEST_BYTES
-from torcheer.app.passes import PassSource, Shelf, SourceShelf
-from torcheer.app.routes import STATIC_FILES, application, static_file
-from torcheer.app.runs.answering import RunAnswers
+from torcheer.app.access import Admission, Guard, Secret
+from torcheer.app.control import Controls
+from torcheer.app.dispatch import Answers
+from torcheer.app.features.answers import FeatureAnswers
+from torcheer.app.features.shelf import FeatureShelf
+from torcheer.app.html_page import static_file
+from torcheer.app.lessons import Learning
+from torcheer.app.listen import Connection, Listener, urls
+from torcheer.app.passes.source import MAX_REQUEST_BYTES, Shelf
+from torcheer.app.runs.answers import RunAnswers
 from torcheer.app.runs.shelf import RunShelf
-from torcheer.app.secret import Secret, user_secret
-from torcheer.app.security import Guard
-from torcheer.app.shelves import shelves, with_folders_of
-from torcheer.run import links_within
+from torcheer.app.socket import Conversations
 from torcheer.training.control import Control
+
+STATIC_FILES: Final[Mapping[str, str]] = {
+    "app.js": "text/javascript",
+    "app.css": "text/css",
+    "worker.js": "text/javascript",
+}
+
+_NOTHING: Final = "There is nothing here.\n"
+
+# The mark of the top bar, in colours that can be seen on light and on dark tabs.
+_ICON: Final = quote(
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 18 18'>"
+    "<g fill='none' stroke='#80868b' stroke-width='1.5'><path d='M8 6.3 5.3 10.8M10 6.3l2.7 4.5'/>"
+    "<circle cx='4' cy='13' r='2.5'/><circle cx='14' cy='13' r='2.5'/></g>"
+    "<circle cx='9' cy='4' r='3' fill='#1a9e94'/></svg>",
+    safe="",
+)
+
+# No inline script or style: the page's policy forbids them. Data reach the page over the socket only.
+PAGE: Final = f"""\
+<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <meta name="torcheer-worker" content="/static/worker.js">
+    <title>torcheer</title>
+    <link rel="icon" href="data:image/svg+xml,{_ICON}">
+    <link rel="stylesheet" href="/static/app.css">
+    <script type="module" src="/static/app.js"></script>
+  </head>
+  <body>
+    <div id="app"></div>
+    <noscript>This page needs JavaScript.</noscript>
+  </body>
+</html>
+"""
+
+
+def application(conversations: Conversations) -> Starlette:
+    """The routes, not guarded yet."""
+    routes = [
+        Route("/", _page),
+        Route("/static/{name}", _static),
+        WebSocketRoute("/socket", conversations.hold),
+    ]
+    app = Starlette(routes=routes)
+    app.router.redirect_slashes = False  # a path is right or it is not
+    return app
+
+
+async def _page(request: Request) -> Response:
+    return HTMLResponse(PAGE)
+
+
+async def _static(request: Request) -> Response:
+    # The name is looked up in a table, so it never becomes part of a path.
+    name = request.path_params["name"]
+    media_type = STATIC_FILES.get(name)
+    if media_type is None:
+        return PlainTextResponse(_NOTHING, status_code=404)
+    return Response(static_file(name), media_type=media_type)
+
+
+# --- the server -----------------------------------------------------------------------------------
+
 
 _SHUTDOWN_SECONDS: Final = 1  # with what pages are told before, less than two in all
 _MAX_CONNECTIONS: Final = 256  # with those that wait before the door, which have a limit of their own
@@ -184,43 +248,3 @@ class Serving:
             self._failure = error
         finally:
             self._has_started.set()
-
-
-def serve_in_background(*sources: PassSource, port: int | None = 0, secret: Secret | None = None) -> Serving:
-    """Serve passes to this machine alone, beside the program that runs. Port 0 is any that is free."""
-    return _serving(SourceShelf(sources), None, port, secret)
-
-
-def serve_runs_in_background(
-    *folders: str | os.PathLike[str],
-    port: int | None = 0,
-    secret: Secret | None = None,
-    controls: Sequence[Control] = (),
-    follow_links: bool = False,
-) -> Serving:
-    """Serve runs, saved passes and features of folders to this machine alone, beside the program that runs.
-
-    Pages may control the trainings that are given; the folders of their runs are served, too. Links that lead
-    out of the folders are followed if `follow_links`.
-    """
-    paths = with_folders_of([Path(folder) for folder in folders], controls)
-    links = links_within(*paths, follow_links=follow_links)
-    shelf, runs = shelves(paths, links)
-    return _serving(shelf, runs, port, secret, controls, shelf_of(paths, links))
-
-
-def _serving(
-    shelf: Shelf,
-    runs: RunShelf | None,
-    port: int | None,
-    secret: Secret | None,
-    controls: Sequence[Control] = (),
-    features: FeatureShelf | None = None,
-) -> Serving:
-    listener = listen(port=port)
-    try:
-        server = Server(shelf, listener, secret or user_secret(), runs, controls, features=features)
-        return Serving(server)
-    except BaseException:
-        listener.socket.close()
-        raise

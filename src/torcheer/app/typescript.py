@@ -6,13 +6,13 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, get_args
 
 from msgspec import Struct
 from msgspec import inspect as shapes
 
-from torcheer.app.messages import AnyAnswer, AnyQuestion
+from torcheer.app.dispatch import ANSWERS, QUESTIONS
 from torcheer.graph import OpKind
 from torcheer.learn import Form, NodeKind
 from torcheer.run import Kind, State
@@ -34,7 +34,7 @@ _CHOICES: Final = {
     "LearnNodeKind": NodeKind,
     "LearnForm": Form,
 }
-_UNIONS: Final = {"Question": AnyQuestion, "Answer": AnyAnswer}
+_UNIONS: Final[dict[str, Sequence[type[Struct]]]] = {"Question": QUESTIONS, "Answer": ANSWERS}
 _PLAIN: Final[dict[type[shapes.Type], str]] = {
     shapes.IntType: "number",
     shapes.FloatType: "number",
@@ -50,10 +50,10 @@ def typescript() -> str:
     """The whole file."""
     parts = [_HEAD]
     parts += [f"export type {name} = {_choices(get_args(alias))};\n" for name, alias in _CHOICES.items()]
-    structs = [struct for union in _UNIONS.values() for struct in get_args(union)]
+    structs = [struct for union in _UNIONS.values() for struct in union]
     parts += [_declaration(struct) for struct in _with_those_inside(structs)]
     for name, union in _UNIONS.items():
-        members = " | ".join(struct.__name__ for struct in get_args(union))
+        members = " | ".join(struct.__name__ for struct in union)
         parts.append(f"export type {name} = {members};\n")
     return "\n".join(parts)
 

@@ -49,7 +49,7 @@ _numbers = itertools.count(1)
 def _page() -> Any:
     # The one call that points up: capture knows nothing of the app, which stands above it. By name, and only
     # when it is asked for, so that nothing of the app is loaded with a capture.
-    return importlib.import_module("torcheer.app.page")
+    return importlib.import_module("torcheer.app")
 
 
 def show(history: ModelHistory, *, max_bytes: int | None = None) -> None:

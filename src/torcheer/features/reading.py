@@ -244,7 +244,7 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
     def show(self) -> str:
         """Open the page of these features in the browser; returns its address. It ends with the program."""
         # The one seam upwards: the app stands above this room.
-        address: str = importlib.import_module("torcheer.app.featurepage").show_features(self.path)
+        address: str = importlib.import_module("torcheer.app").show_features(self.path)
         return address
 
     def __repr__(self) -> str:

@@ -40,7 +40,7 @@ def explain(
         _check_path(path)
     lesson = lesson_of_tensor(tensor, names, title)
     # The one call that points up: a page is made by the app, which stands above this room.
-    page = importlib.import_module("torcheer.app.learnpage")
+    page = importlib.import_module("torcheer.app")
     if path is not None:
         written: str = page.write_lesson_page(lesson, path)
         return written

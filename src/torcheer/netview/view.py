@@ -214,7 +214,7 @@ class NetworkOfRun:
         """The one seam upwards: the app stands above this room. It reads the run, so all is written first."""
         if self._recording is not None:
             self._recording.run.flush()
-        return importlib.import_module("torcheer.app.netpage")
+        return importlib.import_module("torcheer.app")
 
     def values(self, name: str, step: int | None = None, item: int = 0) -> Array:
         """A variable of a layer, `conv1.Act`, as it was at a moment, or as it is."""

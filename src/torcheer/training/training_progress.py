@@ -30,7 +30,7 @@ from torcheer.training.trainer.training_history import SECONDS
 _MOST_VALUES: Final = 4  # of a step, beside its bar
 
 
-class _Lines:
+class _Lines(Bars):
     """Where no bar can be drawn: only the lines."""
 
     def is_due(self) -> bool:

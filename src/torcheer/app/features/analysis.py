@@ -1,11 +1,8 @@
-"""Analyse layers of stored features, in a process of its own that can be ended at any time.
-
-It reads one line of JSON, opens the features itself, and writes lines of JSON about how far it is and what it
-found; after some of them come numbers, as float32.
-"""
+"""Samples of a layer as points: all units where they are few, else on their principal axes."""
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
@@ -13,15 +10,58 @@ from typing import Any, Final, Literal
 import msgspec
 import numpy
 
-from torcheer.analysis import Metric, SimilarityMatrix, label_contrast
-from torcheer.app.featuremessages import FeatureContrast, FeatureProbe
-from torcheer.app.features.choosing import MAX_NAME, label_text
-from torcheer.app.features.openset import Array, Indices
-from torcheer.app.features.principal import principal_points
-from torcheer.app.reporting import Report, Reports, begin_reports, end_with_input
-from torcheer.app.runs.listing import clipped, finite
+from torcheer.analysis import Metric, SimilarityMatrix, compare_layers, probe, rsa
+from torcheer.app.features.messages import FeatureContrast, FeatureProbe
+from torcheer.app.features.shelf import Array, Indices
+from torcheer.app.features.values import MAX_NAME, label_text
+from torcheer.app.processes import Report, Reports, begin_reports, end_with_input
+from torcheer.app.runs.projection import principal_places
+from torcheer.app.similarity import contrast_of, undefined_words
+from torcheer.app.wire import clipped, finite
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features import Features, StoredLayer, open_features
+from torcheer.graph import readable_bytes
+
+MOST_DIMS: Final = 512  # points of more are brought to their principal axes
+NUM_AXES: Final = 64
+_AT_ONCE_BYTES: Final = 32 << 20
+_MAX_POINT_BYTES: Final = 2 << 30
+
+
+def principal_points(
+    layer: StoredLayer, samples: Indices, says: Callable[[float], None]
+) -> tuple[Array, str]:
+    """A row for each sample, in their order, and what is to be known of them."""
+    num_units = math.prod(layer.shape[1:])
+    if len(samples) * num_units * 4 > _MAX_POINT_BYTES:
+        raise InputError(
+            f"{len(samples):,} samples of this layer take {readable_bytes(4 * len(samples) * num_units)} of "
+            "memory: take fewer samples."
+        )
+    points = numpy.empty((len(samples), num_units), numpy.float32)
+    order = numpy.argsort(samples, kind="stable")
+    step = max(1, _AT_ONCE_BYTES // max(1, layer.dtype.itemsize * num_units))
+    for start in range(0, len(samples), step):
+        some = order[start : start + step]
+        points[some] = numpy.asarray(layer[samples[some]]).reshape(len(some), -1)
+        says(0.5 * min(1.0, (start + step) / len(samples)))
+    if num_units <= MOST_DIMS:
+        return points, ""
+    is_there = numpy.isfinite(points).all(axis=1)
+    places = numpy.full(
+        (len(samples), min(NUM_AXES, max(1, int(is_there.sum()) - 1))), numpy.nan, numpy.float32
+    )
+    found, share = principal_places(points[is_there], places.shape[1])
+    places[is_there] = found
+    note = (
+        f"{num_units:,} units were brought to their {places.shape[1]} principal axes, which hold {share:.0%} "
+        "of the variance."
+    )
+    return places, note
+
+
+# --- the process ----------------------------------------------------------------------------------
+
 
 _MOST_CONFUSED: Final = 60  # labels, in a table that can be looked at
 _CHECK_BYTES: Final = 32 << 20
@@ -43,24 +83,37 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(Report, frozen=True, kw_only=True):
-    """How far it is, and what was found. So many bytes follow."""
+    """How far it is, and what was found."""
 
-    num_bytes: int = 0
     at: int | None = None  # the layer that is looked at
     samples: tuple[int, ...] = ()  # that were taken, in the order of the numbers
     contrast: FeatureContrast | None = None
     probe: FeatureProbe | None = None
     layers: tuple[int, ...] = ()
     left_out: dict[str, str] = msgspec.field(default_factory=dict)
-    fault: str = ""  # why there is nothing
+    num_rows: int = 0  # of the numbers that follow
+
+
+class _Reading:
+    """Reports how far the reading of so many rows is."""
+
+    def __init__(self, reports: Reports, num_rows: int) -> None:
+        self._reports = reports
+        self._num_rows = num_rows
+        self._num_read = 0
+
+    def add(self, count: int) -> None:
+        self._num_read += count
+        share = self._num_read / self._num_rows
+        self._reports.say(min(0.95, _READING + (0.95 - _READING) * share))
 
 
 class WatchedRows:
     """A layer that says each time that some of it is read."""
 
-    def __init__(self, layer: StoredLayer, says: Callable[[int], None]) -> None:
+    def __init__(self, layer: StoredLayer, reading: _Reading) -> None:
         self._layer = layer
-        self._says = says
+        self._reading = reading
         self.shape = layer.shape
         self.dtype = layer.dtype
 
@@ -69,8 +122,14 @@ class WatchedRows:
 
     def __getitem__(self, key: Any) -> Any:
         found = self._layer[key]
-        self._says(len(found))
+        self._reading.add(len(found))
         return found
+
+
+def _write_last(reports: Reports, values: Array, **found: Any) -> None:
+    data = values.astype("<f4").tobytes()
+    last = Finding(progress=1.0, is_done=True, num_bytes=len(data), num_rows=len(values), **found)
+    reports.write(last, data)
 
 
 def even_layer(features: Features, number: int) -> StoredLayer:
@@ -110,57 +169,27 @@ def _left_out_words(num_before: int, num_after: int) -> str:
 
 
 def similarity_task(features: Features, order: Order, reports: Reports) -> None:
-    from torcheer.analysis import rsa
-
     layer = even_layer(features, order.layers[0])
     wanted = numpy.array(order.samples)
     there = finite_samples(layer, wanted)
     if len(there) < 2:
         raise InputError("fewer than two samples of this layer are without NaN and infinities.")
     reports.say(_READING)
-    read = 0
-
-    def says(count: int) -> None:
-        nonlocal read
-        read += count
-        reports.say(min(0.95, _READING + (0.95 - _READING) * read / len(there)))
-
-    found = rsa(WatchedRows(layer, says), metric=order.metric, samples=there)
+    rows = WatchedRows(layer, _Reading(reports, len(there)))
+    found = rsa(rows, metric=order.metric, samples=there)
     is_there = numpy.isin(wanted, there)
     taken = wanted[is_there]
     at = numpy.searchsorted(there, taken)
     values = found.values[numpy.ix_(at, at)]
     labels = numpy.array(order.label_of)[is_there] if order.label_of else None
-    matrix = SimilarityMatrix(values=values, metric=order.metric, order=taken, labels=labels)
-    data = values.astype("<f4").tobytes()
-    note = _left_out_words(len(wanted), len(taken))
-    num_odd = int(numpy.isnan(numpy.diagonal(values)).sum())
-    if num_odd:
-        some = "1 sample has" if num_odd == 1 else f"{num_odd:,} samples have"
-        note += f" {some} no {order.metric}: all units are alike, or silent."
-    finding = Finding(
-        progress=1.0,
-        is_done=True,
-        note=note.strip(),
-        num_bytes=len(data),
-        samples=tuple(taken.tolist()),
-        contrast=contrast_of(matrix),
-    )
-    reports.write(finding, data)
-
-
-def contrast_of(matrix: SimilarityMatrix) -> FeatureContrast | None:
-    if matrix.labels is None:
-        return None
-    found = label_contrast(matrix)
-    return FeatureContrast(
-        within=finite(found.within), between=finite(found.between), contrast=finite(found.contrast)
-    )
+    matrix = SimilarityMatrix(values=values, metric=order.metric, order=taken, labels=None)
+    undefined = undefined_words(matrix, "sample")
+    note = " ".join(filter(None, (_left_out_words(len(wanted), len(taken)), undefined and f"{undefined}.")))
+    contrast = contrast_of(matrix, labels, FeatureContrast)
+    _write_last(reports, values, note=note, samples=tuple(taken.tolist()), contrast=contrast)
 
 
 def layers_task(features: Features, order: Order, reports: Reports) -> None:
-    from torcheer.analysis import compare_layers
-
     samples = numpy.sort(numpy.array(order.samples))
     layers: dict[int, StoredLayer] = {}
     left_out: dict[str, str] = {}
@@ -179,31 +208,21 @@ def layers_task(features: Features, order: Order, reports: Reports) -> None:
     if len(layers) < 2:
         reasons = " ".join(f"{name}: {reason}" for name, reason in list(left_out.items())[:3])
         raise InputError(f"there are not two layers that can be compared. {reasons}".strip())
-    read = 0
-
-    def says(count: int) -> None:
-        nonlocal read
-        read += count
-        share = read / (len(samples) * len(layers))
-        reports.say(min(0.95, _READING + (0.95 - _READING) * share))
-
+    reading = _Reading(reports, len(samples) * len(layers))
     found = compare_layers(
-        {str(number): WatchedRows(layer, says) for number, layer in layers.items()},
+        {str(number): WatchedRows(layer, reading) for number, layer in layers.items()},
         method=order.method,
         metric=order.metric,
         samples=samples,
     )
-    data = found.values.astype("<f4").tobytes()
-    finding = Finding(
-        progress=1.0,
-        is_done=True,
+    _write_last(
+        reports,
+        found.values,
         note=_left_out_words(len(order.samples), len(samples)),
-        num_bytes=len(data),
         layers=tuple(layers),
         left_out=left_out,
         samples=tuple(samples.tolist()),
     )
-    reports.write(finding, data)
 
 
 def probes_task(features: Features, order: Order, reports: Reports) -> None:
@@ -221,8 +240,6 @@ def _part_of(reports: Reports, place: int, count: int) -> Callable[[float], None
 
 def probed(features: Features, order: Order, number: int, says: Callable[[float], None]) -> FeatureProbe:
     """One layer. What goes wrong with it is said of it, and the others go on."""
-    from torcheer.analysis import probe
-
     try:
         layer = even_layer(features, number)
         samples = finite_samples(layer, numpy.array(order.samples))
@@ -238,7 +255,7 @@ def probed(features: Features, order: Order, number: int, says: Callable[[float]
             progress=says,
         )
     except TorcheerError as error:
-        return no_probe(number, str(error))
+        return FeatureProbe(layer=number, why=clipped(str(error)), confusion=())
     names, confusion = _confusion(found.classes, found.confusion)
     return FeatureProbe(
         layer=number,
@@ -256,23 +273,6 @@ def probed(features: Features, order: Order, number: int, says: Callable[[float]
     )
 
 
-def no_probe(number: int, why: str) -> FeatureProbe:
-    return FeatureProbe(
-        layer=number,
-        why=clipped(why),
-        scores=(),
-        mean=None,
-        std=None,
-        metric="",
-        kind="",
-        chance=None,
-        num_samples=0,
-        num_units=0,
-        labels=(),
-        confusion=(),
-    )
-
-
 def _confusion(
     classes: Array | None, confusion: Indices | None
 ) -> tuple[Sequence[str], Sequence[Sequence[int]]]:
@@ -285,9 +285,7 @@ def points_task(features: Features, order: Order, reports: Reports) -> None:
     layer = even_layer(features, order.layers[0])
     samples = numpy.array(order.samples)
     points, note = principal_points(layer, samples, reports.say)
-    data = points.astype("<f4").tobytes()
-    finding = Finding(progress=1.0, is_done=True, note=note, num_bytes=len(data))
-    reports.write(finding, data)
+    _write_last(reports, points, note=note)
 
 
 _TASKS: Final = {
@@ -308,11 +306,8 @@ def main() -> None:
     except TorcheerError as error:
         reports.write(Finding(progress=1.0, is_done=True, fault=str(error)))
     except MemoryError:
-        reports.write(
-            Finding(
-                progress=1.0, is_done=True, fault="there is not enough memory for it: take fewer samples."
-            )
-        )
+        fault = "there is not enough memory for it: take fewer samples."
+        reports.write(Finding(progress=1.0, is_done=True, fault=fault))
 
 
 if __name__ == "__main__":

@@ -1,20 +1,217 @@
-"""All sets of features that paths lead to: looked for when somebody wants to know, and known by their ids."""
+"""Sets of features that paths lead to: found, opened, and known by their ids."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from torcheer.app.features.finding import find_features, is_place_elsewhere
-from torcheer.app.features.openset import FeaturePlace, OpenSet
-from torcheer.app.runs.places import RunFolders
-from torcheer.errors import InputError
-from torcheer.run import LinkRule
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.app.runs.open_run import RunFolders
+from torcheer.app.threads import Turns
+from torcheer.errors import FileFormatError, InputError
+from torcheer.features import FOLDER, FORMAT, NAME, Features, Store, read_manifest, store_at
+from torcheer.run import FoundRun, FoundRuns, LinkRule, links_within
+from torcheer.tensorfile import open_file
+
+_MAX_DEPTH: Final = 8
+_MAX_FOLDERS: Final = 10_000
+_HEAD_BYTES: Final = 4096  # the format stands at the beginning
+_SIGN: Final = f'"{FORMAT}"'.encode()
+
+
+def is_feature_folder(path: Path) -> bool:
+    try:
+        with open_file(path / NAME) as file:
+            return _SIGN in file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+
+
+def is_place_elsewhere(place: str) -> bool:
+    """A URL: `s3://bucket/vgg`."""
+    return "://" in place
+
+
+def find_features(root: Path, links: LinkRule | None = None) -> FoundRuns:
+    """All sets in a folder, by name. Hidden folders are left out, and what is inside a set.
+
+    Links are followed that stay within the folder, or as the rule says; a set with others in it is left out.
+    """
+    found = FoundRuns()
+    links = links or links_within(root)
+    waiting = deque([(Path(root), ".", 0)])
+    known: set[tuple[int, int]] = set()  # folders, so that links cannot lead round in circles
+    while waiting and len(known) < _MAX_FOLDERS:
+        path, name, depth = waiting.popleft()
+        try:
+            status = os.stat(path)
+            if (status.st_dev, status.st_ino) in known:
+                continue
+            known.add((status.st_dev, status.st_ino))
+            is_set = is_feature_folder(path)
+            folders, num_links_out = _folders(path, links, counts_files=is_set)
+            found.num_links_out += num_links_out
+            if is_set and not num_links_out:
+                found.append(FoundRun(name=name, path=path))
+            elif not is_set and depth < _MAX_DEPTH:
+                waiting.extend(
+                    (path / one, one if name == "." else f"{name}/{one}", depth + 1) for one in folders
+                )
+        except OSError:  # it has gone, or may not be read
+            continue
+    found.sort(key=lambda one: one.name)
+    return found
+
+
+def _folders(path: Path, links: LinkRule, *, counts_files: bool) -> tuple[list[str], int]:
+    """The folders in a folder, and how many links lead out."""
+    folders, num_links_out = [], 0
+    with os.scandir(path) as entries:
+        for entry in entries:
+            is_folder = not entry.name.startswith(".") and entry.is_dir()
+            if not (is_folder or counts_files):
+                continue
+            if not links.allows_entry(entry):
+                num_links_out += 1
+            elif is_folder:
+                folders.append(entry.name)
+    return sorted(folders), num_links_out
+
+
+# --- one set --------------------------------------------------------------------------------------
+
+
+Indices = NDArray[numpy.int64]
+Array = NDArray[Any]
+
+_SIZE_SECONDS: Final = 5.0  # so long the size on the disk is not asked for again
+_MAX_MANIFEST_BYTES: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeaturePlace:
+    """Where a set is. Pages name it by its id, which tells nobody a path."""
+
+    id: str
+    name: str  # for people
+    place: str  # a folder, or a URL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Progress:
+    """How far an extraction is: one look at its journals."""
+
+    done: Indices  # the samples that are there
+    num_samples: int
+    is_complete: bool
+
+
+class OpenSet:
+    """For many pages. What reads it takes its turn: one thread at a time."""
+
+    def __init__(self, place: FeaturePlace) -> None:
+        self.place = place
+        self.turns = Turns()
+        self._lock = threading.Lock()
+        self._features: Features | None = None
+        self._store: Store | None = None
+        self._trace: tuple[int, int] | None = None
+        self._progress: Progress | None = None
+        self._labels: tuple[int, Array | None] | None = None
+        self._size = (float("-inf"), 0)
+
+    @property
+    def folder(self) -> Path | None:
+        """None where it is not on a disk of this machine."""
+        return None if is_place_elsewhere(self.place.place) else Path(self.place.place)
+
+    # --- all about it: for a thread ------------------------------------------------------------
+
+    def features(self) -> Features:
+        """Opened anew where the manifest is another one."""
+        with self._lock:
+            trace = self._manifest_trace()
+            if self._features is None or trace != self._trace:
+                self._store = store_at(self.place.place)
+                content = self._store.read(NAME)
+                if content is None:
+                    raise InputError(
+                        f"{self.place.name} is no longer here. Choose another set of features from the list."
+                    )
+                if len(content) > _MAX_MANIFEST_BYTES:
+                    raise FileFormatError(f"the manifest of {self.place.name} is too large to be one.")
+                self._features = Features(self._store, read_manifest(content, self.place.name))
+                self._trace, self._progress, self._labels = trace, None, None
+            return self._features
+
+    def progress(self) -> Progress:
+        """Looked up anew until all samples are there."""
+        features = self.features()
+        with self._lock:
+            if self._progress is None or not self._progress.is_complete:
+                is_complete = features.is_complete  # asks the disk again while it is not
+                done = numpy.flatnonzero(features.done)
+                self._progress = Progress(
+                    done=done, num_samples=features.num_samples, is_complete=is_complete
+                )
+            return self._progress
+
+    def labels(self) -> Array | None:
+        """One for each sample, those not there yet among them; None where there are none."""
+        features, progress = self.features(), self.progress()
+        with self._lock:
+            if self._labels is None or self._labels[0] != len(progress.done):
+                found = features.label_names
+                is_plain = found is not None and found.ndim == 1 and len(found) == progress.num_samples
+                self._labels = len(progress.done), found if is_plain else None
+            return self._labels[1]
+
+    def num_bytes(self) -> int:
+        """On the disk. Of what is elsewhere it is asked once: that may take long."""
+        self.features()
+        with self._lock:
+            asked_at, size = self._size
+            is_old = time.monotonic() - asked_at > _SIZE_SECONDS
+            if asked_at == float("-inf") or (is_old and self.folder is not None):
+                assert self._store is not None
+                size = self._store.used_bytes()
+                self._size = time.monotonic(), size
+            return size
+
+    def updated(self) -> float:
+        """When it was written to last, in seconds since 1970; 0 where nobody knows."""
+        if self.folder is None:
+            return 0.0
+        newest = 0.0
+        with suppress(OSError):  # it may have gone, or have no journal yet
+            newest = (self.folder / NAME).stat().st_mtime
+            for place in (self.folder / FOLDER).iterdir():
+                newest = max(newest, place.stat().st_mtime)
+        return newest
+
+    def _manifest_trace(self) -> tuple[int, int] | None:
+        if self.folder is None:
+            return None
+        try:
+            status = os.stat(self.folder / NAME)
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size
+
+
+# --- all sets -------------------------------------------------------------------------------------
+
 
 MAX_SETS: Final = 1000
 _SCAN_SECONDS: Final = 1.0  # a search that was made so lately is good enough

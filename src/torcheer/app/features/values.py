@@ -1,27 +1,194 @@
-"""A look at the values of a layer: some samples by some units, one unit, one sample."""
+"""A set of features for the page: what it is, which samples are chosen, and a look at values."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy
 
-from torcheer.app.featuremessages import (
-    FeatureMapAnswer,
-    FeatureMapQuestion,
-    FeatureSampleAnswer,
-    FeatureSampleQuestion,
-    FeatureUnitAnswer,
-    FeatureUnitQuestion,
-)
-from torcheer.app.features.choosing import MAX_NAME, Chosen, choose, label_text, rows_of
-from torcheer.app.features.openset import Array, OpenSet
-from torcheer.app.frames import binary_frame
-from torcheer.app.runs.listing import clipped, finite
-from torcheer.errors import InputError
-from torcheer.features import StoredLayer, StoredRagged
+from torcheer.analysis import chosen_samples
+from torcheer.app.features import messages
+from torcheer.app.features.shelf import Array, Indices, OpenSet
+from torcheer.app.wire import binary_frame, clipped, countable, finite
+from torcheer.errors import InputError, TorcheerError
+from torcheer.features import ArraySpec, Features, LayerOrigin, StoredLayer, StoredRagged
 from torcheer.graph import readable_bytes
+
+MAX_NAME: Final = 80
+MAX_CLASSES: Final = 1000  # more different labels are not told apart by name
+_NOTHING_YET: Final = (
+    "no sample of this set is there yet: wait until the extraction has written its first batch."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chosen:
+    """Some samples, sorted by label and then by number."""
+
+    samples: Indices
+    labels: Array | None  # of these
+    num_done: int
+
+
+def label_kind(labels: Array | None) -> messages.LabelKind:
+    """Texts and whole numbers name classes; fractions do not, nor whole numbers that are too many."""
+    if labels is None:
+        return "none"
+    if labels.dtype.kind == "f":
+        return "numbers"
+    if labels.dtype.kind in "iu" and len(labels) > MAX_CLASSES:
+        return "numbers" if len(numpy.unique(labels)) > MAX_CLASSES else "classes"
+    return "classes"
+
+
+def choose(opened: OpenSet, most: int) -> Chosen:
+    """For a thread that has its turn."""
+    progress = opened.progress()
+    done, labels = progress.done, opened.labels()
+    if not len(done):
+        raise InputError(_NOTHING_YET)
+    known = None if labels is None else labels[done]
+    groups = known if label_kind(known) == "classes" else None
+    taken = chosen_samples(len(done), min(most, len(done)), groups)
+    if known is None:
+        return Chosen(samples=done[taken], labels=None, num_done=len(done))
+    taken = taken[numpy.argsort(known[taken], kind="stable")]
+    return Chosen(samples=done[taken], labels=known[taken], num_done=len(done))
+
+
+def rows_of(opened: OpenSet, chosen: Chosen) -> messages.FeatureRows:
+    """For a page: what stands in the rows."""
+    names, label_of = named(chosen.labels)
+    ids = opened.features().ids
+    return messages.FeatureRows(
+        samples=chosen.samples.tolist(),
+        ids=[clipped(str(ids[one]), MAX_NAME) for one in chosen.samples],
+        labels=names,
+        label_of=label_of,
+        num_done=chosen.num_done,
+    )
+
+
+def named(labels: Array | None) -> tuple[Sequence[str], Sequence[int]]:
+    """Each label once, and for each sample the place of its own."""
+    if labels is None:
+        return (), ()
+    each, places = numpy.unique(labels, return_inverse=True)
+    return [label_text(one) for one in each], places.tolist()
+
+
+def label_text(label: object) -> str:
+    if isinstance(label, float | numpy.floating):
+        return f"{label:.6g}"
+    return clipped(str(label), MAX_NAME)
+
+
+# --- about a set ----------------------------------------------------------------------------------
+
+
+MAX_SHOWN_LAYERS: Final = 2000
+_MAX_TRANSFORMS: Final = 16
+_MAX_DIMS: Final = 16
+_MAX_NOTES: Final = 32
+
+
+def listing_of(opened: OpenSet) -> messages.FeatureSetListing:
+    """One that cannot be read is listed, too, with the reason."""
+    try:
+        return _listing(opened)
+    except Exception as error:
+        # Libraries that lead to URLs raise what they like; one set that fails must not hide the others.
+        place = opened.place
+        note = (
+            str(error) if isinstance(error, TorcheerError | OSError) else f"{type(error).__name__}: {error}"
+        )
+        return messages.FeatureSetListing(
+            id=place.id,
+            name=place.name,
+            updated=opened.updated(),
+            note=clipped(note),
+        )
+
+
+def _listing(opened: OpenSet) -> messages.FeatureSetListing:
+    features, progress = opened.features(), opened.progress()
+    manifest = features.manifest
+    is_known = manifest.num_samples is not None or progress.is_complete
+    return messages.FeatureSetListing(
+        id=opened.place.id,
+        name=opened.place.name,
+        model=clipped(manifest.model),
+        data=clipped(manifest.data),
+        storage=clipped(manifest.storage, 16),
+        num_layers=len(manifest.layers),
+        num_samples=countable(progress.num_samples) if is_known else None,
+        num_done=len(progress.done),
+        is_complete=progress.is_complete,
+        num_bytes=countable(opened.num_bytes()) or 0,
+        updated=opened.updated(),
+        note="",
+    )
+
+
+def set_answer(opened: OpenSet, number: int) -> messages.FeatureSetAnswer:
+    """All about one set."""
+    features, progress = opened.features(), opened.progress()
+    manifest = features.manifest
+    origins = {origin.name: origin for origin in manifest.origins}
+    labels = opened.labels()
+    known = None if labels is None else labels[progress.done]
+    each, counts = (
+        (numpy.empty(0), numpy.empty(0, numpy.int64))
+        if known is None
+        else numpy.unique(known, return_counts=True)
+    )
+    kind = label_kind(known)
+    most = MAX_CLASSES if kind == "classes" else 0
+    return messages.FeatureSetAnswer(
+        id=number,
+        listing=_listing(opened),
+        layers=[
+            _layer(features, array, origins.get(array.name)) for array in manifest.layers[:MAX_SHOWN_LAYERS]
+        ],
+        num_layers=len(manifest.layers),
+        label_kind=kind,
+        labels=[label_text(one) for one in each[:most]],
+        num_labels=len(each),
+        label_counts=counts[:most].tolist(),
+        batch_size=countable(manifest.batch_size),
+        notes=[clipped(note) for note in manifest.notes[:_MAX_NOTES]],
+    )
+
+
+def _layer(features: Features, array: ArraySpec, origin: LayerOrigin | None) -> messages.FeatureLayer:
+    is_ragged = array.layout == "ragged"
+    return messages.FeatureLayer(
+        name=clipped(array.name),
+        label="" if origin is None else clipped(origin.label),
+        address="" if origin is None else clipped(origin.address),
+        shape=[countable(size) or 0 for size in array.shape[:_MAX_DIMS]],
+        dims=[clipped(one, 40) for one in array.dims[:_MAX_DIMS]],
+        dtype=str(array.numpy_dtype),
+        num_units=0 if is_ragged else (countable(math.prod(array.shape)) or 0),
+        num_bytes=countable(_bytes_of(features, array)) or 0,
+        transforms=()
+        if origin is None
+        else [clipped(one, 120) for one in origin.transforms[:_MAX_TRANSFORMS]],
+    )
+
+
+def _bytes_of(features: Features, array: ArraySpec) -> int:
+    """Of what varies only the journals know; they are read already."""
+    if array.layout == "ragged":
+        return features[array.name].nbytes
+    return array.row_bytes * features.num_samples
+
+
+# --- values ---------------------------------------------------------------------------------------
+
 
 MAX_READ_BYTES: Final = 512 << 20  # for one picture
 _AT_ONCE_BYTES: Final = 32 << 20
@@ -29,11 +196,15 @@ _MAX_SAMPLE_VALUES: Final = 1 << 18
 _MAX_SAMPLE_BYTES: Final = 1 << 30
 
 
-def layer_of(opened: OpenSet, number: int) -> StoredLayer | StoredRagged:
+def layer_name(opened: OpenSet, number: int) -> str:
     layers = opened.features().manifest.layers
     if number >= len(layers):
         raise InputError(f"this set has {len(layers):,} layers, and not one with the number {number:,}.")
-    return opened.features()[layers[number].name]
+    return layers[number].name
+
+
+def layer_of(opened: OpenSet, number: int) -> StoredLayer | StoredRagged:
+    return opened.features()[layer_name(opened, number)]
 
 
 def even_layer_of(opened: OpenSet, number: int) -> StoredLayer:
@@ -51,7 +222,7 @@ def even_layer_of(opened: OpenSet, number: int) -> StoredLayer:
     return layer
 
 
-def answer_map(opened: OpenSet, question: FeatureMapQuestion) -> bytes:
+def answer_map(opened: OpenSet, question: messages.FeatureMapQuestion) -> bytes:
     layer = even_layer_of(opened, question.layer)
     num_units = math.prod(layer.shape[1:])
     row_bytes = num_units * layer.dtype.itemsize
@@ -63,7 +234,7 @@ def answer_map(opened: OpenSet, question: FeatureMapQuestion) -> bytes:
     )
     values = _read(layer, chosen, units)
     is_there = numpy.isfinite(values)
-    answer = FeatureMapAnswer(
+    answer = messages.FeatureMapAnswer(
         id=question.id,
         rows=rows_of(opened, chosen),
         units=units.tolist(),
@@ -75,7 +246,7 @@ def answer_map(opened: OpenSet, question: FeatureMapQuestion) -> bytes:
     return binary_frame(answer, values.tobytes())
 
 
-def answer_unit(opened: OpenSet, question: FeatureUnitQuestion) -> bytes:
+def answer_unit(opened: OpenSet, question: messages.FeatureUnitQuestion) -> bytes:
     layer = even_layer_of(opened, question.layer)
     num_units = math.prod(layer.shape[1:])
     if question.unit >= num_units:
@@ -84,11 +255,11 @@ def answer_unit(opened: OpenSet, question: FeatureUnitQuestion) -> bytes:
     chosen = choose(opened, most)
     place = [int(one) for one in numpy.unravel_index(question.unit, layer.shape[1:])]
     values = _read(layer, chosen, numpy.array([question.unit]))
-    answer = FeatureUnitAnswer(id=question.id, rows=rows_of(opened, chosen), place=place)
+    answer = messages.FeatureUnitAnswer(id=question.id, rows=rows_of(opened, chosen), place=place)
     return binary_frame(answer, values.tobytes())
 
 
-def answer_sample(opened: OpenSet, question: FeatureSampleQuestion) -> bytes:
+def answer_sample(opened: OpenSet, question: messages.FeatureSampleQuestion) -> bytes:
     layer = layer_of(opened, question.layer)
     if layer.dtype.kind == "c":
         raise InputError(f"{clipped(layer.name, MAX_NAME)} holds complex numbers, which are not drawn.")
@@ -106,7 +277,7 @@ def answer_sample(opened: OpenSet, question: FeatureSampleQuestion) -> bytes:
     units = numpy.arange(count) * flat.size // max(1, count)
     labels = opened.labels()
     figures = _figures(flat)
-    answer = FeatureSampleAnswer(
+    answer = messages.FeatureSampleAnswer(
         id=question.id,
         sample=question.sample,
         name=clipped(str(opened.features().ids[question.sample]), MAX_NAME),

@@ -18,14 +18,9 @@ from enum import Enum
 from itertools import chain, product
 from typing import Final
 
-from torcheer.app.frames import as_json
-from torcheer.app.runmessages import (
-    LayoutAnswer,
-    LayoutQuestion,
-    ShownLayoutChart,
-    ShownLayoutGroup,
-)
-from torcheer.app.runs.openrun import OpenRun
+from torcheer.app.runs.messages import LayoutAnswer, LayoutQuestion, ShownLayoutChart, ShownLayoutGroup
+from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.wire import as_json
 from torcheer.errors import InputError
 from torcheer.run import LayoutChart, LayoutGroup, LayoutHead
 

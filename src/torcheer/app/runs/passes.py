@@ -11,14 +11,13 @@ import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.app.frames import as_json
-from torcheer.app.messages import PassListing
-from torcheer.app.passdocument import NewerDocumentError, decode_document, without_values
-from torcheer.app.runmessages import OpSeriesAnswer, OpSeriesQuestion
-from torcheer.app.runs.listing import clipped, countable, finite
-from torcheer.app.runs.openrun import OpenRun
-from torcheer.app.runs.recorded import affordable
-from torcheer.app.runs.summary import Summary
+from torcheer.app.passes.saved import NewerDocumentError, decode_document, without_values
+from torcheer.app.passes.source import PassListing
+from torcheer.app.runs.messages import OpSeriesAnswer, OpSeriesQuestion
+from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.records import affordable
+from torcheer.app.runs.shelf import Summary
+from torcheer.app.wire import as_text, clipped, countable, finite
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import PassDocument
 from torcheer.run import PassHead, RecordEntry, record_id
@@ -189,7 +188,7 @@ def answer_op_series(source: RunPass, question: OpSeriesQuestion) -> str:
         times.append(finite(entry.time) or 0.0)
         rows.append([known.get(name) for name in names])
     answer = OpSeriesAnswer(id=question.id, steps=steps, times=times, figures=names, rows=rows)
-    return as_json(answer).decode()
+    return as_text(answer)
 
 
 def _alike(source: RunPass) -> Sequence[RecordEntry]:

@@ -1,20 +1,287 @@
-"""All runs of the folders: found, looked at when somebody wants to know, and known by their ids."""
+"""All runs of the folders: found, summed up for the lists, and known by their ids."""
 
 from __future__ import annotations
 
+import logging
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from torcheer.app.runmessages import RunListing
-from torcheer.app.runs.arrays import ArrayStore
-from torcheer.app.runs.openrun import Opener, OpenRun
-from torcheer.app.runs.places import Finder, Places, RunFolders
-from torcheer.app.runs.summary import Summary
+import numpy
 
+from torcheer.app.runs.messages import HparamsRow, Metric, RunListing
+from torcheer.app.runs.open_run import (
+    ArrayCache,
+    Finder,
+    Opener,
+    OpenRun,
+    Places,
+    RunFolders,
+    RunPlace,
+    Traces,
+    traces_of,
+)
+from torcheer.app.runs.scalars import Floats, SeriesArrays
+from torcheer.app.wire import clipped, countable, finite
+from torcheer.errors import TorcheerError
+from torcheer.run import (
+    PART_ENDING,
+    HparamsHead,
+    InterruptedReading,
+    PassHead,
+    Plain,
+    RecordEntry,
+    RunReader,
+    RunStatus,
+    SeriesEntry,
+    SeriesKey,
+    looked_at_first,
+    loss_of,
+)
+
+SPARK_VALUES: Final = 64
+MAX_METRICS: Final = 64
+_LONGEST_NAME: Final = 4096  # that a page can ask for
+_MAX_TAGS: Final = 64
+
+
+class Spark:
+    """The small chart of a run's loss, made anew only when the loss has more points."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.values: Sequence[float | None] = ()
+        self.first_bad = ""  # NaN, or infinity: the first value of the loss that is no number
+        self._seen: tuple[object, ...] = ()
+
+    def update(self, run: OpenRun, reader: RunReader, scalars: Sequence[SeriesEntry]) -> None:
+        self.name = loss_of(entry.name for entry in scalars)
+        entry = next((entry for entry in scalars if entry.name == self.name), None)
+        if entry is None:
+            self.values, self.first_bad, self._seen = (), "", ()
+            return
+        seen = (entry.name, entry.count, entry.last_step, entry.last_time, entry.num_bad)
+        if seen == self._seen:
+            return
+        if run.is_running or run.has_arrays(self.name):
+            arrays = run.arrays(self.name)
+        else:
+            # Nobody may ever ask for them again: they are read, and not kept.
+            arrays = SeriesArrays()
+            arrays.read_on(reader, self.name)
+        shown = arrays.show("step", (None, None), SPARK_VALUES)
+        self.values = [rounded(value) for value in shown.columns[2]]
+        self.first_bad = _first_bad(arrays.points().values) if entry.num_bad else ""
+        self._seen = seen
+
+
+def _first_bad(values: Floats) -> str:
+    bad = numpy.flatnonzero(~numpy.isfinite(values))
+    if not len(bad):
+        return ""
+    return "NaN" if numpy.isnan(values[bad[0]]) else "infinity"
+
+
+def rounded(value: float | None, digits: int = 6) -> float | None:
+    """A number for a small chart; None for what is none."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.{digits}g}")
+
+
+def listing_of(
+    place: RunPlace, status: RunStatus, series: Mapping[SeriesKey, SeriesEntry], spark: Spark
+) -> RunListing:
+    """The scalars among the series are in the order in which they came to be."""
+    scalars = {entry.name: entry for entry in series.values() if entry.kind == "scalar"}
+    metrics = [
+        Metric(name=name, value=finite(scalars[name].last_value))
+        for name in looked_at_first(name for name in scalars if len(name) <= _LONGEST_NAME)[:MAX_METRICS]
+    ]
+    return RunListing(
+        id=place.id,
+        name=place.name,
+        comment=clipped(status.comment),
+        tags=[clipped(tag) for tag in status.tags[:_MAX_TAGS]],
+        source=status.source,
+        state=status.state,
+        reason=clipped(status.reason) or _what_is_wrong(scalars.values(), spark),
+        started=finite(status.started) or 0.0,
+        updated=finite(status.updated) or 0.0,
+        last_step=countable(status.last_step),
+        total_steps=countable(status.total_steps),
+        spark_name=spark.name,
+        spark=spark.values,
+        metrics=metrics,
+        num_series=len(series),
+        num_bytes=countable(status.num_bytes) or 0,
+        num_dropped=countable(status.num_dropped) or 0,
+        num_thinned=countable(status.num_thinned) or 0,
+        num_alarms=sum(entry.count for entry in series.values() if entry.kind == "alarm"),
+        has_network=any(entry.kind == "netview" for entry in series.values()),
+        host=clipped(status.host),
+        note=clipped(" ".join(filter(None, (_losses_note(status), status.note)))),
+    )
+
+
+def unread_listing(place: RunPlace, traces: Traces, note: str = "") -> RunListing:
+    """A run of which only its files are known."""
+    is_ours = any(name.endswith(PART_ENDING) for name, _, _ in traces.files)
+    return RunListing(
+        id=place.id,
+        name=place.name,
+        source="torcheer" if is_ours else "tensorboard",
+        updated=traces.changed,
+        num_bytes=sum(num_bytes for _, num_bytes, _ in traces.files),
+        note=clipped(note),
+    )
+
+
+def _what_is_wrong(scalars: Iterable[SeriesEntry], spark: Spark) -> str:
+    """The first value that is no number: of the loss, else of whichever scalar has the earliest."""
+    steps = {one.name: one.first_bad_step for one in scalars if one.first_bad_step is not None}
+    if not steps:
+        return ""
+    name = spark.name if spark.name in steps else min(steps, key=lambda one: steps[one])
+    what = spark.first_bad if name == spark.name and spark.first_bad else "NaN or infinity"
+    return f"{what} in {clipped(name, 80)} at step {steps[name]}"
+
+
+def _losses_note(status: RunStatus) -> str:
+    """What is not in the run, and why."""
+    notes = []
+    if status.num_dropped:
+        values = "1 value was" if status.num_dropped == 1 else f"{status.num_dropped:,} values were"
+        notes.append(f"{values} dropped: what could not be kept was told when it happened.")
+    if status.num_thinned:
+        records = (
+            "1 old record was" if status.num_thinned == 1 else f"{status.num_thinned:,} old records were"
+        )
+        notes.append(f"{records} thinned out to keep to the byte budget.")
+    return " ".join(notes)
+
+
+# --- what is remembered of a run ------------------------------------------------------------------
+
+
+_LOG: Final = logging.getLogger("torcheer.app")
+_MAX_PASSES: Final = 200  # of a run; the newest
+_MAX_HPARAMS: Final = 1000  # of a run
+_PATIENCE_SECONDS: Final = 0.2
+_BEING_READ: Final = "this run is large, and is being read."
+_UNREADABLE: Final = "this run cannot be read: the server's log says why."
+
+
+class Summary:
+    """A run's rows in the lists. Made anew when its files have changed."""
+
+    def __init__(self, run: OpenRun) -> None:
+        self.run = run
+        self.traces = traces_of(run.place.path)
+        self.listing: RunListing = unread_listing(run.place, self.traces)
+        self.passes: Sequence[tuple[str, RecordEntry]] = ()  # with the names of their series
+        self.hparams: HparamsRow | None = None
+        self.is_waiting = False  # for its update
+        self.is_long = False  # to read: it was begun, and is not at its end
+        self._spark = Spark()
+        self._updated_at = float("-inf")
+        self._seen: Traces | None = None  # the files as they were summed up last
+        self._record_counts: Mapping[SeriesKey, tuple[int, float]] = {}
+
+    def is_due(self, now: float, every: float) -> bool:
+        """Whether its files have changed since, or a process may have died that was writing them."""
+        if self.is_waiting or now - self._updated_at < every:
+            return False
+        self.traces = traces_of(self.run.place.path)
+        return self._seen != self.traces or self.listing.state == "running"
+
+    def update(self) -> bool:
+        """Look at the run, and make its row anew. False where that takes long: call again, others first."""
+        seen = self.traces
+        # A run that is busy is passed over for now: others are waiting for their turn.
+        if self.run.lock.acquire(timeout=_PATIENCE_SECONDS):
+            try:
+                self.listing = self._look()
+                self._seen = seen
+            except InterruptedReading as stop:
+                if not self.is_long:
+                    self.listing = unread_listing(self.run.place, self.traces, _BEING_READ)
+                self.is_long = stop.can_go_on
+                self.is_waiting = stop.can_go_on
+                return not stop.can_go_on
+            finally:
+                self.run.lock.release()
+        self._updated_at = time.monotonic()
+        self.is_waiting = self.is_long = False
+        return True
+
+    def _look(self) -> RunListing:
+        """The row of the run. A run that cannot be read has one too: the note says why."""
+        place = self.run.place
+        try:
+            reader = self.run.look()
+            series = reader.series()
+            scalars = [entry for entry in series.values() if entry.kind == "scalar"]
+            self._spark.update(self.run, reader, scalars)
+            self._look_at_records(reader, series)
+            return listing_of(place, reader.status(), series, self._spark)
+        except (TorcheerError, OSError) as error:
+            return unread_listing(place, self.traces, clipped(f"this run cannot be read: {error}"))
+        except Exception:
+            _LOG.exception("the run %r could not be read", place.name)
+            return unread_listing(place, self.traces, _UNREADABLE)
+
+    def _look_at_records(self, reader: RunReader, series: Mapping[SeriesKey, SeriesEntry]) -> None:
+        """Passes and hyperparameters, where there are new ones."""
+        counts = {
+            key: (entry.count, entry.last_time)
+            for key, entry in series.items()
+            if key.kind in ("pass", "hparams")
+        }
+        if counts == self._record_counts:
+            return
+        passes = [
+            (key.name, entry)
+            for key in counts
+            if key.kind == "pass"
+            for entry in reader.records("pass", key.name)
+            if isinstance(entry.head, PassHead)
+        ]
+        passes.sort(key=lambda one: (one[1].step, one[1].time))
+        self.passes = passes[-_MAX_PASSES:]
+        rows = [
+            entry for key in counts if key.kind == "hparams" for entry in reader.records("hparams", key.name)
+        ]
+        self.hparams = _row(self.run.place.id, rows)
+        self._record_counts = counts
+
+
+def _row(run_id: str, records: Sequence[RecordEntry]) -> HparamsRow | None:
+    """Later records add to earlier ones."""
+    if not records:
+        return None
+    row = HparamsRow(run_id=run_id, hparams={}, metrics={})
+    for record in sorted(records, key=lambda one: one.time):
+        if isinstance(record.head, HparamsHead):
+            row.hparams.update(record.head.hparams)
+            row.metrics.update(record.head.metrics)
+    hparams = {name: _short(value) for name, value in list(row.hparams.items())[:_MAX_HPARAMS]}
+    metrics = dict(list(row.metrics.items())[:_MAX_HPARAMS])
+    return HparamsRow(run_id=run_id, hparams=hparams, metrics=metrics)
+
+
+def _short(value: Plain) -> Plain:
+    return clipped(value) if isinstance(value, str) else value
+
+
+# --- the shelf ------------------------------------------------------------------------------------
+
+
+_ARRAY_BYTES: Final = 1 << 30  # of points of scalars that are kept in memory
 _MAX_OPEN: Final = 64  # readers: each has a few files open
 _SCAN_SECONDS: Final = 0.5  # a search that was made so lately is good enough
 _SUMMARY_SECONDS: Final = 1.0  # how often a run is summed up at most
@@ -25,15 +292,11 @@ class RunShelf:
     """The runs of some folders. All methods may take their time: they are called in threads."""
 
     def __init__(
-        self,
-        folders: Sequence[Path],
-        finder: Finder,
-        opener: Opener,
-        arrays: ArrayStore | None = None,
+        self, folders: Sequence[Path], finder: Finder, opener: Opener, arrays: ArrayCache | None = None
     ) -> None:
         self._folders = RunFolders(folders, finder)
         self._opener = opener
-        self._arrays = arrays or ArrayStore()
+        self._arrays = arrays or ArrayCache(_ARRAY_BYTES)
         self._lock = threading.Lock()  # of the tables below
         self._scanning = threading.Lock()
         self._scanned_at = float("-inf")

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import hashlib
+from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.app.frames import binary_frame
-from torcheer.app.messages import MAX_DIMS
-from torcheer.app.runmessages import (
-    WatchedAnswer,
-    WatchedQuestion,
-    WatchedRowAnswer,
-    WatchedRowQuestion,
+from torcheer.app.passes.source import MAX_DIMS
+from torcheer.app.runs.heatmap import (
+    HIGHEST,
+    FigureRequest,
+    Figures,
+    bucket_steps,
+    highest_figures,
+    mean_figures,
+    whole_heat_map,
 )
-from torcheer.app.runs.heatmaps import HIGHEST, Wish, whole_heat_map
-from torcheer.app.runs.listing import clipped, countable
-from torcheer.app.runs.openrun import OpenRun
-from torcheer.app.runs.stepbuckets import Figures, bucket_steps, highest_figures, mean_figures
+from torcheer.app.runs.messages import WatchedAnswer, WatchedQuestion, WatchedRowAnswer, WatchedRowQuestion
+from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.watch import Looked, Watch, follow_run
+from torcheer.app.wire import binary_frame, clipped, countable
 from torcheer.run import ESTIMATES, NUM_VALUES, RunReader, SeriesKey, WatchedFigures, WatchedRow, figures_of
 
 MAX_ROWS: Final = 20_000
@@ -32,7 +35,7 @@ _LONGEST_NAME: Final = 4096  # that a page can ask for
 Number = TypeVar("Number", bound=numpy.generic)
 
 
-class Looked(NamedTuple):
+class WatchedLook(NamedTuple):
     """An answer, and what it depends on: while that is the same, so is the answer."""
 
     frame: bytes
@@ -42,9 +45,9 @@ class Looked(NamedTuple):
 # --- all rows ----------------------------------------------------------------------------------
 
 
-def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> Looked | None:
+def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> WatchedLook | None:
     """The answer; None where nothing of it has changed since."""
-    wish = Wish(rank=question.rank, column=question.column, low=question.low, high=question.high)
+    wish = FigureRequest(rank=question.rank, column=question.column, low=question.low, high=question.high)
     with run.lock:
         reader = run.look()
         watched = reader.watched
@@ -56,11 +59,11 @@ def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> 
         shown = _shown(plan.rows)
         most = min(question.num_buckets, max(_FEWEST_BUCKETS, MAX_CELLS // max(1, len(shown))))
         got = watched.got(wish.rank)
-        strip = run.strips.look(reader, wish)
-        if strip is None:
+        growing = run.heat_maps.look(reader, wish)
+        if growing is None:
             heat_map = whole_heat_map(watched, wish, most)
-    if strip is not None:
-        heat_map = strip.heat_map(most)
+    if growing is not None:
+        heat_map = growing.heat_map(most)
     values, marks = _taken(heat_map.values, shown), _taken(heat_map.marks, shown)
     low, high = _limits(values)
     answer = WatchedAnswer(
@@ -76,7 +79,7 @@ def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> 
         every=clipped(plan.every),
         got=got,
     )
-    return Looked(binary_frame(answer, values.astype("<f4").tobytes() + marks.tobytes()), now)
+    return WatchedLook(binary_frame(answer, values.astype("<f4").tobytes() + marks.tobytes()), now)
 
 
 def _shown(rows: Sequence[WatchedRow]) -> list[int]:
@@ -96,7 +99,7 @@ def _limits(values: Figures) -> tuple[float | None, float | None]:
 # --- one row -----------------------------------------------------------------------------------
 
 
-def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> Looked | None:
+def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> WatchedLook | None:
     """The answer; None where nothing of it has changed since."""
     with run.lock:
         reader = run.look()
@@ -107,17 +110,8 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> L
             return None
         found = watched.row(question.rank, question.row)
     if found is None:
-        answer = WatchedRowAnswer(
-            id=question.id,
-            row=None,
-            columns=(),
-            num_values=None,
-            first_steps=(),
-            last_steps=(),
-            tensor_name=names[0],
-            histogram_name=names[1],
-        )
-        return Looked(binary_frame(answer, b""), now)
+        answer = WatchedRowAnswer(question.id, None, (), None, tensor_name=names[0], histogram_name=names[1])
+        return WatchedLook(binary_frame(answer, b""), now)
     shown = figures_of(found.columns)[:MAX_COLUMNS]
     buckets = bucket_steps(found.steps, question.low, question.high, question.num_buckets)
     figures = numpy.stack([found.column(name) for name in shown]) if shown else found.values[:0]
@@ -141,7 +135,7 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> L
         tensor_name=names[0],
         histogram_name=names[1],
     )
-    return Looked(binary_frame(answer, values.astype("<f4").tobytes() + estimates.tobytes()), now)
+    return WatchedLook(binary_frame(answer, values.astype("<f4").tobytes() + estimates.tobytes()), now)
 
 
 def _num_values(found: WatchedFigures) -> int | None:
@@ -184,3 +178,35 @@ def _plain(row: WatchedRow) -> WatchedRow:
 
 def _countable(steps: Sequence[int]) -> list[int]:
     return [countable(step) or 0 for step in steps]
+
+
+# --- answers that go on ---------------------------------------------------------------------------
+
+
+_PUSH_SECONDS: Final = 1.0  # between two answers
+
+Look = Callable[[OpenRun, Hashable], WatchedLook | None]  # with what the last answer depended on
+
+
+def follow_watched(watch: Watch, question: WatchedQuestion) -> AsyncGenerator[bytes, None]:
+    """One figure of all rows."""
+    return _follow(watch, question.run_id, lambda run, seen: look_at_watched(run, question, seen))
+
+
+def follow_row(watch: Watch, question: WatchedRowQuestion) -> AsyncGenerator[bytes, None]:
+    """All figures of one row."""
+    return _follow(watch, question.run_id, lambda run, seen: look_at_row(run, question, seen))
+
+
+def _follow(watch: Watch, run_id: str, look: Look) -> AsyncGenerator[bytes, None]:
+    sent = b""  # a digest of it: it may be large
+
+    def look_for_news(run: OpenRun, seen: Hashable) -> Looked[bytes, Hashable] | None:
+        nonlocal sent
+        looked = look(run, seen)
+        if looked is None:
+            return None
+        former, sent = sent, hashlib.blake2b(looked.frame).digest()
+        return Looked(() if sent == former else (looked.frame,), looked.seen)
+
+    return follow_run(watch, run_id, look_for_news, _PUSH_SECONDS)

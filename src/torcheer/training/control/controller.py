@@ -351,6 +351,6 @@ def control(
         search_path=[os.path.abspath(entry) if os.path.exists(entry or ".") else entry for entry in sys.path],
     )
     # The one seam upwards: the app stands above this room.
-    page = importlib.import_module("torcheer.app.controlpage")
+    page = importlib.import_module("torcheer.app")
     address: str | None = page.show_control(made, open_browser=open_browser, port=port)
     return address

@@ -1,0 +1,276 @@
+"""One registry of what pages ask, and what answers each question: in threads, never with a traceback."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict, defaultdict
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from functools import reduce
+from operator import or_
+from types import ModuleType
+from typing import Any, Final, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from torcheer.app import control, lessons
+from torcheer.app.features import messages as feature_messages
+from torcheer.app.features.messages import FeatureSetsAnswer, FeatureSetsQuestion
+from torcheer.app.lessons import Learning
+from torcheer.app.net import messages as net_messages
+from torcheer.app.passes import source as pass_messages
+from torcheer.app.passes.source import (
+    MAX_VALUE_BYTES,
+    DocumentAnswer,
+    DocumentQuestion,
+    FiguresAnswer,
+    FiguresQuestion,
+    Hello,
+    PassesAnswer,
+    PassesQuestion,
+    PassListing,
+    PassSource,
+    Shelf,
+    TensorAnswer,
+    TensorQuestion,
+    window_fault,
+)
+from torcheer.app.runs import messages as run_messages
+from torcheer.app.runs import table_messages
+from torcheer.app.runs.answers import RunAnswers
+from torcheer.app.runs.messages import RunTensorQuestion
+from torcheer.app.threads import Turns
+from torcheer.app.wire import (
+    NO_QUESTION,
+    Answer,
+    Count,
+    Followed,
+    Frame,
+    Question,
+    Refusal,
+    Single,
+    as_text,
+    binary_frame,
+    messages_in,
+)
+from torcheer.errors import InputError, TorcheerError
+from torcheer.tensorfile import num_values
+
+_LOG: Final = logging.getLogger("torcheer.app")
+_MAX_OPEN_PASSES: Final = 16
+_SHELF: Final = ""  # no pass has this id
+_GONE: Final = (
+    "this pass is no longer here: it was removed, or saved anew. Choose one from the list of passes."
+)
+_NO_RUNS: Final = "this page shows passes; `torcheer view FOLDER` shows the runs of a folder."
+_NO_FEATURES: Final = (
+    "there are no features here: `torcheer view FOLDER` shows those that tl.extract wrote into it."
+)
+
+# The order is that of the page's types.
+_FAMILIES: Final[Sequence[ModuleType]] = (
+    pass_messages,
+    run_messages,
+    net_messages,
+    table_messages,
+    control,
+    lessons,
+    feature_messages,
+)
+QUESTIONS: Final = [one for family in _FAMILIES for one in messages_in(family, Question)]
+ANSWERS: Final[list[type[Struct]]] = [
+    Hello,
+    *messages_in(pass_messages, Answer),
+    Refusal,
+    *(one for family in _FAMILIES[1:] for one in messages_in(family, Answer)),
+]
+# What a page is told of an error that is not ours, by family.
+_FAILED: Final = {
+    pass_messages.__name__: "the pass could not be read: {why}.",
+    control.__name__: "this could not be done ({kind}): the server's log says why.",
+    lessons.__name__: "this could not be computed ({kind}): the server's log says why.",
+    feature_messages.__name__: "the set of features could not be read: {why}.",
+}
+_RUN_FAILED: Final = "the run could not be read: {why}."
+
+
+class Answering(Protocol):
+    """Answers some types of questions: with one answer each, or with answers that go on."""
+
+    single: dict[type[Question], Single]
+    followed: dict[type[Question], Followed]
+
+
+class Answers:
+    """Answers for all pages of a server. Passes that were opened stay open, the last few of them."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        runs: RunAnswers | None = None,
+        controls: Answering | None = None,
+        learning: Learning | None = None,
+        features: Answering | None = None,
+    ) -> None:
+        self._shelf = shelf
+        self._runs = runs
+        self._learning = learning or Learning()
+        self._open: OrderedDict[str, PassSource] = OrderedDict()
+        self._turns: defaultdict[str, Turns] = defaultdict(Turns)
+        self._single: dict[type[Question], Single] = {
+            PassesQuestion: self._passes,
+            DocumentQuestion: self._of_pass(_document),
+            FiguresQuestion: self._of_pass(_figures),
+            TensorQuestion: self._of_pass(_tensor),
+        }
+        self._followed: dict[type[Question], Followed] = {FeatureSetsQuestion: _no_sets}
+        for part in (runs, controls or control.Controls((), None), self._learning, features):
+            if part is not None:
+                self._single |= part.single
+                self._followed |= part.followed
+
+    @property
+    def has_runs(self) -> bool:
+        return self._runs is not None
+
+    @property
+    def has_lessons(self) -> bool:
+        return self._learning.has_lessons
+
+    def is_followed(self, question: Question) -> bool:
+        return type(question) in self._followed
+
+    async def listing(self) -> Sequence[PassListing]:
+        """The passes that are there now; none where they could not be looked for."""
+        try:
+            passes = await self._turns[_SHELF].take(self._shelf.listing)
+            return passes if self._runs is None else [*passes, *await self._runs.passes()]
+        except Exception:
+            _LOG.exception("the passes could not be listed")
+            return []
+
+    async def answer(self, question: Question) -> Frame:
+        """The answer to a question; what goes wrong becomes a refusal."""
+        try:
+            handler = self._single.get(type(question))
+            if handler is None:
+                of_features = type(question).__module__ == feature_messages.__name__
+                raise InputError(_NO_FEATURES if of_features else _NO_RUNS)
+            return await handler(question)
+        except Exception as error:
+            return _refusal(question, error)
+
+    async def follow(self, question: Question, page: object) -> AsyncGenerator[Frame, None]:
+        """The answers to a question that goes on, until they are no longer wanted."""
+        try:
+            async with aclosing(self._followed[type(question)](question, page)) as frames:
+                async for frame in frames:
+                    yield frame
+        except Exception as error:
+            yield _refusal(question, error)
+
+    def close(self) -> None:
+        if self._runs is not None:
+            self._runs.close()
+
+    # --- passes --------------------------------------------------------------------------------------
+
+    async def _passes(self, question: PassesQuestion) -> Frame:
+        return as_text(PassesAnswer(id=question.id, passes=await self.listing()))
+
+    def _of_pass(self, answer: Callable[[PassSource, Any], Frame]) -> Single:
+        async def handler(question: Any) -> Frame:
+            source = await self._source(question.pass_id)
+            return await self._turns[question.pass_id].take(answer, source, question)
+
+        return handler
+
+    async def _source(self, pass_id: str) -> PassSource:
+        source = self._open.get(pass_id)
+        if source is None:
+            source = await self._turns[_SHELF].take(self._shelf.source, pass_id)
+            if source is None and self._runs is not None:
+                source = await self._runs.pass_source(pass_id)
+            if source is None:
+                raise InputError(_GONE)
+            # Another page may have opened it meanwhile.
+            source = self._open.setdefault(pass_id, source)
+        self._open.move_to_end(pass_id)
+        if len(self._open) > _MAX_OPEN_PASSES:
+            self._open.popitem(last=False)
+        return source
+
+
+def _document(source: PassSource, question: DocumentQuestion) -> Frame:
+    return as_text(DocumentAnswer(id=question.id, document=source.document()))
+
+
+def _figures(source: PassSource, question: FiguresQuestion) -> Frame:
+    figures = source.figures(question.name)
+    if isinstance(figures, str):
+        raise InputError(figures)
+    return as_text(FiguresAnswer(id=question.id, name=question.name, values=figures))
+
+
+def _tensor(source: PassSource, question: TensorQuestion) -> Frame:
+    found = source.tensor(question.kind, question.index, question.window)
+    if isinstance(found, str):
+        raise InputError(found)
+    view, values = found
+    if len(values) > MAX_VALUE_BYTES:
+        raise InputError(f"{len(values):,} bytes are too many for one answer: ask for fewer values.")
+    if len(values) != num_values(view.window) * int(view.encoding[1]):
+        raise ValueError(f"{len(values)} bytes came for {view.window} of {view.encoding}")
+    return binary_frame(TensorAnswer(id=question.id, view=view), values)
+
+
+async def _no_sets(question: FeatureSetsQuestion, page: object) -> AsyncGenerator[Frame, None]:
+    yield as_text(FeatureSetsAnswer(id=question.id, sets=()))
+
+
+def _refusal(question: Question, error: Exception) -> str:
+    """What a page is told of what went wrong. What is no error of ours goes to the log."""
+    message = str(error)
+    if not isinstance(error, TorcheerError):
+        failed = _FAILED.get(type(question).__module__, _RUN_FAILED)
+        is_of_disk = isinstance(error, OSError) and "{why}" in failed
+        if not is_of_disk:
+            what = type(question).__name__
+            _LOG.error("a question of the type %r could not be answered", what, exc_info=error)
+        why = message if is_of_disk else "the server's log says why"
+        message = failed.format(why=why, kind=type(error).__name__)
+    return as_text(Refusal(id=question.id, message=message))
+
+
+# --- reading questions ---------------------------------------------------------------------------
+
+
+class _Numbered(Struct):
+    """All that is needed to say which question is refused."""
+
+    id: Count
+
+
+_QUESTIONS: Final[msgspec.json.Decoder[Question]] = msgspec.json.Decoder(reduce(or_, QUESTIONS))
+_NUMBERS: Final = msgspec.json.Decoder(_Numbered)
+
+
+def read_question(text: str) -> Question | Refusal:
+    """A question, or the refusal that answers it."""
+    try:
+        question = _QUESTIONS.decode(text)
+    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+        return Refusal(id=_number_of(text), message=f"this question cannot be read: {error}.")
+    if isinstance(question, TensorQuestion | RunTensorQuestion) and question.window is not None:
+        fault = window_fault(question.window)
+        if fault:
+            return Refusal(id=question.id, message=fault)
+    return question
+
+
+def _number_of(text: str) -> int:
+    try:
+        return _NUMBERS.decode(text).id
+    except (ValueError, RecursionError):
+        return NO_QUESTION

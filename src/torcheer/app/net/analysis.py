@@ -1,0 +1,643 @@
+"""Analyses of a run's layers: similarity, components, clusters, tuning, receptive fields."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.analysis import (
+    MissingLibraryError,
+    SimilarityMatrix,
+    clusters,
+    compare_similarity,
+    principal_components,
+    receptive_fields,
+    similarity,
+    tuning,
+)
+from torcheer.app.cache import Cache
+from torcheer.app.net import messages
+from torcheer.app.net.index import Mark
+from torcheer.app.net.reader import Found, Nets, RankNet, Stretch, found_in, read_stretches
+from torcheer.app.net.values import layer_with
+from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.records import evenly
+from torcheer.app.similarity import contrast_of, undefined_words
+from torcheer.app.wire import Frame, Question, as_text, binary_frame, clipped, countable, finite
+from torcheer.errors import InputError
+from torcheer.graph import readable_bytes
+from torcheer.run import NetLayer, record_id
+from torcheer.tensorfile import Array
+
+_MAX_LABEL: Final = 80
+_MAX_CHOICES: Final = 64
+_MAX_LABELS_BYTES: Final = 1 << 20
+_LABELLED: Final = re.compile(r"(^|[._/ -])(labels?|targets?|class(es)?|y)$", re.IGNORECASE)
+_ITEM: Final = "item:"  # every item of a batch is its own label
+_NO_LABEL: Final = "(none)"
+_WHOLE_TYPES: Final = ("int", "uint", "bool")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Items:
+    """A moment and a place in its batch for each item; labels where there are some."""
+
+    steps: tuple[int, ...]
+    items: tuple[int, ...]
+    labels: tuple[str, ...]  # each once, in their order
+    label_of: NDArray[numpy.int64] | None
+    num_moments: int
+    note: str
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+def items_of(net: RankNet, choice: messages.NetItemChoice) -> Items:
+    """The lock of the run is held by whoever asks."""
+    steps, items, num_moments = _chosen(net, choice)
+    if not steps:
+        raise InputError(
+            f"nothing of {choice.variable[:80]} was recorded up to step {choice.step:,}: choose another "
+            "variable, or a later moment."
+        )
+    texts = _labels(net, choice.labels, steps, items)
+    names = sorted(set(texts), key=_in_order(texts))
+    number = {name: at for at, name in enumerate(names)}
+    return Items(
+        steps=steps,
+        items=items,
+        labels=tuple(names),
+        label_of=numpy.array([number[text] for text in texts], numpy.int64) if texts else None,
+        num_moments=num_moments,
+        note=_note(choice, steps, num_moments),
+    )
+
+
+def items_answer(number: int, net: RankNet, items: Items) -> messages.NetItemsAnswer:
+    return messages.NetItemsAnswer(
+        id=number,
+        steps=[countable(step) or 0 for step in items.steps],
+        items=items.items,
+        labels=items.labels,
+        label_of=[] if items.label_of is None else items.label_of.tolist(),
+        label_choices=_choices(net, items),
+        num_moments=items.num_moments,
+        note=items.note,
+    )
+
+
+# --- which -----------------------------------------------------------------------------------------
+
+
+def _chosen(net: RankNet, choice: messages.NetItemChoice) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    if choice.scope == "batch":
+        count = min(num_items(net, choice.variable, choice.step), choice.most)
+        return (choice.step,) * count, tuple(range(count)), 1
+    moments = _moments(net, choice.variable, choice.step)
+    if choice.scope == "moments":
+        some = evenly(moments, choice.most)
+        return tuple(some), (choice.item,) * len(some), len(moments)
+    largest = max((num_items(net, choice.variable, step) for step in evenly(moments, 64)), default=0)
+    some = evenly(moments, max(1, choice.most // max(1, largest)))
+    rows = [(step, item) for step in some for item in range(num_items(net, choice.variable, step))]
+    rows = rows[: choice.most]
+    return tuple(step for step, _ in rows), tuple(item for _, item in rows), len(moments)
+
+
+def _note(choice: messages.NetItemChoice, steps: Sequence[int], num_moments: int) -> str:
+    num_taken = len(set(steps))
+    if choice.scope == "batch" or num_taken == num_moments:
+        return ""
+    return f"{num_taken:,} of {num_moments:,} moments are taken, evenly chosen"
+
+
+def mark_at(net: RankNet, layer: str, variable: str, step: int) -> Mark | None:
+    """The record of just this moment: an earlier one would count twice."""
+    series = net.index.series.get(net.net.series.get((layer, variable), ""))
+    mark = None if series is None else series.last_up_to(step)
+    return mark if mark is not None and mark.step == step else None
+
+
+def num_items(net: RankNet, variable: str, step: int) -> int:
+    """As many as the layer has of which most were recorded."""
+    counts = [0]
+    for layer in net.net.scene.layers:
+        mark = mark_at(net, layer.name, variable, step)
+        if mark is not None:
+            has_items = layer.has_items and len(mark.outline.shape) > 0
+            counts.append(mark.outline.shape[0] if has_items else 1)
+    return max(counts)
+
+
+def _moments(net: RankNet, variable: str, last: int) -> list[int]:
+    """At which any layer has the variable, rising."""
+    names = {name for (_, its), name in net.net.series.items() if its == variable}
+    columns = [net.index.series[name].columns().steps for name in names if name in net.index.series]
+    if not columns:
+        return []
+    steps = numpy.unique(numpy.concatenate(columns))
+    found: list[int] = steps[steps <= last].tolist()
+    return found
+
+
+# --- labels ----------------------------------------------------------------------------------------
+
+
+def _in_order(texts: Sequence[str]) -> Callable[[str], tuple[float, str]]:
+    """Numbers by their size, where all are numbers."""
+    try:
+        sizes = {text: float(text) for text in texts}
+    except ValueError:
+        return lambda text: (0.0, text)
+    return lambda text: (sizes[text], text) if math.isfinite(sizes[text]) else (math.inf, text)
+
+
+def _labels(net: RankNet, key: str, steps: Sequence[int], items: Sequence[int]) -> list[str]:
+    if key in ("", _ITEM):
+        return [str(item) for item in items] if key else []
+    kind, _, name = key.partition(":")
+    find = _KINDS.get(kind)
+    if find is None:
+        raise InputError(f"there are no labels {key[:80]!r}: choose from those that are offered.")
+    by_step = {step: find(net, name, step) for step in dict.fromkeys(steps)}
+    return [clipped(_label(by_step[step], item), _MAX_LABEL) for step, item in zip(steps, items, strict=True)]
+
+
+def _label(of_moment: Sequence[str], item: int) -> str:
+    """One for each item of the batch, or one for all of them."""
+    if len(of_moment) == 1:
+        return of_moment[0] or _NO_LABEL
+    return (of_moment[item] if item < len(of_moment) else "") or _NO_LABEL
+
+
+def _of_moment(net: RankNet, name: str, step: int) -> Sequence[str]:
+    return [str(step)]
+
+
+def _of_counter(net: RankNet, name: str, step: int) -> Sequence[str]:
+    return [net.index.counters.get(step, {}).get(name, "")]
+
+
+def _of_tensor(net: RankNet, name: str, step: int) -> Sequence[str]:
+    """The last up to the moment: labels that never change are written once."""
+    series = net.index.series.get(name)
+    mark = None if series is None else series.last_up_to(step)
+    if mark is None or not _is_column(mark.outline.shape):
+        return []
+    (numbers,) = read_stretches(net.reader, [Stretch(mark, 0, math.prod(mark.outline.shape))])
+    return [] if numbers is None else [f"{number:.6g}" for number in numbers.tolist()]
+
+
+def _of_text(net: RankNet, name: str, step: int) -> Sequence[str]:
+    entries = [entry for entry in net.reader.records("text", name) if entry.step <= step]
+    if not entries:
+        return []
+    last = max(entries, key=lambda entry: (entry.step, entry.time, entry.id))
+    if last.num_bytes > _MAX_LABELS_BYTES:
+        return []
+    return (net.reader.data(record_id(last)) or b"").decode("utf-8", "replace").splitlines()
+
+
+_KINDS: Final[dict[str, Callable[[RankNet, str, int], Sequence[str]]]] = {
+    "moment": _of_moment,
+    "counter": _of_counter,
+    "tensor": _of_tensor,
+    "text": _of_text,
+}
+
+
+def _choices(net: RankNet, items: Items) -> list[messages.NetLabelChoice]:
+    found = [
+        messages.NetLabelChoice(key=key, name=clipped(name, _MAX_LABEL), about=about)
+        for key, name, about in _offered(net, items)
+    ]
+    return found[:_MAX_CHOICES]
+
+
+def _offered(net: RankNet, items: Items) -> Iterator[tuple[str, str, str]]:
+    last = items.steps[-1]
+    for name, series in net.index.series.items():
+        mark = series.last_up_to(last)
+        if mark is not None and _is_column(mark.outline.shape) and _are_labels(name, mark):
+            yield f"tensor:{name}", name, "a number for each item of the batch"
+    for key in net.reader.series():
+        if key.kind == "text" and (_LABELLED.search(key.name) or _has_a_line_each(net, key.name, last)):
+            yield f"text:{key.name}", key.name, "a line for each item of the batch"
+    names = dict.fromkeys(name for step in items.steps for name in net.index.counters.get(step, ()))
+    for name in names:
+        yield f"counter:{name}", name, "a counter of the moments"
+    if len(set(items.items)) > 1:
+        yield _ITEM, "item of the batch", "its place in the batch"
+    if len(set(items.steps)) > 1:
+        yield "moment:", "moment", "its step"
+
+
+def _has_a_line_each(net: RankNet, name: str, step: int) -> bool:
+    """Whether a text has as many lines as a batch has items: then it will be about them."""
+    return 1 < net.net.num_items == len(_of_text(net, name, step))
+
+
+def _is_column(shape: Sequence[int]) -> bool:
+    return 1 <= len(shape) <= 2 and 0 < math.prod(shape) == shape[0] <= 1 << 16
+
+
+def _are_labels(name: str, mark: Mark) -> bool:
+    stem = name.removesuffix(".Act")
+    return mark.outline.dtype.startswith(_WHOLE_TYPES) or _LABELLED.search(stem) is not None
+
+
+# --- rows of a layer ------------------------------------------------------------------------------
+
+
+MAX_BYTES: Final = 1 << 28  # of the rows of one layer
+_KEPT_BYTES: Final = 1 << 28  # of all that are kept
+_AT_ONCE_BYTES: Final = 1 << 25  # between which others may read the run, too
+
+
+class LayerRows(NamedTuple):
+    """Rows of real numbers, all finite, of those items of which there are such."""
+
+    points: Array  # rows by units
+    places: NDArray[numpy.int64]  # of the rows among the items
+    note: str  # what is left out; empty where nothing is
+
+
+class _Piece(NamedTuple):
+    """Rows that stand side by side in one record."""
+
+    stretch: Stretch
+    num_rows: int
+
+
+class RowPlan(NamedTuple):
+    """What is to be read of a layer."""
+
+    layer: str
+    pieces: tuple[_Piece, ...]
+    places: NDArray[numpy.int64]  # of the rows among the items
+    num_items: int
+    num_units: int
+    num_bytes: int
+    key: Hashable  # the same for the same numbers
+
+
+class RowReader:
+    """For all runs of a server."""
+
+    def __init__(self, nets: Nets) -> None:
+        self.nets = nets
+        self._kept: Cache[LayerRows] = Cache(_KEPT_BYTES)
+
+    def items(self, run: OpenRun, rank: int, choice: messages.NetItemChoice) -> Items:
+        with run.lock:
+            return items_of(self.nets.look(run, rank), choice)
+
+    def layer(self, run: OpenRun, rank: int, name: str, unit: int = 0) -> NetLayer:
+        with run.lock:
+            return layer_with(self.nets.look(run, rank), name, unit)
+
+    def plan(self, run: OpenRun, rank: int, items: Items, layer: str, variable: str) -> RowPlan:
+        """InputError where there are no rows, or they are too large. Nothing is read."""
+        with run.lock:
+            net = self.nets.look(run, rank)
+            known = layer_with(net, layer, 0)
+            pieces, places = _pieces(net, known, variable, items)
+        if not len(places):
+            raise InputError(
+                f"{layer[:80]}.{variable[:80]} was not recorded of these items: choose another layer, or "
+                "another moment."
+            )
+        num_units = known.grid.num_units
+        element = max(piece.stretch.mark.outline.element_bytes for piece in pieces)
+        num_bytes = len(places) * num_units * max(4, element)
+        if num_bytes > MAX_BYTES:
+            raise InputError(
+                f"{len(places):,} items of {layer[:80]!r}, with {num_units:,} units each, take "
+                f"{readable_bytes(num_bytes)}, and {readable_bytes(MAX_BYTES)} is the most: choose fewer "
+                "items, or a smaller layer."
+            )
+        key = (run.place.id, rank, layer, len(items), tuple(places.tolist()), tuple(pieces))
+        return RowPlan(layer, tuple(pieces), places, len(items), num_units, num_bytes, key)
+
+    def rows(self, run: OpenRun, rank: int, plan: RowPlan) -> LayerRows:
+        """InputError where none is left that could be used."""
+        rows = self._kept.get(plan.key)
+        if rows is None:
+            rows = _sound(plan, self._read(run, rank, plan))
+            self._kept.put(plan.key, rows, rows.points.nbytes)
+        return rows
+
+    def _read(self, run: OpenRun, rank: int, plan: RowPlan) -> list[Array | None]:
+        """An array for each row; None for what is gone."""
+        found: list[Array | None] = []
+        for some in _by_bytes(plan.pieces):
+            with run.lock:
+                reader = self.nets.look(run, rank).reader
+                read = read_stretches(reader, [piece.stretch for piece in some])
+            for piece, numbers in zip(some, read, strict=True):
+                if numbers is None:
+                    found += [None] * piece.num_rows
+                else:
+                    found += list(numbers.reshape(piece.num_rows, plan.num_units))
+        return found
+
+
+def _by_bytes(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
+    groups: list[list[_Piece]] = [[]]
+    room = _AT_ONCE_BYTES
+    for piece in pieces:
+        room -= piece.stretch.size * piece.stretch.mark.outline.element_bytes
+        if room < 0 and groups[-1]:
+            groups.append([])
+            room = _AT_ONCE_BYTES
+        groups[-1].append(piece)
+    return groups
+
+
+def _pieces(
+    net: RankNet, layer: NetLayer, variable: str, items: Items
+) -> tuple[list[_Piece], NDArray[numpy.int64]]:
+    """What is to be read, neighbours together: SQLite goes through all that stands before a piece."""
+    pieces: list[_Piece] = []
+    places: list[int] = []
+    marks: dict[int, Mark | None] = {}
+    for place, (step, item) in enumerate(zip(items.steps, items.items, strict=True)):
+        if step not in marks:
+            marks[step] = mark_at(net, layer.name, variable, step)
+        found = _found(
+            net, layer, variable, marks[step], item, is_first=place == 0 or items.steps[place - 1] != step
+        )
+        if found is None:
+            continue
+        stretch = found.stretch
+        before = pieces[-1] if pieces else None
+        if (
+            before is not None
+            and before.stretch.mark is stretch.mark
+            and before.stretch.start + before.stretch.size == stretch.start
+        ):
+            whole = before.stretch._replace(size=before.stretch.size + stretch.size)
+            pieces[-1] = before._replace(stretch=whole, num_rows=before.num_rows + 1)
+        else:
+            pieces.append(_Piece(stretch, 1))
+        places.append(place)
+    return pieces, numpy.array(places, numpy.int64)
+
+
+def _found(
+    net: RankNet, layer: NetLayer, variable: str, mark: Mark | None, item: int, *, is_first: bool
+) -> Found | None:
+    """None where a response would have other units, or would be one that was taken already."""
+    if mark is None or (not layer.has_items and not is_first):
+        return None
+    found = found_in(net.net, layer, variable, mark, item)
+    return found if isinstance(found, Found) and found.is_whole and found.stretch.size else None
+
+
+def _sound(plan: RowPlan, read: Sequence[Array | None]) -> LayerRows:
+    """Without what is missing, and what holds NaN or infinities."""
+    is_sound = [numbers is not None and bool(numpy.isfinite(numbers).all()) for numbers in read]
+    kept = [one for one, is_kept in zip(read, is_sound, strict=True) if is_kept and one is not None]
+    num_odd = sum(numbers is not None for numbers in read) - len(kept)
+    num_missing = plan.num_items - len(kept) - num_odd
+    notes = []
+    if num_missing:
+        notes.append(f"{num_missing:,} of {plan.num_items:,} items were not recorded of this layer")
+    if num_odd:
+        notes.append(f"{num_odd:,} of {plan.num_items:,} items hold NaN or infinities and are left out")
+    if not kept:
+        raise InputError(f"no item of {plan.layer[:80]!r} is left: {'; '.join(notes)}.")
+    return LayerRows(numpy.stack(kept), plan.places[numpy.array(is_sound)], "; ".join(notes))
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+_KEPT_MATRIX_BYTES: Final = 1 << 26  # of matrices
+_MOST_MEANS: Final = 1 << 24  # units by labels
+_MOST_LIKENESS_BYTES: Final = 1 << 30  # of rows that are read for one answer
+_NO_ROOM: Final = "the layers before it are all that can be read for one answer: choose fewer items."
+_SOURCE_VARIABLE: Final = "Act"
+
+
+class _Seen(NamedTuple):
+    """How alike a layer sees items, and which of them."""
+
+    matrix: SimilarityMatrix
+    places: NDArray[numpy.int64]
+    note: str
+
+
+class Analyses:
+    """For all runs of a server. Each answer is for a thread of its own."""
+
+    def __init__(self, nets: Nets) -> None:
+        self._reader = RowReader(nets)
+        self._matrices: Cache[_Seen] = Cache(_KEPT_MATRIX_BYTES)
+        self.answers: dict[type[Question], Callable[[OpenRun, Any], Frame]] = {
+            messages.NetItemsQuestion: self._items,
+            messages.NetSimilarityQuestion: self._similarity,
+            messages.NetLikenessQuestion: self._likeness,
+            messages.NetComponentsQuestion: self._components,
+            messages.NetTuningQuestion: self._tuning,
+            messages.NetUnitTuningQuestion: self._unit_tuning,
+            messages.NetFieldQuestion: self._field,
+        }
+
+    def _items(self, run: OpenRun, question: messages.NetItemsQuestion) -> str:
+        with run.lock:
+            net = self._reader.nets.look(run, question.rank)
+            answer = items_answer(question.id, net, items_of(net, question.choice))
+        return as_text(answer)
+
+    # --- similarity, clusters ------------------------------------------------------------------
+
+    def _similarity(self, run: OpenRun, question: messages.NetSimilarityQuestion) -> bytes:
+        items, plan = self._plan(run, question)
+        matrix, places, note = self._seen(run, question.rank, plan, question.metric)
+        labels = _label_numbers(items, places)
+        order = numpy.arange(len(places)) if labels is None else numpy.argsort(labels, kind="stable")
+        is_defined = ~numpy.isnan(numpy.diagonal(matrix.values))
+        leaves, tree, by_tree, no_tree = _tree(matrix, numpy.flatnonzero(is_defined))
+        answer = messages.NetSimilarityAnswer(
+            id=question.id,
+            places=places.tolist(),
+            by_label=places[order].tolist(),
+            leaves=places[leaves].tolist(),
+            by_tree=places[by_tree].tolist(),
+            contrast=contrast_of(matrix, labels, messages.NetContrast),
+            note="; ".join(part for part in (note, undefined_words(matrix, "item"), no_tree) if part),
+        )
+        return binary_frame(answer, tree.astype("<f8").tobytes() + matrix.values.astype("<f4").tobytes())
+
+    def _likeness(self, run: OpenRun, question: messages.NetLikenessQuestion) -> bytes:
+        items = self._reader.items(run, question.rank, question.choice)
+        told: list[messages.NetLayerLikeness] = []
+        known: list[tuple[int, SimilarityMatrix]] = []
+        room = _MOST_LIKENESS_BYTES
+        for layer in question.layers:
+            contrast, why = None, ""
+            try:
+                plan = self._reader.plan(run, question.rank, items, layer, question.choice.variable)
+                if (plan.key, question.metric) not in self._matrices:
+                    room -= plan.num_bytes
+                if room < 0:
+                    raise InputError(_NO_ROOM)
+                matrix, places, _ = self._seen(run, question.rank, plan, question.metric)
+            except InputError as error:
+                why = clipped(str(error))
+            else:
+                contrast = contrast_of(matrix, _label_numbers(items, places), messages.NetContrast)
+                known.append((len(told), _of_all(matrix, places, len(items))))
+            told.append(messages.NetLayerLikeness(layer=layer, contrast=contrast, why=why))
+        values = numpy.full((len(told), len(told)), numpy.nan)
+        for at, (row, one) in enumerate(known):
+            for column, other in known[: at + 1]:
+                values[row, column] = values[column, row] = compare_similarity(one, other)
+        answer = messages.NetLikenessAnswer(id=question.id, layers=told)
+        return binary_frame(answer, values.astype("<f4").tobytes())
+
+    def _seen(self, run: OpenRun, rank: int, plan: RowPlan, metric: messages.Metric) -> _Seen:
+        key = plan.key, metric
+        seen = self._matrices.get(key)
+        if seen is None:
+            rows = self._reader.rows(run, rank, plan)
+            _check_number(rows, "similarity")
+            seen = _Seen(similarity(rows.points, metric=metric), rows.places, rows.note)
+            self._matrices.put(key, seen, seen.matrix.values.nbytes)
+        return seen
+
+    # --- components ----------------------------------------------------------------------------
+
+    def _components(self, run: OpenRun, question: messages.NetComponentsQuestion) -> bytes:
+        _, rows = self._rows(run, question)
+        _check_number(rows, "components")
+        found = principal_components(rows.points, question.num_components)
+        answer = messages.NetComponentsAnswer(
+            id=question.id, places=rows.places.tolist(), shares=found.shares.tolist(), note=rows.note
+        )
+        return binary_frame(answer, found.places.astype("<f4").tobytes())
+
+    # --- tuning --------------------------------------------------------------------------------
+
+    def _tuning(self, run: OpenRun, question: messages.NetTuningQuestion) -> bytes:
+        items, rows = self._rows(run, question)
+        labels = _label_numbers(items, rows.places)
+        if labels is None:
+            raise InputError("tuning needs labels: choose where they come from.")
+        num_units, num_labels = rows.points.shape[1], len(numpy.unique(labels))
+        if num_units * num_labels > _MOST_MEANS:
+            raise InputError(
+                f"the tuning of {num_units:,} units to {num_labels:,} labels takes too long: choose labels "
+                "that more items share, or a smaller layer."
+            )
+        found = tuning(rows.points, labels)
+        # A unit that is silent, or the same to all labels, prefers none.
+        best = numpy.where(numpy.ptp(found.means, axis=1) == 0, numpy.nan, found.best)
+        columns = numpy.stack([best, found.selectivity, found.best_d_prime])
+        answer = messages.NetTuningAnswer(
+            id=question.id, num_units=num_units, num_items=len(rows.places), note=rows.note
+        )
+        return binary_frame(answer, columns.astype("<f4").tobytes())
+
+    def _unit_tuning(self, run: OpenRun, question: messages.NetUnitTuningQuestion) -> bytes:
+        self._reader.layer(run, question.rank, question.layer, question.unit)
+        items, rows = self._rows(run, question)
+        responses = rows.points[:, question.unit]
+        labels = _label_numbers(items, rows.places)
+        num_labels = len(items.labels)
+        counts = numpy.zeros(0, int) if labels is None else numpy.bincount(labels, minlength=num_labels)
+        means = numpy.full(num_labels, numpy.nan)
+        d_primes = numpy.full(num_labels, numpy.nan)
+        if labels is not None and numpy.count_nonzero(counts) > 1:
+            found = tuning(responses[:, None], labels)
+            means[found.labels], d_primes[found.labels] = found.means[0], found.d_primes[0]
+        elif labels is not None:
+            means[labels[0]] = responses.mean(dtype=numpy.float64)
+        answer = messages.NetUnitTuningAnswer(
+            id=question.id, places=rows.places.tolist(), counts=counts.tolist(), note=rows.note
+        )
+        values = numpy.concatenate([responses.astype(numpy.float64), means, d_primes])
+        return binary_frame(answer, values.astype("<f4").tobytes())
+
+    # --- receptive fields ------------------------------------------------------------------------
+
+    def _field(self, run: OpenRun, question: messages.NetFieldQuestion) -> bytes:
+        self._reader.layer(run, question.rank, question.layer, question.unit)
+        items, rows = self._rows(run, question)
+        plan = self._reader.plan(run, question.rank, items, question.source, _SOURCE_VARIABLE)
+        sources = self._reader.rows(run, question.rank, plan)
+        both, ours, theirs = numpy.intersect1d(rows.places, sources.places, return_indices=True)
+        if not len(both):
+            raise InputError(
+                f"{question.layer[:80]!r} and {question.source[:80]!r} were not recorded of the same items: "
+                "choose another source."
+            )
+        responses = rows.points[ours, question.unit : question.unit + 1]
+        threshold = float(responses.mean(dtype=numpy.float64)) if question.above == "mean" else 0.0
+        field = receptive_fields(
+            responses, sources.points[theirs], threshold=threshold, minus_mean=question.minus_mean
+        )[0]
+        is_number = bool(numpy.isfinite(field).all())
+        answer = messages.NetFieldAnswer(
+            id=question.id,
+            num_units=len(field),
+            num_items=len(both),
+            num_responses=int(numpy.count_nonzero(responses > threshold)),
+            low=finite(float(field.min())) if is_number else None,
+            high=finite(float(field.max())) if is_number else None,
+            note="; ".join(note for note in dict.fromkeys((rows.note, sources.note)) if note),
+        )
+        return binary_frame(answer, field.astype("<f4").tobytes())
+
+    def _plan(self, run: OpenRun, question: Any) -> tuple[Items, RowPlan]:
+        choice = question.choice
+        items = self._reader.items(run, question.rank, choice)
+        return items, self._reader.plan(run, question.rank, items, question.layer, choice.variable)
+
+    def _rows(self, run: OpenRun, question: Any) -> tuple[Items, LayerRows]:
+        items, plan = self._plan(run, question)
+        return items, self._reader.rows(run, question.rank, plan)
+
+
+def _check_number(rows: LayerRows, what: str) -> None:
+    if len(rows.places) < 2:
+        raise InputError(
+            f"there is one item, and {what} needs two at least: record a larger batch, or take moments as "
+            "items."
+        )
+
+
+def _label_numbers(items: Items, places: NDArray[numpy.int64]) -> NDArray[numpy.int64] | None:
+    """As numbers, in the order of the labels."""
+    return None if items.label_of is None else items.label_of[places]
+
+
+def _tree(
+    matrix: SimilarityMatrix, kept: NDArray[numpy.int64]
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.int64], str]:
+    """Rows that are leaves, the tree, the rows as they stand below it, and why there is no tree."""
+    nothing = kept[:0], numpy.zeros((0, 4)), kept[:0]
+    if len(kept) < 2:
+        return *nothing, ""
+    values = matrix.values[numpy.ix_(kept, kept)]
+    some = SimilarityMatrix(values=values, metric=matrix.metric, order=numpy.arange(len(kept)), labels=None)
+    try:
+        found = clusters(some)
+    except MissingLibraryError as error:  # the matrix is worth seeing without it
+        return *nothing, str(error).rstrip(".")
+    return kept, found.tree, kept[found.order], ""
+
+
+def _of_all(matrix: SimilarityMatrix, places: NDArray[numpy.int64], num_items: int) -> SimilarityMatrix:
+    """With rows of NaN for items that the layer has not, so that it can be held against others."""
+    values = numpy.full((num_items, num_items), numpy.nan)
+    values[numpy.ix_(places, places)] = matrix.values
+    return SimilarityMatrix(values=values, metric=matrix.metric, order=numpy.arange(num_items), labels=None)

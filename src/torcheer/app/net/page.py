@@ -1,0 +1,570 @@
+"""The NetView of a run: served beside the program that records it, in a notebook, or as one HTML file.
+
+A file of limited size holds values as they are where all of them fit, else as levels of two bytes. It has the
+moments and items of which there are values, and its notes say what is not in it.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import os
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy
+
+from torcheer.app.html_page import (
+    MAX_BYTES,
+    MAX_NOTEBOOK_BYTES,
+    Bundle,
+    InlinePage,
+    Subject,
+    checked_bytes,
+    frame_of,
+    read_bundle,
+    show_inline,
+    write_file,
+)
+from torcheer.app.net.follow import Moments, look_at_scene, moments_of
+from torcheer.app.net.messages import (
+    NetMomentsAnswer,
+    NetMomentsQuestion,
+    NetSceneAnswer,
+    NetSceneQuestion,
+    NetVariable,
+)
+from torcheer.app.net.reader import (
+    Found,
+    Nets,
+    RankNet,
+    Stretch,
+    find,
+    levels_of,
+    on_units,
+    read_stretches,
+    weight_series,
+)
+from torcheer.app.passes.page import escaped
+from torcheer.app.runs.messages import RunListing
+from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
+from torcheer.app.runs.shelf import Summary
+from torcheer.app.serve import address_of, announced
+from torcheer.app.wire import as_json, clipped, countable, finite
+from torcheer.desktop import in_notebook
+from torcheer.graph import Progress
+from torcheer.netview import RECEIVED, SENT, WEIGHT
+from torcheer.run import RunReader, Teller
+from torcheer.tensorfile import Array
+
+_FURTHEST: Final = 4096  # what is wanted less than that is not considered: no file has room for it
+
+
+class Wish(NamedTuple):
+    """One variable at a moment: of an item in all layers, or of all weights."""
+
+    moment: int  # its number, the first is 0
+    variable: str  # Act; of weights Wt, Grad, Delta
+    item: int
+    is_of_weights: bool
+
+
+def moments_in_order(num_moments: int) -> list[int]:
+    """Their numbers: the last, the first, and then ever more, the nearer to the last the denser."""
+    if num_moments < 2:
+        return list(range(num_moments))
+    last = num_moments - 1
+    # 1, 2, 4, 8… from the end, then 3, 6, 12…, then 5, 10, 20…: by what is left without the factors of two.
+    between = sorted(range(1, last), key=lambda far: (far // (far & -far), far))
+    return [last, 0, *(last - far for far in between)]
+
+
+def wishes(num_moments: int, variables: Sequence[str], weights: Sequence[str], num_items: int) -> list[Wish]:
+    """All that a page could show, what is wanted most first. `weights` are variables of weights."""
+    moments = moments_in_order(num_moments)
+    ranked = [(name, False) for name in variables]
+    # The weights themselves are what somebody looks at next.
+    ranked[1:1] = [(name, True) for name in weights[:1]]
+    ranked += [(name, True) for name in weights[1:]]
+    found: list[tuple[int, int, Wish]] = []
+    for rank, (name, is_of_weights) in enumerate(ranked):
+        for item in range(1 if is_of_weights else num_items):
+            distance = (1 + rank) * (1 + 2 * item)
+            if distance > _FURTHEST:
+                break
+            for order, moment in enumerate(moments[: _FURTHEST // distance]):
+                found.append((distance * (1 + order), order, Wish(moment, name, item, is_of_weights)))
+    found.sort(key=lambda one: one[:2])
+    return [wish for _, _, wish in found]
+
+
+# --- values as pieces of JSON ---------------------------------------------------------------------
+
+
+_LEVEL_BYTES: Final = 2
+_EXACT_BYTES: Final = 4  # of most numbers
+_LEAST_TO_DEFLATE: Final = 256
+_WORTH_IT: Final = 0.9  # deflated, it must be that much smaller
+_HOPE: Final = 8  # more than so many times what there is room for is not even tried
+_GONE: Final = "this record is damaged, or was thinned out this moment"
+
+Number = int | str | None  # of a piece; or why there is none; None where there was no room
+
+
+class Wanted(NamedTuple):
+    """The values of a layer, or a weight as it was recorded."""
+
+    stretch: Stretch
+    found: Found | None  # None for a weight
+
+    @property
+    def key(self) -> tuple[str, Stretch]:
+        return ("" if self.found is None else self.found.layer.name), self.stretch
+
+    @property
+    def num_values(self) -> int:
+        return self.stretch.size if self.found is None else self.found.layer.grid.num_units
+
+
+class Pieces:
+    """Those of one page. Filled while choosing; `left` are the bytes for which there is still room."""
+
+    def __init__(
+        self, reader: RunReader, room: int, on_written: Callable[[int], None], *, is_exact: bool
+    ) -> None:
+        self.is_exact = is_exact  # values go in as they are, not as levels
+        self.left = room
+        self.has_refused = False  # something for which there was no room
+        self.texts: list[bytes] = []
+        self._reader = reader
+        self._on_written = on_written
+        self._known: dict[tuple[str, Stretch], int | str] = {}
+
+    def put_all(self, wanted: Sequence[Wanted]) -> list[Number] | None:
+        """Their numbers; None where there is no room for all of them: then none is put in."""
+        fresh = self._fresh(wanted)
+        made = self._made(fresh) if self._has_hope(fresh, self.left) else None
+        if made is None or sum(len(text) + 1 for text in made if isinstance(text, bytes)) > self.left:
+            self.has_refused = True
+            return None
+        for one, text in zip(fresh, made, strict=True):
+            self._keep(one, text)
+        return [self._known[one.key] for one in wanted]
+
+    def put_some(self, wanted: Sequence[Wanted], part: int) -> list[Number]:
+        """Their numbers, the small ones first; each takes at most one part in so many of what is left."""
+        for one in sorted(self._fresh(wanted), key=lambda one: one.num_values):
+            room = max(0, self.left) // part
+            text = self._made([one])[0] if self._has_hope([one], room) else None
+            if text is not None and (isinstance(text, str) or len(text) < room):
+                self._keep(one, text)
+            else:
+                self.has_refused = True
+        return [self._known.get(one.key) for one in wanted]
+
+    def _has_hope(self, wanted: Sequence[Wanted], room: int) -> bool:
+        each = _EXACT_BYTES if self.is_exact else _LEVEL_BYTES
+        return sum(one.num_values for one in wanted) * each <= _HOPE * max(0, room)
+
+    def _fresh(self, wanted: Sequence[Wanted]) -> list[Wanted]:
+        return list({one.key: one for one in wanted if one.key not in self._known}.values())
+
+    def _made(self, wanted: Sequence[Wanted]) -> list[bytes | str]:
+        """Or why there is nothing."""
+        numbers = read_stretches(self._reader, [one.stretch for one in wanted])
+        return [
+            _GONE if its is None else _text(one, its, self.is_exact)
+            for one, its in zip(wanted, numbers, strict=True)
+        ]
+
+    def _keep(self, one: Wanted, text: bytes | str) -> None:
+        if isinstance(text, str):
+            self._known[one.key] = text
+            return
+        self._known[one.key] = len(self.texts)
+        self.texts.append(text)
+        self.left -= len(text) + 1
+        self._on_written(len(text))
+
+
+def _text(one: Wanted, numbers: Array, is_exact: bool) -> bytes:
+    """Nothing of it means anything to HTML: it is numbers and base64."""
+    mark = one.stretch.mark
+    values, is_there = (numbers, None) if one.found is None else on_units(one.found, numbers)
+    head: dict[str, object] = {"step": countable(mark.step) or 0, "count": len(values)}
+    if one.found is None:
+        head["shape"] = list(mark.outline.shape)
+    if is_exact and is_there is None:
+        exact = _floats(values)
+        head["encoding"], data = f"f{exact.itemsize}", exact.tobytes()
+    else:
+        levels = levels_of(values, is_there)
+        head |= {"encoding": "u2", "low": levels.low, "high": levels.high}
+        data = levels.codes.astype("<u2", copy=False).tobytes()
+    if len(data) >= _LEAST_TO_DEFLATE:
+        deflated = zlib.compress(data)
+        if len(deflated) < _WORTH_IT * len(data):
+            head["deflated"], data = True, deflated
+    return b"".join((as_json(head)[:-1], b',"data":"', base64.b64encode(data), b'"}'))
+
+
+def _floats(values: Array) -> Array:
+    """Of four bytes, or of eight where four do not hold them."""
+    with numpy.errstate(all="ignore"):
+        small: Array = values.astype("<f4")
+        is_same = bool(numpy.all((small == values) | (values != values)))
+    return small if is_same else values.astype("<f8")
+
+
+# --- what goes into the page ----------------------------------------------------------------------
+
+
+_RANK: Final = 0
+_FRAME_BYTES: Final = 140  # of a frame besides the numbers of its pieces, at most
+_NUMBER_BYTES: Final = 8
+_REST_BYTES: Final = 6000  # of the run, of notes and names
+_MOST_MISSES: Final = 16  # wishes for which there was no room
+_PART_OF_A_WEIGHT: Final = 4  # one weight takes at most such a part of what is left
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Subject:
+    """A run as of now, and what a page could show of it."""
+
+    net: RankNet
+    scene: NetSceneAnswer
+    moments: Moments
+    variables: Sequence[str]  # of layers, the one that is wanted most first
+    weights: Sequence[str]  # their series
+    whats: Sequence[str]  # variables of weights: Wt, Grad…
+
+    @property
+    def num_moments(self) -> int:
+        return len(self.moments.steps)
+
+    @property
+    def num_items(self) -> int:
+        return max(1, self.scene.num_items)
+
+    def step(self, moment: int) -> int:
+        return int(self.moments.steps[moment])
+
+
+class EmbeddedNet(NamedTuple):
+    """What a page says of a network: one JSON text, in pieces, in which nothing means anything to HTML."""
+
+    data: list[bytes]
+    has_no_room: bool  # for any of the values that there are
+
+
+def embedded_net(
+    run: OpenRun, budget: int, max_bytes: int, on_written: Callable[[int], None] = lambda _: None
+) -> EmbeddedNet:
+    """Layers, connections and variables are always in it. `budget` is what the page's limit, `max_bytes`,
+    leaves for the data."""
+    with run.lock:
+        subject = _looked_at(run)
+        fixed = as_json(
+            (subject.scene, _moments_answer(subject, range(subject.num_moments)), subject.weights)
+        )
+        room = budget - len(escaped(fixed)) - _REST_BYTES
+        chosen = _chosen(subject, room, on_written) if max_bytes else _Chosen(subject, 0, on_written)
+    return EmbeddedNet(chosen.written(_listing(run), max_bytes), chosen.has_no_room)
+
+
+def _chosen(subject: _Subject, room: int, on_written: Callable[[int], None]) -> _Chosen:
+    """How small values become is known when they are written: so all of them are tried as they are, until
+    one has no room."""
+    exact = _Chosen(subject, room, on_written, is_exact=True)
+    if exact.put_everything():
+        return exact
+    exact.take_back()
+    rounded = _Chosen(subject, room, on_written)
+    rounded.put_all()
+    return rounded
+
+
+def _looked_at(run: OpenRun) -> _Subject:
+    nets = Nets()
+    frames = look_at_scene(nets, run, NetSceneQuestion(id=0, run_id=run.place.id, rank=_RANK), None).frames
+    scene = msgspec.json.decode(frames[0], type=NetSceneAnswer)
+    moments = moments_of(nets, run, NetMomentsQuestion(id=0, run_id=run.place.id, rank=_RANK))
+    net = nets.look(run, _RANK)
+    of_layers = {name for layer in scene.scene.layers for name in layer.variables}
+    weights = [one.weight for one in scene.scene.connections if one.weight and one.form != "attention"]
+    return _Subject(
+        net=net,
+        scene=scene,
+        moments=moments,
+        variables=[one.name for one in scene.variables if one.name in of_layers],
+        weights=[name for name in dict.fromkeys(weights) if name in net.index.series],
+        whats=[one.removeprefix(RECEIVED) for one in net.net.weight_variables if one.startswith(RECEIVED)],
+    )
+
+
+def _moments_answer(subject: _Subject, kept: Sequence[int]) -> NetMomentsAnswer:
+    """Nothing will come to a page that is one file."""
+    now = subject.moments
+    return NetMomentsAnswer(
+        id=0,
+        is_all=True,
+        steps=[countable(subject.step(at)) or 0 for at in kept],
+        times=[finite(float(now.times[at])) or 0.0 for at in kept],
+        counters={name: [texts[at] for at in kept] for name, texts in now.counters.items()},
+        ranges=now.ranges,
+        is_running=False,
+    )
+
+
+def _listing(run: OpenRun) -> RunListing:
+    """What the page shows of the run. A file may be mailed: it does not say where it was made."""
+    summary = Summary(run)
+    summary.update()
+    return msgspec.structs.replace(summary.listing, host="", spark_name="", spark=(), metrics=(), tags=())
+
+
+class _Chosen:
+    """What goes in. Filled wish by wish."""
+
+    def __init__(
+        self, subject: _Subject, room: int, on_written: Callable[[int], None], *, is_exact: bool = False
+    ) -> None:
+        self._subject = subject
+        self._on_written = on_written
+        self._pieces = Pieces(subject.net.reader, room, on_written, is_exact=is_exact)
+        self._frames: list[bytes] = []  # of layers
+        self._weights: list[bytes] = []
+        self._variables: set[str] = set()  # of which there is something: Act, r.Wt…
+        self._heavy: list[str] = []  # weights for which there was no room
+        self._kept: set[int] = set()  # moments
+        self._lost: set[int] = set()
+        self._num_items = 0  # of the last moment
+
+    @property
+    def has_no_room(self) -> bool:
+        return self._pieces.has_refused and not self._pieces.texts
+
+    def put_everything(self) -> bool:
+        """False, and half done, where something has no room."""
+        for wish in self._wishes():
+            self._put(wish)
+            if self._pieces.has_refused:
+                return False
+        return True
+
+    def put_all(self) -> None:
+        """All for which there is room."""
+        num_misses = 0
+        for wish in self._wishes():
+            if num_misses < _MOST_MISSES and wish.moment not in self._lost:
+                num_misses += not self._put(wish)
+
+    def take_back(self) -> None:
+        """Something else is written instead."""
+        self._on_written(-sum(len(text) for text in self._pieces.texts))
+
+    def _wishes(self) -> list[Wish]:
+        subject = self._subject
+        return wishes(subject.num_moments, subject.variables, subject.whats, subject.num_items)
+
+    def _put(self, wish: Wish) -> bool:
+        return self._put_weights(wish) if wish.is_of_weights else self._put_values(wish)
+
+    def _put_values(self, wish: Wish) -> bool:
+        """All layers or none; but of the first wish, all for which there is room."""
+        subject = self._subject
+        net, step = subject.net, subject.step(wish.moment)
+        entries: list[Number | Found] = [
+            find(net.net, net.index, layer.name, wish.variable, step, wish.item)
+            if wish.variable in layer.variables
+            else None
+            for layer in subject.scene.scene.layers
+        ]
+        wanted = [Wanted(one.stretch, one) for one in entries if isinstance(one, Found)]
+        self._pieces.left -= (frame_bytes := _frame_bytes(entries))
+        numbers = self._pieces.put_all(wanted)
+        is_main = wish.variable == subject.variables[0] and wish.item == 0
+        if numbers is None and self._frames:
+            self._pieces.left += frame_bytes
+            self._lost |= {wish.moment} if is_main else set()
+            return False
+        if numbers is None:
+            numbers = self._pieces.put_some(wanted, 1)
+        rest = iter(numbers)
+        pieces = [next(rest) if isinstance(one, Found) else one for one in entries]
+        self._add(self._frames, wish, pieces)
+        self._kept |= {wish.moment} if is_main and not self.has_no_room else set()
+        if wish.variable == subject.variables[0] and wish.moment == subject.num_moments - 1:
+            self._num_items += wish.item == self._num_items
+        return True
+
+    def _put_weights(self, wish: Wish) -> bool:
+        """Each for which there is room: a weight is of use without the others."""
+        entries: list[Wanted | str] = [self._weight(name, wish) for name in self._subject.weights]
+        wanted = [one for one in entries if isinstance(one, Wanted)]
+        if (frame_bytes := _frame_bytes(entries)) > self._pieces.left:
+            self._pieces.has_refused = True
+            return False
+        self._pieces.left -= frame_bytes
+        # Where everything goes in, nothing else needs what one weight takes.
+        part = 1 if self._pieces.is_exact else _PART_OF_A_WEIGHT
+        rest = iter(self._pieces.put_some(wanted, part))
+        pieces = [next(rest) if isinstance(one, Wanted) else one for one in entries]
+        self._add(self._weights, wish, pieces)
+        if (wish.variable, wish.moment) == (WEIGHT, self._subject.num_moments - 1):
+            weights = self._subject.weights
+            self._heavy = [name for name, one in zip(weights, pieces, strict=True) if one is None]
+        return not wanted or any(isinstance(one, int) for one in pieces)
+
+    def _weight(self, weight: str, wish: Wish) -> Wanted | str:
+        name = weight_series(weight, wish.variable)
+        series = self._subject.net.index.series.get(name)
+        mark = None if series is None else series.last_up_to(self._subject.step(wish.moment))
+        if series is None:
+            return f"{name} was not recorded"
+        if mark is None:
+            return f"{name} was first recorded at step {series.marks[0].step}"
+        return Wanted(Stretch(mark, 0, math.prod(mark.outline.shape)), None)
+
+    def _add(self, frames: list[bytes], wish: Wish, pieces: Sequence[Number]) -> None:
+        if any(isinstance(one, int) for one in pieces):
+            ends = (RECEIVED, SENT) if wish.is_of_weights else ("",)
+            self._variables |= {end + wish.variable for end in ends}
+        step = countable(self._subject.step(wish.moment)) or 0
+        frame = {"step": step, "variable": wish.variable, "item": wish.item, "pieces": pieces}
+        frames.append(escaped(as_json(frame)))
+
+    # --- as JSON -------------------------------------------------------------------------------------
+
+    def written(self, listing: RunListing, max_bytes: int) -> list[bytes]:
+        subject = self._subject
+        # Where no values have room, the last moment is there to say so.
+        kept = sorted(self._kept) or range(subject.num_moments)[-1:]
+        variables = [one for one in subject.scene.variables if self._is_shown(one.name)]
+        said = [subject.scene.note, *self._notes(), *self._left_out(variables)]
+        scene = msgspec.structs.replace(
+            subject.scene,
+            variables=variables,
+            num_items=max(1, self._num_items),
+            ranks=[_RANK],
+            note=" ".join(filter(None, said)),
+        )
+        head = {
+            "scene": scene,
+            "moments": _moments_answer(subject, kept),
+            "run": listing,
+            "weights": subject.weights,
+            "max_bytes": max_bytes,
+            "is_exact": self._pieces.is_exact,
+        }
+        return [
+            escaped(as_json(head))[:-1],
+            *_joined(b',"frames":[', self._frames),
+            *_joined(b'],"weight_frames":[', self._weights),
+            *_joined(b'],"pieces":[', self._pieces.texts),
+            b"]}",
+        ]
+
+    def _is_shown(self, variable: str) -> bool:
+        """Of attention there are weights where there are values of the layers that attend."""
+        is_attention = variable in (RECEIVED + WEIGHT, SENT + WEIGHT) and self._has_attention
+        return not self._variables or variable in self._variables or is_attention
+
+    @property
+    def _has_attention(self) -> bool:
+        return any(one.form == "attention" and one.weight for one in self._subject.scene.scene.connections)
+
+    def _left_out(self, variables: Sequence[NetVariable]) -> list[str]:
+        names = [one.name for one in self._subject.scene.variables if one not in variables]
+        names += self._heavy if RECEIVED + WEIGHT in self._variables else []
+        return [f"Not in it: {clipped(', '.join(names), 200)}."] if names else []
+
+    def _notes(self) -> list[str]:
+        """What a reader must know: how much of the run is in the file."""
+        subject = self._subject
+        parts = []
+        for num, num_all, what in (
+            (len(self._kept), subject.num_moments, "moments"),
+            (max(1, self._num_items), subject.num_items, "items"),
+        ):
+            if num < num_all:
+                parts.append(f"{num:,} of {num_all:,} {what}")
+        notes = [f"In this file: {' and '.join(parts)}."] if parts else []
+        if self._kept and not self._pieces.is_exact:
+            notes.append("Values are rounded (≈).")
+        return notes
+
+
+def _frame_bytes(entries: Sequence[object]) -> int:
+    whys = [one for one in entries if isinstance(one, str)]
+    return _FRAME_BYTES + _NUMBER_BYTES * len(entries) + (len(escaped(as_json(whys))) if whys else 0)
+
+
+def _joined(before: bytes, parts: Sequence[bytes]) -> list[bytes]:
+    return [before, *(b"," + part if at else part for at, part in enumerate(parts))]
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+_RUN: Final = "file"  # its id in a page that has no other
+_FRONT_END: Final = "netfile"
+_HEIGHT: Final = 720  # between the cells of a notebook, in pixels
+
+_Path = str | os.PathLike[str]
+
+
+def show_net(folder: _Path) -> str | None:
+    """Show the network of this run: in the notebook, if this is one, as it is now; else in the browser, where
+    the page goes on as the run does. Returns the address of that page."""
+    if in_notebook():
+        page = net_file_page(folder, max_bytes=MAX_NOTEBOOK_BYTES)
+        show_inline(InlinePage(page, _HEIGHT, "A network and its values"))
+        return None
+    return announced("The NetView is", net_address(folder))
+
+
+def net_address(folder: _Path) -> str:
+    """Where the NetView of this run is served, beside the program, until that ends."""
+    return address_of(folder, "netview")
+
+
+# --- as one file ---------------------------------------------------------------------------------
+
+
+def net_file_page(folder: _Path, *, max_bytes: int = MAX_BYTES, bundle: Bundle | None = None) -> str:
+    """The page as text. It has at most `max_bytes`, unless front end and structure alone take more."""
+    return b"".join(_pieces(folder, checked_bytes(max_bytes), bundle or read_bundle(_FRONT_END))).decode()
+
+
+def write_net_page(folder: _Path, path: _Path, *, max_bytes: int = MAX_BYTES) -> str:
+    """Write the page to a file, which is there when it is whole; returns where it is."""
+    max_bytes = checked_bytes(max_bytes)
+    bundle = read_bundle(_FRONT_END)
+    return write_file(path, lambda: _pieces(folder, max_bytes, bundle), "netview.html")
+
+
+def _pieces(folder: _Path, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
+    path = Path(os.path.abspath(folder))
+    subject = Subject(name=path.name, about="a network and its values", data_id="torcheer-net")
+    before, after = frame_of(
+        subject, replace(bundle, worker="")
+    )  # it lays out graphs, of which there are none
+    room = max_bytes - len(before) - len(after)
+    run = OpenRun(RunPlace(id=_RUN, name=path.name, path=path), RunReader, ArrayCache(1))
+    try:
+        with Progress("writing the page", max(0, room)) as progress:
+            net = embedded_net(run, room, max_bytes, progress.add)
+    finally:
+        run.close()
+    pieces = [before, *net.data, after]
+    if net.has_no_room:
+        Teller().tell(
+            f"there are no values in the page of {path.name}: max_bytes is {max_bytes:,}, and the page "
+            f"without them takes {sum(map(len, pieces)):,}. Give a larger max_bytes."
+        )
+    return pieces

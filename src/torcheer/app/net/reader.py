@@ -1,0 +1,365 @@
+"""Read the network of a run: where values lie in its records, their numbers, and levels for the page."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.app.cache import Cache
+from torcheer.app.net.index import Mark, NetIndex, RankIndex
+from torcheer.app.net.messages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
+from torcheer.app.net.scene import BIAS, RunScene, scene_of
+from torcheer.app.passes.values import NUMPY_TYPES
+from torcheer.app.runs.open_run import OpenRun
+from torcheer.graph import shape_text
+from torcheer.netview import RECEIVED, SENT, WEIGHT, item_shape
+from torcheer.run import NetLayer, RunReader, Slice, SqlitePart
+from torcheer.tensorfile import Array, as_numbers, as_real
+
+# A page takes the highest less the lowest, which must be a number, too.
+_LARGEST: Final = float(numpy.finfo(numpy.float64).max) / 2
+_EXACT_IN_FLOAT32: Final = 2  # bytes of whole numbers
+
+Codes = NDArray[numpy.uint16]
+
+
+class Levels(NamedTuple):
+    """A code for each value, and what level 0 and the highest level stand for."""
+
+    codes: Codes
+    low: float
+    high: float
+
+
+NO_LEVELS: Final = Levels(numpy.empty(0, dtype=numpy.uint16), 0.0, 0.0)
+
+
+def numbers_in(data: bytes, dtype: str) -> Array:
+    """Real numbers, flat: complex ones by their magnitude. The bytes were held against the shape before."""
+    if dtype == "complex32":  # two float16 each, for which NumPy has no type
+        parts = numpy.frombuffer(data, "<f2").astype(numpy.float32)
+        return as_real(parts.view(numpy.complex64))
+    raw = numpy.frombuffer(data, dtype=NUMPY_TYPES[dtype].newbyteorder("<"))
+    return as_real(as_numbers(raw != 0 if dtype == "bool" else raw, dtype))
+
+
+def levels_of(numbers: Array, is_there: NDArray[numpy.bool_] | None = None) -> Levels:
+    """Of the same shape. What is not there has a code of its own and does not count."""
+    if is_there is not None:
+        found = levels_of(numbers[is_there])
+        codes = numpy.full(numbers.shape, NOT_THERE, dtype=numpy.uint16)
+        codes[is_there] = found.codes
+        return Levels(codes, found.low, found.high)
+    values = _floats(numbers)
+    if not values.size:
+        return Levels(numpy.empty(values.shape, dtype=numpy.uint16), 0.0, 0.0)
+    with numpy.errstate(all="ignore"):
+        low, high = float(values.min()), float(values.max())  # NaN where there is one
+        if low >= -_LARGEST and high <= _LARGEST:
+            return Levels(_scaled(values, low, high), low, high)
+        return _with_codes(values)
+
+
+def _floats(numbers: Array) -> NDArray[Any]:
+    if numbers.dtype.kind == "f":
+        return numbers
+    return numbers.astype(numpy.float32 if numbers.dtype.itemsize <= _EXACT_IN_FLOAT32 else numpy.float64)
+
+
+def _with_codes(values: NDArray[Any]) -> Levels:
+    # In the type of the values: in a smaller one, the limit itself would be infinite.
+    is_number = numpy.abs(values) <= min(_LARGEST, float(numpy.finfo(values.dtype).max))
+    codes = numpy.where(values > 0, PLUS_INFINITY, MINUS_INFINITY).astype(numpy.uint16)
+    codes[numpy.isnan(values)] = NOT_A_NUMBER
+    numbers = values[is_number]
+    if not numbers.size:
+        return Levels(codes, 0.0, 0.0)
+    low, high = float(numbers.min()), float(numbers.max())
+    codes[is_number] = _scaled(numbers, low, high)
+    return Levels(codes, low, high)
+
+
+def _scaled(values: NDArray[Any], low: float, high: float) -> Codes:
+    span = high - low
+    if span == 0:
+        return numpy.zeros(values.shape, dtype=numpy.uint16)
+    scale = LEVELS / span
+    if not _is_plain(values.dtype, span, scale):
+        values = values.astype(numpy.float64)
+    # The scale of a span that is hardly more than 0 can be infinite.
+    work = values - values.dtype.type(low)
+    work = work * values.dtype.type(scale) if numpy.isfinite(scale) else work / span * LEVELS
+    codes: Codes = numpy.rint(work, out=work).astype(numpy.uint16)
+    return codes
+
+
+def _is_plain(dtype: numpy.dtype[Any], span: float, scale: float) -> bool:
+    """Whether the type of the values has room for what comes between."""
+    limits = numpy.finfo(dtype)
+    return span < float(limits.max) and float(limits.tiny) < scale < float(limits.max)
+
+
+# --- where values are -----------------------------------------------------------------------------
+
+
+class Stretch(NamedTuple):
+    """Some neighbours in a record."""
+
+    mark: Mark
+    start: int  # elements before them
+    size: int  # elements
+
+
+class Found(NamedTuple):
+    """The values of a layer in a record: one item, or a vector that holds for many units."""
+
+    stretch: Stretch
+    shape: tuple[int, ...]  # of these values
+    layer: NetLayer
+    axis: int | None  # of the layer, along which a vector lies; None where each unit has its value
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is a value for each unit, in their order."""
+        return self.axis is None and self.stretch.size == self.layer.grid.num_units
+
+
+def find(net: RunScene, index: RankIndex, layer: str, variable: str, step: int, item: int) -> Found | str:
+    """The last record up to a step; or why there is none, in a sentence."""
+    known = net.layers.get(layer)
+    if known is None:
+        return "there is no such layer in this run"
+    series = index.series.get(net.series.get((layer, variable), ""))
+    if series is None:
+        return f"{variable} was not recorded of this layer"
+    mark = series.last_up_to(step)
+    if mark is None:
+        return f"nothing was recorded up to this step: the first record is of step {series.marks[0].step}"
+    return found_in(net, known, variable, mark, item)
+
+
+def found_in(net: RunScene, layer: NetLayer, variable: str, mark: Mark, item: int) -> Found | str:
+    """Where in a record the values of an item are."""
+    shape = mark.outline.shape
+    if variable == BIAS and len(shape) == 1 and layer.shape:
+        axis = _axis(net, layer, shape[0])
+        if axis is not None:
+            return Found(Stretch(mark, 0, shape[0]), shape, layer, axis)
+    has_items = layer.has_items and len(shape) > 0
+    if has_items and item >= shape[0]:
+        some = "1 item" if shape[0] == 1 else f"{shape[0]:,} items"
+        return f"this record has {some}: there is no item {item}, counted from 0"
+    shape = item_shape(shape, has_items)
+    count = math.prod(shape)
+    if count != layer.grid.num_units and not _has_room(layer.shape, shape):
+        return (
+            f"it was recorded with the shape {shape_text(shape)}, and the layer has {shape_text(layer.shape)}"
+        )
+    return Found(Stretch(mark, item * count if has_items else 0, count), shape, layer, None)
+
+
+def _axis(net: RunScene, layer: NetLayer, length: int) -> int | None:
+    """The dimension of a layer that a vector belongs to."""
+    last = len(layer.shape) - 1
+    for axis in (0, last) if layer.name in net.by_map else (last, 0):
+        if layer.shape[axis] == length:
+            return axis
+    return None
+
+
+def _has_room(large: Sequence[int], small: Sequence[int]) -> bool:
+    """Whether one shape lies in a corner of the other: sequences are not always of one length."""
+    return len(large) == len(small) and all(its <= room for its, room in zip(small, large, strict=True))
+
+
+# --- units ---------------------------------------------------------------------------------------
+
+
+def place_of(found: Found, unit: int) -> int | None:
+    """Which of the values is that of a unit."""
+    if found.is_whole:
+        return unit
+    indices = [int(index) for index in numpy.unravel_index(unit, found.layer.shape)]
+    if found.axis is not None:
+        return indices[found.axis]
+    if any(index >= size for index, size in zip(indices, found.shape, strict=True)):
+        return None
+    return int(numpy.ravel_multi_index(indices, found.shape))
+
+
+def on_units(found: Found, numbers: Array) -> tuple[Array, NDArray[numpy.bool_] | None]:
+    """A number for each unit, and where there is one; None for everywhere."""
+    if found.is_whole:
+        return numbers, None
+    shape = tuple(found.layer.shape)
+    if found.axis is not None:
+        along = [1] * len(shape)
+        along[found.axis] = -1
+        return numpy.broadcast_to(numbers.reshape(along), shape).reshape(-1), None
+    corner = tuple(slice(0, size) for size in found.shape)
+    full = numpy.zeros(shape, dtype=numbers.dtype)
+    is_there = numpy.zeros(shape, dtype=numpy.bool_)
+    full[corner] = numbers.reshape(found.shape)
+    is_there[corner] = True
+    return full.reshape(-1), is_there.reshape(-1)
+
+
+# --- bytes -----------------------------------------------------------------------------------------
+
+
+def read_stretches(reader: RunReader, wanted: Sequence[Stretch]) -> list[Array | None]:
+    """Real numbers, flat; None for what is gone or damaged. Of large records only what is wanted is read."""
+    found: list[Array | None] = [None] * len(wanted)
+    of_parts: dict[str, list[int]] = {}
+    for place, one in enumerate(wanted):
+        of_parts.setdefault(one.mark.part, []).append(place)
+    parts = reader.parts()
+    for name, places in of_parts.items():
+        part = parts.get(name)
+        slices = [_slice(wanted[place]) for place in places]
+        if isinstance(part, SqlitePart):
+            pieces = part.slices(slices)
+        elif part is not None:
+            pieces = [_cut(part.data(one.record), one) for one in slices]
+        else:
+            continue
+        for place, piece in zip(places, pieces, strict=True):
+            if piece is not None:
+                found[place] = numbers_in(piece, wanted[place].mark.outline.dtype)
+    return found
+
+
+def _slice(stretch: Stretch) -> Slice:
+    shape, _, size = stretch.mark.outline
+    return Slice(stretch.mark.id, math.prod(shape) * size, stretch.start * size, stretch.size * size)
+
+
+def _cut(data: bytes | None, wanted: Slice) -> bytes | None:
+    if data is None or len(data) != wanted.num_bytes:
+        return None
+    return data[wanted.start : wanted.start + wanted.size]
+
+
+# --- what is known of runs ------------------------------------------------------------------------
+
+
+_HELD_BYTES: Final = 1 << 28  # of weights that were asked for last
+_MAX_RANKS: Final = 64  # of which the scenes are kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RankNet:
+    """One rank of a run as of now. For whoever holds the lock of the run."""
+
+    reader: RunReader
+    index: RankIndex
+    net: RunScene
+
+
+class _Known:
+    """What is known of one run."""
+
+    def __init__(self) -> None:
+        self.index = NetIndex()
+        self.version = -1
+        self.scenes: dict[int, tuple[object, RunScene]] = {}  # by rank, with what they depend on
+        self.held: Cache[Array] = Cache(_HELD_BYTES)
+
+
+class Nets:
+    """Of all runs of a server."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # of the table: several runs may be read at a time
+        self._known: WeakKeyDictionary[RunReader, _Known] = WeakKeyDictionary()
+
+    def look(self, run: OpenRun, rank: int) -> RankNet:
+        """The lock of the run is held by whoever asks."""
+        reader = run.look()
+        known = self._of(reader)
+        if known.version != run.version:
+            known.index.read_on(reader)
+            known.version = run.version
+        index = known.index.rank(rank)
+        # Of a watched training the rows may change without any new tensor.
+        depends = (known.index.generation, index.num_outlines, index.scene or reader.watched.plan(rank).rows)
+        kept = known.scenes.get(rank)
+        if kept is None or kept[0] != depends:
+            if len(known.scenes) >= _MAX_RANKS:
+                known.scenes.clear()
+            kept = known.scenes[rank] = depends, scene_of(reader, rank, index)
+        return RankNet(reader=reader, index=index, net=kept[1])
+
+    def ranks(self, reader: RunReader) -> list[int]:
+        """Those of which something was recorded or watched, as of the last look."""
+        return sorted({*self._of(reader).index.ranks(), *reader.watched.ranks()})
+
+    def whole(self, reader: RunReader, stretch: Stretch) -> Array | None:
+        """The numbers of a stretch that is asked for again and again, such as all of a weight."""
+        held = self._of(reader).held
+        numbers = held.get(stretch)
+        if numbers is None:
+            (numbers,) = read_stretches(reader, [stretch])
+            if numbers is not None:
+                held.put(stretch, numbers, numbers.nbytes)
+        return numbers
+
+    def _of(self, reader: RunReader) -> _Known:
+        with self._lock:
+            known = self._known.get(reader)
+            if known is None:
+                known = self._known[reader] = _Known()
+            return known
+
+
+# --- ranges ---------------------------------------------------------------------------------------
+
+
+Range = tuple[float, float]  # the first is larger where nothing is known
+
+
+def ranges_of(net: RankNet) -> dict[str, Range]:
+    """By variable, those of weights among them. Nothing is read.
+
+    Inputs, such as the numbers of words, are often far larger than all that is made of them: they count only
+    for a variable that no other layer has.
+    """
+    found = dict.fromkeys(net.net.variables, (math.inf, -math.inf))
+    inputs = {layer.name for layer in net.net.scene.layers if layer.is_input}
+    of_inputs = dict(found)
+    for (layer, variable), name in net.net.series.items():
+        _widen(of_inputs if layer in inputs else found, variable, net, name)
+    found = {
+        variable: found[variable] if _is_known(found[variable]) else of_inputs[variable] for variable in found
+    }
+    whats = {variable[len(RECEIVED) :] for variable in net.net.weight_variables}
+    weights = {one.weight for one in net.net.scene.connections if one.weight}
+    for weight in weights:
+        for what in whats:
+            name = weight_series(weight, what)
+            for end in (RECEIVED, SENT):
+                _widen(found, end + what, net, name)
+    return found
+
+
+def _is_known(known: Range) -> bool:
+    return known[0] <= known[1]
+
+
+def weight_series(weight: str, what: str) -> str:
+    """The series of a weight, or of what goes with it: its gradient, its last change…"""
+    return weight if what == WEIGHT else f"{weight}.{what}"
+
+
+def _widen(found: dict[str, Range], variable: str, net: RankNet, name: str) -> None:
+    series = net.index.series.get(name)
+    if series is not None and variable in found:
+        low, high = found[variable]
+        found[variable] = min(low, series.low), max(high, series.high)

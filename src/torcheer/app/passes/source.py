@@ -1,0 +1,166 @@
+"""Passes for the page: what it can ask of them, and where they come from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from torcheer.app.wire import Answer, Count, Name, Question
+from torcheer.graph import PassDocument
+from torcheer.tensorfile import MAX_WINDOW_VALUES, TensorKind, TensorView, Window
+
+MAX_REQUEST_BYTES: Final = 1 << 16
+MAX_VALUE_BYTES: Final = 8 * MAX_WINDOW_VALUES
+MAX_DIMS: Final = 64  # torch's own
+
+
+# --- what a page asks ------------------------------------------------------------------------
+
+
+class PassesQuestion(Question, frozen=True, tag="passes"):
+    """Which passes are there now?"""
+
+
+class DocumentQuestion(Question, frozen=True, tag="open"):
+    """A pass but for its tensors, please."""
+
+    pass_id: Name
+
+
+class TensorQuestion(Question, frozen=True, tag="tensor"):
+    """A tensor of a pass: its figures and a window of its values. Without a window, the server chooses."""
+
+    pass_id: Name
+    kind: TensorKind
+    index: Count  # of an op, or of a parameter
+    window: Window | None
+
+
+class FiguresQuestion(Question, frozen=True, tag="figures"):
+    """One figure of every op, such as its share of zeros."""
+
+    pass_id: Name
+    name: Name
+
+
+# --- what the server answers -----------------------------------------------------------------
+
+
+class PassListing(Struct, frozen=True, kw_only=True):
+    """A pass that can be opened. The id stays the same for as long as the pass does."""
+
+    id: str
+    name: str
+    detail: str
+    run_id: str = ""  # the run that it was put into
+    step: int | None = None  # of that run
+
+
+class Hello(Struct, frozen=True, tag_field="type", tag="hello"):
+    """The first message of every connection."""
+
+    version: str  # of torcheer
+    has_runs: bool  # is there a folder of runs?
+    has_lessons: bool  # can expressions be taken apart here?
+    passes: Sequence[PassListing]
+
+
+class PassesAnswer(Answer, frozen=True, tag="passes"):
+    """The passes that are there now."""
+
+    passes: Sequence[PassListing]
+
+
+class DocumentAnswer(Answer, frozen=True, tag="document"):
+    """A pass but for its tensors."""
+
+    document: PassDocument
+
+
+class FiguresAnswer(Answer, frozen=True, tag="figures"):
+    """One figure of every op, in their order; null where it is not known."""
+
+    name: str
+    values: Sequence[float | None]
+
+
+class TensorAnswer(Answer, frozen=True, tag="tensor"):
+    """The head of a binary frame; the values follow it."""
+
+    view: TensorView
+
+
+def window_fault(window: Window) -> str:
+    """What makes a window impossible for any tensor at all; it is asked before anything is allocated."""
+    firsts = (*window.item, window.first_tile, window.first_row, window.first_column)
+    counts = (window.num_tiles, window.num_rows, window.num_columns)
+    steps = (window.row_step, window.column_step)
+    if len(window.item) > MAX_DIMS:
+        return (
+            f"a window holds {len(window.item)} dimensions at one index, and tensors have {MAX_DIMS} at most."
+        )
+    if not all(0 <= number < 2**53 for number in firsts + counts) or not all(
+        0 < step < 2**53 for step in steps
+    ):
+        return "the numbers of a window begin with 0, and its steps with 1."
+    num_values = math.prod(counts)
+    if num_values > MAX_WINDOW_VALUES:
+        return f"a window of {num_values:,} values is too large: {MAX_WINDOW_VALUES:,} is the most."
+    return ""
+
+
+# --- sources --------------------------------------------------------------------------------------
+
+
+class PassSource(Protocol):
+    """One pass. The methods may take their time: they are called in a thread, one at a time for each pass.
+
+    A string instead of an answer is the reason why there is none, for the person at the page. An error of
+    ours is shown too; any other goes to the log, and the page only learns that there was one.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def detail(self) -> str: ...
+
+    def document(self) -> PassDocument: ...
+
+    def tensor(
+        self, kind: TensorKind, index: int, window: Window | None
+    ) -> tuple[TensorView, bytes] | str: ...
+
+    def figures(self, name: str) -> Sequence[float | None] | str: ...
+
+
+class Shelf(Protocol):
+    """Where passes are found. Both methods may take their time, too."""
+
+    def listing(self) -> Sequence[PassListing]:
+        """All that is there now."""
+
+    def source(self, pass_id: str) -> PassSource | None:
+        """The pass of that id, None where there is none."""
+
+
+class SourceShelf:
+    """A shelf of passes that are known from the start."""
+
+    def __init__(self, sources: Sequence[PassSource]) -> None:
+        self._sources = {source.id: source for source in sources}
+
+    def listing(self) -> Sequence[PassListing]:
+        return [
+            PassListing(id=source.id, name=source.name, detail=source.detail)
+            for source in self._sources.values()
+        ]
+
+    def source(self, pass_id: str) -> PassSource | None:
+        return self._sources.get(pass_id)

@@ -1,0 +1,184 @@
+"""Answer what a page asks about runs: in threads, one at a time for each run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from functools import partial
+from typing import Any, Final
+
+import anyio
+
+from torcheer.app.net import messages as net_messages
+from torcheer.app.net.analysis import Analyses
+from torcheer.app.net.follow import follow_moments, follow_net
+from torcheer.app.net.reader import Nets
+from torcheer.app.net.values import answer_raster, answer_unit, answer_unit_series, answer_values
+from torcheer.app.net.weights import answer_weights
+from torcheer.app.passes.source import PassListing
+from torcheer.app.runs import messages
+from torcheer.app.runs.feeds import SeriesFeed, follow_events, follow_index, follow_runs
+from torcheer.app.runs.layouts import answer_layout
+from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.passes import RunPass, answer_op_series, find_pass, listings
+from torcheer.app.runs.projection import Reductions
+from torcheer.app.runs.records import Distributions, RunTensors, answer_record, answer_records
+from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.table_messages import (
+    TableCellsQuestion,
+    TableQuestion,
+    TableStatisticsQuestion,
+    TableTextQuestion,
+)
+from torcheer.app.runs.tables import (
+    MOST_FOR_STATISTICS,
+    MOST_FOR_TEXT,
+    LoadedRecord,
+    Most,
+    TableFeed,
+    TableTensors,
+    load_records,
+    statistics_answer,
+    text_answer,
+)
+from torcheer.app.runs.watch import Watch
+from torcheer.app.runs.watched import follow_row, follow_watched
+from torcheer.app.threads import Turns, in_thread
+from torcheer.app.wire import Followed, Frame, Question, Single, as_text
+from torcheer.errors import InputError
+
+_GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
+_NO_PASS: Final = "this pass is in no run of the folder: only those have figures over time."
+_PASSES_SECONDS: Final = 0.4
+_LISTED_SECONDS: Final = 10.0  # for all runs to be looked at
+
+
+class RunAnswers:
+    """Answers about the runs of a shelf, for all pages of a server."""
+
+    def __init__(self, shelf: RunShelf) -> None:
+        self.shelf = shelf
+        self.watch = Watch(shelf)
+        self._analysis_turns = Turns()  # one at a time for all runs: each takes much memory
+        reductions = Reductions()
+        nets = Nets()
+        analyses = Analyses(nets)
+        of_run, of_net = self._of_run, self._of_net
+        self.single: dict[type[Question], Single] = {
+            messages.RecordsQuestion: of_run(answer_records),
+            messages.LayoutQuestion: of_run(answer_layout),
+            messages.RecordQuestion: of_run(answer_record),
+            messages.RunTensorQuestion: of_run(RunTensors().answer),
+            messages.HistogramsQuestion: of_run(Distributions().answer),
+            TableCellsQuestion: of_run(TableTensors().answer),
+            net_messages.NetValuesQuestion: of_run(partial(answer_values, nets)),
+            net_messages.NetUnitQuestion: of_run(partial(answer_unit, nets)),
+            net_messages.NetUnitSeriesQuestion: of_run(partial(answer_unit_series, nets)),
+            net_messages.NetRasterQuestion: of_run(partial(answer_raster, nets)),
+            net_messages.NetWeightsQuestion: of_run(partial(answer_weights, nets)),
+            **{kind: of_net(answer) for kind, answer in analyses.answers.items()},
+            messages.HparamsQuestion: self._hparams,
+            messages.OpSeriesQuestion: self._op_series,
+            TableStatisticsQuestion: self._table_statistics,
+            TableTextQuestion: self._table_text,
+        }
+        watch = self.watch
+        feeds: dict[type[Question], Callable[[Any], AsyncGenerator[Frame, None]]] = {
+            messages.RunsQuestion: partial(follow_runs, watch),
+            messages.IndexQuestion: partial(follow_index, watch),
+            messages.SeriesQuestion: lambda question: SeriesFeed(watch, question).frames(),
+            messages.WatchedQuestion: partial(follow_watched, watch),
+            messages.WatchedRowQuestion: partial(follow_row, watch),
+            messages.EventsQuestion: partial(follow_events, watch),
+            net_messages.NetSceneQuestion: partial(follow_net, nets, watch),
+            net_messages.NetMomentsQuestion: partial(follow_moments, nets, watch),
+            TableQuestion: lambda question: TableFeed(watch, question).frames(),
+        }
+        self.followed: dict[type[Question], Followed] = {
+            **{kind: _for_any_page(feed) for kind, feed in feeds.items()},
+            messages.ReduceQuestion: partial(self._reduce, reductions),
+        }
+
+    def _of_run(self, answer: Callable[[OpenRun, Any], Frame]) -> Single:
+        async def handler(question: Any) -> Frame:
+            run = await self._run(question.run_id)
+            return await run.slow_turns.take(answer, run, question)
+
+        return handler
+
+    def _of_net(self, answer: Callable[[OpenRun, Any], Frame]) -> Single:
+        """Beside other questions of the run: what is scrubbed does not wait for an analysis."""
+
+        async def handler(question: Any) -> Frame:
+            return await self._analysis_turns.take(answer, await self._run(question.run_id), question)
+
+        return handler
+
+    async def _run(self, run_id: str) -> OpenRun:
+        run = self.shelf.known(run_id)
+        if run is None:
+            run = await in_thread(self.shelf.run, run_id)
+        if run is None:
+            raise InputError(_GONE)
+        return run
+
+    async def _hparams(self, question: messages.HparamsQuestion) -> str:
+        await self.watch.listed(_LISTED_SECONDS)
+        rows = [one.hparams for one in self.shelf.summaries() if one.hparams is not None]
+        return as_text(messages.HparamsAnswer(id=question.id, rows=rows))
+
+    async def _op_series(self, question: messages.OpSeriesQuestion) -> str:
+        source = await self.pass_source(question.pass_id)
+        if source is None:
+            raise InputError(_NO_PASS)
+        return await source.run.slow_turns.take(answer_op_series, source, question)
+
+    async def _table_statistics(self, question: TableStatisticsQuestion) -> str:
+        records = await self._table_records(question, MOST_FOR_STATISTICS, load_records)
+        return await in_thread(statistics_answer, question, records)
+
+    async def _table_text(self, question: TableTextQuestion) -> str:
+        load = partial(load_records, only_last=question.only_last, with_tensors=True)
+        records = await self._table_records(question, MOST_FOR_TEXT, load)
+        return await in_thread(text_answer, question, records)
+
+    async def _table_records(
+        self,
+        question: TableStatisticsQuestion | TableTextQuestion,
+        most: Most,
+        load: Callable[[OpenRun, str, Most], list[LoadedRecord]],
+    ) -> list[LoadedRecord]:
+        """Of all runs, in their order. Those that have no such table have no rows."""
+        records: list[LoadedRecord] = []
+        for run_id in dict.fromkeys(question.run_ids):
+            run = await self._run(run_id)
+            records += await run.slow_turns.take(load, run, question.name, most.less(records))
+        return records
+
+    async def passes(self, seconds: float = _PASSES_SECONDS) -> Sequence[PassListing]:
+        """The passes in all runs, as far as they can be found in so long."""
+        with anyio.move_on_after(seconds):
+            await self.watch.listed(seconds)
+        return listings(self.shelf.summaries())
+
+    async def pass_source(self, pass_id: str) -> RunPass | None:
+        """The pass of a run; None where there is none."""
+        run_id = pass_id.partition("-")[0]
+        run = self.shelf.known(run_id) or await in_thread(self.shelf.run, run_id)
+        return None if run is None else await run.slow_turns.take(find_pass, run, pass_id)
+
+    async def _reduce(
+        self, reductions: Reductions, question: messages.ReduceQuestion, page: object
+    ) -> AsyncGenerator[Frame, None]:
+        run = await self._run(question.run_id)
+        async with aclosing(reductions.follow(run, question, page)) as frames:
+            async for frame in frames:
+                yield frame
+
+    def close(self) -> None:
+        self.watch.close()
+        self.shelf.close()
+
+
+def _for_any_page(feed: Callable[[Any], AsyncGenerator[Frame, None]]) -> Followed:
+    return lambda question, page: feed(question)

@@ -1,0 +1,318 @@
+"""Embeddings in two or three dimensions: PCA, t-SNE, UMAP, a process for each, a few at a time.
+
+The process (`python -m` of this module) reads one line of JSON and the points from its input. After its last
+report come the new places of the points.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import re
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
+from contextlib import aclosing, redirect_stdout
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.analysis import principal_components
+from torcheer.app.cache import Cache
+from torcheer.app.processes import Processes, Reader, Report, begin_reports, command_of, end_with_input
+from torcheer.app.runs.messages import ReduceQuestion, ReductionAnswer
+from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.records import data_of, entry_of
+from torcheer.app.wire import binary_frame
+from torcheer.errors import FileFormatError, InputError
+from torcheer.run import EmbeddingHead
+
+Matrix = NDArray[numpy.float32]
+
+MIN_POINTS: Final = 4
+_TSNE_ITERATIONS: Final = 1000
+_TSNE_DIMS: Final = 50  # to which points of more dimensions are brought first
+_MAX_SIDE: Final = 4096  # of a matrix whose eigenvectors are found exactly
+_SEED: Final = 0
+
+LIBRARIES: Final = {"tsne": ("sklearn", "t-SNE", "scikit-learn"), "umap": ("umap", "UMAP", "umap-learn")}
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wanted."""
+
+    method: str
+    num_points: int
+    num_dims: int  # that the points have
+    wanted_dims: int
+    neighbours: float
+    metric: str
+
+
+class Reduced(NamedTuple):
+    """New places, and what people should know of them."""
+
+    places: NDArray[Any]
+    note: str
+
+
+Says = Callable[[float, str], None]
+
+
+def missing_library(method: str) -> str:
+    """What has to be installed for a method; empty where nothing has."""
+    if method not in LIBRARIES or importlib.util.find_spec(LIBRARIES[method][0]) is not None:
+        return ""
+    _, title, package = LIBRARIES[method]
+    return f"{title} needs {package}, which is not here: pip install 'torcheer[projector]', then try again."
+
+
+# --- the methods -----------------------------------------------------------------------------------------
+
+
+def reduce_points(points: Matrix, order: Order, says: Says) -> Reduced:
+    points, note = _without_bad(points)
+    if order.metric == "cosine" and order.method != "umap":
+        # On the unit sphere, Euclid's distances are in the order of the angles.
+        points = points / numpy.maximum(numpy.linalg.norm(points, axis=1, keepdims=True), 1e-30)
+    reduced = _METHODS[order.method](points, order, says)
+    return Reduced(reduced.places, " ".join(filter(None, (note, reduced.note))))
+
+
+def _without_bad(points: Matrix) -> tuple[Matrix, str]:
+    bad = ~numpy.isfinite(points)
+    num_bad = int(bad.any(axis=1).sum())
+    if not num_bad:
+        return points, ""
+    points = points.copy()
+    points[bad] = 0.0
+    what = "1 point has" if num_bad == 1 else f"{num_bad:,} points have"
+    return points, f"{what} NaN or infinity among the coordinates: zero stands for it."
+
+
+def _pca(points: Matrix, order: Order, says: Says) -> Reduced:
+    places, share = principal_places(points, order.wanted_dims)
+    return Reduced(places, f"{share:.0%} of the variance lies in the {order.wanted_dims} axes.")
+
+
+def principal_places(points: Matrix, wanted: int) -> tuple[NDArray[numpy.float64], float]:
+    """The points on their principal axes, and which share of the variance these hold."""
+    places = numpy.zeros((len(points), wanted))
+    if min(points.shape) <= _MAX_SIDE:
+        found = principal_components(points, wanted)
+        places[:, : len(found.axes)] = found.places
+        share = float(found.shares.sum()) if len(found.shares) else 1.0
+    else:
+        scale = float(numpy.abs(points).max()) or 1.0
+        centred = points / numpy.float32(scale)
+        centred -= centred.mean(axis=0, dtype=numpy.float64).astype(numpy.float32)
+        total = float(numpy.square(centred, dtype=numpy.float64).sum())
+        places[:] = centred @ _largest_axes(centred, wanted).astype(numpy.float32)
+        share = float(numpy.square(places).sum()) / total if total else 1.0
+        places *= scale
+    # An axis may point either way: the farthest point has it positive.
+    farthest = numpy.abs(places).argmax(axis=0)
+    places *= numpy.where(places[farthest, range(wanted)] < 0, -1.0, 1.0)
+    return places, share
+
+
+def _largest_axes(centred: Matrix, wanted: int) -> NDArray[numpy.float64]:
+    """The space of the largest axes, turned until it stays where it is: all axes would take too long."""
+    space = numpy.random.default_rng(_SEED).standard_normal((centred.shape[1], wanted + 12))
+    for _ in range(12):
+        space = numpy.linalg.qr(centred.T @ (centred @ space.astype(numpy.float32)))[0].astype(numpy.float64)
+    inside = (centred @ space.astype(numpy.float32)).astype(numpy.float64)
+    turned = numpy.linalg.eigh(inside.T @ inside)[1][:, ::-1][:, :wanted]
+    return numpy.asarray(space @ turned)
+
+
+def _tsne(points: Matrix, order: Order, says: Says) -> Reduced:
+    from sklearn.manifold import TSNE
+
+    notes = []
+    if points.shape[1] > _TSNE_DIMS:
+        points = principal_places(points, _TSNE_DIMS)[0].astype(numpy.float32)
+        notes.append(f"PCA brought them to {_TSNE_DIMS} dimensions first.")
+    perplexity = min(order.neighbours, (len(points) - 1) / 3)
+    if perplexity < order.neighbours:
+        notes.append(f"The perplexity is {perplexity:.3g}: there are too few points for more.")
+    method = TSNE(
+        n_components=order.wanted_dims,
+        perplexity=perplexity,
+        max_iter=_TSNE_ITERATIONS,
+        init="pca" if points.shape[1] >= order.wanted_dims else "random",
+        random_state=_SEED,
+        verbose=2,  # it then prints how far it is, every 50 iterations
+    )
+    says(0.0, "t-SNE looks for neighbours.")
+    with redirect_stdout(_Listening(r"Iteration (\d+)", _TSNE_ITERATIONS, says)):
+        return Reduced(method.fit_transform(points), " ".join(notes))
+
+
+def _umap(points: Matrix, order: Order, says: Says) -> Reduced:
+    says(0.0, "UMAP is being started, which takes a while.")
+    from umap import UMAP
+
+    neighbours = max(2, min(round(order.neighbours), len(points) - 1))
+    note = (
+        "" if neighbours >= order.neighbours else f"It looked at {neighbours} neighbours: there are no more."
+    )
+    says(0.0, "UMAP looks for neighbours.")
+    method = UMAP(
+        n_components=order.wanted_dims,
+        n_neighbors=neighbours,
+        metric=order.metric,
+        # The usual beginning needs more points than dimensions, with room to spare.
+        init="spectral" if len(points) > 4 * order.wanted_dims + 4 else "random",
+        random_state=_SEED,
+        n_jobs=1,
+        verbose=True,
+        tqdm_kwds={
+            "file": _Listening(r"(\d+)%", 100, says),
+            "desc": "",
+            "disable": False,
+            "mininterval": 0.2,
+        },
+    )
+    return Reduced(method.fit_transform(points), note)
+
+
+_METHODS: Final = {"pca": _pca, "tsne": _tsne, "umap": _umap}
+
+
+class _Listening(io.StringIO):
+    """Hears what a library prints, for how far it is."""
+
+    def __init__(self, pattern: str, most: int, says: Says) -> None:
+        super().__init__()
+        self._pattern = re.compile(pattern)
+        self._most = most
+        self._says = says
+
+    def write(self, text: str) -> int:
+        for found in self._pattern.finditer(text):
+            self._says(min(1.0, int(found[1]) / self._most), "")
+        return len(text)
+
+
+# --- the process -----------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    reports = begin_reports()
+    given = sys.stdin.buffer
+    order = msgspec.json.decode(given.readline(), type=Order)
+    data = given.read(4 * order.num_points * order.num_dims)
+    points = numpy.frombuffer(data, dtype="<f4").reshape(order.num_points, order.num_dims)
+    end_with_input(given)
+    reduced = reduce_points(points, order, reports.say)
+    places = numpy.nan_to_num(reduced.places.astype("<f4"))
+    data = places.tobytes()
+    reports.write(Report(progress=1.0, is_done=True, note=reduced.note, num_bytes=len(data)), data)
+
+
+# --- the side of the server -----------------------------------------------------------------------
+
+
+MAX_POINTS: Final = {"pca": 1_000_000, "tsne": 20_000, "umap": 100_000}
+_MAX_BYTES: Final = 1 << 30
+_KEPT_BYTES: Final = 64 << 20
+_COMMAND: Final = command_of("torcheer.app.runs.projection")
+_DAMAGED: Final = "the embedding is damaged: its bytes do not fit its points and dimensions."
+_FAILED: Final = "the points could not be brought to fewer dimensions: the server's log says why."
+
+
+class Reductions:
+    """For all pages of a server."""
+
+    def __init__(self) -> None:
+        self._processes = Processes(Report, _FAILED)
+        self._kept: Cache[tuple[Report, bytes]] = Cache(_KEPT_BYTES)
+
+    async def follow(
+        self, run: OpenRun, question: ReduceQuestion, page: object
+    ) -> AsyncGenerator[bytes, None]:
+        """How far it is, and in the end the points."""
+        order, logged_at = await run.slow_turns.take(_order, run, question)
+        key = (run, question.record, logged_at, order)
+
+        def read() -> Awaitable[memoryview]:
+            return run.slow_turns.take(_points, run, question.record, order)
+
+        async with aclosing(self.reduced(key, order, read, question.id, page)) as frames:
+            async for frame in frames:
+                yield frame
+
+    async def reduced(
+        self, key: Hashable, order: Order, read: Reader, number: int, page: object
+    ) -> AsyncGenerator[bytes, None]:
+        """The same for points from anywhere: `number` is that of the question."""
+        kept = self._kept.get(key)
+        if kept is not None:
+            yield _frame(number, order, *kept)
+            return
+        async with aclosing(self._processes.reports(_COMMAND, order, page, read)) as reports:
+            async for report, places in reports:
+                if report.is_done:
+                    self._kept.put(key, (report, places), len(places))
+                yield _frame(number, order, report, places)
+
+
+def _order(run: OpenRun, question: ReduceQuestion) -> tuple[Order, float]:
+    """What is wanted, and when the points were logged. Refused where it cannot be done."""
+    entry = entry_of(run, question.record)
+    head = entry.head
+    if not isinstance(head, EmbeddingHead):
+        raise InputError("this record is no embedding.")
+    check_method(question.method, head.num_points)
+    if head.num_dims < 1 or not head.matrix_bytes == 4 * head.num_points * head.num_dims <= entry.num_bytes:
+        raise FileFormatError(_DAMAGED)
+    order = Order(
+        method=question.method,
+        num_points=head.num_points,
+        num_dims=head.num_dims,
+        wanted_dims=question.num_dims,
+        neighbours=question.neighbours,
+        metric=question.metric,
+    )
+    return order, entry.time
+
+
+def _points(run: OpenRun, record: str, order: Order) -> memoryview:
+    data = data_of(run, record, _MAX_BYTES)
+    num_bytes = 4 * order.num_points * order.num_dims
+    if len(data) < num_bytes:
+        raise FileFormatError(_DAMAGED)
+    return memoryview(data)[:num_bytes]
+
+
+def check_method(method: str, num_points: int) -> None:
+    """Refused where it is not installed, or cannot be done with so many."""
+    missing = missing_library(method)
+    if missing:
+        raise InputError(missing)
+    title = LIBRARIES[method][1] if method in LIBRARIES else "PCA"
+    if num_points > MAX_POINTS[method]:
+        raise InputError(
+            f"{title} of {num_points:,} points takes too long: {MAX_POINTS[method]:,} is the most. "
+            "Log fewer points, or choose another method."
+        )
+    if num_points < MIN_POINTS:
+        raise InputError(f"{title} needs {MIN_POINTS} points at least, and there are {num_points}.")
+
+
+def _frame(number: int, order: Order, report: Report, places: bytes = b"") -> bytes:
+    answer = ReductionAnswer(
+        id=number,
+        progress=report.progress,
+        is_done=report.is_done,
+        num_points=order.num_points,
+        num_dims=order.wanted_dims,
+        note=report.note,
+    )
+    return binary_frame(answer, places)
+
+
+if __name__ == "__main__":
+    main()

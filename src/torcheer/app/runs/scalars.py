@@ -1,0 +1,255 @@
+"""The points of scalars, kept in memory, and windows of them: points where they are few, else buckets.
+
+On a screen a thousand points fall into one pixel. Equal parts of the axis, each with its mean, lowest and
+highest value, show what all of them would have shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.app.runs.messages import Axis
+from torcheer.run import Cursor, Points, RunReader
+
+Floats = NDArray[numpy.float64]
+Places = NDArray[numpy.intp]
+
+_LARGE: Final = 1e290  # where sums of values may be no number any more
+_AT_A_TIME: Final = 1 << 15  # points: what is made of them on the way stays in a processor's cache
+
+
+class Columns(NamedTuple):
+    """Points of a scalar as the page gets them."""
+
+    steps: Floats
+    times: Floats  # seconds since 1970
+    values: Floats
+
+    def taken(self, which: slice | Places) -> Columns:
+        """Some of them."""
+        return Columns(self.steps[which], self.times[which], self.values[which])
+
+
+NOTHING: Final = Columns(*(numpy.empty(0) for _ in Columns._fields))
+
+
+class Shown(NamedTuple):
+    """Columns of float64: those of points, or the seven of buckets."""
+
+    form: Literal["points", "buckets"]
+    columns: tuple[Floats, ...]
+
+    @property
+    def num_items(self) -> int:
+        return len(self.columns[0])
+
+
+def is_rising(places: Floats) -> bool:
+    """Whether points follow each other along an axis. One that has no place on it (NaN) follows nobody."""
+    if not len(places):
+        return True
+    return bool(numpy.isfinite(places[[0, -1]]).all() and (places[1:] >= places[:-1]).all())
+
+
+def order_along(places: Floats) -> Places:
+    """The points along an axis, those alike as they were logged. Those without a place on it are left out."""
+    finite = numpy.flatnonzero(numpy.isfinite(places))
+    return finite[numpy.argsort(places[finite], kind="stable")]
+
+
+def show(points: Columns, places: Floats, low: float | None, high: float | None, num_buckets: int) -> Shown:
+    """Points that rise along an axis, between two places of it.
+
+    The nearest point before the window and the nearest after it come too: lines run on to the edge.
+    """
+    first = 0 if low is None else int(numpy.searchsorted(places, low, "left"))
+    end = len(places) if high is None else max(first, int(numpy.searchsorted(places, high, "right")))
+    before, after = max(0, first - 1), min(len(places), end + 1)
+    if end - first <= num_buckets:
+        return Shown("points", points.taken(slice(before, after)))
+    low, high = float(places[first]) if low is None else low, float(places[end - 1]) if high is None else high
+    starts = numpy.searchsorted(places[first:end], _edges(low, high, num_buckets)[:-1], "left") + first
+    starts[0] = first  # whatever was rounded
+    starts = numpy.unique(starts[starts < end])  # those of empty buckets are alike
+    outside = [before] if before < first else [], [end] if after > end else []
+    starts = numpy.concatenate((outside[0], starts, outside[1])).astype(numpy.intp)
+    return Shown("buckets", _buckets(points.taken(slice(before, after)), starts - before))
+
+
+def _edges(low: float, high: float, num_buckets: int) -> Floats:
+    # Not low + (high - low) * part: the width of a window that somebody asks for may be no number.
+    part = numpy.linspace(0.0, 1.0, num_buckets + 1)
+    return low * (1.0 - part) + high * part
+
+
+def _buckets(points: Columns, starts: Places) -> tuple[Floats, ...]:
+    """Means, extremes and counts of what stands from each start to the next."""
+    pieces = [_buckets_of_few(points.taken(which), some) for which, some in _few_at_a_time(points, starts)]
+    return tuple(numpy.concatenate(columns) for columns in zip(*pieces, strict=True))
+
+
+def _few_at_a_time(points: Columns, starts: Places) -> Iterator[tuple[slice, Places]]:
+    """As many whole buckets at a time as have about so many points, and where they start among these."""
+    first = 0
+    while first < len(starts):
+        start = starts[first]
+        last = max(first + 1, int(numpy.searchsorted(starts, start + _AT_A_TIME, "left")))
+        end = starts[last] if last < len(starts) else len(points.values)
+        yield slice(start, end), starts[first:last] - start
+        first = last
+
+
+def _buckets_of_few(points: Columns, starts: Places) -> tuple[Floats, ...]:
+    values = points.values
+    counts = numpy.diff(starts, append=len(values))
+    is_bad = ~numpy.isfinite(values)
+    num_bad = numpy.add.reduceat(is_bad, starts, dtype=numpy.int64)
+    num_good = counts - num_bad
+    has_bad = bool(num_bad.any())
+    lowest = numpy.minimum.reduceat(numpy.where(is_bad, numpy.inf, values) if has_bad else values, starts)
+    highest = numpy.maximum.reduceat(numpy.where(is_bad, -numpy.inf, values) if has_bad else values, starts)
+    means = _means(numpy.where(is_bad, 0.0, values) if has_bad else values, starts, num_good)
+    # A mean that was rounded stays inside of what it is the mean of.
+    means = numpy.clip(means, lowest, highest)
+    for column in (lowest, highest, means):
+        column[num_good == 0] = numpy.nan
+    return (
+        _means_from_nearby(points.steps, starts, counts),
+        _means_from_nearby(points.times, starts, counts),
+        means,
+        lowest,
+        highest,
+        counts.astype(numpy.float64),
+        num_bad.astype(numpy.float64),
+    )
+
+
+def _means(column: Floats, starts: Places, counts: NDArray[numpy.int64]) -> Floats:
+    with numpy.errstate(all="ignore"):
+        exponent = 64 if _LARGE < max(-float(column.min()), float(column.max())) < numpy.inf else 0
+        scaled = numpy.ldexp(column, -exponent) if exponent else column
+        means = numpy.add.reduceat(scaled, starts) / counts
+        return numpy.ldexp(means, exponent) if exponent else means
+
+
+def _means_from_nearby(column: Floats, starts: Places, counts: NDArray[numpy.int64]) -> Floats:
+    """Means of places, which are large and close to each other: their sums would cost them digits."""
+    with numpy.errstate(all="ignore"):
+        firsts = column[starts]
+        return firsts + _means(column - numpy.repeat(firsts, counts), starts, counts)
+
+
+# --- all points of a scalar -----------------------------------------------------------------------
+
+
+_SPARE: Final = 8  # one part in so many is kept free for points to come
+
+
+Window = tuple[float | None, float | None]  # from and to, in steps or seconds since 1970
+
+
+class SeriesArrays:
+    """The points of one scalar so far, for one thread at a time."""
+
+    def __init__(self) -> None:
+        self._columns = NOTHING  # with room for more
+        self._orders = {"steps": _Order(), "times": _Order()}
+        self._cursor: Cursor | None = None
+        self._resumptions: tuple[float, ...] = ()
+        self.count = 0
+        self.generation = 0  # rises when what was there became void
+
+    @property
+    def num_bytes(self) -> int:
+        orders = sum(order.num_bytes for order in self._orders.values())
+        return sum(column.nbytes for column in self._columns) + orders
+
+    def read_on(self, reader: RunReader, name: str) -> None:
+        """Take what was written since."""
+        tail = reader.tail(name, self._cursor)
+        self._cursor = tail.cursor
+        self._resumptions = reader.resumptions()
+        if tail.is_fresh and self.count:
+            self.generation += 1
+            self.count = 0
+            self._columns = NOTHING
+            self._orders = {"steps": _Order(), "times": _Order()}
+        self.add(tail.points)
+
+    def add(self, points: Points) -> None:
+        if not len(points.values):
+            return
+        new = Columns(points.steps.astype(numpy.float64), points.times, points.values)
+        start, end = self.count, self.count + len(new.values)
+        self.count = end
+        if not start:
+            self._columns = new  # not copied: most series grow no more
+            return
+        if end > len(self._columns.values):
+            larger = Columns(*(numpy.empty(end + end // _SPARE) for _ in Columns._fields))
+            for column, former in zip(larger, self._columns, strict=True):
+                column[:start] = former[:start]
+            self._columns = larger
+        for column, added in zip(self._columns, new, strict=True):
+            column[start:end] = added
+
+    def points(self, start: int = 0) -> Columns:
+        """In the order in which they were logged, from the `start`-th on. Not copied."""
+        return self._columns.taken(slice(start, self.count))
+
+    def show(self, axis: Axis, window: Window, num_buckets: int) -> Shown:
+        """What a chart can show of a window."""
+        key: Literal["steps", "times"] = "steps" if axis == "step" else "times"
+        points = self.points()
+        order = self._orders[key].of(getattr(points, key))
+        if order is not None:
+            if key == "steps" and self._resumptions:
+                order = order[_holding(points, self._resumptions)[order]]
+            points = points.taken(order)
+        return show(points, getattr(points, key), window[0], window[1], num_buckets)
+
+    def furthest(self, axis: Axis) -> float:
+        """The last place on an axis that a point has."""
+        points = self.points()
+        places = points.steps if axis == "step" else points.times
+        return float(numpy.max(places, where=numpy.isfinite(places), initial=-numpy.inf))
+
+
+def _holding(points: Columns, resumptions: tuple[float, ...]) -> NDArray[numpy.bool_]:
+    """Which points still hold by their step.
+
+    A training that goes back to a checkpoint logs some steps anew; those of the session before are then left
+    out. Along time all of them are shown.
+    """
+    holds = numpy.ones(len(points.times), dtype=numpy.bool_)
+    for moment in resumptions:
+        first = int(numpy.argmax(points.times >= moment))
+        if points.times[first] >= moment:
+            holds[:first] &= points.steps[:first] < points.steps[first]
+    return holds
+
+
+class _Order:
+    """How the points follow each other along an axis: known for those so far, extended by what is new."""
+
+    def __init__(self) -> None:
+        self._num_seen = 0
+        self._is_rising = True
+        self._order: Places | None = None
+
+    @property
+    def num_bytes(self) -> int:
+        return 0 if self._order is None else self._order.nbytes
+
+    def of(self, places: Floats) -> Places | None:
+        """The order of the points; None where they are in order."""
+        if len(places) > self._num_seen:
+            if self._is_rising:
+                self._is_rising = is_rising(places[max(0, self._num_seen - 1) :])
+            self._order = None if self._is_rising else order_along(places)
+            self._num_seen = len(places)
+        return self._order

@@ -1,0 +1,389 @@
+"""Look again and again at runs that somebody follows, and wake those who wait for news. Nobody, no work."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Container,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import anyio
+from anyio import CapacityLimiter
+
+from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.shelf import RunShelf, Summary
+from torcheer.app.threads import in_thread
+from torcheer.errors import InputError
+from torcheer.run import InterruptedReading
+
+_BUSY: Final = 3  # times as long as an answer took to make, the next one waits
+_LONGEST_REST: Final = 0.5
+_ATTEMPT_SECONDS: Final = 0.25
+
+
+async def next_news(news: asyncio.Event, was_late: bool) -> None:
+    """Wait for news; where something could not be looked at in time, until the next attempt at most."""
+    with anyio.move_on_after(_ATTEMPT_SECONDS if was_late else None):
+        await news.wait()
+
+
+async def rest_after(began: float) -> None:
+    """Let others have their time, the more of it the longer this took."""
+    await asyncio.sleep(min(_LONGEST_REST, _BUSY * (time.monotonic() - began)))
+
+
+# --- looking --------------------------------------------------------------------------------------
+
+
+_LOG: Final = logging.getLogger("torcheer.app")
+_TICK_SECONDS: Final = 0.08
+_LIST_SECONDS: Final = 1.0
+_PATIENT: Final = 10  # a search that takes long is made so much more rarely: a tenth of the time at most
+_PATIENT_WITH_RUN: Final = 4  # the same for a look at a run
+_RESTING_SECONDS: Final = 0.5  # between looks at a run that nobody writes
+_KEPT_SECONDS: Final = 120.0  # a page that is loaded anew finds all as it was
+_LANES: Final = 3  # threads that sum up runs: one that takes long holds up only one of them
+_LANE_SECONDS: Final = 0.05
+_STUCK_SECONDS: Final = 0.5  # a lane that has been at one run for so long is not waited for
+_MOST_LANES: Final = 6
+_QUICK_SECONDS: Final = 0.5
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Lane:
+    """A thread that sums up runs, one after the other. A plain record."""
+
+    began: float  # with what it is at, by time.monotonic()
+    is_long: bool = False  # all that there is to do are runs that take long to read
+
+
+class Watch:
+    """The looking, in the event loop of the server; all that takes time is done in threads."""
+
+    def __init__(self, shelf: RunShelf) -> None:
+        self.shelf = shelf
+        self.news = asyncio.Event()  # taken before a look, waited for after it; a new one after each news
+        self._followed: Counter[str] = Counter()
+        self._num_followers = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self._listing: asyncio.Task[None] | None = None
+        self._tidying: asyncio.Task[None] | None = None
+        self._versions: dict[OpenRun, int] = {}
+        self._under_way: set[OpenRun] = set()
+        self._queue: deque[Summary] = deque()
+        self._lanes: list[_Lane] = []
+        self._revision = 0  # of the shelf, when news of it was announced last
+        self._quick_threads = CapacityLimiter(2)
+        self._slow_threads = CapacityLimiter(4)
+        self._list_threads = CapacityLimiter(1)
+
+    @contextmanager
+    def following(self, run_ids: Iterable[str] = ()) -> Iterator[None]:
+        """For as long as somebody wants to hear of these runs, and of the list of runs."""
+        run_ids = frozenset(run_ids)
+        self._followed.update(run_ids)
+        self._num_followers += 1
+        self._begin()
+        try:
+            yield
+        finally:
+            self._followed.subtract(run_ids)
+            self._followed = +self._followed
+            self.shelf.followed = frozenset(self._followed)
+            self._num_followers -= 1
+            if not self._num_followers:
+                self._end()
+
+    def _begin(self) -> None:
+        self.shelf.followed = frozenset(self._followed)
+        if self._looking is None:
+            if self._tidying is not None:
+                self._tidying.cancel()
+            self._looking = self._start(self._look_again_and_again())
+            self._listing = self._start(self._list_again_and_again())
+
+    def _end(self) -> None:
+        for task in (self._looking, self._listing):
+            if task is not None:
+                task.cancel()
+        self._looking = self._listing = None
+        self._tidying = self._start(self._tidy_up())
+
+    async def _tidy_up(self) -> None:
+        """Once nobody has wanted anything for a while, nothing is kept in memory for anybody."""
+        await asyncio.sleep(_KEPT_SECONDS)
+        await in_thread(self.shelf.close)
+
+    def close(self) -> None:
+        """Stop all looking."""
+        for task in list(self._tasks):
+            task.cancel()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)  # the loop itself does not keep it
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def find(self, run_ids: Iterable[str]) -> None:
+        """Search for runs that are not known yet."""
+        for run_id in run_ids:
+            if self.shelf.known(run_id) is None:
+                await in_thread(self.shelf.run, run_id, limiter=self._list_threads)
+
+    def lacks(self, run_ids: Iterable[str], known: Container[str]) -> bool:
+        """Is one of these runs there and not known: it could not be looked at yet?"""
+        return any(run_id not in known and self.shelf.known(run_id) is not None for run_id in run_ids)
+
+    def announce(self) -> None:
+        """Wake all who wait."""
+        self.news.set()
+        self.news = asyncio.Event()
+
+    # --- runs that are followed -----------------------------------------------------------------
+
+    async def _look_again_and_again(self) -> None:
+        while True:
+            try:
+                await self._look_at_all()
+            except Exception:
+                _LOG.exception("runs could not be looked at")
+            await asyncio.sleep(_TICK_SECONDS)
+
+    async def _look_at_all(self) -> None:
+        now = time.monotonic()
+        runs = [run for run in map(self.shelf.known, self._followed) if run is not None]
+        due = [run for run in runs if run not in self._under_way and _is_due(run, now)]
+        for run in due:
+            if not run.is_quick:
+                self._under_way.add(run)
+                self._start(self._look_at_slow(run))
+        quick = [run for run in due if run.is_quick]
+        if quick:
+            # What was quick may take long this time: the others do not wait for it.
+            with anyio.move_on_after(_QUICK_SECONDS):
+                await in_thread(_look_at, quick, limiter=self._quick_threads)
+        # Whoever answers a question may have seen the news before.
+        versions = {run: run.version for run in runs}
+        if versions != self._versions:
+            self._versions = versions
+            self.announce()
+
+    async def _look_at_slow(self, run: OpenRun) -> None:
+        try:
+            while not await in_thread(_look_at, [run], limiter=self._slow_threads):
+                await asyncio.sleep(0)
+        finally:
+            self._under_way.discard(run)
+
+    # --- the list of runs -----------------------------------------------------------------------
+
+    async def _list_again_and_again(self) -> None:
+        while True:
+            began = time.monotonic()
+            try:
+                await self._list()
+            except Exception:
+                _LOG.exception("runs could not be listed")
+            took = time.monotonic() - began
+            await asyncio.sleep(max(_LIST_SECONDS, _PATIENT * took))
+
+    async def listed(self, seconds: float) -> None:
+        """Wait until all runs are listed as they are now, but for those that take long; or for so long."""
+        with anyio.move_on_after(seconds):
+            await self._list()
+            while self._num_under_way():
+                await self.news.wait()
+
+    def _num_under_way(self) -> int:
+        """Summaries that are made or will be soon; those that were begun and take long are not counted."""
+        now = time.monotonic()
+        num_busy = sum(now - lane.began < _STUCK_SECONDS for lane in self._lanes if not lane.is_long)
+        return num_busy + sum(not summary.is_long for summary in self._queue)
+
+    async def _list(self) -> None:
+        due = await in_thread(self._scan, limiter=self._list_threads)
+        for summary in due:
+            if not summary.is_waiting:
+                summary.is_waiting = True
+                self._queue.append(summary)
+        self._open_lanes()
+        if self._revision != self.shelf.revision:
+            self._revision = self.shelf.revision
+            self.announce()
+
+    def _scan(self) -> Sequence[Summary]:
+        self.shelf.scan()
+        return self.shelf.due()
+
+    def _open_lanes(self) -> None:
+        """As many as there is work for. One that is stuck in a run is not counted, up to a limit."""
+        now = time.monotonic()
+        num_stuck = sum(now - lane.began >= _STUCK_SECONDS for lane in self._lanes)
+        most = min(_LANES + num_stuck, _MOST_LANES, len(self._lanes) + len(self._queue))
+        while len(self._lanes) < most:
+            lane = _Lane(began=now)
+            self._lanes.append(lane)
+            self._start(self._drive(lane))
+
+    async def _drive(self, lane: _Lane) -> None:
+        try:
+            while self._queue:
+                lane.began = time.monotonic()
+                lane.is_long = all(summary.is_long for summary in self._queue)
+                await in_thread(self.shelf.update, self._queue, _LANE_SECONDS)
+                self.announce()
+        finally:
+            self._lanes.remove(lane)
+            self.announce()
+
+
+def _is_due(run: OpenRun, now: float) -> bool:
+    if run.is_lively(now):
+        return now - run.looked_at >= max(_TICK_SECONDS / 2, _PATIENT_WITH_RUN * run.looks_seconds)
+    return now - run.looked_at >= _RESTING_SECONDS
+
+
+def _look_at(runs: Sequence[OpenRun]) -> bool:
+    """Look at runs, one after the other. False where one takes long, and has to be looked at again."""
+    is_all = True
+    for run in runs:
+        # Who has the run in hand this moment looks at it, too.
+        if not run.lock.acquire(blocking=len(runs) == 1):
+            continue
+        try:
+            run.look()
+        except InterruptedReading as stop:
+            is_all &= not stop.can_go_on
+        except Exception:
+            _LOG.debug("a run could not be looked at", exc_info=True)  # the list of runs says so
+        finally:
+            run.lock.release()
+    return is_all
+
+
+# --- one run that is followed ---------------------------------------------------------------------
+
+
+_GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
+
+Frame = TypeVar("Frame", str, bytes)
+Seen = TypeVar("Seen")
+
+
+class Looked(NamedTuple, Generic[Frame, Seen]):
+    """What a page is told, and what the next look is held against."""
+
+    frames: Sequence[Frame]
+    seen: Seen
+
+
+Look = Callable[[OpenRun, Seen | None], Looked[Frame, Seen] | None]  # None where nothing has changed
+
+
+async def follow_run(
+    watch: Watch, run_id: str, look: Look[Seen, Frame], push_seconds: float
+) -> AsyncGenerator[Frame, None]:
+    """What each look has for the page, with a rest of so long between two answers."""
+    version: tuple[OpenRun, int, bool] | None = None
+    seen: Seen | None = None
+    with watch.following([run_id]):
+        await watch.find([run_id])
+        if watch.shelf.known(run_id) is None:
+            raise InputError(_GONE)
+        while True:
+            news, run = watch.news, watch.shelf.known(run_id)
+            if run is not None and version != (run, run.version, run.is_running):
+                version = (run, run.version, run.is_running)  # as of now: what comes meanwhile is news again
+                # What cannot be read at first is refused; what cannot be read later may be there again.
+                looked = await run.slow_turns.take(
+                    look if seen is None else partial(_look_again, look), run, seen
+                )
+                if looked is not None:
+                    seen = looked.seen
+                    for frame in looked.frames:
+                        yield frame
+                    await asyncio.sleep(push_seconds)
+            await news.wait()
+
+
+def _look_again(look: Look[Seen, Frame], run: OpenRun, seen: Seen | None) -> Looked[Frame, Seen] | None:
+    return run.attempt(lambda: look(run, seen))
+
+
+# --- several runs that are followed ---------------------------------------------------------------
+
+
+class News(NamedTuple):
+    """How far a run was read, and what came since."""
+
+    run: OpenRun
+    version: int
+    cursor: Any
+    is_fresh: bool  # what was read before is void
+    found: Sequence[Any]
+
+
+LookForNews = Callable[[OpenRun, News | None], News | None]  # None where the run cannot be read
+
+
+async def follow_many(
+    watch: Watch, run_ids: Sequence[str], look: LookForNews
+) -> AsyncGenerator[tuple[list[News], bool], None]:
+    """What is new of runs, and whether it is all that there is: at first, and where a run takes some back."""
+    known: dict[str, News] = {}
+    is_first = True
+    with watch.following(run_ids):
+        await watch.find(run_ids)
+        while True:
+            news, began = watch.news, time.monotonic()
+            found = await _news_of(watch, run_ids, known, look)
+            is_all = is_first or any(one.is_fresh and one.run.place.id in known for one in found)
+            if is_all and not is_first:
+                known.clear()
+                found = await _news_of(watch, run_ids, known, look)
+            known |= {one.run.place.id: one._replace(found=()) for one in found}
+            yield found, is_all
+            is_first = False
+            await rest_after(began)
+            await next_news(news, watch.lacks(run_ids, known))
+
+
+async def _news_of(
+    watch: Watch, run_ids: Sequence[str], known: Mapping[str, News], look: LookForNews
+) -> list[News]:
+    found = []
+    for run in changed_runs(watch, run_ids, known):
+        looked = await look_at(run, len(run_ids), look, known.get(run.place.id))
+        if looked is not None:
+            found.append(looked)
+    return found
+
+
+def changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News]) -> Iterator[OpenRun]:
+    """Those of which there may be more than is known."""
+    for run_id in run_ids:
+        run, former = watch.shelf.known(run_id), known.get(run_id)
+        if run is not None and (former is None or (former.run, former.version) != (run, run.version)):
+            yield run
+
+
+async def look_at(run: OpenRun, num_runs: int, look: LookForNews, former: News | None) -> News | None:
+    """In its turn. Among several runs, one that takes long is left for the next time: None."""
+    turn = run.turns.take if num_runs == 1 else run.turns.glance
+    return await turn(look, run, former if former is not None and former.run is run else None)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from tests.inspector.feeding import job_of
 from torcheer.capture import chosen_layers
 from torcheer.inspector.frames import DTYPES, IS_SEEN, Frame, Layout, read_frame
 from torcheer.inspector.messages import Message, ToParent
@@ -59,6 +60,7 @@ class PretendedChild:
     """Takes the place of `Child`: frames are read when it is asked what it has to say."""
 
     def __init__(self) -> None:
+        self.job = job_of(None)
         self.ring: Ring | None = None
         self.is_given_up = False
         self.num_restarts = 0
@@ -72,7 +74,7 @@ class PretendedChild:
     def new_plan(self, plan: Plan) -> Ring:
         self.take()
         self.plans.append(plan)
-        self.ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes)
+        self.ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes, len(plan.rows))
         return self.ring
 
     def take(self) -> None:

@@ -20,17 +20,16 @@ from hypothesis.extra import numpy as arrays
 from tests.inspector.feeding import fill, plan_with
 from tests.inspector.framing import frame_of, plan_of, row_of
 from torcheer.errors import InputError, InspectorError
-from torcheer.inspector import launchguard
+from torcheer.inspector import child_process
 from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.channel import Channel, to_child, to_parent
 from torcheer.inspector.child.calling import Caller, tensor_of
 from torcheer.inspector.child.following import Losses
 from torcheer.inspector.child.histograms import Histograms
-from torcheer.inspector.child.losing import lost_frames, words_for
+from torcheer.inspector.child.missing import lost_frames, words_for
 from torcheer.inspector.child.telling import Voice
 from torcheer.inspector.child.tensors import Tensors
 from torcheer.inspector.frames import DTYPE_CODES, DTYPES, Layout, read_frame
-from torcheer.inspector.launchmemory import Unsettled
 from torcheer.inspector.messages import Numbers, Told, ToParent
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan
@@ -236,7 +235,7 @@ def test_only_functions_can_be_called() -> None:
 
 def test_lost_frames_are_counted_by_what_was_seen_in_them() -> None:
     plan = plan_with("a.Act", "b.Act", num_slots=4)
-    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes)
+    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes, len(plan.rows))
     one = {"a.Act": numpy.ones(2, numpy.float32)}
     for step in (10, 11, 12):
         fill(ring, plan, step, one)
@@ -250,9 +249,24 @@ def test_lost_frames_are_counted_by_what_was_seen_in_them() -> None:
     assert lost_frames(ring, plan, range(0), "killed") is None
 
 
-def test_frames_whose_slots_hold_others_count_as_the_nearest_one_that_is_known() -> None:
+def test_frames_are_known_by_the_journal_when_their_slots_hold_others() -> None:
     plan = plan_with("a.Act", "b.Act", num_slots=2)
-    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes)
+    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes, len(plan.rows))
+    for step in range(6):
+        fill(ring, plan, step, {"a.Act" if step % 3 else "b.Act": numpy.ones(2, numpy.float32)})
+        ring.give_back()
+
+    lost = lost_frames(ring, plan, range(6), "killed")
+
+    assert lost is not None
+    assert lost.counts == {"a.Act": 4, "b.Act": 2}
+    assert (lost.first_step, lost.last_step) == (0, 5)
+
+
+def test_of_frames_that_left_the_journal_all_rows_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torcheer.inspector.ring._NUM_NOTES", 4)
+    plan = plan_with("a.Act", "b.Act", num_slots=2)
+    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes, len(plan.rows))
     for step in range(6):
         fill(ring, plan, step, {"a.Act": numpy.ones(2, numpy.float32)})
         ring.give_back()
@@ -260,42 +274,8 @@ def test_frames_whose_slots_hold_others_count_as_the_nearest_one_that_is_known()
     lost = lost_frames(ring, plan, range(6), "killed")
 
     assert lost is not None
-    assert lost.counts == {"a.Act": 6}
-    assert (lost.first_step, lost.last_step) == (4, 5)
-
-
-def _numbers(step: int) -> Numbers:
-    return Numbers(step=step, time=0.0, values={"loss": 1.0})
-
-
-def test_what_the_child_says_is_on_disk_is_not_told_again() -> None:
-    unsettled = Unsettled()
-    unsettled.remember(_numbers(1))
-    ticket = unsettled.question(10.0)
-    unsettled.remember(_numbers(2))
-    assert ticket is not None
-    assert unsettled.question(10.5) is None
-
-    unsettled.settle(ticket)
-
-    assert unsettled.all_again() == [_numbers(2)]
-    unsettled.settle_all()
-    assert unsettled.all_again() == []
-
-
-def test_numbers_that_a_deaf_child_cannot_take_are_counted() -> None:
-    unsettled = Unsettled()
-    for step in range(3):
-        unsettled.remember(_numbers(step))
-        assert unsettled.may_send(_numbers(step), 10**6) is False
-
-    lost = unsettled.overflow(0)
-
-    assert lost is not None
-    assert lost.counts == {"loss": 3}
-    assert (lost.first_step, lost.last_step) == (0, 2)
-    assert unsettled.overflow(0) is None
-    assert unsettled.all_again() == []
+    assert lost.counts == {"a.Act": 6, "b.Act": 3}
+    assert (lost.first_step, lost.last_step) == (3, 5)
 
 
 # --- what is said, and what is heard -----------------------------------------------------------------------
@@ -339,15 +319,15 @@ def test_losses_that_another_process_logs_are_found(tmp_path: Path) -> None:
 
 
 def test_a_child_cannot_watch_a_training_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launchguard, "_is_child", True)
+    monkeypatch.setattr(child_process, "_is_child", True)
 
     with pytest.raises(InspectorError, match="watches a training itself"):
-        launchguard.refuse_in_a_child(None)
+        child_process.check_start(None)
 
 
 def test_frames_come_out_of_a_ring_as_they_went_in() -> None:
     plan: Plan = plan_with("a.Act")
-    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes)
+    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes, len(plan.rows))
     fill(ring, plan, 3)
 
     frame = read_frame(ring.slot(0), Layout(plan))

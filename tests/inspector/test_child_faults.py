@@ -19,8 +19,8 @@ from tests.inspector.feeding import (
     wait_until,
 )
 from torcheer.inspector.callbacks import Callbacks
+from torcheer.inspector.child_handle import Child
 from torcheer.inspector.frames import ROW_TYPE, Layout
-from torcheer.inspector.launching import Child
 from torcheer.inspector.messages import Numbers, Raised, Told
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.rows import Plan

@@ -26,12 +26,14 @@ from tests.inspector.feeding import (
 )
 from tests.many import IS_ALL, examples
 from torcheer.errors import InspectorError
-from torcheer.inspector.child.resuming import Resumed
+from torcheer.inspector.child.missing import Missing, log_gap
+from torcheer.inspector.child_handle import Child
 from torcheer.inspector.columns import COLUMNS
-from torcheer.inspector.launching import Child
+from torcheer.inspector.frames import Layout
 from torcheer.inspector.messages import Lost, Numbers
 from torcheer.inspector.ring import Ring
-from torcheer.run import Run, WatchedRow, open_run
+from torcheer.inspector.rows import Plan
+from torcheer.run import Run, open_run
 
 
 @pytest.fixture
@@ -48,19 +50,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 # --- after kills -------------------------------------------------------------------------------------------
 
 
-def test_after_several_kills_every_frame_and_number_is_there_or_counted_once(run: Path) -> None:
+def test_after_several_kills_every_frame_is_there_or_counted_once(run: Path) -> None:
     child = started(run)
     plans = [plan_with("a.Act", "b.Act", number=0), plan_with("a.Act", number=1)]
     rings = [child.new_plan(plan) for plan in plans]
-    step = num_told = 0
+    step = 0
     num_kills = 4 if IS_ALL else 2
     for _ in range(num_kills):
         first, num_kept, is_killed = child.pid, rings[-1].num_kept, False
         assert first is not None
         while child.pid == first:
             step += fill(rings[-1], plans[-1], step)
-            child.tell(Numbers(step=num_told, time=time.time(), values={"loss": 0.5}))
-            num_told += 1
             child.poll()
             time.sleep(0.002)
             if not is_killed and rings[-1].num_kept > num_kept:  # it has written something, and has more
@@ -72,62 +72,62 @@ def test_after_several_kills_every_frame_and_number_is_there_or_counted_once(run
     seen = seen_steps(run, "a.Act")
     assert len(set(seen)) == len(seen)
     assert len(seen) + num_lost(run, "a.Act") == step
-    with open_run(run) as saved:
-        numbers = saved.scalars("loss").steps.tolist()
-    assert numbers == list(range(num_told))
 
 
-def write_figures(run: Run, values: dict[str, list[float]]) -> None:
-    """Of steps from 0 on, with times from 1001 on."""
-    rows = [WatchedRow(name=name, layer="a", variable="Act", role="activation", module="", shape=None)
-            for name in values]  # fmt: skip
-    table = numpy.array(list(values.values()), dtype=numpy.float32)
-    num_steps = table.shape[1]
-    run.log_watch(0, rows, COLUMNS, digest="of these")
-    run.log_statistics(
-        "of these",
-        numpy.arange(num_steps),
-        1001.0 + numpy.arange(num_steps),
-        numpy.broadcast_to(table, (len(COLUMNS), *table.shape)).copy(),
-    )
-
-
-def test_of_what_a_killed_child_had_each_row_misses_what_it_misses(run: Path) -> None:
-    nan = float("nan")
+@pytest.fixture
+def taken(run: Path) -> tuple[Plan, Ring]:
+    """Six frames that a killed child took, of which it had stored four."""
+    plan = plan_with("a.Act", "b.Act")
+    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes, len(plan.rows))
+    for step in range(6):
+        names = ("a.Act", "b.Act") if step < 5 else ("a.Act",)
+        assert fill(ring, plan, step, {name: numpy.ones(2, numpy.float32) for name in names})
+    ring.give_back(6)
+    times = [note.time for number in range(6) if (note := ring.noted(number)) is not None]
     with Run(run, rank=0) as written:
-        write_figures(written, {"a": [1.0, 1.0, 1.0, 1.0], "b": [1.0, nan, nan, nan]})
-    lost = Lost(reason="killed", counts={"a": 6, "b": 6, "c": 6}, first_step=0, last_step=5, time=1000.5)
-
-    missing = Resumed(str(run), 0).missing(lost)
-
-    assert missing is not None
-    assert missing.counts == {"a": 2, "b": 5, "c": 6}
-    assert (missing.first_step, missing.last_step) == (4, 5)
+        table = numpy.ones((len(COLUMNS), 2, 4), dtype=numpy.float32)
+        written.log_statistics(plan.digest(), numpy.arange(4), numpy.array(times[:4]), table)
+    return plan, ring
 
 
-def test_steps_of_an_earlier_training_do_not_count(run: Path) -> None:
+def test_what_a_killed_child_took_and_did_not_store_is_lost(taken: tuple[Plan, Ring], run: Path) -> None:
+    plan, ring = taken
+
+    (lost,) = Missing(str(run), 0).after_kill(ring, plan)
+
+    assert lost.counts == {"a.Act": 2, "b.Act": 1}
+    assert (lost.reason, lost.first_step, lost.last_step) == ("killed", 4, 5)
+
+
+def test_what_the_run_counts_as_lost_is_not_counted_again(taken: tuple[Plan, Ring], run: Path) -> None:
+    plan, ring = taken
+    for step in (6, 7, 9):
+        ring.count("full", step)
+    first, second = Missing(str(run), 0).after_kill(ring, plan)
     with Run(run, rank=0) as written:
-        write_figures(written, {"a": [1.0, 1.0, 1.0, 1.0]})
-    lost = Lost(reason="killed", counts={"a": 2}, first_step=0, last_step=1, time=5000.0)
+        log_gap(written, first)
+        log_gap(written, second)
+    assert fill(ring, plan, 10)
+    ring.give_back()
+    ring.count("full", 11)
 
-    assert Resumed(str(run), 0).missing(lost) == lost
+    later, full = Missing(str(run), 0).after_kill(ring, plan)
+
+    assert second.counts == {"a.Act": 3, "b.Act": 3}
+    assert (second.reason, second.first_step, second.last_step) == ("full", 6, 9)
+    assert (later.counts, later.first_step, later.last_step) == ({"a.Act": 1, "b.Act": 1}, 10, 10)
+    assert (full.counts, full.first_step, full.last_step) == ({"a.Act": 1, "b.Act": 1}, 11, 11)
 
 
-def test_numbers_that_any_killed_child_wrote_are_not_written_again(run: Path) -> None:
-    child = Run(run, rank=0)
-    write_figures(child, {"a": [1.0]})
-    other = Run(run, rank=0)  # the training's own: what it logs says nothing of what a child was told
-    other.log(1, other=1.0)
-    child._put_scalars(1, 1001.0, {"loss": 0.5})
-    child.close()
-    other.close()
-    resumed = Resumed(str(run), 0)
+def test_figures_of_an_earlier_training_do_not_count(taken: tuple[Plan, Ring], run: Path) -> None:
+    plan = taken[0]
+    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes, len(plan.rows))
+    assert fill(ring, plan, 0)
+    ring.give_back()
 
-    def left(at: float) -> set[str]:
-        return set(resumed.new_of(Numbers(step=1, time=at, values={"loss": 1.0, "other": 1.0})).values)
+    (lost,) = Missing(str(run), 0).after_kill(ring, plan)
 
-    assert left(1001.0) == {"other"}
-    assert left(1002.0) == {"loss", "other"}
+    assert lost.counts == {"a.Act": 1, "b.Act": 1}
 
 
 # --- a disk that is full -----------------------------------------------------------------------------------
@@ -192,10 +192,9 @@ def test_a_ring_that_the_system_does_not_allow_is_an_error_that_says_what_to_do(
 # --- nobody who listens ------------------------------------------------------------------------------------
 
 
-def test_what_waits_in_a_full_channel_at_the_end_is_not_lost(run: Path) -> None:
-    plan = plan_with("a.Act")
+def test_what_comes_into_a_ring_that_no_child_hears_of_is_counted(run: Path) -> None:
     child = started(run)
-    child.new_plan(plan)
+    child.new_plan(plan_with("a.Act"))
     assert child.flush(PATIENCE)
     pid = child.pid
     assert pid is not None
@@ -207,14 +206,13 @@ def test_what_waits_in_a_full_channel_at_the_end_is_not_lost(run: Path) -> None:
         ring = child.new_plan(later)  # which it never hears of
         for step in range(3):
             assert fill(ring, later, step)
-        child.tell(Lost(reason="full", counts={"a.Act": 4}, first_step=3, last_step=6, time=time.time()))
+        for step in range(3, 7):
+            ring.count("full", step)
         assert not child.close(0.1)
     finally:
         os.kill(pid, signal.SIGCONT)
     wait_until(lambda: not child.is_alive(), "the end of the child")
 
-    with open_run(run) as saved:
-        assert sorted(saved.scalars("loss").steps.tolist()) == list(range(1500))
     assert num_lost(run, "a.Act") == 3 + 4
 
 

@@ -27,8 +27,8 @@ from tests.inspector.feeding import (
 )
 from torcheer.errors import InputError, InspectorError
 from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.launching import Child
-from torcheer.inspector.messages import Lost, Numbers, Told
+from torcheer.inspector.child_handle import Child
+from torcheer.inspector.messages import Numbers, Told
 from torcheer.run import open_run
 
 PLAN = plan_with("a.Act", "a.weight", "a.weight.Grad")
@@ -154,16 +154,23 @@ def test_without_a_run_frames_are_read_and_nothing_is_written(tmp_path: Path) ->
     assert not list(tmp_path.iterdir())
 
 
-def test_what_the_training_lost_is_in_the_run_by_name(run: Path) -> None:
+def test_what_the_training_counts_is_in_the_run(run: Path) -> None:
     child = started(run)
-    child.new_plan(PLAN)
-    child.tell(Lost(reason="full", counts={"a.Act": 3}, first_step=5, last_step=9, time=1.7e9))
+    ring = child.new_plan(PLAN)
+    for step in (5, 6, 9):
+        ring.count("full", step)
+    for step in (11, 12):
+        ring.count("budget", step)
 
     child.close(PATIENCE)
 
     with open_run(run) as saved:
-        (gap,) = saved.gaps
-    assert (gap.reason, dict(gap.counts), gap.first_step, gap.last_step) == ("full", {"a.Act": 3}, 5, 9)
+        full, budget = saved.gaps
+    assert (full.reason, dict(full.counts), full.first_step, full.last_step) == (
+        "full", {row.name: 3 for row in PLAN.rows}, 5, 9
+    )  # fmt: skip
+    assert (budget.reason, dict(budget.counts)) == ("budget", {"all that is watched": 2 * len(PLAN.rows)})
+    assert (budget.first_step, budget.last_step) == (11, 12)
 
 
 def test_ranks_have_their_own_part_and_their_records_a_prefix(run: Path) -> None:
@@ -268,24 +275,26 @@ def test_what_waits_in_the_ring_is_read_by_the_next_child(run: Path) -> None:
     assert num_lost(run, "a.Act") == 0
 
 
-def test_numbers_and_losses_told_to_a_killed_child_are_told_again_and_counted_once(run: Path) -> None:
+def test_what_the_training_counted_is_in_the_run_once_though_a_child_was_killed(run: Path) -> None:
     child = started(run)
-    child.new_plan(PLAN)
-    told = Lost(reason="full", counts={"a.Act": 3}, first_step=5, last_step=9, time=1.7e9)
-    child.tell(told)
-    assert child.flush(PATIENCE)  # on disk; but this side was not told so for each message
+    ring = child.new_plan(PLAN)
+    for step in (5, 6, 9):
+        ring.count("full", step)
+    assert child.flush(PATIENCE)
     pid = child.pid
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
-    child.tell(Numbers(step=3, time=1.7e9, values={"loss": 0.5}))
+    ring.count("full", 12)
     killed(child)
     wait_for_another(child, pid)
 
     assert child.close(PATIENCE)
 
     with open_run(run) as saved:
-        assert saved.scalars("loss").values.tolist() == [0.5]
-        assert [dict(gap.counts) for gap in saved.gaps] == [{"a.Act": 3}]
+        assert [(gap.counts["a.Act"], gap.first_step, gap.last_step) for gap in saved.gaps] == [
+            (3, 5, 9),
+            (1, 12, 12),
+        ]
 
 
 def test_a_child_that_dies_again_and_again_is_given_up_told_once_and_all_is_counted(run: Path) -> None:
@@ -301,7 +310,6 @@ def test_a_child_that_dies_again_and_again_is_given_up_told_once_and_all_is_coun
     for _ in range(10):
         step += fill(ring, PLAN, step)
         heard.extend(child.poll())
-    child.tell(Numbers(step=3, time=1.7e9, values={"loss": 0.5}))
 
     assert [type(message) for message in heard] == [Told]
     assert 3 <= child.num_restarts <= 10
@@ -309,7 +317,6 @@ def test_a_child_that_dies_again_and_again_is_given_up_told_once_and_all_is_coun
     assert not child.flush(1.0)
     assert child.close(PATIENCE)
     with open_run(run) as saved:
-        assert saved.scalars("loss").values.tolist() == [0.5]
         num_kept = len(seen_steps(run, "a.Act")) if saved.watched else 0
     assert num_kept + num_lost(run, "a.Act") == step
 

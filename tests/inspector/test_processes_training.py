@@ -199,6 +199,7 @@ for step in range(1000):
     if step == 100:
         watcher.flush()
         os.kill(pid, signal.SIGSTOP)
+watcher._run.flush()
 say("trained")
 time.sleep(60)
 """,
@@ -216,5 +217,4 @@ time.sleep(60)
         assert 0 < num_seen < 1000
         assert num_seen + num_lost(run, name) == 1000
     with open_run(run) as saved:
-        num_losses = len(saved.scalars("made_up").steps)
-    assert num_losses + num_lost(run, "made_up") == 1000
+        assert len(saved.scalars("made_up").steps) == 1000

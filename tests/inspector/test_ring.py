@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torcheer.inspector.channel import to_child, to_parent
-from torcheer.inspector.memory import SharedMemory
 from torcheer.inspector.messages import Close, NewPlan, Numbers, Raised, Ready, Wake
-from torcheer.inspector.ring import Ring
+from torcheer.inspector.ring import Ring, SharedMemory
 from torcheer.inspector.rows import Plan, Row
 
 

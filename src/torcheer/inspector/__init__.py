@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
+    from torcheer.inspector.announcer import InspectorWarning
     from torcheer.inspector.framewriting import FrameWriter
     from torcheer.inspector.handler import ParallelHandler, ParrallelHandler
     from torcheer.inspector.pacing import every_of
-    from torcheer.inspector.telling import InspectorWarning
     from torcheer.inspector.thresholds import Thresholds
     from torcheer.inspector.watcher import Watcher
     from torcheer.inspector.watching import rank_of, watch

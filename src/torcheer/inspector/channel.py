@@ -28,7 +28,7 @@ class Channel(Generic[Heard]):
         self._socket = end
         self._socket.setblocking(False)
         self._decoder: msgspec.msgpack.Decoder[Heard] = msgspec.msgpack.Decoder(heard)
-        self._waiting: deque[tuple[bytes, int | None]] = deque()
+        self._waiting: deque[tuple[Message, bytes, int | None]] = deque()
         self._sent = 0  # bytes of the first that waits
         self._received = bytearray()
         self._descriptors: deque[int] = deque()
@@ -41,17 +41,21 @@ class Channel(Generic[Heard]):
     def num_waiting(self) -> int:
         return len(self._waiting)
 
+    def waiting(self) -> list[Message]:
+        """What was not sent, or not all of it."""
+        return [message for message, _, _ in self._waiting]
+
     def send(self, message: Message, descriptor: int | None = None) -> None:
         """The descriptor is copied: it may be closed afterwards."""
         data = msgspec.msgpack.encode(message)
         copy = None if descriptor is None else os.dup(descriptor)
-        self._waiting.append((_LENGTH.pack(len(data)) + data, copy))
+        self._waiting.append((message, _LENGTH.pack(len(data)) + data, copy))
         self.pump()
 
     def pump(self) -> None:
         """Send what waits, as far as that is possible now."""
         while self._waiting and self.is_open:
-            data, descriptor = self._waiting[0]
+            _, data, descriptor = self._waiting[0]
             rest = memoryview(data)[self._sent :]
             try:
                 if descriptor is not None and self._sent == 0:
@@ -106,7 +110,7 @@ class Channel(Generic[Heard]):
 
     def close(self) -> None:
         self.is_open = False
-        for _, descriptor in self._waiting:
+        for _, _, descriptor in self._waiting:
             if descriptor is not None:
                 os.close(descriptor)
         self._waiting.clear()

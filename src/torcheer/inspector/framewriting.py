@@ -137,7 +137,9 @@ class FrameWriter:
     def finish(self) -> None:
         """Hand the frame to the child, as soon as all of it has come from wherever it is."""
         self._staged.copy_into(self._slot)
-        FRAME.pack_into(self._slot, 0, self._number, self._step, time.time(), self._flags)
+        now = time.time()
+        FRAME.pack_into(self._slot, 0, self._number, self._step, now, self._flags)
+        self.ring.note(self._number, self._step, now, self._staged.rows_seen())
         self.is_open = False
         transfers, self._transfers = self._transfers, None
         if transfers is None and not self._pending:

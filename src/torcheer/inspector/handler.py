@@ -10,12 +10,12 @@ from torch import Tensor, nn
 
 from torcheer.capture import Trackable, trackable, unwrapped
 from torcheer.errors import InputError
-from torcheer.inspector.launching import Child
+from torcheer.inspector.announcer import Announcer
+from torcheer.inspector.child_handle import Child
 from torcheer.inspector.messages import Job
 from torcheer.inspector.pacing import every_of
 from torcheer.inspector.planning import Share, observed
 from torcheer.inspector.stepping import ForwardSteps
-from torcheer.inspector.telling import Announcer
 from torcheer.inspector.watched import Watched
 from torcheer.inspector.watcher import Manner, Watcher
 from torcheer.inspector.watching import (

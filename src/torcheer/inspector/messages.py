@@ -60,19 +60,7 @@ class Numbers(Message, frozen=True, tag="numbers"):
     step: int
     time: float
     values: dict[str, float]
-    number: int = 0  # of the user's own they are counted from 1, so that none is missed
-
-
-class Lost(Message, frozen=True, tag="lost"):
-    """Frames that never came into the ring, or went with a child that was killed; by the names of rows."""
-
-    reason: Literal["full", "killed", "budget", "error"]
-    counts: dict[str, int]
-    first_step: int
-    last_step: int
-    time: float
-    num_lost: int = 0  # frames that did not fit into the ring so far, these among them
-    num_told: int = 0  # numbers up to this one were sent, or are among these
+    are_kept: bool = False  # the training writes them into the run itself: they are for alarms alone
 
 
 class Wake(Message, frozen=True, tag="wake"):
@@ -91,7 +79,7 @@ class Close(Message, frozen=True, tag="close"):
     reason: str = ""
 
 
-ToChild = Job | NewPlan | Numbers | Lost | Wake | Flush | Close
+ToChild = Job | NewPlan | Numbers | Wake | Flush | Close
 
 
 # --- to the training -------------------------------------------------------------------------------
@@ -122,6 +110,16 @@ class Told(Message, frozen=True, tag="told"):
     message: str
 
 
+class Lost(Message, frozen=True, tag="lost"):
+    """Records that are missing from the run, by the names of rows. The child tells what the disk refused."""
+
+    reason: Literal["full", "killed", "budget", "error"]
+    counts: dict[str, int]
+    first_step: int
+    last_step: int
+    time: float
+
+
 class Flushed(Message, frozen=True, tag="flushed"):
     ticket: int
 
@@ -136,5 +134,4 @@ class Idle(Message, frozen=True, tag="idle"):
     """Nothing came for a long time: the child ends. What comes later starts another."""
 
 
-# A child says Lost of what it had, and could not write.
 ToParent = Ready | Raised | Told | Flushed | Failed | Idle | Lost

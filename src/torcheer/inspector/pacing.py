@@ -24,7 +24,7 @@ _LEAST_RATE = 0.2  # looks a second that there are whatever they cost, where as 
 _NUM_FIRST = 10  # steps that are looked at whatever it costs
 
 
-LeftOut = Literal["budget", "full"]
+LeftOut = Literal["budget", "thinned"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ class Pace:
             self._asked_time = _after(self._asked_time, now, 1 / self.every.per_second)
         if not is_first and now < self._next_time:
             if is_asked:
-                self.left_out = "full" if self._share_at(now) < 1 else "budget"
+                self.left_out = "thinned" if self._share_at(now) < 1 else "budget"
                 self._next_step = step + self.every.num_steps
             return False
         self._next_time = _after(self._next_time, now, 1 / self.most_per_second())

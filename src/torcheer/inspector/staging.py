@@ -18,6 +18,7 @@ from torcheer.inspector.frames import (
     HAS_NORM,
     HAS_ORDER,
     HAS_POSITIVE_INF,
+    IS_SEEN,
     ORDER,
     ORDER_AT,
     ROW_TYPE,
@@ -39,6 +40,7 @@ class Staged:
         with torch.inference_mode(False):
             self._samples = torch.zeros((layout.num_rows, layout.num_sampled), device="cpu")
         self._array = self._samples.numpy()
+        self._flags = numpy.frombuffer(self._heads, ROW_TYPE)["flags"]
 
     def begin(self) -> None:
         self._heads[:] = self._no_heads
@@ -59,6 +61,10 @@ class Staged:
         self, row: int, pieces: Pieces, whole: Whole | None, num_units: int = 0, flags: int = 0
     ) -> None:
         write_head(self._heads, row * ROW_TYPE.itemsize, pieces, whole, num_units, flags)
+
+    def rows_seen(self) -> bytes:
+        """A bit for each row."""
+        return numpy.packbits(self._flags & IS_SEEN).tobytes()
 
     def copy_into(self, slot: memoryview) -> None:
         layout = self._layout

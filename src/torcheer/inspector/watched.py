@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,12 +13,12 @@ import msgspec
 import torch
 from torch import Tensor
 
+from torcheer.inspector.child_handle import Child
 from torcheer.inspector.framewriting import FrameWriter
-from torcheer.inspector.launching import Child
 from torcheer.inspector.looking import Look, Report, StateOf
-from torcheer.inspector.losses import LeftOut, Losses
 from torcheer.inspector.messages import Wake
 from torcheer.inspector.planning import Room, Share, parameters_of, planned
+from torcheer.inspector.ring import Tally
 from torcheer.inspector.rows import Plan, Role
 
 _MEMORY = 0.7
@@ -31,8 +32,8 @@ class Watched:
 
     def __init__(self, child: Child, share: Share, roles: Collection[Role], room: Room) -> None:
         self.child, self.share = child, share
-        self.losses = Losses()
-        self.left_out = {"budget": LeftOut("budget"), "full": LeftOut("full")}
+        self.dropped: Counter[str] = Counter()  # records that did not fit into the ring, or on the disk
+        self.num_left_out = 0  # looks that were asked for, and would have cost too much
         self.look: Look | None = None
         self.is_changed = True  # there is a new plan to be made
         self.child_seconds = 0.0  # of a processor, for one frame
@@ -94,11 +95,20 @@ class Watched:
         """Look at nothing any more, and hold no memory for it."""
         self.look = None
 
+    def count(self, tally: Tally, step: int) -> None:
+        """A look at this step came to nothing. The child reads it from the ring."""
+        if self.plan is None or self.child.ring is None:
+            return
+        self.child.ring.count(tally, step)
+        if tally == "full":
+            self.dropped.update(row.name for row in self.plan.rows)
+        else:
+            self.num_left_out += 1
+
     def count_pending(self, step: int) -> None:
         """What is on its way comes too late."""
-        if self.look is not None:
-            for _ in range(self.look.writer.num_pending):
-                self.losses.count(self.look.planned.plan, step, self.child.ring)
+        for _ in range(0 if self.look is None else self.look.writer.num_pending):
+            self.count("full", step)
 
     def note_child(self) -> None:
         """Learn how much the child computes for a frame."""

@@ -17,8 +17,8 @@ from torch.optim import Optimizer
 from torcheer.capture import chosen_layers
 from torcheer.errors import InputError
 from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.launchguard import refuse_in_a_child
-from torcheer.inspector.launching import Child
+from torcheer.inspector.child_handle import Child
+from torcheer.inspector.child_process import check_start
 from torcheer.inspector.messages import Job, Raised
 from torcheer.inspector.pacing import every_of
 from torcheer.inspector.planning import Room, Share, Tensors, observed
@@ -31,7 +31,6 @@ from torcheer.run import folder_of, rank_of_process
 
 HISTOGRAM_SECONDS: Final = 5.0
 MAX_BYTES: Final = 1 << 30
-_START_METHODS = (None, "spawn", "fork", "forkserver")
 
 
 def watch(
@@ -95,11 +94,9 @@ def watch(
     if callback is not None:
         manner = replace(manner, has_callback=True)
     room = room_of(tensors_of(tensors, callback), exact=exact)
-    if start_method not in _START_METHODS:
-        raise InputError(f"start_method is {start_method!r}: give spawn, fork or forkserver.")
     thresholds, callbacks = thresholds_of(alarms), callbacks_of(callback, on_closing)
     _split(chosen, children)
-    refuse_in_a_child(start_method)
+    check_start(start_method)
     folder, own_rank = run_folder(run), rank_of(rank)
     taken = take_name(folder, own_rank, checked_name(name), model, chosen)
     with ExitStack() as undone:  # where anything of this fails

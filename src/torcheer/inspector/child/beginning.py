@@ -16,7 +16,7 @@ from torcheer.inspector.channel import Channel, to_parent
 from torcheer.inspector.child.lifetime import Signals, end_within
 from torcheer.inspector.child.telling import words_of
 from torcheer.inspector.child.waiting import wait_for
-from torcheer.inspector.launchguard import NOT_TOLD, note_that_this_is_a_child
+from torcheer.inspector.child_process import NOT_TOLD, note_that_this_is_a_child
 from torcheer.inspector.messages import Failed, Job, Ready, ToChild
 
 _JOB_SECONDS: Final = 120.0

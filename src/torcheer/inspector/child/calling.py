@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.child.losing import lost_calls, together
+from torcheer.inspector.child.missing import lost_calls, together
 from torcheer.inspector.child.telling import Voice, words_of
 from torcheer.inspector.frames import DTYPES, Frame
 from torcheer.inspector.messages import Lost

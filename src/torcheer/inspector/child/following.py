@@ -23,6 +23,7 @@ class Losses:
         self._reader: RunReader | None = None
         self._counts: dict[tuple[str, int, str], int] = {}  # points seen, by part, its restarts and name
         self._next = 0.0
+        self.known_names: set[str] = set()  # which the training tells by itself
         self._since = time.time()  # what an earlier training logged says nothing about this one
 
     def new(self, *, at_once: bool = False) -> list[Numbers]:
@@ -65,7 +66,7 @@ class Losses:
         restarts = self._reader.restarts(part.name)
         found = []
         for key, entry in part.series().items():
-            if key.kind != "scalar" or not self._is_loss(key.name):
+            if key.kind != "scalar" or key.name in self.known_names or not self._is_loss(key.name):
                 continue
             place = part.name, restarts, key.name
             start = self._counts.get(place, 0)

@@ -9,14 +9,12 @@ from typing import Final
 from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.channel import Channel
 from torcheer.inspector.child.calling import Caller
-from torcheer.inspector.child.keeping import Keeper, Looked
+from torcheer.inspector.child.keeper import Keeper, Looked
 from torcheer.inspector.child.lifetime import LEAST_SECONDS, Guard, Parent, Signals
-from torcheer.inspector.child.losing import lost_now
+from torcheer.inspector.child.missing import lost_frames
 from torcheer.inspector.child.noticing import Noticing
-from torcheer.inspector.child.resuming import Resumed
 from torcheer.inspector.child.source import Source
 from torcheer.inspector.child.telling import Voice, words_of
-from torcheer.inspector.child.unheard import Unheard
 from torcheer.inspector.child.waiting import wait_for
 from torcheer.inspector.frames import Frame
 from torcheer.inspector.messages import (
@@ -25,7 +23,6 @@ from torcheer.inspector.messages import (
     Flushed,
     Idle,
     Job,
-    Lost,
     NewPlan,
     Numbers,
     ToChild,
@@ -52,12 +49,9 @@ class Loop:
         self._voice = Voice(channel)
         self._voice.pass_on_warnings()
         self._parent = Parent(job.parent)
-        # Before anything is written here.
-        self._resumed = Resumed(job.run, job.rank) if job.is_again and job.run is not None else None
         self._keeper = Keeper(job, self._voice)
         self._caller = Caller(callbacks, self._voice)
         self._noticing = Noticing(job, self._keeper, self._voice)
-        self._unheard = Unheard()
         self._source: Source | None = None
         self._old: list[Source] = []  # emptied, and not yet on disk
         self._flushes: list[tuple[int, Mark]] = []
@@ -93,7 +87,7 @@ class Loop:
         )
         self._empty()
         self._noticing.follow_losses()
-        self._keeper.tick(None if self._source is None else self._source.ring)
+        self._keeper.tick()
         self._answer_flushes()
         self._let_go()
         self._voice.send()
@@ -107,47 +101,28 @@ class Loop:
                 self._begin(message)
             elif isinstance(message, Numbers):
                 self._note_numbers(message)
-            elif isinstance(message, Lost):
-                self._note_lost(message)
             elif isinstance(message, Flush):
-                self._flush(message)
-                self._forget_the_killed()
+                self._empty()
+                self._flushes.append((message.ticket, self._keeper.write(at_once=True)))
             elif isinstance(message, Close):
                 self.was_told_to_close = True
                 self._ending = Ending("died", message.reason) if message.reason else Ending("finished")
 
     def _begin(self, message: NewPlan) -> None:
         self._empty()
+        source = Source(message.plan, self._channel.take_descriptor())
+        self._keeper.begin(message.plan, source.ring)
         if self._source is not None:
-            self._keeper.write(self._source.ring)
             self._old.append(self._source)
-        self._source = Source(message.plan, self._channel.take_descriptor())
-        self._unheard.begin(self._source.ring)
+        self._source = source
         self._news_at = time.monotonic()
         self._noticing.begin(message.plan)
-        self._keeper.begin(message.plan)
 
     def _note_numbers(self, numbers: Numbers) -> None:
-        self._unheard.hear_numbers(numbers)
-        self._noticing.look_at(numbers)
-        numbers = self._job.named(numbers)
-        self._keeper.numbers(numbers if self._resumed is None else self._resumed.new_of(numbers))
-
-    def _note_lost(self, lost: Lost) -> None:
-        self._unheard.hear_lost(lost)
-        missing = lost if self._resumed is None else self._resumed.missing(lost)
-        if missing is not None:
-            self._keeper.lost(missing)
-
-    def _forget_the_killed(self) -> None:
-        """All that was told again to this child was told before the first question."""
-        self._resumed = None
-
-    def _flush(self, message: Flush) -> None:
-        self._empty()
-        ring = None if self._source is None else self._source.ring
-        is_urgent = message.ticket >= 0  # others only want to know, some time
-        self._flushes.append((message.ticket, self._keeper.write(ring, hurry=is_urgent)))
+        named = self._job.named(numbers)
+        self._noticing.look_at(numbers, named.values)
+        if not numbers.are_kept:
+            self._keeper.numbers(named)
 
     def _answer_flushes(self) -> None:
         for ticket, mark in self._flushes:
@@ -168,11 +143,11 @@ class Loop:
             self._news_at = time.monotonic()
             self._take(source, frames)
             if self._caller.is_wanted:
-                self._in_between(source)
+                self._in_between()
 
-    def _in_between(self, source: Source) -> None:
+    def _in_between(self) -> None:
         """Callbacks may take long, and the rest must not wait for all of them."""
-        self._keeper.tick(source.ring)
+        self._keeper.tick()
         self._voice.send()
         if self._parent.is_gone and self._deadline == float("inf"):
             self._deadline = time.monotonic() + LEAST_SECONDS
@@ -187,7 +162,9 @@ class Loop:
                     self._take(source, [frame])
                 return
             self._tell_fault(error)
-            self._keeper.lost(lost_now(frames, source.plan, "error"))
+            numbers = [frame.number for frame in frames]
+            if (lost := lost_frames(source.ring, source.plan, numbers, "error")) is not None:
+                self._keeper.lost(lost)
         if self._caller.is_wanted:
             self._call(source, frames)
         # Given back first: what is given back and not on disk when this process is killed counts as lost, and
@@ -246,15 +223,14 @@ class Loop:
 
     def _close_files(self, ending: Ending) -> None:
         is_killed = self._parent.is_gone
-        ring = None if self._source is None else self._source.ring
         if is_killed and self._source is not None:  # else what waits is for the next child
-            lost = self._source.give_up("killed")
-            for missing in [*([] if lost is None else [lost]), *self._unheard.rest(self._source.plan)]:
-                self._keeper.lost(missing)
+            lost = self._source.give_up()
+            if lost is not None:
+                self._keeper.lost(lost)
         skipped = self._caller.take_skipped()
         if skipped is not None:
             self._keeper.lost(skipped)
-        self._keeper.end(ring, ending, _LAST_PATIENCE if is_killed else _PATIENCE)
+        self._keeper.end(ending, _LAST_PATIENCE if is_killed else _PATIENCE)
 
     def _take_over(self) -> None:
         """In the guard's thread, where the training is gone and the loop hangs."""
@@ -270,7 +246,7 @@ class Loop:
     def _let_go(self) -> None:
         """Rings that are empty and on disk."""
         if self._old:
-            gone = [source for source in self._old if not self._keeper.is_waiting_for(source.ring)]
+            gone = [source for source in self._old if source.ring.num_kept >= source.ring.num_given_back]
             self._old = [source for source in self._old if source not in gone]
             for source in gone:
                 source.close()

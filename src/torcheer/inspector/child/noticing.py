@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from torcheer.inspector.alarms import Alarms
 from torcheer.inspector.child.following import Losses
-from torcheer.inspector.child.keeping import Keeper
+from torcheer.inspector.child.keeper import Keeper
 from torcheer.inspector.child.lifetime import Parent
 from torcheer.inspector.child.telling import Voice
 from torcheer.inspector.frames import Frame
@@ -44,7 +44,10 @@ class Noticing:
             for frame, figures in zip(frames, table, strict=True):
                 self._raise(self._alarms.look(frame, figures))
 
-    def look_at(self, numbers: Numbers) -> None:
+    def look_at(self, numbers: Numbers, names: Iterable[str] = ()) -> None:
+        """`names` are those that they have in the run, where they need not be found again."""
+        if self._losses is not None:
+            self._losses.known_names.update(names)
         if self._alarms is not None:
             self._raise(self._alarms.look_at_numbers(numbers))
 

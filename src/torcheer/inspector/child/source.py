@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from torcheer.inspector.child.losing import Reason, lost_frames
+from torcheer.inspector.child.missing import lost_frames
 from torcheer.inspector.frames import Frame, Layout, read_frame
 from torcheer.inspector.messages import Lost
 from torcheer.inspector.ring import Ring
@@ -19,7 +19,7 @@ class Source:
         """Takes over the descriptor."""
         self.plan = plan
         self._layout = Layout(plan)
-        self.ring = Ring.of_descriptor(descriptor, plan.num_slots, self._layout.num_bytes)
+        self.ring = Ring.of_descriptor(descriptor, plan.num_slots, self._layout.num_bytes, len(plan.rows))
         self.figures = Figures(plan)
         # Where a child before this one computed already, its time stays counted.
         self._busy_before = self.ring.busy_seconds - time.process_time()
@@ -42,10 +42,10 @@ class Source:
         """Time of a processor that is the user's own, and not the cost of watching."""
         self._busy_before -= seconds
 
-    def give_up(self, reason: Reason) -> Lost | None:
+    def give_up(self) -> Lost | None:
         """All that waits will never be read."""
         first, last = self.ring.num_given_back, self.ring.num_filled
-        lost = lost_frames(self.ring, self.plan, range(first, last), reason)
+        lost = lost_frames(self.ring, self.plan, range(first, last), "killed")
         self.ring.give_back(last - first)
         return lost
 

@@ -1,10 +1,11 @@
-"""The training's side of one child: start it, talk to it, start it again when it is killed, end it."""
+"""The training's handle on one child: start it, talk to it, start it again when it is killed, end it."""
 
 from __future__ import annotations
 
-import os
 import time
-import weakref
+import warnings
+from collections import deque
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Final
 
@@ -12,12 +13,18 @@ import msgspec
 
 from torcheer.errors import InspectorError
 from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.launchguard import NOT_TOLD, refuse_in_a_child
-from torcheer.inspector.launchlast import never_heard, write_the_rest
-from torcheer.inspector.launchlife import Deaths, Life
-from torcheer.inspector.launchmemory import Unsettled
-from torcheer.inspector.launchprocess import Way, reason_of, way_to_start
-from torcheer.inspector.launchrings import Rings
+from torcheer.inspector.child.keeper import write_gaps
+from torcheer.inspector.child.missing import Missing, lost_frames
+from torcheer.inspector.child_process import (
+    NOT_TOLD,
+    Life,
+    Start,
+    check_start,
+    forget_in_forks,
+    reason_of,
+    way_to_start,
+)
+from torcheer.inspector.frames import Layout
 from torcheer.inspector.messages import (
     Close,
     Failed,
@@ -34,43 +41,45 @@ from torcheer.inspector.messages import (
     ToParent,
     Wake,
 )
-from torcheer.inspector.ring import Ring
+from torcheer.inspector.ring import TALLIES, Ring
 from torcheer.inspector.rows import Plan
-from torcheer.run import OUR_NUMBERS, Ending
+from torcheer.run import Ending
 
 _READY_SECONDS: Final = 120.0  # a busy machine, a network file system, a script that imports much
 _LOOK_SECONDS: Final = 0.25  # between two questions whether the process lives
 _WAIT_SECONDS: Final = 0.02
+_CLOSE_SECONDS: Final = 10.0  # for gaps that the training writes itself
+_MOST_DEATHS, _DEATHS_SECONDS = 5, 60.0
+_MOST_WAITING: Final = 2_000  # messages to a child that does not listen
 
 
 class Child:
     """One child. Used by one thread; in a fork of the training it does nothing at all."""
 
     def __init__(self, job: Job, callbacks: Callbacks | None, start_method: str | None) -> None:
-        self._job, self._callbacks, self._start_method = job, callbacks, start_method
-        self._way: Way | None = None
+        self.job = job
+        self._callbacks, self._start_method = callbacks, start_method
+        self._start: Start | None = None
         self._life: Life | None = None  # None: it has gone idle, was given up, or was never started
         self._last: Life | None = None  # the same, also when it is over
-        self._rings = Rings()
-        self._unsettled = Unsettled()
+        self._rings: list[tuple[Plan, Ring]] = []  # the current one last; older ones until all is on disk
         self._heard: list[ToParent] = []
-        self._deaths = Deaths()
+        self._deaths: deque[float] = deque(maxlen=_MOST_DEATHS + 1)
         self._ticket, self._flushed, self._looked_at = 0, 0, 0.0
         self._is_closed = False
         self.is_inert = False  # this process is a fork of the training
         self.is_given_up = False  # it died again and again: there is none any more
         self.num_restarts = 0
-        self._num_told = 0  # messages with numbers of the user's
-        _all_children.add(self)
+        forget_in_forks(self)
 
     # --- the beginning ---------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Returns when the child is ready. Raises InputError or InspectorError, with what to do."""
-        refuse_in_a_child(self._start_method)
-        if self._way is not None or self.is_inert:
+        check_start(self._start_method)
+        if self._start is not None or self.is_inert:
             return
-        self._way = way_to_start(self._callbacks, self._start_method)
+        self._start = way_to_start(self._callbacks, self._start_method)
         life = self._launch(is_again=False)
         try:
             self._wait_until_ready(life, time.monotonic() + _READY_SECONDS)
@@ -90,7 +99,16 @@ class Child:
 
     def new_plan(self, plan: Plan) -> Ring:
         """The ring for these rows. The one before is emptied, and must not be filled any more."""
-        ring = self._rings.add(plan)
+        slot_bytes = Layout(plan).num_bytes
+        try:
+            ring = Ring.of_size(plan.num_slots, slot_bytes, len(plan.rows))
+        except (OSError, MemoryError, ValueError, OverflowError) as error:
+            raise InspectorError(
+                f"there is no room for {plan.num_slots * slot_bytes / 1e6:,.0f} MB of shared memory "
+                f"({error}): watch fewer layers, or keep smaller pieces of tensors. Where the system sets a "
+                "limit (ulimit -f, ulimit -v, the memory of a container), raise it."
+            ) from error
+        self._rings.append((plan, ring))
         if self._life is not None and not self.is_inert:
             self._life.send(NewPlan(plan=plan), ring.memory.descriptor)
         return ring
@@ -98,7 +116,7 @@ class Child:
     @property
     def ring(self) -> Ring | None:
         """The current one."""
-        return self._rings.current
+        return self._rings[-1][1] if self._rings else None
 
     @property
     def pid(self) -> int | None:
@@ -110,30 +128,15 @@ class Child:
     # --- while the training runs -------------------------------------------------------------------------
 
     def tell(self, message: Message) -> None:
-        """Send, now or as soon as there is room. It never waits."""
-        if self.is_inert or self._is_closed:
-            return
-        if isinstance(message, Numbers):
-            message = self._numbered(message)
-        if isinstance(message, Numbers | Lost):
-            self._unsettled.remember(message, is_sent=self._life is not None)
-        if self._life is None:
+        """Send, now or as soon as there is room. It never waits; who does not listen misses numbers."""
+        if self.is_inert or self._is_closed or self._life is None:
             return
         num_waiting = self._life.channel.num_waiting
         if isinstance(message, Wake) and num_waiting:
             return
-        if isinstance(message, Numbers) and not self._unsettled.may_send(message, num_waiting):
+        if isinstance(message, Numbers) and num_waiting >= _MOST_WAITING:
             return
         self._life.send(message)
-
-    def _numbered(self, message: Numbers) -> Numbers:
-        """Where the training is killed before it could send them, the child knows how many are missing."""
-        if all(name.startswith(OUR_NUMBERS) for name in message.values):
-            return message
-        self._num_told += 1
-        if self.ring is not None:
-            self.ring.note_told(self._num_told)
-        return msgspec.structs.replace(message, number=self._num_told)
 
     def poll(self) -> list[ToParent]:
         """What the child said since. Starts another where it was killed; none of this waits."""
@@ -141,7 +144,7 @@ class Child:
             if self._life is not None:
                 self._take(self._life)
                 self._look_after(self._life)
-            elif not self.is_given_up and (self._rings.has_something_left or self._unsettled.are_many):
+            elif not self.is_given_up and self._has_frames_left():
                 self._launch_again()
         heard, self._heard = self._heard, []
         return heard
@@ -179,7 +182,7 @@ class Child:
             # It was idle. What came after that is for another one.
             self._wait_for_the_end(self._life, end)
         is_over = True
-        while is_over and (self._life is not None or self._rings.has_something_left):
+        while is_over and (self._life is not None or self._has_frames_left()):
             if self._life is None:
                 if self.is_given_up:
                     break
@@ -193,20 +196,30 @@ class Child:
             self._write_the_rest(reason)
         if self._life is not None:
             self._life.let_go()
-        self._rings.let_go()
+        for _, ring in self._rings:
+            ring.close()
         return is_over
 
     def _write_the_rest(self, reason: str) -> None:
-        """What no child was there for. What one could not write that ended in order, its run has counted."""
-        if self._life is not None:
-            left = never_heard(self._life, self._rings)
-            write_the_rest(self._job, [*left, *self._unsettled.overflows()])
-            return
-        if self._last is not None and self._last.exit_code != 0:
-            self._unsettled.remember_all(self._rings.lost(also_waiting=True))
-        # Nobody else says how it ended.
-        ending = Ending("died", reason) if reason and self.is_given_up else None
-        write_the_rest(self._job, self._unsettled.all_again(), ending)
+        """Gaps that no child will write: none is left, or it does not listen and never heard of a ring."""
+        ending = Ending("died", reason) if self._life is None and self.is_given_up and reason else None
+        unheard = None if self._life is None else self._life.unheard_plans()
+        gaps = [] if self.job.run is None else self._gaps_left(self.job.run, unheard)
+        if self.job.run is not None and (gaps or ending):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that this run cannot be written, was told before
+                write_gaps(self.job, gaps, ending or Ending("finished"), _CLOSE_SECONDS)
+
+    def _gaps_left(self, folder: str, only: Collection[int] | None) -> list[Lost]:
+        """`only`: of these plans, by their numbers."""
+        missing, found = Missing(folder, self.job.rank), []
+        for plan, ring in self._rings:
+            if only is None or plan.number in only:
+                found += missing.after_kill(ring, plan)
+                waiting = range(ring.num_given_back, ring.num_filled)
+                lost = lost_frames(ring, plan, waiting, "full" if only else "killed")
+                found += [] if lost is None else [lost]
+        return found
 
     def _wait_for_the_end(self, life: Life, end: float) -> bool:
         """False: it takes longer. One that was killed before it had finished counts as dead."""
@@ -216,36 +229,29 @@ class Child:
             life.wait_for_news(_WAIT_SECONDS)
             self._take(life)
         self._take(life)
-        if life.exit_code == 0:
-            self._unsettled.settle_all()
         self._bury(life, was_killed=life.exit_code not in (0, NOT_TOLD))
         return True
 
     # --- inside ------------------------------------------------------------------------------------------
 
+    def _has_frames_left(self) -> bool:
+        """Whether a child would have something to do: to read, or to say that it is lost."""
+        return any(ring.num_waiting or ring.num_kept < ring.num_given_back for _, ring in self._rings)
+
     def _launch(self, *, is_again: bool) -> Life:
-        assert self._way is not None
-        self._life = self._last = life = Life(self._way)
+        assert self._start is not None
+        self._life = self._last = life = Life(self._start)
         self._looked_at = time.monotonic()
-        life.send(msgspec.structs.replace(self._job, is_again=is_again))
-        # What may be lost comes first: it is looked for in the run, where nothing new must stand by then.
-        again = self._unsettled.all_again()
-        for message in again:
-            if isinstance(message, Lost):
-                life.send(message)
+        life.send(msgspec.structs.replace(self.job, is_again=is_again))
         for plan, ring in self._rings:
             life.send(NewPlan(plan=plan), ring.memory.descriptor)
-        for message in again:
-            if not isinstance(message, Lost):
-                life.send(message)
         return life
 
     def _launch_again(self) -> None:
         """After a death, or because something came after it had gone idle."""
-        if self._way is None:
+        if self._start is None:
             self.is_given_up = True
             return
-        self._unsettled.remember_all(self._rings.lost())
         try:
             self._launch(is_again=True)
         except Exception as error:
@@ -257,9 +263,7 @@ class Child:
         for message in life.channel.hear():
             if isinstance(message, Flushed):
                 self._flushed = max(self._flushed, message.ticket)
-                self._unsettled.settle(message.ticket)
-                continue
-            if isinstance(message, Ready):
+            elif isinstance(message, Ready):
                 life.is_ready = True
             elif isinstance(message, Failed):
                 life.failure = message.message
@@ -268,18 +272,13 @@ class Child:
                 self._heard.append(message)
 
     def _look_after(self, life: Life) -> None:
-        """Ask for what is on disk, let go of old rings, and see whether the process lives."""
+        """Let go of old rings, and see whether the process lives."""
         now = time.monotonic()
         if now - self._looked_at < _LOOK_SECONDS and life.channel.is_open:
             return
         self._looked_at = now
-        ticket = self._unsettled.question(now)
-        if ticket is not None:
-            life.send(Flush(ticket=ticket))
-        overflow = self._unsettled.overflow(life.channel.num_waiting, self._num_told)
-        if overflow is not None:
-            self.tell(overflow)
-        self._rings.attend()
+        while len(self._rings) > 1 and _is_done_with(self._rings[0][1]):
+            self._rings.pop(0)[1].close()
         if life.is_alive:
             life.hasten(now)
             return
@@ -294,10 +293,10 @@ class Child:
         if not was_killed:
             return
         self.num_restarts += 1
-        self._deaths.note(time.monotonic())
+        self._deaths.append(time.monotonic())
         if life.failure:
             self._give_up(life.failure)
-        elif self._deaths.are_too_many:
+        elif len(self._deaths) > _MOST_DEATHS and self._deaths[-1] - self._deaths[0] < _DEATHS_SECONDS:
             self._give_up(f"it ended again and again: {reason_of(life.exit_code, self._start_method)}")
 
     def _give_up(self, reason: str) -> None:
@@ -306,19 +305,12 @@ class Child:
             Told(message=f"the training is no longer watched. The process that did so: {reason}")
         )
 
-    def _become_inert(self) -> None:
+    def become_inert(self) -> None:
         """In a fork: the child is the parent's."""
         self.is_inert = True
         self._heard = []
 
 
-_all_children: weakref.WeakSet[Child] = weakref.WeakSet()
-
-
-def _after_fork_in_child() -> None:
-    for child in list(_all_children):
-        child._become_inert()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+def _is_done_with(ring: Ring) -> bool:
+    """All that came through it is on disk, or counted there as lost."""
+    return ring.num_kept >= ring.num_filled and not any(ring.counted(tally).num_new for tally in TALLIES)

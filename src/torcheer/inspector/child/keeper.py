@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.child.histograms import Histograms
-from torcheer.inspector.child.losing import log_gap
-from torcheer.inspector.child.resuming import Resumed
-from torcheer.inspector.child.scarcity import Scarcity
-from torcheer.inspector.child.settling import Settling, block_of
+from torcheer.inspector.child.missing import Missing, log_gap, lost_frames, together
 from torcheer.inspector.child.telling import Voice
 from torcheer.inspector.child.tensors import Tensors
 from torcheer.inspector.columns import COLUMNS
@@ -33,10 +32,22 @@ _MOST_CELLS: Final = 4 << 20  # of figures in a block
 class Looked(NamedTuple):
     """What was made of some frames: copies, so that their slots can be given back."""
 
+    numbers: list[int]
     steps: list[int]
     times: list[float]
     table: NDArray[numpy.float32]  # [frame][row][column]
     records: list[EncodedRecord]
+
+
+class _Handed(NamedTuple):
+    """What was handed to the run: it is on disk, or refused for good, when the mark is settled."""
+
+    mark: Mark
+    ring: Ring
+    plan: Plan
+    num_given_back: int
+    numbers: list[int]  # frames
+    gaps: list[Lost]
 
 
 class Keeper:
@@ -45,9 +56,12 @@ class Keeper:
     def __init__(self, job: Job, voice: Voice) -> None:
         self._job, self._voice = job, voice
         self._run = _open(job, voice)
-        self._scarcity = None if self._run is None else Scarcity(self._run, voice)
-        self._settling = Settling()
-        self._unwritten: list[Lost] = []  # which the run has to be told of, as soon as it can be written
+        self._space = None if self._run is None else _DiskSpace(self._run, voice)
+        self._missing = None if job.run is None else Missing(job.run, job.rank)
+        self._handed: deque[_Handed] = deque()
+        self._numbers: list[int] = []  # of frames that were handed to the run since the last mark
+        self._gaps: list[Lost] = []  # the same of gaps
+        self._unwritten: list[Lost] = []  # gaps for the run, as soon as it can be written
         self._blocks: list[Looked] = []
         self._num_cells = 0
         self._written_at = time.monotonic()
@@ -56,14 +70,18 @@ class Keeper:
 
     # --- one plan after the other --------------------------------------------------------------------
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: Plan, ring: Ring) -> None:
         """From here on frames have these rows. What came before is written."""
-        self._write_block(is_last=True)
         self._write_histograms(time.monotonic())
+        if self._plan is not None:
+            self._write_block(is_last=True)
+            self.write(at_once=True)
+        if self._missing is not None and self._run is not None:
+            for lost in self._missing.after_kill(ring, plan):
+                self.lost(lost)
         prefix = f"rank {self._job.rank}/" if self._job.rank else ""
         names = [prefix + row.name for row in plan.rows]
-        self._row_names = [row.name for row in plan.rows]
-        self._plan, self._digest = plan, plan.digest()
+        self._plan, self._ring, self._digest = plan, ring, plan.digest()
         self._tensors = Tensors(names)
         self._histograms = Histograms(names, self._job.histogram_seconds)
         self._shapes = [None if row.shape is None else list(row.shape) for row in plan.rows]
@@ -84,7 +102,7 @@ class Keeper:
                 if self._shapes_left.any():
                     self._note_shapes(frame.rows)
         steps, times = [frame.step for frame in frames], [frame.time for frame in frames]
-        return Looked(steps, times, table, records)
+        return Looked([frame.number for frame in frames], steps, times, table, records)
 
     def keep(self, looked: Looked) -> None:
         if self._run is None:
@@ -117,33 +135,54 @@ class Keeper:
     def lost(self, lost: Lost) -> None:
         if self._run is not None and lost.counts:
             log_gap(self._run, lost)
-            self._settling.add_gap(lost)
+            self._gaps.append(lost)
 
     # --- now and then ----------------------------------------------------------------------------------
 
-    def tick(self, ring: Ring | None) -> None:
+    def tick(self) -> None:
         """Write blocks when it is time, and note which frames are on disk by now."""
         now = time.monotonic()
         if now - self._written_at >= _BLOCK_SECONDS:
-            self.write(ring)
+            self.write()
             if self._run is not None and self._plan is not None and self._histograms.is_due(now):
                 self._write_histograms(now)
         self.look_at_marks()
 
-    def write(self, ring: Ring | None, *, hurry: bool = False) -> Mark:
-        """Hand all to the run. The mark is settled when it is on disk, or never will be."""
+    def write(self, *, at_once: bool = False) -> Mark:
+        """Hand all to the run. The mark is settled when it is on disk, or never will be.
+
+        `at_once`: with all that the training has counted, and written without delay.
+        """
         self._written_at = time.monotonic()
         self._write_block()
-        mark = self._mark(hurry=hurry)
-        self._settling.note(mark, ring)
+        if self._run is None:
+            mark = Mark()
+            mark.settle(is_done=True)
+        else:
+            if self._missing is not None and self._plan is not None:
+                for lost in self._missing.counted(self._ring, self._plan, at_once=at_once):
+                    self.lost(lost)
+            mark = self._run.mark(hurry=at_once)
+        if self._plan is not None:
+            num_given_back = self._ring.num_given_back
+            if self._ring.num_kept < num_given_back or self._numbers or self._gaps:
+                handed = _Handed(mark, self._ring, self._plan, num_given_back, self._numbers, self._gaps)
+                self._handed.append(handed)
+                self._numbers, self._gaps = [], []
         return mark
 
     def look_at_marks(self) -> None:
         """Note what is on disk by now, and count what never will be."""
-        refused = self._settling.refused()
-        if refused and self._job.run is not None:
-            for missing in filter(None, map(Resumed(self._job.run, self._job.rank).missing, refused)):
-                self._note_unwritten(missing)
+        refused: Lost | None = None
+        while self._handed and self._handed[0].mark.is_settled:
+            handed = self._handed.popleft()
+            if not handed.mark.is_done and self._missing is not None:
+                lost = self._missing.unstored(handed.ring, handed.plan, handed.numbers, "error")
+                refused = refused if lost is None else together(refused, lost)
+                self._unwritten += handed.gaps
+            handed.ring.note_kept(handed.num_given_back)
+        if refused is not None:
+            self._note_unwritten(refused)
         if self._unwritten and self._run is not None and not self._is_ended and _can_write(self._run):
             unwritten, self._unwritten = self._unwritten, []
             for lost in unwritten:
@@ -151,45 +190,38 @@ class Keeper:
 
     def _note_unwritten(self, lost: Lost) -> None:
         self._unwritten.append(lost)
-        if lost.reason == "error":  # the training knows of all others
-            self._voice.report(lost)
+        self._voice.report(lost)
 
-    def is_waiting_for(self, ring: Ring) -> bool:
-        """Whether frames of that ring are on their way to the disk."""
-        return ring.num_kept < ring.num_given_back
-
-    def end(self, ring: Ring | None, ending: Ending, patience: float) -> None:
+    def end(self, ending: Ending, patience: float) -> None:
         """Write what is left and say how it ended. Again, it does nothing."""
         if self._is_ended:
             return
         self._is_ended = True
         self._write_histograms(time.monotonic())
         self._write_block(is_last=True)
-        self.write(ring)
+        self.write(at_once=True)
         if self._run is not None:
             self._run._writer.close_with(ending, patience)
         self.look_at_marks()
         if self._unwritten and self._run is not None and os.path.isdir(self._run.path):
             # Gaps are small: there may be room for them where there was none for what is missing.
-            run = Run(self._run.path, rank=self._job.rank, max_bytes=self._job.max_bytes)
-            for lost in self._unwritten:
-                log_gap(run, lost)
-            run._writer.close_with(ending, patience)
+            write_gaps(self._job, self._unwritten, ending, patience)
 
     # --- writing -----------------------------------------------------------------------------------------
 
     def _write_block(self, *, is_last: bool = False) -> None:
         blocks, self._blocks, self._num_cells = self._blocks, [], 0
-        if not blocks or self._run is None:
+        if not blocks or self._run is None or self._plan is None:
             return
+        numbers = [number for looked in blocks for number in looked.numbers]
         steps = [step for looked in blocks for step in looked.steps]
         times = [at for looked in blocks for at in looked.times]
         table = numpy.concatenate([looked.table for looked in blocks])
-        block = block_of(self._row_names, steps, times, table)
         if not self._run._queue.press(table.nbytes):  # the disk has stood still for long
-            self._note_unwritten(block.lost())
+            if (lost := lost_frames(self._ring, self._plan, numbers, "error")) is not None:
+                self._note_unwritten(lost)
             return
-        self._settling.add_block(block)
+        self._numbers += numbers
         if self._has_new_shapes and (is_last or self._is_time_for_shapes()):
             self._write_rows(steps[0], times[0])
         self._run.log_statistics(
@@ -204,9 +236,9 @@ class Keeper:
             self._keep_large(self._histograms.take(now))
 
     def _keep_large(self, records: list[EncodedRecord]) -> None:
-        if self._run is None or self._scarcity is None or not records:
+        if self._run is None or self._space is None or not records:
             return
-        if self._scarcity.has_room_for(len(records), sum(record.num_bytes for record in records)):
+        if self._space.has_room_for(len(records), sum(record.num_bytes for record in records)):
             self._run.keep_encoded(records)
 
     def _is_time_for_shapes(self) -> bool:
@@ -237,12 +269,14 @@ class Keeper:
             self._shapes_left[index] = False
             self._has_new_shapes = True
 
-    def _mark(self, *, hurry: bool) -> Mark:
-        if self._run is not None:
-            return self._run.mark(hurry=hurry)
-        mark = Mark()
-        mark.settle(is_done=True)
-        return mark
+
+def write_gaps(job: Job, gaps: Iterable[Lost], ending: Ending, patience: float) -> None:
+    """Into a part of the run of their own."""
+    assert job.run is not None
+    run = Run(job.run, rank=job.rank, max_bytes=job.max_bytes)
+    for lost in gaps:
+        log_gap(run, lost)
+    run._writer.close_with(ending, patience)
 
 
 def _can_write(run: Run) -> bool:
@@ -256,3 +290,46 @@ def _open(job: Job, voice: Voice) -> Run | None:
         voice.tell(f"the folder {job.run} of the run is gone: nothing more is kept.")
         return None
     return Run(job.run, rank=job.rank, max_bytes=job.max_bytes)
+
+
+# --- a disk with little room left ------------------------------------------------------------------------
+
+_LEFT_BYTES: Final = 256 << 20  # which tensors leave to all else
+_LEFT_SHARE: Final = 4  # of a small disk: one part in so many
+_HEAD_BYTES: Final = 512  # of a record, beside its data
+_LOOK_SECONDS: Final = 1.0  # for which it is known how much is free
+_MANY_BYTES: Final = 1 << 20  # that were kept since, and it has to be looked again
+
+
+class _DiskSpace:
+    """Says whether tensors and histograms may be kept: where there is little room, figures come first."""
+
+    def __init__(self, run: Run, voice: Voice) -> None:
+        self._run, self._voice = run, voice
+        self._looked_at, self._room = float("-inf"), 0
+
+    def has_room_for(self, num_records: int, num_bytes: int) -> bool:
+        """False: they are left out, which the user is told once."""
+        num_bytes += num_records * _HEAD_BYTES
+        now = time.monotonic()
+        if now - self._looked_at > _LOOK_SECONDS or num_bytes > _MANY_BYTES or self._room < _MANY_BYTES:
+            self._looked_at, self._room = now, self._free_bytes()
+        # Each byte stands in the log of the database first, and then in its place.
+        self._room -= 2 * num_bytes
+        queue = self._run._queue
+        if self._room >= 0 and not queue.is_short_of_room and not queue.is_stuck:
+            return True
+        self._voice.tell(
+            f"the disk of the run {self._run.path} is nearly full: tensors and histograms are left out, so "
+            "that there is room for the figures of all steps. Make room, and they are kept again.",
+            cause="disk space",
+        )
+        return False
+
+    def _free_bytes(self) -> int:
+        """Beside what is on its way, and what is for others."""
+        try:
+            total, _, free = shutil.disk_usage(self._run.path)
+        except OSError:  # it will be seen when it is written
+            return 1 << 62
+        return free - min(_LEFT_BYTES, total // _LEFT_SHARE) - 2 * self._run._queue.num_bytes

@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 
 from tests.inspector.framing import frame_of, plan_of, row_of
 from torcheer.inspector import child_process
-from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.child import beginning
+from torcheer.inspector.child import lifetime
 from torcheer.inspector.child.loop import Loop  # noqa: F401 - so that no fork has to import it
 from torcheer.inspector.child_handle import Child
-from torcheer.inspector.frames import FRAME, IS_SEEN
-from torcheer.inspector.messages import Job
+from torcheer.inspector.frame_format import FRAME, IS_SEEN, Plan
+from torcheer.inspector.protocol import Callbacks, Job
 from torcheer.inspector.ring import Ring
-from torcheer.inspector.rows import Plan
 
 PATIENCE = 60.0  # seconds; for a machine that is busy with other things
 
@@ -37,7 +35,7 @@ def children_are_forks() -> Iterator[None]:
         return child_process._start_by_multiprocessing(callbacks, "fork", end)
 
     starts = mock.patch.object(child_process, "_start_fresh", start)
-    with starts, mock.patch.object(beginning, "_NICENESS", 0):
+    with starts, mock.patch.object(lifetime, "_NICENESS", 0):
         yield
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.frames import (
+from torcheer.inspector.frame_format import (
     DTYPE_CODES,
     FRAME,
     HAS_EXCERPTS,
@@ -20,9 +20,11 @@ from torcheer.inspector.frames import (
     ROW_TYPE,
     Frame,
     Layout,
+    Plan,
+    Role,
+    Row,
     read_frame,
 )
-from torcheer.inspector.rows import Plan, Role, Row
 
 _RUN = 8
 

@@ -10,14 +10,13 @@ from torch.optim import Optimizer
 
 from tests.inspector.feeding import job_of
 from torcheer.capture import chosen_layers
-from torcheer.inspector.frames import DTYPES, IS_SEEN, Frame, Layout, read_frame
-from torcheer.inspector.messages import Message, ToParent
-from torcheer.inspector.pacing import every_of
-from torcheer.inspector.planning import Room, Share, observed
+from torcheer.inspector.frame_format import DTYPES, IS_SEEN, Frame, Layout, Plan, read_frame
+from torcheer.inspector.pace import every_of
+from torcheer.inspector.plan import Room, Share, observed
+from torcheer.inspector.protocol import Message, ToParent
 from torcheer.inspector.ring import Ring
-from torcheer.inspector.rows import Plan
-from torcheer.inspector.stepping import ForwardSteps, OptimizerSteps
-from torcheer.inspector.watched import Watched
+from torcheer.inspector.steps import ForwardSteps, OptimizerSteps
+from torcheer.inspector.watched_part import Watched
 from torcheer.inspector.watcher import Manner, Watcher
 
 

@@ -21,19 +21,15 @@ from tests.inspector.feeding import fill, plan_with
 from tests.inspector.framing import frame_of, plan_of, row_of
 from torcheer.errors import InputError, InspectorError
 from torcheer.inspector import child_process
-from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.channel import Channel, to_child, to_parent
-from torcheer.inspector.child.calling import Caller, tensor_of
-from torcheer.inspector.child.following import Losses
-from torcheer.inspector.child.histograms import Histograms
+from torcheer.inspector.child.alarm_feed import Losses
+from torcheer.inspector.child.figures import Figures
 from torcheer.inspector.child.missing import lost_frames, words_for
-from torcheer.inspector.child.telling import Voice
-from torcheer.inspector.child.tensors import Tensors
-from torcheer.inspector.frames import DTYPE_CODES, DTYPES, Layout, read_frame
-from torcheer.inspector.messages import Numbers, Told, ToParent
+from torcheer.inspector.child.records import Histograms, Tensors
+from torcheer.inspector.child.user_calls import Caller, tensor_of
+from torcheer.inspector.child.voice import Voice
+from torcheer.inspector.frame_format import DTYPE_CODES, DTYPES, Layout, Plan, read_frame
+from torcheer.inspector.protocol import Callbacks, Channel, Numbers, Told, ToParent, to_child, to_parent
 from torcheer.inspector.ring import Ring
-from torcheer.inspector.rows import Plan
-from torcheer.inspector.statistics import Figures
 from torcheer.run import HistogramHead, Run, RunWarning, TensorHead, is_loss
 
 FLOATS = st.floats(width=32, allow_nan=True, allow_infinity=True)

@@ -18,13 +18,10 @@ from tests.inspector.feeding import (
     started,
     wait_until,
 )
-from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.child_handle import Child
-from torcheer.inspector.frames import ROW_TYPE, Layout
-from torcheer.inspector.messages import Numbers, Raised, Told
+from torcheer.inspector.frame_format import ROW_TYPE, Layout, Plan
+from torcheer.inspector.protocol import Callbacks, Numbers, Raised, Thresholds, Told
 from torcheer.inspector.ring import Ring
-from torcheer.inspector.rows import Plan
-from torcheer.inspector.thresholds import Thresholds
 from torcheer.run import Run, open_run
 
 PLAN = plan_with("a.Act", "a.weight")

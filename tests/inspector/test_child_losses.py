@@ -28,11 +28,9 @@ from tests.many import IS_ALL, examples
 from torcheer.errors import InspectorError
 from torcheer.inspector.child.missing import Missing, log_gap
 from torcheer.inspector.child_handle import Child
-from torcheer.inspector.columns import COLUMNS
-from torcheer.inspector.frames import Layout
-from torcheer.inspector.messages import Lost, Numbers
+from torcheer.inspector.frame_format import COLUMNS, Layout, Plan
+from torcheer.inspector.protocol import Lost, Numbers
 from torcheer.inspector.ring import Ring
-from torcheer.inspector.rows import Plan
 from torcheer.run import Run, open_run
 
 

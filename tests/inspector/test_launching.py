@@ -26,9 +26,8 @@ from tests.inspector.feeding import (
     wait_until,
 )
 from torcheer.errors import InputError, InspectorError
-from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.child_handle import Child
-from torcheer.inspector.messages import Numbers, Told
+from torcheer.inspector.protocol import Callbacks, Numbers, Told
 from torcheer.run import open_run
 
 PLAN = plan_with("a.Act", "a.weight", "a.weight.Grad")

@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 import torcheer as tl
 from tests.inspector.oracle import MODELS, Oracle, as_numbers, check, cnn, train_step
 from tests.inspector.pretending import Pretended
-from torcheer.inspector.planning import Room
+from torcheer.inspector.plan import Room
 
 
 @pytest.mark.parametrize("kind", MODELS)

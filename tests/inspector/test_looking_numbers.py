@@ -12,7 +12,7 @@ from torch.optim import SGD
 
 from tests.inspector.oracle import SAMPLE, Oracle, check, train_step
 from tests.inspector.pretending import Pretended
-from torcheer.inspector.frames import (
+from torcheer.inspector.frame_format import (
     FIGURES,
     HAS_MOMENTS,
     HAS_NORM,
@@ -21,8 +21,8 @@ from torcheer.inspector.frames import (
     ROW_HEAD,
     ROW_TYPE,
 )
-from torcheer.inspector.pieces import Outline, pieces_of
-from torcheer.inspector.planning import Room
+from torcheer.inspector.plan import Room
+from torcheer.inspector.sampling import Outline, pieces_of
 
 STRIDED: dict[str, Callable[[Tensor], Tensor]] = {
     "a channel": lambda x: x[..., 0],
@@ -298,7 +298,7 @@ def test_mean_and_extremes_of_a_large_tensor_are_read_at_least_once_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 100.0
-    monkeypatch.setattr("torcheer.inspector.framewriting.time.monotonic", lambda: now)
+    monkeypatch.setattr("torcheer.inspector.frame_writer.time.monotonic", lambda: now)
     for interval in (0.02, 0.3, 0.45, 3.0):
         model = nn.Sequential(nn.Linear(100, 200), nn.Linear(200, 300), nn.Linear(300, 100))
         optimizer = SGD(model.parameters(), 0.1)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from torcheer.errors import InputError
-from torcheer.inspector.pacing import Pace, every_of
+from torcheer.inspector.pace import Pace, every_of
 
 
 @pytest.mark.parametrize(

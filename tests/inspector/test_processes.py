@@ -23,7 +23,7 @@ IN_TIME = 20.0  # seconds; two on a machine that is not busy
 TRAINING = """
 import os, sys, time
 from tests.inspector.feeding import *
-from torcheer.inspector.callbacks import Callbacks
+from torcheer.inspector.protocol import Callbacks
 
 def say(*words):
     print(*words, flush=True)

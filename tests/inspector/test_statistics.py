@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tests.inspector.framing import frame_of, plan_of, row_of
 from tests.many import examples
-from torcheer.inspector.columns import COLUMN, COLUMNS, QUANTILES
-from torcheer.inspector.statistics import Figures
+from torcheer.inspector.child.figures import Figures
+from torcheer.inspector.frame_format import COLUMN, COLUMNS, QUANTILES
 from torcheer.run import MOMENTS, NORM, ORDER, group_of
 
 SAMPLE = 64

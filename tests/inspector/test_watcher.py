@@ -14,11 +14,9 @@ from torch.optim import LBFGS, SGD, Adam
 import torcheer as tl
 from tests.inspector.oracle import hooks_of, train_step
 from tests.inspector.pretending import Pretended
-from torcheer.inspector.devices import Transfers
-from torcheer.inspector.framewriting import FrameWriter
-from torcheer.inspector.messages import Numbers, Raised, Told
-from torcheer.inspector.planning import Room
-from torcheer.inspector.steady import sample_of
+from torcheer.inspector.frame_writer import FrameWriter, Transfers, sample_of
+from torcheer.inspector.plan import Room
+from torcheer.inspector.protocol import Numbers, Raised, Told
 
 
 def trained(ring_bytes: int = 300_000, **manner: Any) -> tuple[Pretended, Callable[[int], None]]:

@@ -8,11 +8,11 @@ from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
     from torcheer.inspector.announcer import InspectorWarning
-    from torcheer.inspector.framewriting import FrameWriter
+    from torcheer.inspector.frame_writer import FrameWriter
     from torcheer.inspector.handler import ParallelHandler, ParrallelHandler
-    from torcheer.inspector.pacing import every_of
-    from torcheer.inspector.thresholds import Thresholds
+    from torcheer.inspector.pace import every_of
+    from torcheer.inspector.protocol import Thresholds
+    from torcheer.inspector.watch_api import rank_of, watch
     from torcheer.inspector.watcher import Watcher
-    from torcheer.inspector.watching import rank_of, watch
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

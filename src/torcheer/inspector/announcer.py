@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from torcheer.inspector.messages import Lost, Raised, Told
-from torcheer.inspector.watched import Watched
+from torcheer.inspector.protocol import Lost, Raised, Told
+from torcheer.inspector.watched_part import Watched
 
 _MOST_ALARMS = 10_000
 _MOST_OF_A_KIND = 3  # that are shown

@@ -12,7 +12,6 @@ from typing import Final
 import msgspec
 
 from torcheer.errors import InspectorError
-from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.child.keeper import write_gaps
 from torcheer.inspector.child.missing import Missing, lost_frames
 from torcheer.inspector.child_process import (
@@ -24,8 +23,9 @@ from torcheer.inspector.child_process import (
     reason_of,
     way_to_start,
 )
-from torcheer.inspector.frames import Layout
-from torcheer.inspector.messages import (
+from torcheer.inspector.frame_format import Layout, Plan
+from torcheer.inspector.protocol import (
+    Callbacks,
     Close,
     Failed,
     Flush,
@@ -42,7 +42,6 @@ from torcheer.inspector.messages import (
     Wake,
 )
 from torcheer.inspector.ring import TALLIES, Ring
-from torcheer.inspector.rows import Plan
 from torcheer.run import Ending
 
 _READY_SECONDS: Final = 120.0  # a busy machine, a network file system, a script that imports much

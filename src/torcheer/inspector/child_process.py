@@ -24,16 +24,13 @@ from multiprocessing.spawn import get_executable
 from typing import Any, Final, Protocol
 
 from torcheer.errors import InputError, InspectorError
-from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.channel import Channel, to_child
-from torcheer.inspector.child.waiting import wait_for
-from torcheer.inspector.messages import Message, NewPlan, ToParent
+from torcheer.inspector.protocol import Callbacks, Channel, Message, NewPlan, ToParent, to_child, wait_for
 
 # The places of modules come first: whatever the training could import, the child can.
 _CODE: Final = (
     "import sys\n"
     "sys.path[:] = sys.argv[3:]\n"
-    "from torcheer.inspector.child.beginning import begin_fresh\n"
+    "from torcheer.inspector.child.lifetime import begin_fresh\n"
     "begin_fresh(int(sys.argv[1]), int(sys.argv[2]))"
 )
 _SIGNALS: Final = ("SIGINT", "SIGHUP", "SIGTERM")
@@ -42,7 +39,7 @@ _ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "
 _DYING_SECONDS: Final = 3.0  # for a process that has closed its channel
 
 
-# --- forks of the training ---------------------------------------------------------------------------------
+# --- forks of the training ------------------------------------------------------------------------------
 
 
 class Forgotten(Protocol):
@@ -69,7 +66,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-# --- a guard against scripts that run themselves again -----------------------------------------------------
+# --- a guard against scripts that run themselves again --------------------------------------------------
 
 NAME: Final = "torcheer inspector"  # of the processes that multiprocessing makes for us
 UNGUARDED: Final = 86  # the exit code that says so
@@ -111,7 +108,7 @@ def check_start(method: str | None) -> None:
         raise InspectorError("this process watches a training itself: nothing can be watched from within.")
 
 
-# --- the start ---------------------------------------------------------------------------------------------
+# --- the start ------------------------------------------------------------------------------------------
 
 
 class Process:
@@ -202,7 +199,7 @@ def _start_fresh(pickled_callbacks: bytes | None, end: socket.socket) -> Process
 
 def _start_by_multiprocessing(callbacks: Callbacks | None, method: str, end: socket.socket) -> Process:
     """Where callbacks are part of the script, or somebody asks for it."""
-    from torcheer.inspector.child.beginning import begin_in_process  # which imports this module
+    from torcheer.inspector.child.lifetime import begin_in_process  # which imports this module
 
     context: Any = multiprocessing.get_context(method)
     process = context.Process(target=begin_in_process, args=(end, callbacks), name=NAME, daemon=True)
@@ -271,7 +268,7 @@ def _nameless(data: bytes | None) -> Iterator[int]:
         yield file.fileno()
 
 
-# --- the life of a process ---------------------------------------------------------------------------------
+# --- the life of a process ------------------------------------------------------------------------------
 
 
 class Life:

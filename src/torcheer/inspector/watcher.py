@@ -20,11 +20,11 @@ from torcheer.errors import InputError
 from torcheer.inspector.announcer import Announcer
 from torcheer.inspector.child_handle import Child
 from torcheer.inspector.child_process import forget_in_forks
-from torcheer.inspector.messages import Numbers, Raised
-from torcheer.inspector.pacing import Every, Pace
-from torcheer.inspector.stepping import Ids, OptimizerSteps, Steps
+from torcheer.inspector.pace import Every, Pace
+from torcheer.inspector.protocol import Numbers, Raised
+from torcheer.inspector.steps import Ids, OptimizerSteps, Steps
 from torcheer.inspector.watch_names import WatchName
-from torcheer.inspector.watched import Watched, is_crowded, wait_for
+from torcheer.inspector.watched_part import Watched, is_crowded, wait_for
 from torcheer.run import Ending, Run, at_end_of_child, ending_of, ending_of_program
 
 WhenFull = Literal["drop", "block", "thin"]
@@ -449,7 +449,7 @@ def _close_children(children: Sequence[Child], taken: WatchName | None) -> None:
         taken.release()
 
 
-# --- the end of the program --------------------------------------------------------------------------------
+# --- the end of the program -----------------------------------------------------------------------------
 
 _EXIT_SECONDS = 10.0  # for all of them together
 _open: weakref.WeakSet[Watcher] = weakref.WeakSet()

@@ -13,15 +13,12 @@ from typing import Any, Final, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.child.histograms import Histograms
 from torcheer.inspector.child.missing import Missing, log_gap, lost_frames, together
-from torcheer.inspector.child.telling import Voice
-from torcheer.inspector.child.tensors import Tensors
-from torcheer.inspector.columns import COLUMNS
-from torcheer.inspector.frames import IS_SEEN, Frame
-from torcheer.inspector.messages import Job, Lost, Numbers, Raised
+from torcheer.inspector.child.records import Histograms, Tensors
+from torcheer.inspector.child.voice import Voice
+from torcheer.inspector.frame_format import COLUMNS, IS_SEEN, Frame, Plan
+from torcheer.inspector.protocol import Job, Lost, Numbers, Raised
 from torcheer.inspector.ring import Ring
-from torcheer.inspector.rows import Plan
 from torcheer.run import EncodedRecord, Ending, Mark, Run, WatchedRow
 
 _BLOCK_SECONDS: Final = 0.35
@@ -292,7 +289,7 @@ def _open(job: Job, voice: Voice) -> Run | None:
     return Run(job.run, rank=job.rank, max_bytes=job.max_bytes)
 
 
-# --- a disk with little room left ------------------------------------------------------------------------
+# --- a disk with little room left -----------------------------------------------------------------------
 
 _LEFT_BYTES: Final = 256 << 20  # which tensors leave to all else
 _LEFT_SHARE: Final = 4  # of a small disk: one part in so many

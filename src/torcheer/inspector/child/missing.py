@@ -19,9 +19,9 @@ from urllib.parse import quote
 import msgspec
 import numpy
 
-from torcheer.inspector.messages import Lost
+from torcheer.inspector.frame_format import Plan
+from torcheer.inspector.protocol import Lost
 from torcheer.inspector.ring import TALLIES, Note, Ring, Tally
-from torcheer.inspector.rows import Plan
 from torcheer.run import (
     PART_ENDING,
     Gap,
@@ -122,7 +122,7 @@ def _num_told(gaps: Iterable[Gap], plan: Plan, start: int) -> int:
     return sum(gap.counts.get(name, 0) for gap in gaps if gap.reason == "full" and gap.first_step >= start)
 
 
-# --- gaps ----------------------------------------------------------------------------------------------
+# --- gaps -----------------------------------------------------------------------------------------------
 
 
 def lost_frames(ring: Ring, plan: Plan, numbers: Iterable[int], reason: Reason) -> Lost | None:
@@ -198,7 +198,7 @@ def log_gap(run: Run, lost: Lost) -> None:
     )
 
 
-# --- what is stored ------------------------------------------------------------------------------------
+# --- what is stored -------------------------------------------------------------------------------------
 
 _NUM_TRIES: Final = 5
 _PAUSE_SECONDS: Final = 0.1

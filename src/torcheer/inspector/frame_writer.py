@@ -11,30 +11,49 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy
 import torch
 from torch import Tensor
 
-from torcheer.inspector.devices import Transfers
-from torcheer.inspector.exact import Whole, all_figures, norms, whole_figures
-from torcheer.inspector.frames import (
+from torcheer.inspector.frame_format import (
+    FIGURES,
+    FIGURES_AT,
     FRAME,
     HAS_EXCERPTS,
+    HAS_MOMENTS,
+    HAS_NORM,
+    HAS_ORDER,
+    HAS_POSITIVE_INF,
     HAS_SOME_UNITS,
     HAS_UNITS,
+    IS_SEEN,
     NUM_UNITS,
     NUM_UNITS_AT,
+    ORDER,
+    ORDER_AT,
     ROW_TYPE,
     Layout,
+    Plan,
 )
-from torcheer.inspector.pieces import Outline, Pieces, pieces_of
 from torcheer.inspector.ring import Ring
-from torcheer.inspector.rows import Plan
-from torcheer.inspector.saturation import bounds_of
-from torcheer.inspector.staging import Staged, write_head
-from torcheer.inspector.steady import SHORT, Before, Ready, Steady, room_before, sample_of
-from torcheer.inspector.tensornumbers import fine_dtype, flat_view, plain, real_numbers, units_of
+from torcheer.inspector.sampling import (
+    Moments,
+    Outline,
+    Pieces,
+    Whole,
+    all_figures,
+    fine_dtype,
+    flat_view,
+    norms,
+    pieces_of,
+    plain,
+    real_numbers,
+    units_of,
+    whole_figures,
+)
 
 _DTYPE_NAMES = {
     dtype: str(dtype).removeprefix("torch.")
@@ -232,7 +251,7 @@ class FrameWriter:
     def _more_figures(self, entry: _Entry, flat: Tensor) -> Whole | None:
         """None where it is enough to know the norm this time."""
         if self._is_exact:
-            return all_figures(flat, bounds_of(self.plan.rows[entry.row]))
+            return all_figures(flat(self.plan.rows[entry.row]))
         if not entry.pieces.is_large or self._is_due(entry.row):
             return whole_figures(flat)
         return None
@@ -474,3 +493,228 @@ def _looking_at(slot: memoryview, dtype: torch.dtype, shape: Sequence[int], plac
     if not count:
         return torch.empty(shape, dtype=dtype)
     return torch.frombuffer(slot, dtype=dtype, count=count, offset=place).view(shape)
+
+
+# --- staging --------------------------------------------------------------------------------------------
+
+
+_NO_MOMENTS = Moments(0.0, 0.0, 0.0, 0.0)
+
+
+class Staged:
+    """What of one frame is there so far."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._heads = bytearray(layout.num_rows * ROW_TYPE.itemsize)
+        self._no_heads = bytes(self._heads)
+        # In inference mode it would become a tensor that nobody can write into afterwards.
+        with torch.inference_mode(False):
+            self._samples = torch.zeros((layout.num_rows, layout.num_sampled), device="cpu")
+        self._array = self._samples.numpy()
+        self._flags = numpy.frombuffer(self._heads, ROW_TYPE)["flags"]
+
+    def begin(self) -> None:
+        self._heads[:] = self._no_heads
+
+    def sample_target(self, row: int, pieces: Pieces) -> Tensor:
+        """Where the sample of a row goes, in the shape that it has."""
+        target: Tensor | None = pieces.sample_target
+        if target is None:
+            shape = pieces.shape if pieces.is_whole else pieces.run_shape
+            with torch.inference_mode(False):
+                target = pieces.sample_target = self._samples[row, : pieces.num_sampled].view(shape)
+        return target
+
+    def clear_head(self, row: int) -> None:
+        self._heads[row * ROW_TYPE.itemsize] = 0  # the flags
+
+    def put_head(
+        self, row: int, pieces: Pieces, whole: Whole | None, num_units: int = 0, flags: int = 0
+    ) -> None:
+        write_head(self._heads, row * ROW_TYPE.itemsize, pieces, whole, num_units, flags)
+
+    def rows_seen(self) -> bytes:
+        """A bit for each row."""
+        return numpy.packbits(self._flags & IS_SEEN).tobytes()
+
+    def copy_into(self, slot: memoryview) -> None:
+        layout = self._layout
+        slot[layout.rows_at : layout.rows_at + len(self._heads)] = self._heads
+        numpy.frombuffer(slot, "<f4", self._array.size, layout.samples_at)[:] = self._array.reshape(-1)
+
+
+def write_head(
+    memory: bytearray | memoryview,
+    place: int,
+    pieces: Pieces,
+    whole: Whole | None,
+    num_units: int = 0,
+    flags: int = 0,
+) -> None:
+    """The head of a row. `whole` is what is known of the whole tensor; the child samples the rest."""
+    memory[place : place + FIGURES_AT] = pieces.head
+    if whole is None:
+        memory[place] |= flags
+        FIGURES.pack_into(memory, place + FIGURES_AT, 0.0, *_NO_MOMENTS, 0, 0, num_units)
+        return
+    memory[place] |= flags | _flags_of(whole)
+    moments, others = whole.moments or _NO_MOMENTS, (whole.num_nan, whole.num_inf)
+    FIGURES.pack_into(memory, place + FIGURES_AT, whole.norm, *moments, *others, num_units)
+    if whole.order is not None:
+        zeros, saturated, quantiles = whole.order
+        ORDER.pack_into(memory, place + ORDER_AT, zeros, saturated, *quantiles)
+
+
+def _flags_of(whole: Whole) -> int:
+    return (
+        HAS_NORM
+        | (HAS_POSITIVE_INF if whole.has_positive_inf else 0)
+        | (0 if whole.moments is None else HAS_MOMENTS)
+        | (0 if whole.order is None else HAS_ORDER)
+    )
+
+
+# --- tensors that stay where they are -------------------------------------------------------------------
+
+
+SHORT = frozenset({torch.float32, torch.float16, torch.bfloat16})  # whose numbers are as good as float32
+_ORDINARY = (Tensor, torch.nn.Parameter)
+
+
+@dataclass(slots=True, kw_only=True)
+class Ready:
+    """A tensor, where it was found, and views of what is taken of it."""
+
+    tensor: Tensor
+    data_ptr: int
+    shape: torch.Size
+    stride: tuple[int, ...]
+    numbers: Tensor
+    flat: Tensor  # the same in one line
+    pieces: Pieces
+    sample: Tensor
+    before: Before | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """Room for a tensor as it was before an update, in float32, and then for what the update changed."""
+
+    flat: Tensor
+    numbers: Tensor  # the same in the shape of the tensor
+    sample: Tensor  # the same places as in the sample of the tensor
+
+
+class Steady:
+    """What is known of the tensors of some rows."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Ready] = {}
+
+    def find(self, row: int, tensor: Tensor) -> Ready | None:
+        """What is known of the tensor of a row, where it is still the same, at the same place."""
+        ready = self._known.get(row)
+        # The views hold the memory that they look into: so nothing else can have come to this place.
+        is_same = (
+            ready is not None
+            and ready.tensor is tensor
+            and ready.data_ptr == tensor.data_ptr()
+            and ready.shape == tensor.shape
+            and ready.stride == tensor.stride()
+        )
+        return ready if is_same else None
+
+    def keep(self, row: int, tensor: Tensor, numbers: Tensor, pieces: Pieces) -> Ready | None:
+        """None where it is no ordinary tensor. `numbers` are its own, and lie without gaps."""
+        self._known.pop(row, None)
+        if type(tensor) not in _ORDINARY or not numbers.is_cpu or numbers.dtype not in SHORT:
+            return None
+        if numbers.data_ptr() != tensor.data_ptr():  # they were copied
+            return None
+        numbers = numbers.detach()  # it may be asked for a gradient later
+        ready = self._known[row] = Ready(
+            tensor=tensor,
+            data_ptr=tensor.data_ptr(),
+            shape=tensor.shape,
+            stride=tensor.stride(),
+            numbers=numbers,
+            flat=flat_view(numbers),
+            pieces=pieces,
+            sample=sample_of(pieces, numbers, 0),
+        )
+        return ready
+
+
+def room_before(ready: Ready) -> Before:
+    # In inference mode it would become a tensor that nobody can write into afterwards.
+    with torch.inference_mode(False):
+        flat = torch.empty(ready.flat.shape, dtype=torch.float32)
+        numbers = flat.as_strided(ready.numbers.shape, ready.numbers.stride())
+        return Before(flat=flat, numbers=numbers, sample=sample_of(ready.pieces, numbers, 0))
+
+
+def sample_of(pieces: Pieces, numbers: Tensor, shift: int) -> Tensor:
+    """All of a tensor that lies without gaps, or values from everywhere in it."""
+    if pieces.is_whole:
+        return numbers
+    return numbers.as_strided(pieces.run_shape, pieces.run_stride, numbers.storage_offset() + shift)
+
+
+# --- copies from another device -------------------------------------------------------------------------
+
+
+class Transfers:
+    """What of one frame is on its way. The frame is complete when all of it has come."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Tensor, Callable[[Tensor], Any]]] = []
+        self._devices: set[torch.device] = set()
+        self._events: list[Any] = []
+
+    def add(self, source: Tensor, put: Callable[[Tensor], Any]) -> None:
+        """Copy into memory of the host now, and call `put` with that when the frame is complete."""
+        source = source.contiguous()
+        # From memory that is not pinned, the copy would be waited for.
+        is_pinned = source.device.type == "cuda"
+        host = torch.empty(source.shape, dtype=source.dtype, device="cpu", pin_memory=is_pinned)
+        host.copy_(source, non_blocking=True)
+        self._devices.add(source.device)
+        self._parts.append((host, put))
+
+    def add_figures(self, flat: Tensor, put: Callable[[Whole], Any]) -> None:
+        """The figures of a whole tensor: there, reading all of it takes little time."""
+        is_finite = flat.isfinite()
+        num = is_finite.sum()
+        finite = flat.where(is_finite, 0.0)
+        mean = finite.sum() / num
+        spread = torch.linalg.vector_norm((flat - mean).where(is_finite, 0.0))
+        low, high = flat.where(is_finite, torch.inf).amin(), flat.where(is_finite, -torch.inf).amax()
+        figures = torch.stack(
+            [torch.linalg.vector_norm(finite), mean, spread / (num - 1).clamp(min=0).sqrt(), low, high]
+        )
+        counts = torch.stack([flat.isnan().sum(), flat.isinf().sum(), (flat == torch.inf).sum()])
+        found: list[list[int]] = []
+        self.add(counts, lambda host: found.append(host.tolist()))
+
+        def put_whole(host: Tensor) -> None:
+            norm, *moments = host.tolist()
+            num_nan, num_inf, num_positive = found[0]
+            put(Whole(norm, num_nan, num_inf, num_positive > 0, Moments(*moments)))
+
+        self.add(figures, put_whole)
+
+    def mark(self) -> None:
+        """All of it is queued."""
+        for device in self._devices:
+            if device.type != "cpu":
+                stream: Any = torch.accelerator.current_stream(device)
+                self._events.append(stream.record_event())
+
+    def is_done(self) -> bool:
+        return all(event.query() for event in self._events)
+
+    def put(self) -> None:
+        """It is there: into the frame with it."""
+        for host, put in self._parts:
+            put(host)

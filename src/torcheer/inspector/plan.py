@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from torcheer.errors import InputError
-from torcheer.inspector.frames import Layout
-from torcheer.inspector.rows import Plan, Role, Row
+from torcheer.inspector.frame_format import Layout, Plan, Role, Row
 
 OBSERVABLE: Final[tuple[Role, ...]] = (
     "activation",

@@ -8,8 +8,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from torcheer.inspector.channel import Channel
-from torcheer.inspector.messages import Lost, Raised, ToChild, Told
+from torcheer.inspector.protocol import Channel, Lost, Raised, ToChild, Told
 from torcheer.run import RunWarning
 
 _MOST_CAUSES = 200

@@ -9,18 +9,13 @@ from typing import Final
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.alarms.dead import DeadUnits
-from torcheer.inspector.alarms.exploding import ExplodingGradient
-from torcheer.inspector.alarms.nonfinite import Nonfinite
-from torcheer.inspector.alarms.saturated import Saturated
-from torcheer.inspector.alarms.sight import Finding, Kind, Sight
-from torcheer.inspector.alarms.spike import LossSpike
-from torcheer.inspector.alarms.stuck import StuckWeight
-from torcheer.inspector.alarms.vanishing import VanishingGradient
-from torcheer.inspector.frames import Frame
-from torcheer.inspector.messages import Numbers, Raised
-from torcheer.inspector.rows import Plan
-from torcheer.inspector.thresholds import Thresholds
+from torcheer.inspector.alarms.activations import DeadUnits, Saturated
+from torcheer.inspector.alarms.common import Finding, Kind, Sight
+from torcheer.inspector.alarms.gradients import ExplodingGradient, VanishingGradient
+from torcheer.inspector.alarms.values import LossSpike, Nonfinite
+from torcheer.inspector.alarms.weights import StuckWeight
+from torcheer.inspector.frame_format import Frame, Plan
+from torcheer.inspector.protocol import Numbers, Raised, Thresholds
 
 # By the names that they have in a run, and what switches them off.
 _KINDS: Final[dict[str, tuple[Callable[[Plan, Thresholds], Kind], tuple[str, ...]]]] = {

@@ -8,14 +8,103 @@ parameters) is written once. The child reads it as arrays, and copies what it wa
 
 from __future__ import annotations
 
+import hashlib
+import math
 import struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
+import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.columns import QUANTILES
-from torcheer.inspector.rows import Plan
+from torcheer.run import ESTIMATES, NUM_VALUES
+
+# --- figures --------------------------------------------------------------------------------------------
+
+
+QUANTILES: Final = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+# Mean to norm, and the quantiles, are of the finite values; shares are from 0 to 1. NaN: it has no meaning.
+COLUMNS: Final = (
+    "mean",
+    "std",
+    "min",
+    "max",
+    "norm",
+    "zeros",  # share of values that are exactly 0
+    "nan",  # share
+    "inf",  # share
+    *(f"q{round(100 * share):02d}" for share in QUANTILES),
+    "ratio",  # of an update: its norm by that of the weight
+    "dead",  # of an activation: share of units that are 0 throughout
+    "saturated",  # of a bounded activation: share of values near a bound
+    ESTIMATES,  # which of the figures above are of a sample
+    NUM_VALUES,  # how many values that sample has
+)
+COLUMN: Final = {name: index for index, name in enumerate(COLUMNS)}
+
+
+# --- rows and plans -------------------------------------------------------------------------------------
+
+
+Role = Literal["activation", "gradient", "weight", "weight_gradient", "update", "state", "tensor"]
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One tensor over time. The sizes say how much of it has room in a frame."""
+
+    name: str
+    layer: str  # the address of its module; of a tensor that was given by itself, its name
+    variable: str  # Act, Grad, weight, weight.Grad, weight.Delta, weight.exp_avg…
+    role: Role
+    module: str = ""  # the type of the module: Conv2d
+    excerpt_bytes: int = 0  # for a piece of it that keeps its shape; 0 where no tensors are kept
+    unit_bytes: int = 0  # for whether each unit was ever other than 0, a byte each
+    shape: tuple[int, ...] | None = None  # of a weight; of all else it is known when it is seen
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """All rows of one child, and how much of each is sampled. Any change is a new plan, and a new ring."""
+
+    number: int  # of this watching: 0, 1, 2…
+    rows: tuple[Row, ...]
+    sample_elements: int  # at most so many values of each tensor go to the child
+    num_slots: int
+
+    def digest(self) -> str:
+        """The same for plans with the same rows and figures: what statistics name these by."""
+        names = [(row.name, row.layer, row.variable, row.role, row.module) for row in self.rows]
+        return hashlib.sha256(msgspec.json.encode((names, COLUMNS))).hexdigest()[:16]
+
+
+# Near which values a bounded activation is saturated, and stops learning.
+Bounds = tuple[float, float, float, float]  # start of its range, saturated up to, saturated from, end
+
+# What a bounded activation gives, from and to; None: that end is not where it stops learning.
+_RANGES: Final[dict[str, tuple[float | None, float | None]]] = {
+    "Sigmoid": (0.0, 1.0),
+    "Hardsigmoid": (0.0, 1.0),
+    "Tanh": (-1.0, 1.0),
+    "Hardtanh": (-1.0, 1.0),
+    "Softsign": (-1.0, 1.0),
+    "ReLU6": (None, 6.0),
+}
+_NEAR: Final = 0.01  # of the range: so close to a bound is saturated
+
+
+def bounds_of(row: Row) -> Bounds:
+    """NaN for a row that is not the output of a bounded activation."""
+    if row.role != "activation" or row.module not in _RANGES:
+        return (math.nan,) * 4
+    start, end = _RANGES[row.module]
+    if start is None or end is None:
+        assert end is not None
+        return math.nan, -math.inf, end - _NEAR * end, end
+    near = _NEAR * (end - start)
+    return start, start + near, end - near, end
+
+
+# --- frames ---------------------------------------------------------------------------------------------
 
 # The head of a frame: number, step, seconds since 1970, flags.
 FRAME: Final = struct.Struct("<QqdQ")

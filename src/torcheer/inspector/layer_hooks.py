@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,13 +15,12 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.hooks import RemovableHandle
 
-from torcheer.inspector.framewriting import FrameWriter, Taken
-from torcheer.inspector.hooks import Hook
-from torcheer.inspector.planning import ParameterRows, Planned, Share
+from torcheer.inspector.frame_writer import FrameWriter, Taken
+from torcheer.inspector.plan import ParameterRows, Planned, Share
 
 Report = Callable[[Exception, str], None]  # takes the name of a row, empty where it is not one alone
 StateOf = Callable[[Tensor], Mapping[str, Any]]  # what an optimizer keeps for a parameter
-_NOTHING = nullcontext()
+_NO_MODES = nullcontext()
 _interpreters = torch._C._functorch.peek_interpreter_stack
 _CONVOLUTIONS_OF_LINES = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d)
 
@@ -249,4 +249,32 @@ def _outside_of_modes() -> AbstractContextManager[None]:
     """Whoever records the operations of the model, as a pass does, must not see ours."""
     if torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack():
         return _disabled_modes()
-    return _NOTHING
+    return _NO_MODES
+
+
+# --- hooks that are not copied --------------------------------------------------------------------------
+
+
+# Takes anything and does nothing. Of the standard library, so that a model that was saved while it was
+# watched can be loaded where torcheer is not installed.
+_NOTHING = partial(sys.audit, "torcheer.hook")
+
+
+class Hook:
+    """Calls a function with some arguments before those of the hook."""
+
+    __slots__ = ("_first", "_function")
+
+    def __init__(self, function: Callable[..., None], *first: Any) -> None:
+        self._function, self._first = function, first
+
+    def __call__(self, *rest: Any) -> None:
+        # A model that is being compiled takes this call into its graph, or fails to; it runs without us.
+        if not torch.compiler.is_compiling():
+            self._function(*self._first, *rest)
+
+    def __deepcopy__(self, _memo: Any) -> Callable[..., None]:
+        return _NOTHING
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial, (sys.audit, "torcheer.hook")

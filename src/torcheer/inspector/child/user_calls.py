@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.child.missing import lost_calls, together
-from torcheer.inspector.child.telling import Voice, words_of
-from torcheer.inspector.frames import DTYPES, Frame
-from torcheer.inspector.messages import Lost
-from torcheer.inspector.rows import Plan
+from torcheer.inspector.child.voice import Voice, words_of
+from torcheer.inspector.frame_format import DTYPES, Frame, Plan
+from torcheer.inspector.protocol import Callbacks, Lost
 
 if TYPE_CHECKING:
     from torch import Tensor

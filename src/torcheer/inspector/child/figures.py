@@ -12,18 +12,20 @@ from typing import Any, Final, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.columns import COLUMN, COLUMNS, QUANTILES
-from torcheer.inspector.frames import (
+from torcheer.inspector.frame_format import (
+    COLUMN,
+    COLUMNS,
     HAS_MOMENTS,
     HAS_NORM,
     HAS_ORDER,
     HAS_SOME_UNITS,
     HAS_UNITS,
     IS_SEEN,
+    QUANTILES,
     Frame,
+    Plan,
+    bounds_of,
 )
-from torcheer.inspector.rows import Plan
-from torcheer.inspector.saturation import bounds_of
 from torcheer.run import ESTIMATES, MOMENTS, NORM, NUM_VALUES, ORDER, UNITS
 
 _Floats = NDArray[numpy.float64]

@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 
 from torcheer.inspector.child_handle import Child
-from torcheer.inspector.framewriting import FrameWriter
-from torcheer.inspector.looking import Look, Report, StateOf
-from torcheer.inspector.messages import Wake
-from torcheer.inspector.planning import Room, Share, parameters_of, planned
+from torcheer.inspector.frame_format import Plan, Role
+from torcheer.inspector.frame_writer import FrameWriter
+from torcheer.inspector.layer_hooks import Look, Report, StateOf
+from torcheer.inspector.plan import Room, Share, parameters_of, planned
+from torcheer.inspector.protocol import Wake
 from torcheer.inspector.ring import Tally
-from torcheer.inspector.rows import Plan, Role
 
 _MEMORY = 0.7
 _MANY_LOOKS = 20  # between two questions for tensors of the optimizer that came later

@@ -16,16 +16,14 @@ from torch.optim import Optimizer
 
 from torcheer.capture import chosen_layers
 from torcheer.errors import InputError
-from torcheer.inspector.callbacks import Callbacks
 from torcheer.inspector.child_handle import Child
 from torcheer.inspector.child_process import check_start
-from torcheer.inspector.messages import Job, Raised
-from torcheer.inspector.pacing import every_of
-from torcheer.inspector.planning import Room, Share, Tensors, observed
-from torcheer.inspector.stepping import ForwardSteps, OptimizerSteps
-from torcheer.inspector.thresholds import Thresholds
+from torcheer.inspector.pace import every_of
+from torcheer.inspector.plan import Room, Share, Tensors, observed
+from torcheer.inspector.protocol import Callbacks, Job, Raised, Thresholds
+from torcheer.inspector.steps import ForwardSteps, OptimizerSteps
 from torcheer.inspector.watch_names import checked_name, next_step, take_name
-from torcheer.inspector.watched import Watched
+from torcheer.inspector.watched_part import Watched
 from torcheer.inspector.watcher import Manner, Watcher, WhenFull
 from torcheer.run import folder_of, rank_of_process
 

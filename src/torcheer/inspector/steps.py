@@ -10,8 +10,8 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
-from torcheer.inspector.hooks import Hook
-from torcheer.inspector.planning import Share
+from torcheer.inspector.layer_hooks import Hook
+from torcheer.inspector.plan import Share
 
 Ids = frozenset[int] | None  # of parameters, by identity; None for all of them
 

@@ -16,8 +16,8 @@ from PIL import Image as Pillow
 
 from torcheer.errors import FileFormatError
 from torcheer.video.canvas import LIGHT, Canvas
+from torcheer.video.charts import AxisLimits, ColourLimits, readable_number, readable_whole, ticks
 from torcheer.video.from_run import decode_picture
-from torcheer.video.scales import AxisLimits, ColourLimits, readable_number, readable_whole, ticks
 
 FINITE = st.floats(-1e6, 1e6, allow_nan=False, width=32)
 

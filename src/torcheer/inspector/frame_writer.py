@@ -37,6 +37,7 @@ from torcheer.inspector.frame_format import (
     ROW_TYPE,
     Layout,
     Plan,
+    bounds_of,
 )
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.sampling import (
@@ -251,7 +252,7 @@ class FrameWriter:
     def _more_figures(self, entry: _Entry, flat: Tensor) -> Whole | None:
         """None where it is enough to know the norm this time."""
         if self._is_exact:
-            return all_figures(flat(self.plan.rows[entry.row]))
+            return all_figures(flat, bounds_of(self.plan.rows[entry.row]))
         if not entry.pieces.is_large or self._is_due(entry.row):
             return whole_figures(flat)
         return None

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from tests.inspector.framing import frame_of, plan_of, row_of
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.inspector.alarms import Alarms
-from torcheer.inspector.alarms.registry import KINDS
+from torcheer.inspector.alarms import KINDS, Alarms
 from torcheer.inspector.child.figures import Figures
 from torcheer.inspector.frame_format import Plan, Row
 from torcheer.inspector.protocol import Numbers, Raised, Thresholds

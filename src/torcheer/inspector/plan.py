@@ -23,6 +23,7 @@ OBSERVABLE: Final[tuple[Role, ...]] = (
 )
 Tensors = Literal["sample", "whole"] | None
 
+_ENDINGS: Final = {"weight": "", "weight_gradient": ".Grad", "update": ".Delta"}  # of their names
 _UNIT_MODULES = (nn.ReLU, nn.ReLU6)  # whose units can be 0 for good; their values are never negative
 _UNIT_BYTES = 16_384
 _MOST_SLOTS, _FEWEST_SLOTS = 16, 2
@@ -108,23 +109,68 @@ def planned(
     known_bytes: Mapping[str, int],
 ) -> Planned:
     """`states` are tensors of the optimizer by the id of a parameter; `known_bytes` what whole rows take."""
-    builder = _Builder(roles, room, known_bytes)
-    for name in share.names():
-        builder.add_layer(name, share.layers[name])
+    rows: list[Row] = []
+
+    def add(role: Role, layer: str, variable: str, tensor: Tensor | None = None, **more: Any) -> int:
+        name = named(layer, variable) if variable else layer
+        num_bytes = 0 if room.tensors is None else 4 * room.excerpt_elements
+        if room.tensors == "whole":
+            of_tensor = 0 if tensor is None else tensor.numel() * tensor.element_size()
+            num_bytes = max(num_bytes, of_tensor, known_bytes.get(name, 0))
+        shape = tuple(tensor.shape) if role == "weight" and tensor is not None else None
+        row = Row(
+            name=name, layer=layer, variable=variable, role=role, excerpt_bytes=num_bytes, shape=shape, **more
+        )
+        rows.append(row)
+        return len(rows) - 1
+
+    layers = [(name, share.layers[name]) for name in share.names()]
+    activations, gradients = {}, {}
+    for name, module in layers if "activation" in roles else ():
+        units = _UNIT_BYTES if isinstance(module, _UNIT_MODULES) else 0
+        kind = type(module).__name__
+        activations[name] = add("activation", name, "Act", module=kind, unit_bytes=units)
+    for name, module in layers if "gradient" in roles else ():
+        gradients[name] = add("gradient", name, "Grad", module=type(module).__name__)
     for name, tensor in share.tensors.items():
-        builder.add_tensor(name, tensor)
-    parameters = list(parameters_of(share))
+        if tensor.requires_grad:
+            gradients[name] = add("gradient", name, "Grad", tensor)
+    tensors = {name: add("tensor", name, "", tensor) for name, tensor in share.tensors.items()}
+    parameters = parameters_of(share)
+    found: list[dict[Role, int]] = [{} for _ in parameters]
     for role in OBSERVABLE[2:5]:
-        if role in roles:
-            for layer, local, parameter in parameters:
-                # A row for the gradient of a weight says that one is awaited.
-                if role == "weight" or parameter.requires_grad:
-                    builder.add_parameter(layer, local, parameter, role)
-    if "state" in roles:
-        for layer, local, parameter in parameters:
-            for key in states.get(id(parameter), ()):
-                builder.add_state(layer, local, parameter, key)
-    return builder.planned([parameter for _, _, parameter in parameters])
+        for (layer, local, parameter), of_parameter in zip(parameters, found, strict=True):
+            # A row for the gradient of a weight says that one is awaited.
+            if role in roles and (role == "weight" or parameter.requires_grad):
+                of_parameter[role] = add(role, layer, local + _ENDINGS[role], parameter)
+    kept = [
+        {
+            key: add("state", layer, f"{local}.{key}", parameter)
+            for key in (states.get(id(parameter), ()) if "state" in roles else ())
+        }
+        for layer, local, parameter in parameters
+    ]
+    plan = _fitted(rows, room)
+    return Planned(
+        plan=plan,
+        unlimited=frozenset(
+            index for index, row in enumerate(rows) if plan.rows[index].excerpt_bytes == row.excerpt_bytes
+        ),
+        activations=activations,
+        gradients=gradients,
+        parameters=[
+            ParameterRows(
+                parameter=parameter,
+                weight=of_parameter.get("weight"),
+                gradient=of_parameter.get("weight_gradient"),
+                update=of_parameter.get("update"),
+                states=of_states,
+            )
+            for (_, _, parameter), of_parameter, of_states in zip(parameters, found, kept, strict=True)
+        ],
+        tensors=tensors,
+        trained=tuple(parameter.requires_grad for _, _, parameter in parameters),
+    )
 
 
 def parameters_of(share: Share) -> list[tuple[str, str, Tensor]]:
@@ -145,99 +191,6 @@ def named(layer: str, variable: str) -> str:
     return f"{layer}.{variable}" if layer else variable
 
 
-class _Builder:
-    """Collects rows: activations first, then their gradients, then what belongs to parameters."""
-
-    def __init__(self, roles: Collection[Role], room: Room, known_bytes: Mapping[str, int]) -> None:
-        self._roles, self._room, self._known_bytes = roles, room, known_bytes
-        self._activations: list[Row] = []
-        self._gradients: list[Row] = []
-        self._others: list[tuple[Row, Tensor | None, str]] = []
-
-    def add_layer(self, name: str, module: nn.Module) -> None:
-        of_layer = {"layer": name, "module": type(module).__name__}
-        if "activation" in self._roles:
-            units = _UNIT_BYTES if isinstance(module, _UNIT_MODULES) else 0
-            act = named(name, "Act")
-            self._activations.append(self._row(act, "Act", "activation", of_layer, unit_bytes=units))
-        if "gradient" in self._roles:
-            self._gradients.append(self._row(named(name, "Grad"), "Grad", "gradient", of_layer))
-
-    def add_tensor(self, name: str, tensor: Tensor) -> None:
-        row = self._row(name, "", "tensor", {"layer": name, "module": ""}, tensor)
-        self._others.append((row, None, "tensor"))
-        if tensor.requires_grad:
-            self._gradients.append(
-                self._row(f"{name}.Grad", "Grad", "gradient", {"layer": name, "module": ""}, tensor)
-            )
-
-    def add_parameter(self, layer: str, local: str, parameter: Tensor, role: Role) -> None:
-        ending = {"weight": "", "weight_gradient": ".Grad", "update": ".Delta"}[role]
-        variable = f"{local}{ending}"
-        row = self._row(named(layer, variable), variable, role, {"layer": layer, "module": ""}, parameter)
-        self._others.append((row, parameter, role))
-
-    def add_state(self, layer: str, local: str, parameter: Tensor, key: str) -> None:
-        variable = f"{local}.{key}"
-        row = self._row(named(layer, variable), variable, "state", {"layer": layer, "module": ""}, parameter)
-        self._others.append((row, parameter, f"state {key}"))
-
-    def planned(self, parameters: list[Tensor]) -> Planned:
-        rows = [*self._activations, *self._gradients, *(row for row, _, _ in self._others)]
-        places = {row.name: place for place, row in enumerate(rows)}
-        of: dict[int, dict[str, int]] = {}
-        for row, parameter, what in self._others:
-            if parameter is not None:
-                of.setdefault(id(parameter), {})[what] = places[row.name]
-        plan = _fitted(rows, self._room)
-        return Planned(
-            plan=plan,
-            unlimited=frozenset(
-                place for place, row in enumerate(rows) if plan.rows[place].excerpt_bytes == row.excerpt_bytes
-            ),
-            activations={row.layer: places[row.name] for row in self._activations},
-            gradients={row.layer: places[row.name] for row in self._gradients},
-            parameters=[_rows_of(parameter, of.get(id(parameter), {})) for parameter in parameters],
-            tensors={row.name: places[row.name] for row, _, what in self._others if what == "tensor"},
-            trained=tuple(parameter.requires_grad for parameter in parameters),
-        )
-
-    def _row(
-        self,
-        name: str,
-        variable: str,
-        role: Role,
-        of_layer: dict[str, str],
-        tensor: Tensor | None = None,
-        unit_bytes: int = 0,
-    ) -> Row:
-        room, num_bytes = self._room, 0
-        if room.tensors is not None:
-            num_bytes = 4 * room.excerpt_elements
-        if room.tensors == "whole":
-            of_tensor = 0 if tensor is None else tensor.numel() * tensor.element_size()
-            num_bytes = max(num_bytes, of_tensor, self._known_bytes.get(name, 0))
-        return Row(
-            name=name,
-            variable=variable,
-            role=role,
-            excerpt_bytes=num_bytes,
-            unit_bytes=unit_bytes,
-            shape=tuple(tensor.shape) if role == "weight" and tensor is not None else None,
-            **of_layer,
-        )
-
-
-def _rows_of(parameter: Tensor, rows: dict[str, int]) -> ParameterRows:
-    return ParameterRows(
-        parameter=parameter,
-        weight=rows.get("weight"),
-        gradient=rows.get("weight_gradient"),
-        update=rows.get("update"),
-        states={what.removeprefix("state "): row for what, row in rows.items() if what.startswith("state ")},
-    )
-
-
 def _fitted(rows: list[Row], room: Room) -> Plan:
     """As many slots as there is memory for; where that would be less than two, the largest rows are cut."""
 
@@ -249,7 +202,7 @@ def _fitted(rows: list[Row], room: Room) -> Plan:
     while slot_bytes > most_bytes and any(row.excerpt_bytes > 64 for row in rows):
         over = slot_bytes - int(_EXCERPT_SHARE * most_bytes)
         limit = _limit([row.excerpt_bytes for row in rows], over)
-        rows = [_replaced(row, limit) for row in rows]
+        rows = [msgspec.structs.replace(row, excerpt_bytes=min(row.excerpt_bytes, limit)) for row in rows]
         slot_bytes = Layout(plan(rows, 0)).num_bytes
     num_slots = max(_FEWEST_SLOTS, min(_MOST_SLOTS, room.ring_bytes // max(1, slot_bytes)))
     return plan(rows, num_slots)
@@ -265,9 +218,3 @@ def _limit(sizes: list[int], over: int) -> int:
             return max(64, size - (over - cut) // (index + 1))
         cut += (index + 1) * (size - below)
     return 64
-
-
-def _replaced(row: Row, limit: int) -> Row:
-    if row.excerpt_bytes <= limit:
-        return row
-    return msgspec.structs.replace(row, excerpt_bytes=limit)

@@ -7,31 +7,23 @@ from typing import Final
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.alarms.common import WELL, Bouts, Finding, Places, Sight, layer, percent
+from torcheer.inspector.alarms.common import WELL, Bouts, Finding, Kind, Sight, layer, percent
 from torcheer.inspector.frame_format import HAS_UNITS, IS_SEEN, Plan
-from torcheer.inspector.protocol import Numbers, Thresholds
+from torcheer.inspector.protocol import Thresholds
 
 _FEWEST_VALUES: Final = 500  # of a unit, all 0: of a few examples, a unit that is alive may like none
 
 
-class DeadUnits:
+class DeadUnits(Kind):
     """Remembers since how many steps, and over how many values, each unit has been 0."""
 
+    remembered = ("_since",)
+    of_places = ("_bouts",)
+
     def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
-        self._thresholds = thresholds
-        self._places = Places(plan, [index for index, row in enumerate(plan.rows) if row.unit_bytes])
+        super().__init__(plan, thresholds, [index for index, row in enumerate(plan.rows) if row.unit_bytes])
         self._bouts = Bouts(len(self._places), 1, thresholds.well_steps)
         self._since: dict[str, NDArray[numpy.float64]] = {}  # by row: steps and values, of each unit
-
-    def renewed(self, plan: Plan) -> DeadUnits:
-        new = DeadUnits(plan, self._thresholds)
-        new._places.carry(self._places, new._bouts.pairs_with(self._bouts))
-        kept = {row.name for row in new._places.rows}
-        new._since = {name: since for name, since in self._since.items() if name in kept}
-        return new
-
-    def look_at_numbers(self, numbers: Numbers) -> list[Finding]:
-        return []
 
     def look(self, sight: Sight) -> list[Finding]:
         most = self._thresholds.dead_units
@@ -67,27 +59,20 @@ class DeadUnits:
             f"dead units in {layer(row)}: {percent(share)} of them have given nothing but 0 "
             f"for {self._thresholds.steps} watched steps, up to step {sight.frame.step:,}"
         )
-        return Finding(layer=row.layer, variable=row.variable, value=share, threshold=most, message=message)
+        return Finding(row.layer, row.variable, share, most, message)
 
 
 # --- saturated activations ------------------------------------------------------------------------------
 
 
-class Saturated:
+class Saturated(Kind):
     """Looks at layers inside the model. At its end, a model that is sure of itself gives its bounds."""
 
+    of_places = ("_bouts",)
+
     def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
-        self._thresholds = thresholds
-        self._places = Places(plan, _inner_activations(plan))
+        super().__init__(plan, thresholds, _inner_activations(plan))
         self._bouts = Bouts(len(self._places), thresholds.steps, thresholds.well_steps)
-
-    def renewed(self, plan: Plan) -> Saturated:
-        new = Saturated(plan, self._thresholds)
-        new._places.carry(self._places, new._bouts.pairs_with(self._bouts))
-        return new
-
-    def look_at_numbers(self, numbers: Numbers) -> list[Finding]:
-        return []
 
     def look(self, sight: Sight) -> list[Finding]:
         most = self._thresholds.saturated
@@ -103,7 +88,7 @@ class Saturated:
             f"saturated activations in {layer(row)}: {percent(share)} of its values lie at the ends of its "
             f"range, for {self._thresholds.steps} watched steps up to step {sight.frame.step:,}"
         )
-        return Finding(layer=row.layer, variable=row.variable, value=share, threshold=most, message=message)
+        return Finding(row.layer, row.variable, share, most, message)
 
 
 def _inner_activations(plan: Plan) -> list[int]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.frame_format import COLUMN, HAS_NORM, IS_SEEN, Frame, Plan, Row
-from torcheer.inspector.protocol import Numbers
+from torcheer.inspector.protocol import Numbers, Thresholds
 
 Indices = NDArray[numpy.intp]
 Marks = NDArray[numpy.bool_]
@@ -44,8 +43,7 @@ class Sight(NamedTuple):
         return finite
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """What a kind found: the row, or for a number its name, and what to say."""
 
     layer: str
@@ -53,18 +51,6 @@ class Finding:
     value: float | None
     threshold: float | None
     message: str
-
-
-class Kind(Protocol):
-    """One kind of alarm, with what it remembers."""
-
-    def look(self, sight: Sight) -> list[Finding]: ...
-
-    def look_at_numbers(self, numbers: Numbers) -> list[Finding]: ...
-
-    def renewed(self, plan: Plan) -> Kind:
-        """The same for other rows; what it knows of rows that stay, it still knows."""
-        ...
 
 
 class Places:
@@ -123,6 +109,34 @@ class Bouts:
             (self.num_well, old.num_well),
             (self.is_raised, old.is_raised),
         ]
+
+
+class Kind:
+    """One kind of alarm, with what it remembers. It looks at some rows of a plan, at numbers, or at both."""
+
+    remembered: ClassVar[tuple[str, ...]] = ()  # attributes that hold for any plan
+    of_places: ClassVar[tuple[str, ...]] = ()  # those with something for each place: arrays, and bouts
+
+    def __init__(self, plan: Plan, thresholds: Thresholds, chosen: Iterable[int] = ()) -> None:
+        self._thresholds = thresholds
+        self._places = Places(plan, chosen)
+
+    def look(self, sight: Sight) -> list[Finding]:
+        return []
+
+    def look_at_numbers(self, numbers: Numbers) -> list[Finding]:
+        return []
+
+    def renewed(self, plan: Plan) -> Self:
+        """The same for other rows; what it knows of rows that stay, it still knows."""
+        new = type(self)(plan, self._thresholds)
+        for name in self.remembered:
+            setattr(new, name, getattr(self, name))
+        for name in self.of_places:
+            here, there = getattr(new, name), getattr(self, name)
+            pairs = here.pairs_with(there) if isinstance(here, Bouts) else [(here, there)]
+            new._places.carry(self._places, pairs)
+        return new
 
 
 # --- words ----------------------------------------------------------------------------------------------

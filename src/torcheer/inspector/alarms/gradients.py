@@ -7,9 +7,18 @@ from typing import Final
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.alarms.common import Bouts, Finding, Places, Sight, counted, number, parameter, times
+from torcheer.inspector.alarms.common import (
+    Bouts,
+    Finding,
+    Kind,
+    Sight,
+    counted,
+    number,
+    parameter,
+    times,
+)
 from torcheer.inspector.frame_format import Plan
-from torcheer.inspector.protocol import Numbers, Thresholds
+from torcheer.inspector.protocol import Thresholds
 
 _WINDOW: Final = 64  # norms that say what is usual
 _FEWEST: Final = 10  # before that nothing is usual
@@ -21,7 +30,7 @@ _NEARLY: Final = 0.1  # of the largest
 _Floats = NDArray[numpy.float64]
 
 
-class ExplodingGradient:
+class ExplodingGradient(Kind):
     """Remembers the last norms, of each gradient and of all together, and the highest that was ever usual.
 
     All together is what counts: where a model begins to learn, the gradient of a single layer may grow by
@@ -29,24 +38,16 @@ class ExplodingGradient:
     far above what is usual by then; so it must be above what was usual before that, too.
     """
 
+    remembered = ("_totals", "_highest", "_num_looks", "_bout")
+    of_places = ("_norms",)
+
     def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
-        self._thresholds = thresholds
-        self._places = gradient_places(plan)
+        super().__init__(plan, thresholds, _gradients(plan))
         self._norms = numpy.full((len(self._places), _WINDOW + _LATEST), numpy.nan)  # the latest comes last
         self._totals = numpy.full(_WINDOW + _LATEST, numpy.nan)
         self._highest = 0.0
         self._num_looks = 0
         self._bout = Bouts(1, 1, thresholds.well_steps)
-
-    def renewed(self, plan: Plan) -> ExplodingGradient:
-        new = ExplodingGradient(plan, self._thresholds)
-        new._places.carry(self._places, [(new._norms, self._norms)])
-        new._totals, new._highest, new._bout = self._totals, self._highest, self._bout
-        new._num_looks = self._num_looks
-        return new
-
-    def look_at_numbers(self, numbers: Numbers) -> list[Finding]:
-        return []
 
     def look(self, sight: Sight) -> list[Finding]:
         norms = sight.column("norm", self._places.indices)
@@ -83,7 +84,7 @@ class ExplodingGradient:
             message += f"; {counted(num_others, 'other gradient')} as large as this, or nearly"
         factor, largest = self._thresholds.exploding_gradient, self._thresholds.gradient_norm
         limit = factor * usual if factor is not None and norm > factor * usual else largest
-        return Finding(layer=row.layer, variable=row.variable, value=norm, threshold=limit, message=message)
+        return Finding(row.layer, row.variable, norm, limit, message)
 
 
 def _median(values: _Floats) -> float:
@@ -99,7 +100,7 @@ _FEWEST_LAYERS: Final = 3  # of two layers, nobody can say which is the odd one
 _WELL_FACTOR: Final = 3.0  # times the limit: between the two it is neither bad nor well
 
 
-class VanishingGradient:
+class VanishingGradient(Kind):
     """Compares the first layers of a model with the layer whose gradient is largest, at the same step.
 
     Where all has been learned, all gradients are small, and where a layer further on has a small one (that
@@ -107,18 +108,11 @@ class VanishingGradient:
     bias before a normalisation has no gradient to speak of. Nor does exactly 0, which is another alarm.
     """
 
+    remembered = ("_bout",)
+
     def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
-        self._thresholds = thresholds
-        self._places = gradient_places(plan)
+        super().__init__(plan, thresholds, _gradients(plan))
         self._bout = Bouts(1, thresholds.steps, thresholds.well_steps)
-
-    def renewed(self, plan: Plan) -> VanishingGradient:
-        new = VanishingGradient(plan, self._thresholds)
-        new._bout = self._bout
-        return new
-
-    def look_at_numbers(self, numbers: Numbers) -> list[Finding]:
-        return []
 
     def look(self, sight: Sight) -> list[Finding]:
         factor = self._thresholds.vanishing_gradient
@@ -148,18 +142,13 @@ class VanishingGradient:
         if num_more:
             message += f"; no better in {counted(num_more, 'weight')} after it"
         limit = norms[1] * float(self._thresholds.vanishing_gradient or 0)
-        return Finding(
-            layer=row.layer, variable=row.variable, value=norms[0], threshold=limit, message=message
-        )
+        return Finding(row.layer, row.variable, norms[0], limit, message)
 
 
-# --- which gradients count ------------------------------------------------------------------------------
-
-
-def gradient_places(plan: Plan) -> Places:
-    """Those of weights where they are watched."""
+def _gradients(plan: Plan) -> list[int]:
+    """The gradients of weights where they are watched, else those of what layers give."""
     for role in ("weight_gradient", "gradient"):
         chosen = [index for index, row in enumerate(plan.rows) if row.role == role]
         if chosen:
-            return Places(plan, chosen)
-    return Places(plan, [])
+            return chosen
+    return []

@@ -9,7 +9,16 @@ from typing import Final
 
 import numpy
 
-from torcheer.inspector.alarms.common import Finding, Indices, Sight, counted, number, parameter, percent
+from torcheer.inspector.alarms.common import (
+    Finding,
+    Indices,
+    Kind,
+    Sight,
+    counted,
+    number,
+    parameter,
+    percent,
+)
 from torcheer.inspector.frame_format import COLUMN, HAS_NORM, HAS_POSITIVE_INF, Plan, Row
 from torcheer.inspector.protocol import Numbers, Thresholds
 from torcheer.run import is_loss
@@ -29,12 +38,14 @@ _BEFORE, _BACKWARD = -1, 1
 _MOST_SKIPPED: Final = 3  # steps in a row that were skipped for their gradients, as loss scaling does
 
 
-class Nonfinite:
+class Nonfinite(Kind):
     """Remembers whether anything is known to be wrong: until all is well again, nothing more is said."""
 
+    remembered = ("_is_raised", "_num_well", "_num_skipped", "_numbers")
+
     def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
+        super().__init__(plan, thresholds)
         self._rows = plan.rows
-        self._thresholds = thresholds
         self._causes = sorted(range(len(plan.rows)), key=_places_in_a_step(plan).__getitem__)
         places = {row.name: index for index, row in enumerate(plan.rows)}
         self._updates = {
@@ -47,12 +58,6 @@ class Nonfinite:
         self._num_well = 0
         self._num_skipped = 0
         self._numbers: set[str] = set()  # that were not finite when last seen
-
-    def renewed(self, plan: Plan) -> Nonfinite:
-        new = Nonfinite(plan, self._thresholds)
-        new._is_raised, new._num_well, new._num_skipped = self._is_raised, self._num_well, self._num_skipped
-        new._numbers = self._numbers
-        return new
 
     def look(self, sight: Sight) -> list[Finding]:
         shares = sight.figures[:, COLUMN["nan"]] + sight.figures[:, COLUMN["inf"]]
@@ -84,9 +89,7 @@ class Nonfinite:
                 if not self._is_raised:  # else it follows from what was said
                     what = "NaN" if numpy.isnan(value) else "infinite"
                     message = f"{name} is {what} at step {numbers.step:,}"
-                    findings.append(
-                        Finding(layer="", variable=name, value=None, threshold=None, message=message)
-                    )
+                    findings.append(Finding("", name, None, None, message))
         return findings
 
     def _cause(self, bad: set[int]) -> int:
@@ -133,9 +136,7 @@ class Nonfinite:
             # Not that they came after it: a weight that somebody else spoiled is read at the end of the step.
             are = "is" if num_others == 1 else "are"
             message += f"; {counted(num_others, 'other tensor')} {are} not finite in the same step"
-        return Finding(
-            layer=row.layer, variable=row.variable, value=nan + inf, threshold=0.0, message=message
-        )
+        return Finding(row.layer, row.variable, nan + inf, 0.0, message)
 
 
 def _places_in_a_step(plan: Plan) -> list[tuple[int, int, int]]:
@@ -179,7 +180,7 @@ _LEAST_LOST: Final = 0.1  # of all that was learned: ripples of a loss next to 0
 _MOST_SERIES: Final = 1000
 
 
-class LossSpike:
+class LossSpike(Kind):
     """Remembers the last values of each loss.
 
     What is usual is a median, and so is how far values stray from it: neither minds a few that lie outside.
@@ -187,15 +188,11 @@ class LossSpike:
     the same must hold for the logarithms, where all are positive; there, a fall is taken out first.
     """
 
+    remembered = ("_series",)
+
     def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
-        self._thresholds = thresholds
+        super().__init__(plan, thresholds)
         self._series: dict[str, _Series] = {}
-
-    def renewed(self, plan: Plan) -> LossSpike:
-        return self  # it knows nothing of rows
-
-    def look(self, sight: Sight) -> list[Finding]:
-        return []
 
     def look_at_numbers(self, numbers: Numbers) -> list[Finding]:
         factor = self._thresholds.loss_spike
@@ -216,9 +213,7 @@ class LossSpike:
                     f"{name} spiked to {number(value)} at step {numbers.step:,}, "
                     f"from {number(usual)} before that"
                 )
-                findings.append(
-                    Finding(layer="", variable=name, value=value, threshold=limit, message=message)
-                )
+                findings.append(Finding("", name, value, limit, message))
         return findings
 
 

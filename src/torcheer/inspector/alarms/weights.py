@@ -8,9 +8,18 @@ from typing import Final
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.alarms.common import Bouts, Finding, Indices, Marks, Places, Sight, counted, parameter
+from torcheer.inspector.alarms.common import (
+    Bouts,
+    Finding,
+    Indices,
+    Kind,
+    Marks,
+    Sight,
+    counted,
+    parameter,
+)
 from torcheer.inspector.frame_format import Plan
-from torcheer.inspector.protocol import Numbers, Thresholds
+from torcheer.inspector.protocol import Thresholds
 
 _ALL: Final = 10  # times as many steps where no weight moves: learning rates begin and end at 0
 _AGAIN: Final = 5  # times as many steps for a weight that once had a gradient: it may have learned all
@@ -19,7 +28,7 @@ _FADING: Final = 0.99  # what is left of the largest gradient after a step
 _LEAST_CHANGE: Final = 1e-6  # of the weight: smaller updates are lost in rounding, as those of a small rate
 
 
-class StuckWeight:
+class StuckWeight(Kind):
     """Counts for each weight the steps without a gradient, and those in which one changed nothing.
 
     Rows of gradients are those of weights that ask for one: a weight that is frozen has none. Nothing is
@@ -27,10 +36,12 @@ class StuckWeight:
     from a gradient that came before and is not there now: the layer may be left out for a while.
     """
 
+    remembered = ("_num_all_unmoved", "_bout_of_all")
+    of_places = ("_num_without", "_num_unmoved", "_largest", "_bouts")
+
     def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
-        self._thresholds = thresholds
         chosen = [index for index, row in enumerate(plan.rows) if row.role == "weight_gradient"]
-        self._places = Places(plan, chosen)
+        super().__init__(plan, thresholds, chosen)
         acts = {row.layer: index for index, row in enumerate(plan.rows) if row.role == "activation"}
         self._acts = numpy.array([acts.get(row.layer, -1) for row in self._places.rows], dtype=numpy.intp)
         self._moving = Moving(plan, [parameter(row) for row in self._places.rows])
@@ -40,23 +51,6 @@ class StuckWeight:
         self._largest = numpy.zeros(len(chosen))
         self._bouts = Bouts(len(chosen), 1, thresholds.well_steps)
         self._bout_of_all = Bouts(1, 1, thresholds.well_steps)
-
-    def renewed(self, plan: Plan) -> StuckWeight:
-        new = StuckWeight(plan, self._thresholds)
-        new._places.carry(
-            self._places,
-            [
-                (new._num_without, self._num_without),
-                (new._num_unmoved, self._num_unmoved),
-                (new._largest, self._largest),
-                *new._bouts.pairs_with(self._bouts),
-            ],
-        )
-        new._num_all_unmoved, new._bout_of_all = self._num_all_unmoved, self._bout_of_all
-        return new
-
-    def look_at_numbers(self, numbers: Numbers) -> list[Finding]:
-        return []
 
     def look(self, sight: Sight) -> list[Finding]:
         steps = self._thresholds.stuck_weight
@@ -113,8 +107,7 @@ class StuckWeight:
             f"{parameter(row)} does not move: {why}, for {counted(int(count), 'watched step')} "
             f"up to step {sight.frame.step:,}"
         )
-        variable = row.variable.removesuffix(".Grad")
-        return Finding(layer=row.layer, variable=variable, value=0.0, threshold=None, message=message)
+        return Finding(row.layer, row.variable.removesuffix(".Grad"), 0.0, None, message)
 
     def _finding_of_all(self, sight: Sight) -> Finding:
         row = self._places.rows[0]
@@ -123,8 +116,7 @@ class StuckWeight:
             f"{counted(self._num_all_unmoved, 'watched step')} up to step {sight.frame.step:,}. "
             "Is the learning rate 0, or does the optimizer have other parameters?"
         )
-        variable = row.variable.removesuffix(".Grad")
-        return Finding(layer=row.layer, variable=variable, value=0.0, threshold=None, message=message)
+        return Finding(row.layer, row.variable.removesuffix(".Grad"), 0.0, None, message)
 
 
 def _why(is_without: bool, is_there: bool) -> str:

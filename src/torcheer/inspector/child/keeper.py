@@ -95,7 +95,7 @@ class Keeper:
             for index, frame in enumerate(frames):
                 if self._job.keeps_tensors:
                     records += self._tensors.records(frame, table[index])
-                self._histograms.add(frame, table[index], now)
+                self._histograms.add(frame, now)
                 if self._shapes_left.any():
                     self._note_shapes(frame.rows)
         steps, times = [frame.step for frame in frames], [frame.time for frame in frames]

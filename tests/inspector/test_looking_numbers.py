@@ -22,7 +22,7 @@ from torcheer.inspector.frame_format import (
     ROW_TYPE,
 )
 from torcheer.inspector.plan import Room
-from torcheer.inspector.sampling import Outline, pieces_of
+from torcheer.inspector.sampling import pieces_of
 
 STRIDED: dict[str, Callable[[Tensor], Tensor]] = {
     "a channel": lambda x: x[..., 0],
@@ -74,18 +74,17 @@ def test_however_a_tensor_lies_in_memory_only_its_own_values_are_seen(
 def test_a_sample_comes_from_everywhere(shape: tuple[int, ...], is_channels_last: bool) -> None:
     if is_channels_last and len(shape) != 4:
         return
-    stride = torch.empty(shape, device="meta").stride()
+    tensor = torch.empty(shape, device="meta")
     if is_channels_last:
-        stride = torch.empty(shape, device="meta").to(memory_format=torch.channels_last).stride()
-    size = int(numpy.prod(shape))
-    outline = Outline(shape=shape, stride=stride, dtype="float32", item_bytes=4)
-    pieces = pieces_of(outline, "weight", SAMPLE, 0)
+        tensor = tensor.to(memory_format=torch.channels_last)
+    size = tensor.numel()
+    pieces = pieces_of(tensor, "weight", SAMPLE, 0)
     starts = numpy.arange(pieces.run_shape[0]) * pieces.run_stride[0]
     places = (starts[:, None] + numpy.arange(pieces.run_shape[1])).reshape(-1)
 
     assert places.max() + pieces.room - 1 < size
     assert places.max() > 0.89 * size
-    for dim_size, dim_stride in zip(shape, stride, strict=True):
+    for dim_size, dim_stride in zip(shape, tensor.stride(), strict=True):
         assert len(set(places // dim_stride % dim_size)) >= min(60, 0.8 * dim_size)
 
 

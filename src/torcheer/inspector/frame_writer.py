@@ -42,7 +42,6 @@ from torcheer.inspector.frame_format import (
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.sampling import (
     Moments,
-    Outline,
     Pieces,
     Whole,
     all_figures,
@@ -56,11 +55,6 @@ from torcheer.inspector.sampling import (
     whole_figures,
 )
 
-_DTYPE_NAMES = {
-    dtype: str(dtype).removeprefix("torch.")
-    for dtype in vars(torch).values()
-    if isinstance(dtype, torch.dtype)
-}
 _MOST_SHAPES = 8  # of a row, that are remembered
 _SMALL_ELEMENTS = 1 << 16  # activations up to here are looked at unit by unit each time
 _UNIT_SECONDS = 2.0  # between two looks at the units of larger ones
@@ -403,16 +397,10 @@ class FrameWriter:
 
     def _new_pieces(self, row: int, tensor: Tensor) -> Pieces:
         known = self.plan.rows[row]
-        outline = Outline(
-            shape=tuple(tensor.shape),
-            stride=tuple(tensor.stride()),
-            dtype=_DTYPE_NAMES[tensor.dtype],
-            item_bytes=tensor.element_size(),
-        )
         num_bytes = tensor.numel() * tensor.element_size()
         is_too_large = num_bytes > known.excerpt_bytes
         excerpt_bytes = 0 if is_too_large and row in self._uncut else known.excerpt_bytes
-        pieces = pieces_of(outline, known.role, self.plan.sample_elements, excerpt_bytes)
+        pieces = pieces_of(tensor, known.role, self.plan.sample_elements, excerpt_bytes)
         pieces.is_wanting = is_too_large
         return pieces
 

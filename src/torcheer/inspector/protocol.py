@@ -9,7 +9,7 @@ import struct
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -266,10 +266,22 @@ def to_parent(end: socket.socket) -> Channel[ToChild]:
 # --- thresholds of alarms -------------------------------------------------------------------------------
 
 
-_SHARES = ("dead_units", "saturated")
-_FACTORS = ("exploding_gradient", "loss_spike")
-_POSITIVE = ("gradient_norm", "vanishing_gradient")
-_COUNTS = ("stuck_weight", "steps", "well_steps")
+# What a threshold must be, and how that is said.
+_A_SHARE = (lambda value: 0 < value <= 1), "a share between 0 and 1, such as 0.8"
+_A_FACTOR = (lambda value: value > 1), "a factor above 1, such as 10"
+_ABOVE_0 = (lambda value: value > 0), "a number above 0"
+_A_COUNT = (lambda value: isinstance(value, int) and value >= 1), "a whole number from 1 on"
+_LIMITS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "exploding_gradient": _A_FACTOR,
+    "gradient_norm": _ABOVE_0,
+    "vanishing_gradient": _ABOVE_0,
+    "dead_units": _A_SHARE,
+    "saturated": _A_SHARE,
+    "loss_spike": _A_FACTOR,
+    "stuck_weight": _A_COUNT,
+    "steps": _A_COUNT,
+    "well_steps": _A_COUNT,
+}
 
 
 class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
@@ -287,24 +299,15 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     well_steps: int = 50  # so long all must be well before the same alarm can be raised again
 
     def __post_init__(self) -> None:
-        for name in _SHARES:
-            self._check(name, lambda value: 0 < value <= 1, "a share between 0 and 1, such as 0.8")
-        for name in _FACTORS:
-            self._check(name, lambda value: value > 1, "a factor above 1, such as 10")
-        for name in _POSITIVE:
-            self._check(name, lambda value: value > 0, "a number above 0")
-        for name in _COUNTS:
-            self._check(name, lambda value: isinstance(value, int) and value >= 1, "a whole number from 1 on")
-
-    def _check(self, name: str, test: Callable[[float], bool], wanted: str) -> None:
-        value = getattr(self, name)
-        if value is None and name in ("steps", "well_steps"):
-            raise InputError(f"{name} is None: give {wanted}.")
-        if value is None:
-            return
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not test(value):
-            raise InputError(f"{name} is {value!r}: give {wanted}, or None to switch this alarm off.")
+        for name, (is_right, wanted) in _LIMITS.items():
+            value = getattr(self, name)
+            can_be_off = name not in ("steps", "well_steps")
+            if value is None and can_be_off:
+                continue
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not is_right(value):
+                off = ", or None to switch this alarm off" if can_be_off else ""
+                raise InputError(f"{name} is {value!r}: give {wanted}{off}.")
 
 
 # --- callbacks of the user ------------------------------------------------------------------------------
@@ -321,10 +324,9 @@ class Callbacks:
     on_closing: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("on_run", "on_closing"):
-            value = getattr(self, name)
-            if value is not None and not callable(value):
-                raise InputError(f"{name} is a {type(value).__name__}: give a function, or None.")
+        for name, function in (("callback", self.on_run), ("on_closing", self.on_closing)):
+            if function is not None and not callable(function):
+                raise InputError(f"{name} is a {type(function).__name__}: give a function.")
 
     @property
     def is_empty(self) -> bool:

@@ -33,6 +33,11 @@ _LEAST_REACH = 0.9  # of the tensor, that a sample goes through
 _MANY_PLACES = 60  # of a dimension: enough for a sample
 _MOST_TRIES = 60
 _NOTHING = (0,) * MOST_DIMS
+_DTYPE_NAMES = {
+    dtype: str(dtype).removeprefix("torch.")
+    for dtype in vars(torch).values()
+    if isinstance(dtype, torch.dtype)
+}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,35 +66,27 @@ class Pieces:
     excerpt_targets: dict[int, Any] = field(default_factory=dict)  # those that look into each slot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outline:
-    """What of a tensor says how it is taken."""
-
-    shape: tuple[int, ...]
-    stride: tuple[int, ...]
-    dtype: str
-    item_bytes: int
-
-
-def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes: int) -> Pieces:
-    num_elements = math.prod(outline.shape)
+def pieces_of(tensor: Tensor, role: Role, sample_elements: int, excerpt_bytes: int) -> Pieces:
+    """For tensors as this one. `excerpt_bytes` is the room for its excerpt."""
+    shape, stride, dtype = tuple(tensor.shape), tensor.stride(), _DTYPE_NAMES[tensor.dtype]
+    num_elements = tensor.numel()
     is_whole = num_elements <= sample_elements
     num_runs = sample_elements // RUN
-    spacing = 0 if is_whole else _spacing(outline.shape, outline.stride, num_runs)
+    spacing = 0 if is_whole else _spacing(shape, stride, num_runs)
     num_sampled = num_elements if is_whole else num_runs * RUN
-    steps = _excerpt_steps(outline.shape, role, excerpt_bytes // outline.item_bytes)
-    has_excerpt = excerpt_bytes > 0 and steps is not None and outline.dtype in DTYPE_CODES
-    taken = tuple(-(-size // step) for size, step in zip(outline.shape, steps or (), strict=False))
-    is_cut = has_excerpt and taken != outline.shape
+    steps = _excerpt_steps(shape, role, excerpt_bytes // tensor.element_size())
+    has_excerpt = excerpt_bytes > 0 and steps is not None and dtype in DTYPE_CODES
+    taken = tuple(-(-size // step) for size, step in zip(shape, steps or (), strict=False))
+    is_cut = has_excerpt and taken != shape
 
     head = ROW_HEAD.pack(
         IS_SEEN | (IS_CUT if is_cut else 0),
-        DTYPE_CODES.get(outline.dtype, 0),
-        min(len(outline.shape), MOST_DIMS),
+        DTYPE_CODES.get(dtype, 0),
+        min(len(shape), MOST_DIMS),
         len(taken) if has_excerpt else NO_EXCERPT,
         num_sampled,
         num_elements,
-        *_padded(_shortened(outline.shape)),
+        *_padded(_shortened(shape)),
         *(_padded(taken) if has_excerpt else _NOTHING),
         *(_padded(tuple(steps or ())) if has_excerpt else _NOTHING),
     )
@@ -97,19 +94,17 @@ def pieces_of(outline: Outline, role: Role, sample_elements: int, excerpt_bytes:
         head=head,
         num_elements=num_elements,
         num_sampled=num_sampled,
-        shape=outline.shape,
+        shape=shape,
         is_whole=is_whole,
-        needs_figures=num_elements > 0 and (not is_whole or outline.dtype in _WIDE),
-        is_dense=_is_dense(outline.shape, outline.stride),
+        needs_figures=num_elements > 0 and (not is_whole or dtype in _WIDE),
+        is_dense=_is_dense(shape, stride),
         is_large=num_elements > LARGE,
         run_shape=(num_runs, RUN),
         run_stride=(spacing, 1),
         room=max(1, num_elements - (num_runs - 1) * spacing - RUN + 1),
         excerpt_shape=taken if has_excerpt else None,
-        excerpt_stride=tuple(
-            stride * step for stride, step in zip(outline.stride, steps or (), strict=False)
-        ),
-        excerpt_bytes=num_elements * outline.item_bytes,
+        excerpt_stride=tuple(apart * step for apart, step in zip(stride, steps or (), strict=False)),
+        excerpt_bytes=num_elements * tensor.element_size(),
     )
 
 
@@ -333,14 +328,9 @@ def _figures(flat: Tensor, *, is_short: bool) -> _Sums:
     if flat.dtype in (torch.float16, torch.bfloat16):
         flat = flat.float()
     low, high = flat.amin().item(), flat.amax().item()
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return _of_the_finite(flat)
-    largest = max(-low, high)
-    if largest == 0:
-        return _Sums(flat.numel(), 0.0, 0.0, 0.0, 0.0, 0.0)
-    if _SMALLEST < largest < _LARGEST:
+    if _SMALLEST < max(-low, high) < _LARGEST:  # which nothing is that is not finite
         return _sums(flat, low, high, is_short=is_short)
-    return _scaled(flat.double(), low, high)
+    return _careful(flat)
 
 
 def _squares(flat: Tensor) -> float:
@@ -366,16 +356,8 @@ def _sums(flat: Tensor, low: float, high: float, *, is_short: bool) -> _Sums:
     return _Sums(num, mean, math.sqrt(around), math.sqrt(squares), low, high)
 
 
-def _scaled(flat: Tensor, low: float, high: float) -> _Sums:
-    """Of numbers whose squares are too large or too small."""
-    largest = max(-low, high)
-    sums = _sums(flat / largest, low / largest, high / largest, is_short=True)  # in float64
-    mean, spread, norm = (figure * largest for figure in (sums.mean, sums.spread, sums.norm))
-    return sums._replace(mean=mean, spread=spread, norm=norm, low=low, high=high)
-
-
-def _of_the_finite(flat: Tensor) -> _Sums:
-    """Something went wrong in the training: now it may take longer."""
+def _careful(flat: Tensor) -> _Sums:
+    """Where something is not finite, or squares are too large or too small: now it may take longer."""
     num_nan = int(flat.isnan().sum())
     finite = flat[flat.isfinite()].double()
     num = finite.numel()
@@ -384,8 +366,12 @@ def _of_the_finite(flat: Tensor) -> _Sums:
     if not num:
         return _Sums(0, 0.0, 0.0, 0.0, math.inf, -math.inf, *others)
     low, high = finite.amin().item(), finite.amax().item()
-    sums = _scaled(finite, low, high) if low or high else _Sums(num, 0.0, 0.0, 0.0, 0.0, 0.0)
-    return sums._replace(num_nan=others[0], num_inf=others[1], has_positive_inf=others[2])
+    largest = max(-low, high)
+    if largest == 0:
+        return _Sums(num, 0.0, 0.0, 0.0, 0.0, 0.0, *others)
+    sums = _sums(finite / largest, low / largest, high / largest, is_short=True)
+    mean, spread, norm = (figure * largest for figure in (sums.mean, sums.spread, sums.norm))
+    return _Sums(num, mean, spread, norm, low, high, *others)
 
 
 def all_figures(flat: Tensor, bounds: Bounds) -> Whole:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -88,9 +87,7 @@ def watch(
     given = _optimizers(optimizer)
     chosen = chosen_layers(model, layers)
     roles = observed(observe)
-    manner = _manner(every, budget, when_full, on_alarm)
-    if callback is not None:
-        manner = replace(manner, has_callback=True)
+    manner = _manner(every, budget, when_full, on_alarm, has_callback=callback is not None)
     room = room_of(tensors_of(tensors, callback), exact=exact)
     thresholds, callbacks = thresholds_of(alarms), callbacks_of(callback, on_closing)
     _split(chosen, children)
@@ -122,7 +119,7 @@ def watch(
             child.start()
             undone.callback(child.close, 0.0)
             parts.append(Watched(child, share, roles, room))
-            job = _replaced(job, follows_losses=False)
+            job = msgspec.structs.replace(job, follows_losses=False)
         watcher = Watcher(parts, steps, manner, begun if first_step is None else first_step, taken)
         undone.callback(watcher.close)
         watcher.start()
@@ -134,23 +131,22 @@ def watch(
 
 
 def _optimizers(optimizer: Any) -> list[Optimizer]:
-    if optimizer is None or isinstance(optimizer, Optimizer):
-        return [] if optimizer is None else _optimizers_in(optimizer)
-    given = list(optimizer) if isinstance(optimizer, Iterable) else [optimizer]
-    return [found for one in given for found in _optimizers_in(one)]
+    if optimizer is None:
+        return []
+    is_one = isinstance(optimizer, Optimizer) or not isinstance(optimizer, Iterable)
+    return [_innermost(one) for one in ([optimizer] if is_one else optimizer)]
 
 
-def _optimizers_in(one: Any) -> list[Optimizer]:
+def _innermost(one: Any) -> Optimizer:
     """Where somebody wraps an optimizer, it is the one inside that makes the steps."""
-    inner = getattr(one, "optimizer", None)
     if isinstance(one, Optimizer) and hasattr(one, "_optimizer_step_post_hooks"):
-        return [one]
-    if isinstance(inner, Optimizer):
-        return _optimizers_in(inner)
+        return one
+    if isinstance(inner := getattr(one, "optimizer", None), Optimizer):
+        return _innermost(inner)
     raise InputError(f"optimizer is a {type(one).__name__}: give a torch.optim.Optimizer.")
 
 
-def _manner(every: Any, budget: Any, when_full: Any, on_alarm: Callable[[Raised], Any] | None) -> Manner:
+def _manner(every: Any, budget: Any, when_full: Any, on_alarm: Any, *, has_callback: bool) -> Manner:
     if when_full not in ("drop", "block", "thin"):
         raise InputError(f"when_full is {when_full!r}: give 'drop', 'block' or 'thin'.")
     if budget is not None and not (isinstance(budget, int | float) and 0 < budget <= 1):
@@ -159,7 +155,13 @@ def _manner(every: Any, budget: Any, when_full: Any, on_alarm: Callable[[Raised]
         )
     if on_alarm is not None and not callable(on_alarm):
         raise InputError(f"on_alarm is a {type(on_alarm).__name__}: give a function that takes an alarm.")
-    return Manner(every=every_of(every), budget=budget, when_full=when_full, on_alarm=on_alarm)
+    return Manner(
+        every=every_of(every),
+        budget=budget,
+        when_full=when_full,
+        on_alarm=on_alarm,
+        has_callback=has_callback,
+    )
 
 
 def tensors_of(tensors: Any, callback: Any) -> Tensors:
@@ -203,12 +205,8 @@ def thresholds_of(alarms: Any) -> Thresholds | None:
 
 
 def callbacks_of(callback: Any, on_closing: Any) -> Callbacks | None:
-    for name, function in (("callback", callback), ("on_closing", on_closing)):
-        if function is not None and not callable(function):
-            raise InputError(f"{name} is a {type(function).__name__}: give a function.")
-    if callback is None and on_closing is None:
-        return None
-    return Callbacks(on_run=callback, on_closing=on_closing)
+    callbacks = Callbacks(on_run=callback, on_closing=on_closing)
+    return None if callbacks.is_empty else callbacks
 
 
 def run_folder(run: Any) -> str | None:
@@ -238,7 +236,3 @@ def _split(layers: dict[str, nn.Module], children: Any) -> list[Share]:
     number = min(children, len(names))
     ends = [len(names) * part // number for part in range(number + 1)]
     return [Share(layers={name: layers[name] for name in names[start:end]}) for start, end in pairwise(ends)]
-
-
-def _replaced(job: Job, **changes: Any) -> Job:
-    return msgspec.structs.replace(job, **changes)

@@ -86,7 +86,53 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 # --- limits --------------------------------------------------------------------------------------------
 
 
-class ColourLimits:
+class Limits:
+    """The ends of a scale: round numbers that hold all that was seen, and only ever move apart."""
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high = low, high
+        self._seen = math.inf, -math.inf
+        self._is_set = False
+
+    def include(self, low: float, high: float) -> None:
+        """Values from low to high must have their place."""
+        if not (low <= high):  # there were none
+            return
+        least, most = min(self._seen[0], max(low, -_LARGEST)), max(self._seen[1], min(high, _LARGEST))
+        if (least, most) == self._seen:
+            return
+        self._seen = least, most
+        if max(abs(least), abs(most)) < _SMALLEST:  # all zeros say nothing about what will come
+            return
+        low, high = self._around(least, most)
+        self.low, self.high = (min(self.low, low), max(self.high, high)) if self._is_set else (low, high)
+        self._is_set = True
+
+    def place(self, value: Any) -> Any:
+        """Where values are, from 0 at the lower end to 1 at the upper."""
+        return (value - self.low) / (self.high - self.low)
+
+    def _around(self, least: float, most: float) -> tuple[float, float]:
+        raise NotImplementedError
+
+
+class AxisLimits(Limits):
+    """The ends of an axis."""
+
+    def __init__(self) -> None:
+        super().__init__(-1.0, 1.0)
+
+    def _around(self, least: float, most: float) -> tuple[float, float]:
+        largest = max(abs(least), abs(most))
+        if most - least <= largest * 1e-6:  # one value: it stands in the middle
+            least, most = least - largest / 2, most + largest / 2
+        step = round_step(most - least, 10)
+        # Almost round is round enough, but nothing may fall out.
+        low, high = math.floor(least / step + 1e-9) * step, math.ceil(most / step - 1e-9) * step
+        return min(least, low), max(most, high)
+
+
+class ColourLimits(Limits):
     """What the ends of a colour scale mean.
 
     With both signs the scale is centred on zero. Otherwise it begins with zero, at the quiet end, but
@@ -94,9 +140,7 @@ class ColourLimits:
     """
 
     def __init__(self) -> None:
-        self.low, self.high = 0.0, 1.0
-        self._least, self._most = math.inf, -math.inf
-        self._is_set = False
+        super().__init__(0.0, 1.0)
 
     @property
     def is_centred(self) -> bool:
@@ -116,27 +160,12 @@ class ColourLimits:
         if finite.size:
             self.include(float(finite.min()), float(finite.max()))
 
-    def include(self, low: float, high: float) -> None:
-        """Values from low to high must have their place."""
-        if not (low <= high):  # there were none
-            return
-        least, most = min(self._least, max(low, -_LARGEST)), max(self._most, min(high, _LARGEST))
-        if (least, most) == (self._least, self._most):
-            return
-        self._least, self._most = least, most
-        if max(abs(least), abs(most)) < _SMALLEST:  # all zeros say nothing about what will come
-            return
-        low, high = self._around(least, most)
-        self.low, self.high = (min(self.low, low), max(self.high, high)) if self._is_set else (low, high)
-        self._is_set = True
-
-    @staticmethod
-    def _around(least: float, most: float) -> tuple[float, float]:
+    def _around(self, least: float, most: float) -> tuple[float, float]:
         if least < 0 < most:
             bound = round_up(max(-least, most))
             return -bound, bound
         if most <= 0:
-            high, low = ColourLimits._around(-most, -least)
+            high, low = self._around(-most, -least)
             return -low, -high
         if most - least >= _NARROW * most:
             return 0.0, round_up(most)
@@ -146,47 +175,14 @@ class ColourLimits:
 
     def levels(self, values: NDArray[Any]) -> NDArray[numpy.uint8]:
         """Where each value is on the ramp, the quiet end first. NaN is on none, and needs a mask."""
-        low, high = (self.high, self.low) if self.is_negative else (self.low, self.high)
         with numpy.errstate(all="ignore"):
-            places = (values - low) * ((NUM_LEVELS - 1) / (high - low))
-            numpy.clip(places, 0, NUM_LEVELS - 1, out=places)
-            numpy.nan_to_num(places, copy=False, nan=0.0)
-            numpy.rint(places, out=places)
-        levels = places.astype(numpy.uint8)
+            places = self.place(values) * (NUM_LEVELS - 1)
+            if self.is_negative:
+                places = NUM_LEVELS - 1 - places
+            places = numpy.nan_to_num(numpy.clip(places, 0, NUM_LEVELS - 1))
+            levels: NDArray[numpy.uint8] = numpy.rint(places).astype(numpy.uint8)
         levels[numpy.isinf(values)] = INFINITE
         return levels
-
-
-class AxisLimits:
-    """The ends of an axis."""
-
-    def __init__(self) -> None:
-        self.low, self.high = -1.0, 1.0
-        self._is_set = False
-
-    def include(self, low: float, high: float) -> None:
-        if not (low <= high):
-            return
-        low, high = max(low, -_LARGEST), min(high, _LARGEST)
-        if self._is_set and self.low <= low and high <= self.high:
-            return
-        if self._is_set:
-            low, high = min(low, self.low), max(high, self.high)
-        span = high - low
-        if span <= max(abs(low), abs(high)) * 1e-6:  # one value: it stands in the middle
-            if max(abs(low), abs(high)) < _SMALLEST:
-                return
-            span = max(abs(low), abs(high))
-            low, high = low - span / 2, high + span / 2
-        step = round_step(span, 10)
-        # Almost round is round enough, but nothing may fall out.
-        self.low = min(low, math.floor(low / step + 1e-9) * step)
-        self.high = max(high, math.ceil(high / step - 1e-9) * step)
-        self._is_set = True
-
-    def place(self, value: Any) -> Any:
-        """Where values are, from 0 at the lower end to 1 at the upper."""
-        return (value - self.low) / (self.high - self.low)
 
 
 # --- which chart suits a tensor ------------------------------------------------------------------------
@@ -428,24 +424,20 @@ class TileChart:
 def _wrapped(tiles: NDArray[Any], width: int, height: int) -> Wall:
     """One tile after the other, in as many columns as make them largest."""
     num, high, wide = tiles.shape[:3]
-    columns = numpy.arange(1, num + 1)
-    rows = -(-num // columns)
+    columns = max(
+        range(1, num + 1), key=lambda count: _scale(-(-num // count), count, tiles, width, height, 1)
+    )
+    scale, gap = _scale_and_gap(-(-num // columns), columns, tiles, width, height)
     note = ""
-    for gap, least in _GAPS:
-        scales = numpy.minimum((width // columns - gap) // wide, (height // rows - gap) // high)
-        scale, num_columns = int(scales.max()), int(columns[scales.argmax()])
-        if scale >= least:
-            break
-    else:
-        scale, gap = _fallback(high, wide, width, height), 1
-        num_columns = max(1, width // (wide * scale + gap))
-        num_rows = max(1, height // (high * scale + gap))
-        note = _shown(min(num, num_columns * num_rows), num, "filters")
-        tiles = tiles[: num_columns * num_rows]
-    num_columns = min(num_columns, len(tiles))
-    num_missing = -len(tiles) % num_columns
+    if not scale:
+        scale = _fallback(high, wide, width, height)
+        columns = max(1, width // (wide * scale + gap))
+        tiles = tiles[: columns * max(1, height // (high * scale + gap))]
+        note = _shown(len(tiles), num, "filters")
+    columns = min(columns, len(tiles))
+    num_missing = -len(tiles) % columns
     filled = numpy.concatenate([tiles, numpy.full((num_missing, *tiles.shape[1:]), numpy.nan, tiles.dtype)])
-    wall = filled.reshape(-1, num_columns, *tiles.shape[1:])
+    wall = filled.reshape(-1, columns, *tiles.shape[1:])
     return Wall(tiles=wall, num_missing=num_missing, scale=scale, gap=gap, note=note)
 
 
@@ -453,18 +445,30 @@ def _by_channel(filters: NDArray[Any], width: int, height: int) -> Wall:
     """A row for each filter, a column for each channel that it looks at."""
     num_rows, num_columns, high, wide = filters.shape
     note = "a row is a filter, a column a channel of its input"
-    for gap, least in _GAPS:
-        scale = min((width // num_columns - gap) // wide, (height // num_rows - gap) // high)
-        if scale >= least:
-            break
-    else:
-        scale, gap = _fallback(high, wide, width, height), 1
+    scale, gap = _scale_and_gap(num_rows, num_columns, filters[0], width, height)
+    if not scale:
+        scale = _fallback(high, wide, width, height)
         shown_rows = min(num_rows, max(1, height // (high * scale + gap)))
         shown_columns = min(num_columns, max(1, width // (wide * scale + gap)))
         filters = filters[:shown_rows, :shown_columns]
         rows = _shown(shown_rows, num_rows, "filters")
         note = f"rows: {rows} · columns: {_shown(shown_columns, num_columns, 'channels')}"
     return Wall(tiles=filters.copy(), num_missing=0, scale=scale, gap=gap, note=note)
+
+
+def _scale(rows: int, columns: int, tiles: NDArray[Any], width: int, height: int, gap: int) -> int:
+    """Pixels a weight, with so many rows and columns of tiles."""
+    high, wide = (int(size) for size in tiles.shape[1:3])
+    return min((width // columns - gap) // wide, (height // rows - gap) // high)
+
+
+def _scale_and_gap(rows: int, columns: int, tiles: NDArray[Any], width: int, height: int) -> tuple[int, int]:
+    """With the widest gap for which they are large enough. A scale of 0: there is no room for all."""
+    for gap, least in _GAPS:
+        scale = _scale(rows, columns, tiles, width, height, gap)
+        if scale >= least:
+            return scale, gap
+    return 0, 1
 
 
 def _fallback(high: int, wide: int, width: int, height: int) -> int:
@@ -631,7 +635,7 @@ def _draw_bars(canvas: Canvas, area: Box, places: NDArray[Any]) -> None:
 
 # --- rows as points ------------------------------------------------------------------------------------
 
-_MOST_POINTS: Final = 400  # rows that are looked at: what it takes grows with their cube
+_MOST_POINTS: Final = 400  # rows that are looked at: what it takes grows with their square
 _RADIUS: Final = 3.0
 
 
@@ -703,21 +707,14 @@ def _plane(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], tuple[float,
     if num < 2 or not width:
         return numpy.zeros((num, 2)), axes, (0.0, 0.0)
     centred = rows - rows.mean(axis=0)
-    # The smaller of the two products has the same answer: no more than a few hundred rows.
-    if num <= width:
-        variances, vectors = numpy.linalg.eigh(centred @ centred.T)
-        directions = centred.T @ vectors[:, ::-1][:, :2]
-        lengths = numpy.linalg.norm(directions, axis=0)
-        found = directions / numpy.where(lengths > 0, lengths, 1.0)
-    else:
-        variances, vectors = numpy.linalg.eigh(centred.T @ centred)
-        found = vectors[:, ::-1][:, :2]
+    _, lengths, directions = numpy.linalg.svd(centred, full_matrices=False)
+    variances, found = lengths**2, directions[:2].T
     axes[:, : found.shape[1]] = found
     # The sign is free: the largest part of each direction points up.
     largest = numpy.abs(axes).argmax(axis=0)
     axes *= numpy.where(axes[largest, [0, 1]] < 0, -1.0, 1.0)
     total = float((centred**2).sum())
-    top = [float(value) / total if total > 0 else 0.0 for value in variances[::-1][:2]]
+    top = [float(value) / total if total > 0 else 0.0 for value in variances[:2]]
     first, second = (*top, 0.0)[:2]
     return centred @ axes, axes, (max(0.0, first), max(0.0, second))
 

@@ -14,7 +14,7 @@ from unittest import mock
 import numpy
 from numpy.typing import NDArray
 
-from tests.inspector.framing import frame_of, plan_of, row_of
+from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from torcheer.inspector import child_process
 from torcheer.inspector.child import lifetime
 from torcheer.inspector.child.loop import Loop  # noqa: F401 - so that no fork has to import it

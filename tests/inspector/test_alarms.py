@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from tests.inspector.framing import frame_of, plan_of, row_of
+from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.inspector.alarms import KINDS, Alarms

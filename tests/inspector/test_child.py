@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tests.inspector.feeding import fill, plan_with
-from tests.inspector.framing import frame_of, plan_of, row_of
+from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from torcheer.errors import InputError, InspectorError
 from torcheer.inspector import child_process
 from torcheer.inspector.child.alarm_feed import Losses

@@ -48,11 +48,7 @@ def reason_of(run: Path) -> tuple[str, str]:
 
 def test_a_training_that_is_killed_leaves_a_run_with_all_its_steps(tmp_path: Path, play: Play) -> None:
     script = play(MODEL + ENDLESS, fresh_children=True)
-    pid = script.hear_pid()
-    script.hear("trained")
-
-    script.kill()
-    wait_for_end(pid)
+    script.kill_when("trained")
 
     steps = seen_steps(tmp_path / "run", "0.weight.Grad")
     assert steps == list(range(len(steps)))

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.optim import LBFGS, SGD, Adam
 
 import torcheer as tl
+from tests.inspector.fake_child import Pretended
 from tests.inspector.oracle import hooks_of, train_step
-from tests.inspector.pretending import Pretended
 from torcheer.inspector.frame_writer import FrameWriter, Transfers, sample_of
 from torcheer.inspector.plan import Room
 from torcheer.inspector.protocol import Numbers, Raised, Told

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from tests.inspector.framing import frame_of, plan_of, row_of
+from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from tests.many import examples
 from torcheer.inspector.child.figures import Figures
 from torcheer.inspector.frame_format import COLUMN, COLUMNS, QUANTILES

@@ -12,8 +12,8 @@ from torch.optim import SGD, Adam, Optimizer
 from torch.utils.checkpoint import checkpoint
 
 import torcheer as tl
+from tests.inspector.fake_child import Pretended
 from tests.inspector.oracle import MODELS, Oracle, as_numbers, check, cnn, train_step
-from tests.inspector.pretending import Pretended
 from torcheer.inspector.plan import Room
 
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD
 
+from tests.inspector.fake_child import Pretended
 from tests.inspector.oracle import SAMPLE, Oracle, check, train_step
-from tests.inspector.pretending import Pretended
 from torcheer.inspector.frame_format import (
     FIGURES,
     HAS_MOMENTS,

@@ -11,8 +11,8 @@ from torch.optim import SGD, Adam, AdamW
 from torch.utils.flop_counter import FlopCounterMode
 
 import torcheer as tl
+from tests.inspector.fake_child import Pretended
 from tests.inspector.oracle import MODELS, cnn, hooks_of, train_step
-from tests.inspector.pretending import Pretended
 
 
 @pytest.mark.parametrize("kind", ["cnn", "lstm", "transformer", "bfloat16"])

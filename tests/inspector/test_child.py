@@ -26,7 +26,7 @@ from torcheer.inspector.child.figures import Figures
 from torcheer.inspector.child.missing import lost_frames, words_for
 from torcheer.inspector.child.records import Histograms, Tensors
 from torcheer.inspector.child.user_calls import Caller, tensor_of
-from torcheer.inspector.child.voice import Voice
+from torcheer.inspector.child.user_messages import UserMessages
 from torcheer.inspector.frame_format import DTYPE_CODES, DTYPES, Layout, Plan, read_frame
 from torcheer.inspector.protocol import Callbacks, Channel, Numbers, Told, ToParent, to_child, to_parent
 from torcheer.inspector.ring import Ring
@@ -36,14 +36,14 @@ FLOATS = st.floats(width=32, allow_nan=True, allow_infinity=True)
 
 
 @pytest.fixture
-def spoken() -> Iterator[tuple[Voice, Channel[ToParent]]]:
+def spoken() -> Iterator[tuple[UserMessages, Channel[ToParent]]]:
     """A voice, and what hears it."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        yield Voice(to_parent(theirs)), to_child(ours)
+        yield UserMessages(to_parent(theirs)), to_child(ours)
 
 
-Spoken = tuple[Voice, Channel[ToParent]]
+Spoken = tuple[UserMessages, Channel[ToParent]]
 
 
 # --- histograms --------------------------------------------------------------------------------------------

@@ -1,4 +1,7 @@
-"""A training watched from another process: hooks, a ring of shared memory, and a child that looks."""
+"""Watch a training from another process: hooks copy what layers compute into a ring, a child reads it.
+
+`watch` is for users, `ParallelHandler` for those who know the seed's face; `Watcher` is what both work with.
+"""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Taken(NamedTuple):
 
     values: Tensor
     is_whole: bool  # else it is the sample alone
-    ready: Ready | None = None  # where there is room that is kept for it
+    ready: KnownTensor | None = None  # where there is room that is kept for it
 
 
 class _Entry(NamedTuple):
@@ -114,7 +114,7 @@ class FrameWriter:
         self._transfers: Transfers | None = None
         self._pending: deque[Transfers] = deque()  # frames that are complete but for what is on its way
         self._staged = Staged(self._layout)
-        self._steady = Steady()
+        self._known = KnownTensors()
 
     @property
     def has_room(self) -> bool:
@@ -299,7 +299,7 @@ class FrameWriter:
         _copy_all(copies)
         return taken
 
-    def _room_before(self, ready: Ready) -> Before | None:
+    def _room_before(self, ready: KnownTensor) -> Before | None:
         if ready.before is None:
             num_bytes = 4 * ready.flat.numel()
             if num_bytes > self._copied_bytes:
@@ -371,11 +371,11 @@ class FrameWriter:
             pieces = self._pieces_of(row, tensor)
         return tensor, pieces
 
-    def _ready_of(self, row: int, tensor: Tensor) -> Ready | None:
+    def _ready_of(self, row: int, tensor: Tensor) -> KnownTensor | None:
         """How to look into a tensor that stays where it is; None where it is not an ordinary one."""
-        ready = self._steady.find(row, tensor)
+        ready = self._known.find(row, tensor)
         if ready is None:
-            return self._steady.keep(row, tensor, *self._dense(row, tensor))
+            return self._known.keep(row, tensor, *self._dense(row, tensor))
         if ready.pieces.is_wanting:
             self._note_wanted(row, ready.pieces)
         return ready
@@ -572,7 +572,7 @@ _ORDINARY = (Tensor, torch.nn.Parameter)
 
 
 @dataclass(slots=True, kw_only=True)
-class Ready:
+class KnownTensor:
     """A tensor, where it was found, and views of what is taken of it."""
 
     tensor: Tensor
@@ -595,13 +595,13 @@ class Before:
     sample: Tensor  # the same places as in the sample of the tensor
 
 
-class Steady:
+class KnownTensors:
     """What is known of the tensors of some rows."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Ready] = {}
+        self._known: dict[int, KnownTensor] = {}
 
-    def find(self, row: int, tensor: Tensor) -> Ready | None:
+    def find(self, row: int, tensor: Tensor) -> KnownTensor | None:
         """What is known of the tensor of a row, where it is still the same, at the same place."""
         ready = self._known.get(row)
         # The views hold the memory that they look into: so nothing else can have come to this place.
@@ -614,7 +614,7 @@ class Steady:
         )
         return ready if is_same else None
 
-    def keep(self, row: int, tensor: Tensor, numbers: Tensor, pieces: Pieces) -> Ready | None:
+    def keep(self, row: int, tensor: Tensor, numbers: Tensor, pieces: Pieces) -> KnownTensor | None:
         """None where it is no ordinary tensor. `numbers` are its own, and lie without gaps."""
         self._known.pop(row, None)
         if type(tensor) not in _ORDINARY or not numbers.is_cpu or numbers.dtype not in SHORT:
@@ -622,7 +622,7 @@ class Steady:
         if numbers.data_ptr() != tensor.data_ptr():  # they were copied
             return None
         numbers = numbers.detach()  # it may be asked for a gradient later
-        ready = self._known[row] = Ready(
+        ready = self._known[row] = KnownTensor(
             tensor=tensor,
             data_ptr=tensor.data_ptr(),
             shape=tensor.shape,
@@ -635,7 +635,7 @@ class Steady:
         return ready
 
 
-def room_before(ready: Ready) -> Before:
+def room_before(ready: KnownTensor) -> Before:
     # In inference mode it would become a tensor that nobody can write into afterwards.
     with torch.inference_mode(False):
         flat = torch.empty(ready.flat.shape, dtype=torch.float32)

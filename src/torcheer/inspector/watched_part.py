@@ -182,7 +182,7 @@ def _is_like(value: Any, size: int) -> bool:
     return isinstance(value, Tensor) and value.numel() == size and value.dim() > 0
 
 
-def wait_for(is_done: Callable[[], bool], attend: Callable[[], None], seconds: float) -> bool:
+def wait_until(is_done: Callable[[], bool], attend: Callable[[], None], seconds: float) -> bool:
     """Whether it is done, after so many seconds at most."""
     until = time.monotonic() + seconds
     while not is_done():

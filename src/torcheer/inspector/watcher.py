@@ -24,7 +24,7 @@ from torcheer.inspector.pace import Every, Pace
 from torcheer.inspector.protocol import Numbers, Raised
 from torcheer.inspector.steps import Ids, OptimizerSteps, Steps
 from torcheer.inspector.watch_names import WatchName
-from torcheer.inspector.watched_part import Watched, is_crowded, wait_for
+from torcheer.inspector.watched_part import Watched, is_crowded, wait_until
 from torcheer.run import Ending, Run, at_end_of_child, ending_of, ending_of_program
 
 WhenFull = Literal["drop", "block", "thin"]
@@ -242,7 +242,7 @@ class Watcher:
             return
         self._finish_or_forget()
         for part in self._parts:
-            if not wait_for(part.settle, lambda: None, _TRANSFER_SECONDS):
+            if not wait_until(part.settle, lambda: None, _TRANSFER_SECONDS):
                 part.count_pending(self.step)
         self._attend(time.monotonic())
         for part in self._parts:
@@ -351,7 +351,7 @@ class Watcher:
         if part.plan is None:
             return False
         if self._manner.when_full == "block" and part not in self._standing:
-            if wait_for(part.has_room, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS):
+            if wait_until(part.has_room, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS):
                 if part.begin(self.step, self._announcer.report, **how):
                     return True
             else:

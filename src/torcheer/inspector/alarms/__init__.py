@@ -12,7 +12,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.alarms.activations import DeadUnits, Saturated
-from torcheer.inspector.alarms.common import Finding, Kind, Sight
+from torcheer.inspector.alarms.common import Finding, FrameFigures, Kind
 from torcheer.inspector.alarms.gradients import ExplodingGradient, VanishingGradient
 from torcheer.inspector.alarms.values import LossSpike, Nonfinite
 from torcheer.inspector.alarms.weights import StuckWeight
@@ -51,7 +51,7 @@ class Alarms:
 
     def look(self, frame: Frame, figures: NDArray[numpy.float32]) -> list[Raised]:
         """`figures` are those of this frame: [row][column]."""
-        sight = Sight(frame, figures)
+        sight = FrameFigures(frame, figures)
         raised = []
         with numpy.errstate(all="ignore"):
             for name, kind in self._kinds.items():

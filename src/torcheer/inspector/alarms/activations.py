@@ -7,7 +7,7 @@ from typing import Final
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.alarms.common import WELL, Bouts, Finding, Kind, Sight, layer, percent
+from torcheer.inspector.alarms.common import WELL, Bouts, Finding, FrameFigures, Kind, layer, percent
 from torcheer.inspector.frame_format import HAS_UNITS, IS_SEEN, Plan
 from torcheer.inspector.protocol import Thresholds
 
@@ -25,7 +25,7 @@ class DeadUnits(Kind):
         self._bouts = Bouts(len(self._places), 1, thresholds.well_steps)
         self._since: dict[str, NDArray[numpy.float64]] = {}  # by row: steps and values, of each unit
 
-    def look(self, sight: Sight) -> list[Finding]:
+    def look(self, sight: FrameFigures) -> list[Finding]:
         most = self._thresholds.dead_units
         if not len(self._places) or not sight.frame.flags & HAS_UNITS or most is None:
             return []
@@ -38,7 +38,7 @@ class DeadUnits(Kind):
         due = self._bouts.update(shares > most, (shares > most) | (shares < WELL * most))
         return [self._finding(sight, place, float(shares[place]), most) for place in due.tolist()]
 
-    def _share(self, sight: Sight, name: str, index: int) -> float:
+    def _share(self, sight: FrameFigures, name: str, index: int) -> float:
         """The share of units that are dead by now; NaN where nothing was seen."""
         head = sight.frame.rows[index]
         units = sight.frame.units(index)
@@ -53,7 +53,7 @@ class DeadUnits(Kind):
         is_dead = (since[0] >= self._thresholds.steps) & (since[1] >= _FEWEST_VALUES)
         return float(is_dead.mean())
 
-    def _finding(self, sight: Sight, place: int, share: float, most: float) -> Finding:
+    def _finding(self, sight: FrameFigures, place: int, share: float, most: float) -> Finding:
         row = self._places.rows[place]
         message = (
             f"dead units in {layer(row)}: {percent(share)} of them have given nothing but 0 "
@@ -74,7 +74,7 @@ class Saturated(Kind):
         super().__init__(plan, thresholds, _inner_activations(plan))
         self._bouts = Bouts(len(self._places), thresholds.steps, thresholds.well_steps)
 
-    def look(self, sight: Sight) -> list[Finding]:
+    def look(self, sight: FrameFigures) -> list[Finding]:
         most = self._thresholds.saturated
         if not len(self._places) or most is None:
             return []
@@ -82,7 +82,7 @@ class Saturated(Kind):
         due = self._bouts.update(shares > most, (shares > most) | (shares < WELL * most))
         return [self._finding(sight, place, float(shares[place]), most) for place in due.tolist()]
 
-    def _finding(self, sight: Sight, place: int, share: float, most: float) -> Finding:
+    def _finding(self, sight: FrameFigures, place: int, share: float, most: float) -> Finding:
         row = self._places.rows[place]
         message = (
             f"saturated activations in {layer(row)}: {percent(share)} of its values lie at the ends of its "

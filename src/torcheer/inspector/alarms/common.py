@@ -16,7 +16,7 @@ Indices = NDArray[numpy.intp]
 Marks = NDArray[numpy.bool_]
 
 
-class Sight(NamedTuple):
+class FrameFigures(NamedTuple):
     """One frame, and the figures of its rows as [row][column]."""
 
     frame: Frame
@@ -121,7 +121,7 @@ class Kind:
         self._thresholds = thresholds
         self._places = Places(plan, chosen)
 
-    def look(self, sight: Sight) -> list[Finding]:
+    def look(self, sight: FrameFigures) -> list[Finding]:
         return []
 
     def look_at_numbers(self, numbers: Numbers) -> list[Finding]:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torcheer.inspector.alarms.common import (
     Bouts,
     Finding,
+    FrameFigures,
     Kind,
-    Sight,
     counted,
     number,
     parameter,
@@ -49,7 +49,7 @@ class ExplodingGradient(Kind):
         self._num_looks = 0
         self._bout = Bouts(1, 1, thresholds.well_steps)
 
-    def look(self, sight: Sight) -> list[Finding]:
+    def look(self, sight: FrameFigures) -> list[Finding]:
         norms = sight.column("norm", self._places.indices)
         total = float(numpy.sqrt(numpy.nansum(norms**2)))
         if not total > 0:
@@ -71,7 +71,7 @@ class ExplodingGradient(Kind):
         is_above = total > _ABOVE * max(self._highest, float(numpy.fmax.reduce(past)))
         return factor is not None and is_above and total > factor * _median(past)
 
-    def _finding(self, sight: Sight, norms: _Floats) -> Finding:
+    def _finding(self, sight: FrameFigures, norms: _Floats) -> Finding:
         """Names the largest."""
         place = int(numpy.nanargmax(norms))
         row, norm = self._places.rows[place], float(norms[place])
@@ -114,7 +114,7 @@ class VanishingGradient(Kind):
         super().__init__(plan, thresholds, _gradients(plan))
         self._bout = Bouts(1, thresholds.steps, thresholds.well_steps)
 
-    def look(self, sight: Sight) -> list[Finding]:
+    def look(self, sight: FrameFigures) -> list[Finding]:
         factor = self._thresholds.vanishing_gradient
         if len(self._places) < _FEWEST_LAYERS or factor is None:
             return []
@@ -133,7 +133,9 @@ class VanishingGradient(Kind):
         num_like_it = int(numpy.argmax(norms[counting] >= limit))
         return [self._finding(sight, (first, largest), norms[[first, largest]].tolist(), num_like_it - 1)]
 
-    def _finding(self, sight: Sight, places: tuple[int, int], norms: list[float], num_more: int) -> Finding:
+    def _finding(
+        self, sight: FrameFigures, places: tuple[int, int], norms: list[float], num_more: int
+    ) -> Finding:
         row, other = (self._places.rows[place] for place in places)
         message = (
             f"vanishing gradient in {parameter(row)}: norm {number(norms[0])} at step {sight.frame.step:,}, "

@@ -11,9 +11,9 @@ import numpy
 
 from torcheer.inspector.alarms.common import (
     Finding,
+    FrameFigures,
     Indices,
     Kind,
-    Sight,
     counted,
     number,
     parameter,
@@ -59,7 +59,7 @@ class Nonfinite(Kind):
         self._num_skipped = 0
         self._numbers: set[str] = set()  # that were not finite when last seen
 
-    def look(self, sight: Sight) -> list[Finding]:
+    def look(self, sight: FrameFigures) -> list[Finding]:
         shares = sight.figures[:, COLUMN["nan"]] + sight.figures[:, COLUMN["inf"]]
         bad = numpy.flatnonzero(shares > 0)
         if not len(bad) or self._is_mask(sight, bad):
@@ -104,7 +104,7 @@ class Nonfinite(Kind):
                     return index
         return first
 
-    def _is_mask(self, sight: Sight, bad: Indices) -> bool:
+    def _is_mask(self, sight: FrameFigures, bad: Indices) -> bool:
         """Minus infinity in what layers give, which harms nothing: this is how positions are masked."""
         if any(self._rows[index].role != "activation" for index in bad.tolist()):
             return False
@@ -118,7 +118,7 @@ class Nonfinite(Kind):
                 return False
         return len(bad) < sum(row.role == "activation" for row in self._rows)
 
-    def _was_skipped(self, sight: Sight, bad: Indices, cause: int) -> bool:
+    def _was_skipped(self, sight: FrameFigures, bad: Indices, cause: int) -> bool:
         """Gradients alone are bad, and did not reach the weights: somebody looks after that already."""
         if _STAGES[self._rows[cause].role] != _BACKWARD:
             return False
@@ -127,7 +127,7 @@ class Nonfinite(Kind):
         updates = [self._updates[index] for index in bad.tolist() if index in self._updates]
         return bool(updates) and bool(sight.is_seen(numpy.array(updates, dtype=numpy.intp)).all())
 
-    def _finding(self, sight: Sight, index: int, num_others: int) -> Finding:
+    def _finding(self, sight: FrameFigures, index: int, num_others: int) -> Finding:
         row = self._rows[index]
         nan, inf = (float(sight.figures[index, COLUMN[name]]) for name in ("nan", "inf"))
         what = "NaN and infinite values" if nan and inf else ("NaN" if nan else "infinite values")

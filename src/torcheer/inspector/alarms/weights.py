@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from torcheer.inspector.alarms.common import (
     Bouts,
     Finding,
+    FrameFigures,
     Indices,
     Kind,
     Marks,
-    Sight,
     counted,
     parameter,
 )
@@ -52,7 +52,7 @@ class StuckWeight(Kind):
         self._bouts = Bouts(len(chosen), 1, thresholds.well_steps)
         self._bout_of_all = Bouts(1, 1, thresholds.well_steps)
 
-    def look(self, sight: Sight) -> list[Finding]:
+    def look(self, sight: FrameFigures) -> list[Finding]:
         steps = self._thresholds.stuck_weight
         if not len(self._places) or steps is None:
             return []
@@ -86,7 +86,7 @@ class StuckWeight(Kind):
         self._num_without[has_gradient] = 0
 
     def _count_unmoved(
-        self, sight: Sight, norms: NDArray[numpy.float64], is_moved: Marks, is_same: Marks
+        self, sight: FrameFigures, norms: NDArray[numpy.float64], is_moved: Marks, is_same: Marks
     ) -> None:
         self._num_unmoved[is_moved] = 0
         is_odd = is_same & (norms > _SMALL * self._largest)
@@ -100,7 +100,7 @@ class StuckWeight(Kind):
         elif is_odd.any():
             self._num_all_unmoved += 1
 
-    def _finding(self, sight: Sight, place: int, why: str) -> Finding:
+    def _finding(self, sight: FrameFigures, place: int, why: str) -> Finding:
         row = self._places.rows[place]
         count = max(self._num_without[place], self._num_unmoved[place])
         message = (
@@ -109,7 +109,7 @@ class StuckWeight(Kind):
         )
         return Finding(row.layer, row.variable.removesuffix(".Grad"), 0.0, None, message)
 
-    def _finding_of_all(self, sight: Sight) -> Finding:
+    def _finding_of_all(self, sight: FrameFigures) -> Finding:
         row = self._places.rows[0]
         message = (
             f"no weight moves, from {parameter(row)} on: they have gradients, and stay the same, for "
@@ -145,7 +145,7 @@ class Moving:
         self._num_before = numpy.full(len(rows), -1, dtype=numpy.int64)  # of the sample; -1: not seen
         self._is_sampled = numpy.zeros(self._before.shape, dtype=numpy.bool_)
 
-    def look(self, sight: Sight) -> tuple[Marks, Marks]:
+    def look(self, sight: FrameFigures) -> tuple[Marks, Marks]:
         """Which parameters moved, and which stayed exactly the same; neither where it is not known."""
         is_seen = sight.is_seen(self._rows) & self._is_watched
         num_now = numpy.where(is_seen, sight.frame.rows["num_sampled"][self._rows], -1).astype(numpy.int64)
@@ -158,13 +158,13 @@ class Moving:
         is_changed = ((self._now != self._before) & self._is_sampled).any(axis=1)
         return is_changed & is_known, ~is_changed & is_known
 
-    def has_gradient(self, sight: Sight, gradients: Indices) -> Marks:
+    def has_gradient(self, sight: FrameFigures, gradients: Indices) -> Marks:
         """Whether an element of the sample has one: if not, there is no reason why it should move."""
         has: Marks = ((sight.frame.samples[gradients] != 0) & self._is_sampled).any(axis=1)
         return has
 
     def expected_changes(
-        self, sight: Sight, norms: NDArray[numpy.float64], is_moved: Marks
+        self, sight: FrameFigures, norms: NDArray[numpy.float64], is_moved: Marks
     ) -> NDArray[numpy.float64]:
         """How much of each weight should have changed since it was last seen, by those that moved.
 

@@ -11,9 +11,9 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.alarms import Alarms
-from torcheer.inspector.child.keeper import Keeper
 from torcheer.inspector.child.lifetime import Parent
-from torcheer.inspector.child.voice import Voice
+from torcheer.inspector.child.run_writer import RunWriter
+from torcheer.inspector.child.user_messages import UserMessages
 from torcheer.inspector.frame_format import Frame, Plan
 from torcheer.inspector.protocol import Job, Numbers, Raised
 from torcheer.run import Part, RunReader, is_loss
@@ -21,11 +21,11 @@ from torcheer.run import Part, RunReader, is_loss
 _LAST_LOSS_SECONDS: Final = 0.3  # a run is written a few times a second
 
 
-class Noticing:
+class AlarmFeed:
     """The alarms of one child. Where none are wanted, it does nothing."""
 
-    def __init__(self, job: Job, keeper: Keeper, voice: Voice) -> None:
-        self._thresholds, self._keeper, self._voice = job.thresholds, keeper, voice
+    def __init__(self, job: Job, run_writer: RunWriter, voice: UserMessages) -> None:
+        self._thresholds, self._run_writer, self._voice = job.thresholds, run_writer, voice
         self._alarms: Alarms | None = None
         self._losses: Losses | None = None
         if job.run is not None and job.follows_losses and job.thresholds is not None:
@@ -71,7 +71,7 @@ class Noticing:
 
     def _raise(self, alarms: Sequence[Raised]) -> None:
         for alarm in alarms:
-            self._keeper.alarm(alarm)
+            self._run_writer.alarm(alarm)
             self._voice.raise_alarm(alarm)
 
 

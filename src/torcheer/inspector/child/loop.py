@@ -6,13 +6,13 @@ import select
 import time
 from typing import Final
 
-from torcheer.inspector.child.alarm_feed import Noticing
+from torcheer.inspector.child.alarm_feed import AlarmFeed
 from torcheer.inspector.child.figures import Figures
-from torcheer.inspector.child.keeper import Keeper, Looked
 from torcheer.inspector.child.lifetime import LEAST_SECONDS, Guard, Parent, Signals
 from torcheer.inspector.child.missing import lost_frames
+from torcheer.inspector.child.run_writer import Looked, RunWriter
 from torcheer.inspector.child.user_calls import Caller
-from torcheer.inspector.child.voice import Voice, words_of
+from torcheer.inspector.child.user_messages import UserMessages, words_of
 from torcheer.inspector.frame_format import Frame, Layout, Plan, read_frame
 from torcheer.inspector.protocol import (
     Callbacks,
@@ -48,12 +48,12 @@ class Loop:
         self, channel: Channel[ToChild], job: Job, callbacks: Callbacks | None, signals: Signals
     ) -> None:
         self._channel, self._job, self._signals = channel, job, signals
-        self._voice = Voice(channel)
+        self._voice = UserMessages(channel)
         self._voice.pass_on_warnings()
         self._parent = Parent(job.parent)
-        self._keeper = Keeper(job, self._voice)
+        self._run_writer = RunWriter(job, self._voice)
         self._caller = Caller(callbacks, self._voice)
-        self._noticing = Noticing(job, self._keeper, self._voice)
+        self._alarm_feed = AlarmFeed(job, self._run_writer, self._voice)
         self._source: Source | None = None
         self._old: list[Source] = []  # emptied, and not yet on disk
         self._flushes: list[tuple[int, Mark]] = []
@@ -88,8 +88,8 @@ class Loop:
             self._source is not None and self._source.num_waiting > _MUCH * self._source.plan.num_slots
         )
         self._empty()
-        self._noticing.follow_losses()
-        self._keeper.tick()
+        self._alarm_feed.follow_losses()
+        self._run_writer.tick()
         self._answer_flushes()
         self._let_go()
         self._voice.send()
@@ -105,7 +105,7 @@ class Loop:
                 self._note_numbers(message)
             elif isinstance(message, Flush):
                 self._empty()
-                self._flushes.append((message.ticket, self._keeper.write(at_once=True)))
+                self._flushes.append((message.ticket, self._run_writer.write(at_once=True)))
             elif isinstance(message, Close):
                 self.was_told_to_close = True
                 self._ending = Ending("died", message.reason) if message.reason else Ending("finished")
@@ -113,18 +113,18 @@ class Loop:
     def _begin(self, message: NewPlan) -> None:
         self._empty()
         source = Source(message.plan, self._channel.take_descriptor())
-        self._keeper.begin(message.plan, source.ring)
+        self._run_writer.begin(message.plan, source.ring)
         if self._source is not None:
             self._old.append(self._source)
         self._source = source
         self._news_at = time.monotonic()
-        self._noticing.begin(message.plan)
+        self._alarm_feed.begin(message.plan)
 
     def _note_numbers(self, numbers: Numbers) -> None:
         named = self._job.named(numbers)
-        self._noticing.look_at(numbers, named.values)
+        self._alarm_feed.look_at(numbers, named.values)
         if not numbers.are_kept:
-            self._keeper.numbers(named)
+            self._run_writer.numbers(named)
 
     def _answer_flushes(self) -> None:
         for ticket, mark in self._flushes:
@@ -149,7 +149,7 @@ class Loop:
 
     def _in_between(self) -> None:
         """Callbacks may take long, and the rest must not wait for all of them."""
-        self._keeper.tick()
+        self._run_writer.tick()
         self._voice.send()
         if self._parent.is_gone and self._deadline == float("inf"):
             self._deadline = time.monotonic() + LEAST_SECONDS
@@ -166,19 +166,19 @@ class Loop:
             self._tell_fault(error)
             numbers = [frame.number for frame in frames]
             if (lost := lost_frames(source.ring, source.plan, numbers, "error")) is not None:
-                self._keeper.lost(lost)
+                self._run_writer.lost(lost)
         if self._caller.is_wanted:
             self._call(source, frames)
         # Given back first: what is given back and not on disk when this process is killed counts as lost, and
         # what is not given back is read by the next one. So nothing is there twice.
         source.give_back(len(frames))
         if looked is not None:
-            self._keeper.keep(looked)
+            self._run_writer.keep(looked)
 
     def _look(self, source: Source, frames: list[Frame]) -> Looked:
         table = source.figures.table(frames)
-        looked = self._keeper.look(frames, table)
-        self._noticing.look(frames, table)
+        looked = self._run_writer.look(frames, table)
+        self._alarm_feed.look(frames, table)
         return looked
 
     def _call(self, source: Source, frames: list[Frame]) -> None:
@@ -215,7 +215,7 @@ class Loop:
             self._hear()  # its last words may say why it ends
             ending = self._ending or ending
             self._empty(self._deadline)
-            self._noticing.follow_the_last_losses(self._parent)
+            self._alarm_feed.follow_the_last_losses(self._parent)
         except Exception as error:
             self._tell_fault(error)
         self._close_files(ending)
@@ -228,11 +228,11 @@ class Loop:
         if is_killed and self._source is not None:  # else what waits is for the next child
             lost = self._source.give_up()
             if lost is not None:
-                self._keeper.lost(lost)
+                self._run_writer.lost(lost)
         skipped = self._caller.take_skipped()
         if skipped is not None:
-            self._keeper.lost(skipped)
-        self._keeper.end(ending, _LAST_PATIENCE if is_killed else _PATIENCE)
+            self._run_writer.lost(skipped)
+        self._run_writer.end(ending, _LAST_PATIENCE if is_killed else _PATIENCE)
 
     def _take_over(self) -> None:
         """In the guard's thread, where the training is gone and the loop hangs."""

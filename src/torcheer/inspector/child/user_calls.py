@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from torcheer.inspector.child.missing import lost_calls, together
-from torcheer.inspector.child.voice import Voice, words_of
+from torcheer.inspector.child.user_messages import UserMessages, words_of
 from torcheer.inspector.frame_format import DTYPES, Frame, Plan
 from torcheer.inspector.protocol import Callbacks, Lost
 
@@ -22,7 +22,7 @@ _AS_WHOLE_NUMBERS = {"<u2": "<i2", "u1": "u1"}
 class Caller:
     """The user's callbacks, how often they failed, and the calls for which no time was left."""
 
-    def __init__(self, callbacks: Callbacks | None, voice: Voice) -> None:
+    def __init__(self, callbacks: Callbacks | None, voice: UserMessages) -> None:
         self._callbacks = Callbacks() if callbacks is None else callbacks
         self._voice = voice
         self._is_closed = False

@@ -15,7 +15,7 @@ _MOST_CAUSES = 200
 _MOST_CHARACTERS = 2000
 
 
-class Voice:
+class UserMessages:
     """Collects what is to be said, from any thread; the loop sends it."""
 
     def __init__(self, channel: Channel[ToChild]) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from torcheer.inspector.child.missing import Missing, log_gap, lost_frames, together
 from torcheer.inspector.child.records import Histograms, Tensors
-from torcheer.inspector.child.voice import Voice
+from torcheer.inspector.child.user_messages import UserMessages
 from torcheer.inspector.frame_format import COLUMNS, IS_SEEN, Frame, Plan
 from torcheer.inspector.protocol import Job, Lost, Numbers, Raised
 from torcheer.inspector.ring import Ring
@@ -47,10 +47,10 @@ class _Handed(NamedTuple):
     gaps: list[Lost]
 
 
-class Keeper:
+class RunWriter:
     """The run of one child. Without a folder it keeps nothing, and only counts."""
 
-    def __init__(self, job: Job, voice: Voice) -> None:
+    def __init__(self, job: Job, voice: UserMessages) -> None:
         self._job, self._voice = job, voice
         self._run = _open(job, voice)
         self._space = None if self._run is None else _DiskSpace(self._run, voice)
@@ -280,7 +280,7 @@ def _can_write(run: Run) -> bool:
     return not (run._queue.is_short_of_room or run._queue.is_stuck or run._disk.is_gone)
 
 
-def _open(job: Job, voice: Voice) -> Run | None:
+def _open(job: Job, voice: UserMessages) -> Run | None:
     if job.run is None:
         return None
     if job.is_again and not os.path.isdir(job.run):
@@ -301,7 +301,7 @@ _MANY_BYTES: Final = 1 << 20  # that were kept since, and it has to be looked ag
 class _DiskSpace:
     """Says whether tensors and histograms may be kept: where there is little room, figures come first."""
 
-    def __init__(self, run: Run, voice: Voice) -> None:
+    def __init__(self, run: Run, voice: UserMessages) -> None:
         self._run, self._voice = run, voice
         self._looked_at, self._room = float("-inf"), 0
 

@@ -111,36 +111,7 @@ def check_start(method: str | None) -> None:
 # --- the start ------------------------------------------------------------------------------------------
 
 
-class Process:
-    """A process that was started, of either kind."""
-
-    def __init__(self, process: Any) -> None:
-        self._process = process
-        self.pid: int = process.pid
-        self._code: int | None = None
-
-    def exit_code(self) -> int | None:
-        """None while it runs."""
-        if self._code is None:
-            if isinstance(self._process, subprocess.Popen):
-                self._code = self._process.poll()
-            else:
-                self._code = self._process.exitcode
-                if self._code is not None:
-                    self._process.close()  # it holds pipes, and would until it is collected
-        return self._code
-
-    def kill(self) -> None:
-        if self.exit_code() is None:
-            self._process.kill()
-
-    def wait(self) -> None:
-        """Until it has ended."""
-        with suppress(ValueError):  # another thread saw its end
-            (self._process.wait if isinstance(self._process, subprocess.Popen) else self._process.join)()
-        self.exit_code()
-
-
+Process = Any  # a Popen, or a process of multiprocessing
 Start = Callable[[socket.socket], Process]  # with its end of the channel; raises InputError or InspectorError
 
 
@@ -194,7 +165,7 @@ def _start_fresh(pickled_callbacks: bytes | None, end: socket.socket) -> Process
                 f"the process that watches cannot be started ({error}): {executable} is run for it. "
                 "Perhaps there is too little memory, or there are too many processes."
             ) from error
-    return Process(process)
+    return process
 
 
 def _start_by_multiprocessing(callbacks: Callbacks | None, method: str, end: socket.socket) -> Process:
@@ -228,7 +199,7 @@ def _start_by_multiprocessing(callbacks: Callbacks | None, method: str, end: soc
             f"the process that watches cannot be started with start_method={method!r} ({error}). "
             "Leave start_method out."
         ) from error
-    return Process(process)
+    return process
 
 
 def reason_of(exit_code: int | None, start_method: str | None) -> str:
@@ -292,6 +263,8 @@ class Life:
             raise
         finally:
             theirs.close()
+        self.pid: int = self._process.pid
+        self._code: int | None = None
         self.is_ready = False
         self.failure = ""  # why it could not begin
         self.is_expected_to_end = False  # it said that it was idle, or was told to close
@@ -309,13 +282,16 @@ class Life:
         self.channel.close()
 
     @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    @property
     def exit_code(self) -> int | None:
         """None while it lives."""
-        return self._process.exit_code()
+        if self._code is None:
+            if isinstance(self._process, subprocess.Popen):
+                self._code = self._process.poll()
+            else:
+                self._code = self._process.exitcode
+                if self._code is not None:
+                    self._process.close()  # it holds pipes, and would until it is collected
+        return self._code
 
     @property
     def is_alive(self) -> bool:
@@ -332,7 +308,7 @@ class Life:
         """Without its channel it is of no use: where it does not end by itself, it is killed."""
         if not self.channel.is_open:
             self._dying_since = self._dying_since or now
-            if now - self._dying_since > _DYING_SECONDS:
+            if now - self._dying_since > _DYING_SECONDS and self.is_alive:
                 self._process.kill()
 
     def stop(self) -> None:
@@ -347,4 +323,10 @@ class Life:
         self.channel.close()
         if self.is_alive:  # somebody has to wait for its end, else it stays a zombie
             with suppress(RuntimeError):  # the interpreter is ending
-                threading.Thread(target=self._process.wait, name="torcheer end", daemon=True).start()
+                threading.Thread(target=self._wait, name="torcheer end", daemon=True).start()
+
+    def _wait(self) -> None:
+        is_new = isinstance(self._process, subprocess.Popen)
+        with suppress(ValueError):  # another thread saw its end
+            (self._process.wait if is_new else self._process.join)()
+            self._code = self.exit_code

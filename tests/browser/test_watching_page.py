@@ -32,7 +32,7 @@ from tests.browser.watched_run import (
 )
 from torcheer.app import serve_runs_in_background
 from torcheer.app.server import Serving
-from torcheer.inspector.columns import COLUMN, COLUMNS
+from torcheer.inspector.frame_format import COLUMN, COLUMNS
 from torcheer.run import WatchedRow
 
 ALL_STEPS = np.arange(NUM_STEPS, dtype=np.int64)

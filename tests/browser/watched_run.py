@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import torcheer as tl
-from torcheer.inspector.columns import COLUMN, COLUMNS
+from torcheer.inspector.frame_format import COLUMN, COLUMNS
 from torcheer.run import WatchedRow
 
 NUM_STEPS = 60

@@ -14,16 +14,14 @@ from unittest import mock
 import numpy
 from numpy.typing import NDArray
 
-from tests.inspector.framing import frame_of, plan_of, row_of
-from torcheer.inspector import launchprocess
-from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.child import beginning
+from tests.inspector.frame_builder import frame_of, plan_of, row_of
+from torcheer.inspector import child_process
+from torcheer.inspector.child import lifetime
 from torcheer.inspector.child.loop import Loop  # noqa: F401 - so that no fork has to import it
-from torcheer.inspector.frames import FRAME
-from torcheer.inspector.launching import Child
-from torcheer.inspector.messages import Job
+from torcheer.inspector.child_handle import Child
+from torcheer.inspector.frame_format import FRAME, IS_SEEN, Plan
+from torcheer.inspector.protocol import Callbacks, Job
 from torcheer.inspector.ring import Ring
-from torcheer.inspector.rows import Plan
 
 PATIENCE = 60.0  # seconds; for a machine that is busy with other things
 
@@ -32,12 +30,12 @@ PATIENCE = 60.0  # seconds; for a machine that is busy with other things
 def children_are_forks() -> Iterator[None]:
     """A child needs no new interpreter, and is not nice: it would have to wait for all other tests."""
 
-    def start(self: Any, end: Any) -> Any:
-        callbacks = None if self._pickled is None else pickle.loads(self._pickled)
-        return launchprocess._Multiprocessing(callbacks, "fork").start(end)
+    def start(pickled: bytes | None, end: Any) -> Any:
+        callbacks = None if pickled is None else pickle.loads(pickled)
+        return child_process._start_by_multiprocessing(callbacks, "fork", end)
 
-    starts = mock.patch.object(launchprocess._Fresh, "start", start)
-    with starts, mock.patch.object(beginning, "_NICENESS", 0):
+    starts = mock.patch.object(child_process, "_start_fresh", start)
+    with starts, mock.patch.object(lifetime, "_NICENESS", 0):
         yield
 
 
@@ -90,7 +88,9 @@ def fill(ring: Ring, plan: Plan, step: int, arrays: Mapping[str, NDArray[Any]] |
             for index, row in enumerate(plan.rows)
         }
     frame = frame_of(plan, arrays, step=step, slot=slot)
-    FRAME.pack_into(slot, 0, number, step, time.time(), frame.flags)
+    now = time.time()
+    FRAME.pack_into(slot, 0, number, step, now, frame.flags)
+    ring.note(number, step, now, numpy.packbits(frame.rows["flags"] & IS_SEEN).tobytes())
     ring.publish()
     return True
 

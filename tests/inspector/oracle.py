@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from tests.inspector.pretending import Seen
-from torcheer.inspector.frames import HAS_MOMENTS, HAS_NORM
-from torcheer.inspector.looking import first_tensor
-from torcheer.inspector.pieces import LARGE
+from tests.inspector.fake_child import Seen
+from torcheer.inspector.frame_format import HAS_MOMENTS, HAS_NORM
+from torcheer.inspector.layer_hooks import first_tensor
+from torcheer.inspector.sampling import LARGE
 
 SAMPLE = 512
 

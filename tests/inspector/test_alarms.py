@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from tests.inspector.framing import frame_of, plan_of, row_of
+from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.inspector.alarms import Alarms
-from torcheer.inspector.alarms.alarming import KINDS
-from torcheer.inspector.messages import Numbers, Raised
-from torcheer.inspector.rows import Plan, Row
-from torcheer.inspector.statistics import Figures
-from torcheer.inspector.thresholds import Thresholds
+from torcheer.inspector.alarms import KINDS, Alarms
+from torcheer.inspector.child.figures import Figures
+from torcheer.inspector.frame_format import Plan, Row
+from torcheer.inspector.protocol import Numbers, Raised, Thresholds
 
 Seen = Mapping[str, NDArray[Any] | None]
 SMALL = Thresholds(steps=3, well_steps=4, stuck_weight=3)

@@ -14,7 +14,7 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 import torcheer as tl
-from torcheer.inspector.messages import Raised
+from torcheer.inspector.protocol import Raised
 
 
 @dataclass(slots=True, kw_only=True)

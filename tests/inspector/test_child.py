@@ -18,37 +18,32 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tests.inspector.feeding import fill, plan_with
-from tests.inspector.framing import frame_of, plan_of, row_of
+from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from torcheer.errors import InputError, InspectorError
-from torcheer.inspector import launchguard
-from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.channel import Channel, to_child, to_parent
-from torcheer.inspector.child.calling import Caller, tensor_of
-from torcheer.inspector.child.following import Losses
-from torcheer.inspector.child.histograms import Histograms
-from torcheer.inspector.child.losing import lost_frames, words_for
-from torcheer.inspector.child.telling import Voice
-from torcheer.inspector.child.tensors import Tensors
-from torcheer.inspector.frames import DTYPE_CODES, DTYPES, Layout, read_frame
-from torcheer.inspector.launchmemory import Unsettled
-from torcheer.inspector.messages import Numbers, Told, ToParent
+from torcheer.inspector import child_process
+from torcheer.inspector.child.alarm_feed import Losses
+from torcheer.inspector.child.figures import Figures
+from torcheer.inspector.child.missing import lost_frames, words_for
+from torcheer.inspector.child.records import Histograms, Tensors
+from torcheer.inspector.child.user_calls import Caller, tensor_of
+from torcheer.inspector.child.user_messages import UserMessages
+from torcheer.inspector.frame_format import DTYPE_CODES, DTYPES, Layout, Plan, read_frame
+from torcheer.inspector.protocol import Callbacks, Channel, Numbers, Told, ToParent, to_child, to_parent
 from torcheer.inspector.ring import Ring
-from torcheer.inspector.rows import Plan
-from torcheer.inspector.statistics import Figures
 from torcheer.run import HistogramHead, Run, RunWarning, TensorHead, is_loss
 
 FLOATS = st.floats(width=32, allow_nan=True, allow_infinity=True)
 
 
 @pytest.fixture
-def spoken() -> Iterator[tuple[Voice, Channel[ToParent]]]:
+def spoken() -> Iterator[tuple[UserMessages, Channel[ToParent]]]:
     """A voice, and what hears it."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        yield Voice(to_parent(theirs)), to_child(ours)
+        yield UserMessages(to_parent(theirs)), to_child(ours)
 
 
-Spoken = tuple[Voice, Channel[ToParent]]
+Spoken = tuple[UserMessages, Channel[ToParent]]
 
 
 # --- histograms --------------------------------------------------------------------------------------------
@@ -60,7 +55,7 @@ def histogram_of(*values: Any) -> tuple[HistogramHead, Any, Any]:
     histograms = Histograms(["a.Act"], 1.0)
     for step, array in enumerate(values, start=1):
         frame = frame_of(plan, {"a.Act": array}, step=step)
-        histograms.add(frame, Figures(plan).table([frame])[0], float(step))
+        histograms.add(frame, float(step))
     (record,) = histograms.take(100.0)
     head = record.head
     assert isinstance(head, HistogramHead)
@@ -80,9 +75,8 @@ def test_a_histogram_counts_each_finite_value_in_a_bin_that_holds_it(values: Any
     assert head.num_inf == numpy.isinf(values).sum()
     assert (numpy.diff(edges) > 0).all() or head.num_bins == 1
     if len(finite):
-        # A bin has the one of its edges that is nearer to zero.
         for index, edge in list(enumerate(edges))[1:-1]:
-            assert counts[:index].sum() == numpy.count_nonzero(finite < edge if edge >= 0 else finite <= edge)
+            assert counts[:index].sum() == numpy.count_nonzero(finite < edge)
         assert head.min == finite.min()
         assert head.max == finite.max()
 
@@ -110,7 +104,7 @@ def test_rows_that_were_not_seen_have_no_histogram() -> None:
     plan = plan_of(["a.Act", "b.Act"], sample_elements=64)
     histograms = Histograms(["a.Act", "b.Act"], 1.0)
     frame = frame_of(plan, {"b.Act": numpy.ones(3, numpy.float32)})
-    histograms.add(frame, Figures(plan).table([frame])[0], 0.0)
+    histograms.add(frame, 0.0)
 
     assert [record.name for record in histograms.take(1.0)] == ["b.Act"]
     assert histograms.take(2.0) == []
@@ -236,7 +230,7 @@ def test_only_functions_can_be_called() -> None:
 
 def test_lost_frames_are_counted_by_what_was_seen_in_them() -> None:
     plan = plan_with("a.Act", "b.Act", num_slots=4)
-    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes)
+    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes, len(plan.rows))
     one = {"a.Act": numpy.ones(2, numpy.float32)}
     for step in (10, 11, 12):
         fill(ring, plan, step, one)
@@ -250,9 +244,24 @@ def test_lost_frames_are_counted_by_what_was_seen_in_them() -> None:
     assert lost_frames(ring, plan, range(0), "killed") is None
 
 
-def test_frames_whose_slots_hold_others_count_as_the_nearest_one_that_is_known() -> None:
+def test_frames_are_known_by_the_journal_when_their_slots_hold_others() -> None:
     plan = plan_with("a.Act", "b.Act", num_slots=2)
-    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes)
+    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes, len(plan.rows))
+    for step in range(6):
+        fill(ring, plan, step, {"a.Act" if step % 3 else "b.Act": numpy.ones(2, numpy.float32)})
+        ring.give_back()
+
+    lost = lost_frames(ring, plan, range(6), "killed")
+
+    assert lost is not None
+    assert lost.counts == {"a.Act": 4, "b.Act": 2}
+    assert (lost.first_step, lost.last_step) == (0, 5)
+
+
+def test_of_frames_that_left_the_journal_all_rows_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torcheer.inspector.ring._NUM_NOTES", 4)
+    plan = plan_with("a.Act", "b.Act", num_slots=2)
+    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes, len(plan.rows))
     for step in range(6):
         fill(ring, plan, step, {"a.Act": numpy.ones(2, numpy.float32)})
         ring.give_back()
@@ -260,42 +269,8 @@ def test_frames_whose_slots_hold_others_count_as_the_nearest_one_that_is_known()
     lost = lost_frames(ring, plan, range(6), "killed")
 
     assert lost is not None
-    assert lost.counts == {"a.Act": 6}
-    assert (lost.first_step, lost.last_step) == (4, 5)
-
-
-def _numbers(step: int) -> Numbers:
-    return Numbers(step=step, time=0.0, values={"loss": 1.0})
-
-
-def test_what_the_child_says_is_on_disk_is_not_told_again() -> None:
-    unsettled = Unsettled()
-    unsettled.remember(_numbers(1))
-    ticket = unsettled.question(10.0)
-    unsettled.remember(_numbers(2))
-    assert ticket is not None
-    assert unsettled.question(10.5) is None
-
-    unsettled.settle(ticket)
-
-    assert unsettled.all_again() == [_numbers(2)]
-    unsettled.settle_all()
-    assert unsettled.all_again() == []
-
-
-def test_numbers_that_a_deaf_child_cannot_take_are_counted() -> None:
-    unsettled = Unsettled()
-    for step in range(3):
-        unsettled.remember(_numbers(step))
-        assert unsettled.may_send(_numbers(step), 10**6) is False
-
-    lost = unsettled.overflow(0)
-
-    assert lost is not None
-    assert lost.counts == {"loss": 3}
-    assert (lost.first_step, lost.last_step) == (0, 2)
-    assert unsettled.overflow(0) is None
-    assert unsettled.all_again() == []
+    assert lost.counts == {"a.Act": 6, "b.Act": 3}
+    assert (lost.first_step, lost.last_step) == (3, 5)
 
 
 # --- what is said, and what is heard -----------------------------------------------------------------------
@@ -339,15 +314,15 @@ def test_losses_that_another_process_logs_are_found(tmp_path: Path) -> None:
 
 
 def test_a_child_cannot_watch_a_training_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launchguard, "_is_child", True)
+    monkeypatch.setattr(child_process, "_is_child", True)
 
     with pytest.raises(InspectorError, match="watches a training itself"):
-        launchguard.refuse_in_a_child(None)
+        child_process.check_start(None)
 
 
 def test_frames_come_out_of_a_ring_as_they_went_in() -> None:
     plan: Plan = plan_with("a.Act")
-    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes)
+    ring = Ring.of_size(plan.num_slots, Layout(plan).num_bytes, len(plan.rows))
     fill(ring, plan, 3)
 
     frame = read_frame(ring.slot(0), Layout(plan))

@@ -23,7 +23,7 @@ IN_TIME = 20.0  # seconds; two on a machine that is not busy
 TRAINING = """
 import os, sys, time
 from tests.inspector.feeding import *
-from torcheer.inspector.callbacks import Callbacks
+from torcheer.inspector.protocol import Callbacks
 
 def say(*words):
     print(*words, flush=True)
@@ -79,6 +79,14 @@ class Script:
         self.process.kill()
         self.process.wait()
 
+    def kill_when(self, *words: str) -> None:
+        """Kill it when it has said these words, and wait for the end of its child."""
+        pid = self.hear_pid()
+        for word in words:
+            self.hear(word)
+        self.kill()
+        wait_for_end(pid)
+
     def end(self) -> tuple[int, str, str]:
         out, err = self.process.communicate(timeout=PATIENCE)
         return self.process.wait(), out, err
@@ -130,11 +138,7 @@ while True:
 
 def test_when_the_training_is_killed_the_child_writes_all_closes_and_ends(tmp_path: Path, play: Play) -> None:
     script = play(FEEDING, fresh_children=True)
-    pid = script.hear_pid()
-    script.hear("filled")
-
-    script.kill()
-    wait_for_end(pid)
+    script.kill_when("filled")
 
     steps = seen_steps(tmp_path / "run", "a.Act")
     assert steps == list(range(len(steps)))
@@ -188,11 +192,7 @@ def test_a_callback_that_hangs_does_not_keep_the_child(tmp_path: Path, play: Pla
         time.sleep(60)
         """,
     )
-    pid = script.hear_pid()
-    script.hear("hanging")
-
-    script.kill()
-    wait_for_end(pid)
+    script.kill_when("hanging")
 
     steps = seen_steps(tmp_path / "run", "a.Act")
     assert steps[:3] == [0, 1, 2]
@@ -220,11 +220,7 @@ def test_the_closing_callback_is_called_when_the_training_is_killed(tmp_path: Pa
         time.sleep(60)
         """,
     )
-    pid = script.hear_pid()
-    script.hear("saw"), script.hear("saw")
-
-    script.kill()
-    wait_for_end(pid)
+    script.kill_when("saw", "saw")
 
     assert (tmp_path / "closed").read_text() == "2"
 
@@ -252,11 +248,7 @@ def test_calls_that_were_not_made_in_time_are_counted(tmp_path: Path, play: Play
         time.sleep(60)
         """,
     )
-    pid = script.hear_pid()
-    script.hear("waiting")
-
-    script.kill()
-    wait_for_end(pid)
+    script.kill_when("waiting")
 
     with open_run(tmp_path / "run") as saved:
         (gap,) = saved.gaps
@@ -282,11 +274,7 @@ def test_what_cannot_be_read_in_time_is_counted(tmp_path: Path, play: Play) -> N
         time.sleep(60)
         """,
     )
-    pid = script.hear_pid()
-    script.hear("filled")
-
-    script.kill()
-    wait_for_end(pid)
+    script.kill_when("filled")
 
     steps = seen_steps(tmp_path / "run", "a.Act")
     assert len(steps) + num_lost(tmp_path / "run", "a.Act") == 16

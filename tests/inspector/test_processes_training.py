@@ -48,11 +48,7 @@ def reason_of(run: Path) -> tuple[str, str]:
 
 def test_a_training_that_is_killed_leaves_a_run_with_all_its_steps(tmp_path: Path, play: Play) -> None:
     script = play(MODEL + ENDLESS, fresh_children=True)
-    pid = script.hear_pid()
-    script.hear("trained")
-
-    script.kill()
-    wait_for_end(pid)
+    script.kill_when("trained")
 
     steps = seen_steps(tmp_path / "run", "0.weight.Grad")
     assert steps == list(range(len(steps)))
@@ -199,6 +195,7 @@ for step in range(1000):
     if step == 100:
         watcher.flush()
         os.kill(pid, signal.SIGSTOP)
+watcher._run.flush()
 say("trained")
 time.sleep(60)
 """,
@@ -216,5 +213,4 @@ time.sleep(60)
         assert 0 < num_seen < 1000
         assert num_seen + num_lost(run, name) == 1000
     with open_run(run) as saved:
-        num_losses = len(saved.scalars("made_up").steps)
-    assert num_losses + num_lost(run, "made_up") == 1000
+        assert len(saved.scalars("made_up").steps) == 1000

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torcheer.inspector.channel import to_child, to_parent
-from torcheer.inspector.memory import SharedMemory
-from torcheer.inspector.messages import Close, NewPlan, Numbers, Raised, Ready, Wake
-from torcheer.inspector.ring import Ring
-from torcheer.inspector.rows import Plan, Row
+from torcheer.inspector.frame_format import Plan, Row
+from torcheer.inspector.protocol import Close, NewPlan, Numbers, Raised, Ready, Wake, to_child, to_parent
+from torcheer.inspector.ring import Ring, SharedMemory
 
 
 def num_descriptors() -> int:

@@ -12,13 +12,11 @@ from torch import Tensor, nn
 from torch.optim import LBFGS, SGD, Adam
 
 import torcheer as tl
+from tests.inspector.fake_child import Pretended
 from tests.inspector.oracle import hooks_of, train_step
-from tests.inspector.pretending import Pretended
-from torcheer.inspector.devices import Transfers
-from torcheer.inspector.framewriting import FrameWriter
-from torcheer.inspector.messages import Lost, Numbers, Raised, Told
-from torcheer.inspector.planning import Room
-from torcheer.inspector.steady import sample_of
+from torcheer.inspector.frame_writer import FrameWriter, Transfers, sample_of
+from torcheer.inspector.plan import Room
+from torcheer.inspector.protocol import Numbers, Raised, Told
 
 
 def trained(ring_bytes: int = 300_000, **manner: Any) -> tuple[Pretended, Callable[[int], None]]:
@@ -49,7 +47,7 @@ def alarm(layer: str = "0", kind: str = "nan") -> Raised:
 # --- a child that cannot keep up -----------------------------------------------------------------------
 
 
-def test_what_does_not_fit_is_counted_by_name_and_told() -> None:
+def test_what_does_not_fit_is_counted_by_name() -> None:
     watched, go = trained()
     go(2)
     watched.child.is_slow = True
@@ -61,13 +59,12 @@ def test_what_does_not_fit_is_counted_by_name_and_told() -> None:
     watched.child.is_slow = False
     watched.close()
 
-    lost = [message for message in watched.child.heard if isinstance(message, Lost)]
-    assert sum(message.counts["0.Act"] for message in lost) == watched.watcher.dropped["0.Act"]
-    assert all(message.reason == "full" for message in lost)
+    counted = ring.counted("full")
+    assert counted.num == watched.watcher.dropped["0.Act"]
     steps = {seen.step for seen in watched.seen}
     missing = sorted(set(range(32)) - steps)
     assert len(missing) == watched.watcher.dropped["0.Act"] == pytest.approx(num_full, abs=1)
-    assert (lost[0].first_step, lost[-1].last_step) == (missing[0], missing[-1])
+    assert (counted.start, counted.last) == (missing[0], missing[-1])
 
 
 def test_where_it_is_to_block_nothing_is_lost() -> None:

@@ -15,9 +15,21 @@ from PIL import Image as Pillow
 from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.video.canvas import DARK, LIGHT, Canvas, Theme, rgb
-from torcheer.video.charts import Counts, FewValues, PointChart, averaged, enlarged, fitted_size, kind_of
+from torcheer.video.charts import (
+    AxisLimits,
+    ColourLimits,
+    PointChart,
+    Spread,
+    averaged,
+    enlarged,
+    fitted_size,
+    kind_of,
+    readable_number,
+    readable_whole,
+    round_up,
+    ticks,
+)
 from torcheer.video.frame import Moment, SeriesView, body_of, frame_of, measure
-from torcheer.video.scales import round_up
 
 FINITE = st.floats(-1e6, 1e6, allow_nan=False, width=32)
 
@@ -268,7 +280,7 @@ def test_what_is_no_tensor_is_refused() -> None:
 
 @given(arrays.arrays(numpy.float32, st.integers(1, 300), elements=st.floats(-100, 100, width=32)))
 def test_few_values_are_counted_exactly(values: Any) -> None:
-    spread = FewValues(values=numpy.sort(values))
+    spread = Spread.of_values(values)
 
     counts, _ = numpy.histogram(values.astype(float), 40, (-101, 101))
     assert numpy.allclose(spread.shares(-101, 101, 40), counts / values.size)
@@ -280,7 +292,7 @@ def test_many_values_are_counted_nearly_exactly() -> None:
 
     spread = SeriesView("bias").of_tensor(0, values, canvas).taken
 
-    assert isinstance(spread, Counts)
+    assert isinstance(spread, Spread)
     counts, _ = numpy.histogram(values, 30, (-6, 6))
     assert numpy.abs(spread.shares(-6, 6, 30) - counts / values.size).max() < 1e-3
 
@@ -418,6 +430,75 @@ def test_the_figures_of_a_frame_are_those_of_torch(size: int, scale: float) -> N
 
     exact = values.double()
     assert measured.mean == pytest.approx(exact.mean().item(), rel=1e-5)
-    assert measured.std == pytest.approx(exact.std(correction=0).item(), rel=1e-4, abs=1e-7 * scale)
+    std = exact.std().item() if size > 1 else float("nan")
+    assert measured.std == pytest.approx(std, rel=1e-4, nan_ok=True)
     assert (measured.low, measured.high) == (values.min().item(), values.max().item())
     assert (measured.num_nan, measured.num_inf) == (1, 2)
+
+
+# --- scales ------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(FINITE, FINITE).map(sorted), min_size=1, max_size=20))
+def test_limits_hold_all_that_was_seen_and_never_shrink(ranges: list[list[float]]) -> None:
+    for limits in (ColourLimits(), AxisLimits()):
+        before = None
+        for low, high in ranges:
+            limits.include(low, high)
+            if max(abs(low), abs(high)) > 0:
+                slack = 1e-6 * max(abs(low), abs(high))
+                assert limits.low - slack <= low
+                assert high <= limits.high + slack
+                if before is not None:
+                    assert limits.low <= before[0]
+                    assert limits.high >= before[1]
+                before = limits.low, limits.high
+            assert limits.low < limits.high
+
+
+@given(st.lists(st.tuples(FINITE, FINITE).map(sorted), min_size=1, max_size=20))
+def test_a_colour_scale_with_both_signs_is_symmetric(ranges: list[list[float]]) -> None:
+    limits = ColourLimits()
+    for low, high in ranges:
+        limits.include(low, high)
+    if limits.is_centred:
+        assert limits.low == -limits.high
+        assert limits.levels(numpy.array([0.0]))[0] == 127
+
+
+def test_values_close_together_are_told_apart_without_zero() -> None:
+    limits = ColourLimits()
+    limits.include(0.98, 1.03)
+
+    assert 0.8 < limits.low <= 0.98
+    assert 1.03 <= limits.high < 1.2
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (-0.5, "−0.5"),
+        (1234.4, "1234"),
+        (1.5e-7, "1.5e−7"),
+        (0.012345, "0.0123"),
+        (float("nan"), "NaN"),
+    ],
+)
+def test_numbers_are_short(value: float, text: str) -> None:
+    assert readable_number(value) == text
+
+
+def test_steps_are_grouped_and_digits_are_equally_wide() -> None:
+    canvas = Canvas((640, 480), LIGHT)
+
+    assert readable_whole(1234567) == "1\N{THIN SPACE}234\N{THIN SPACE}567"
+    assert canvas.text_width("1111", "title") == canvas.text_width("8888", "title")
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(2, 8))
+def test_ticks_lie_between_the_limits_and_are_few(low: float, span: float, most: int) -> None:
+    found = ticks(low, low + span, most)
+
+    assert len(found) <= most
+    assert all(low - 1e-5 * span <= tick <= low + span * (1 + 1e-5) for tick in found)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import signal
+import struct
 import subprocess
 import sys
 import time
+import tracemalloc
+import warnings
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +24,8 @@ from typer.testing import CliRunner, Result
 
 import torcheer as tl
 from torcheer.cli.commands import video
-from torcheer.errors import InputError
-from torcheer.video.from_run import make_video
+from torcheer.errors import FileFormatError, InputError
+from torcheer.video.from_run import decode_picture, make_video
 
 NUM_STEPS = 12
 
@@ -230,3 +235,44 @@ def test_a_picture_that_cannot_be_read_is_left_out_and_counted(
     made = make_video(tmp_path / "run", "sample", tmp_path / "out.gif", size=(64, 64))
 
     assert (made.num_frames, made.num_left_out) == (3, 1)
+
+
+# --- pictures of files --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP"])
+def test_a_picture_of_any_usual_format_is_read(format: str) -> None:
+    file = io.BytesIO()
+    Pillow.new("RGB", (16, 12), (200, 100, 50)).save(file, format)
+
+    pixels = numpy.asarray(decode_picture(file.getvalue()).convert("RGB"))
+
+    assert pixels.shape == (12, 16, 3)
+    assert numpy.abs(pixels[6, 8].astype(int) - [200, 100, 50]).max() < 6
+
+
+@pytest.mark.parametrize("cut", [0, 10, 40, 60])
+def test_a_picture_that_is_cut_short_is_refused(cut: int) -> None:
+    file = io.BytesIO()
+    Pillow.effect_noise((20, 20), 50).save(file, "PNG")
+
+    with pytest.raises(FileFormatError):
+        decode_picture(file.getvalue()[:cut])
+
+
+@pytest.mark.parametrize("side", [9_000, 12_000, 1_000_000])
+def test_a_picture_that_says_it_is_huge_is_refused_before_it_is_unpacked(side: int) -> None:
+    file = io.BytesIO()
+    Pillow.new("L", (1, 1)).save(file, "PNG")
+    header = b"IHDR" + struct.pack(">II", side, side) + file.getvalue()[24:29]
+    data = file.getvalue()[:12] + header + struct.pack(">I", zlib.crc32(header)) + file.getvalue()[33:]
+
+    tracemalloc.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(FileFormatError, match=r"pixels"):
+            decode_picture(data)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most < 1 << 20

@@ -1,4 +1,7 @@
-"""A training watched from another process: hooks, a ring of shared memory, and a child that looks."""
+"""Watch a training from another process: hooks copy what layers compute into a ring, a child reads it.
+
+`watch` is for users, `ParallelHandler` for those who know the seed's face; `Watcher` is what both work with.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.inspector.framewriting import FrameWriter
+    from torcheer.inspector.announcer import InspectorWarning
+    from torcheer.inspector.frame_writer import FrameWriter
     from torcheer.inspector.handler import ParallelHandler, ParrallelHandler
-    from torcheer.inspector.pacing import every_of
-    from torcheer.inspector.telling import InspectorWarning
-    from torcheer.inspector.thresholds import Thresholds
+    from torcheer.inspector.pace import every_of
+    from torcheer.inspector.protocol import Thresholds
+    from torcheer.inspector.watch_api import rank_of, watch
     from torcheer.inspector.watcher import Watcher
-    from torcheer.inspector.watching import rank_of, watch
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

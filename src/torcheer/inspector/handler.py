@@ -10,15 +10,13 @@ from torch import Tensor, nn
 
 from torcheer.capture import Trackable, trackable, unwrapped
 from torcheer.errors import InputError
-from torcheer.inspector.launching import Child
-from torcheer.inspector.messages import Job
-from torcheer.inspector.pacing import every_of
-from torcheer.inspector.planning import Share, observed
-from torcheer.inspector.stepping import ForwardSteps
-from torcheer.inspector.telling import Announcer
-from torcheer.inspector.watched import Watched
-from torcheer.inspector.watcher import Manner, Watcher
-from torcheer.inspector.watching import (
+from torcheer.inspector.announcer import Announcer
+from torcheer.inspector.child_handle import Child
+from torcheer.inspector.pace import every_of
+from torcheer.inspector.plan import Share, observed
+from torcheer.inspector.protocol import Job
+from torcheer.inspector.steps import ForwardSteps
+from torcheer.inspector.watch_api import (
     HISTOGRAM_SECONDS,
     MAX_BYTES,
     callbacks_of,
@@ -28,6 +26,8 @@ from torcheer.inspector.watching import (
     tensors_of,
     thresholds_of,
 )
+from torcheer.inspector.watched_part import Watched
+from torcheer.inspector.watcher import Manner, Watcher
 
 
 class _Tracked:

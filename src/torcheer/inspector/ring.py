@@ -1,46 +1,121 @@
 """A ring of slots in shared memory: one process fills them, another empties them, and neither waits.
 
-Two counters that only rise say how many slots were filled and given back in all. Each is written by one side
-alone. A slot that is filled stays until it is given back, also when the process that empties it is killed and
-another takes its place.
+    head: counters | journal: a note on each of the last frames | slots
+
+Counters only rise, and each is written by one side. A filled slot stays until it is given back, also when the
+process that empties it is killed and another takes its place. Journal and counters say what was given: what
+is not stored of that is lost (see `child.missing`).
 """
 
 from __future__ import annotations
 
+import mmap
+import os
+import struct
+import tempfile
 from contextlib import suppress
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
-from torcheer.inspector.memory import SharedMemory
-
-_HEAD_BYTES: Final = 4096
+_PAGE_BYTES: Final = 4096
 _FILLED, _GIVEN_BACK, _KEPT, _BUSY_NS = range(4)
-_LOST, _FIRST_LOST, _LAST_LOST, _LOST_HEARD, _TOLD, _HEARD = range(4, 10)
-_NUM_COUNTERS: Final = 10
+_NUM, _START, _FIRST, _LAST, _TOLD = range(5)  # the places of a tally
+_NUM_COUNTERS: Final = 19
+_NUM_NOTES: Final = 4096
+_NOTE: Final = struct.Struct("<qd")
+
+Tally = Literal["full", "budget", "thinned"]
+TALLIES: Final[dict[Tally, int]] = {"full": 4, "budget": 9, "thinned": 14}
+
+
+class SharedMemory:
+    """Bytes without a name, which nobody can leak: they go with the last process that has the descriptor."""
+
+    __slots__ = ("descriptor", "map")
+
+    def __init__(self, descriptor: int, num_bytes: int) -> None:
+        """Takes over the descriptor."""
+        self.descriptor = descriptor
+        try:
+            self.map = mmap.mmap(descriptor, num_bytes)
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    @classmethod
+    def of_size(cls, num_bytes: int) -> SharedMemory:
+        descriptor = _nameless_file()
+        try:
+            os.ftruncate(descriptor, num_bytes)
+            if hasattr(os, "posix_fallocate"):
+                # Where memory is short this raises now; later, a write into the map would kill the process.
+                os.posix_fallocate(descriptor, 0, num_bytes)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(descriptor, num_bytes)
+
+    def close(self) -> None:
+        """Let go of it as far as nobody here looks into it; the rest goes with the last view of it."""
+        if self.descriptor < 0:
+            return
+        os.close(self.descriptor)
+        self.descriptor = -1
+        with suppress(BufferError):  # a tensor or an array looks at it, and lets go when it is collected
+            self.map.close()
+        del self.map
+
+
+def _nameless_file() -> int:
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("torcheer", os.MFD_CLOEXEC)
+    descriptor, path = tempfile.mkstemp(prefix="torcheer-")
+    os.unlink(path)
+    return descriptor
+
+
+class Note(NamedTuple):
+    """A frame in the journal. `seen` has a bit for each row that was seen, the first row highest."""
+
+    step: int
+    time: float
+    seen: bytes
+
+
+class Counted(NamedTuple):
+    """Looks that came to nothing, as the training counts them."""
+
+    num: int  # since the ring was made
+    num_new: int  # of these, not yet in the run
+    start: int  # the step of the first of all
+    first: int  # the step of the first that was counted when the run had all others
+    last: int
 
 
 class Ring:
     """Slots of one size, in memory that both processes map."""
 
-    __slots__ = ("_counters", "_slots", "memory", "num_slots", "slot_bytes")
+    __slots__ = ("_counters", "_journal", "_note_bytes", "_slots", "memory", "num_slots", "slot_bytes")
 
-    def __init__(self, memory: SharedMemory, num_slots: int, slot_bytes: int) -> None:
+    def __init__(self, memory: SharedMemory, num_slots: int, slot_bytes: int, num_rows: int) -> None:
         self.memory, self.num_slots, self.slot_bytes = memory, num_slots, slot_bytes
+        self._note_bytes = _NOTE.size + -(-num_rows // 8)
         whole = memoryview(memory.map)
         # Items of a view of "Q" are stored in one go, so the other side never sees half a number.
-        self._counters: memoryview | list[int] = whole[:_HEAD_BYTES].cast("Q")
-        self._slots = [
-            whole[_HEAD_BYTES + slot_bytes * number : _HEAD_BYTES + slot_bytes * (number + 1)]
-            for number in range(num_slots)
-        ]
+        self._counters: memoryview | list[int] = whole[:_PAGE_BYTES].cast("Q")
+        self._journal = whole[_PAGE_BYTES : _head_bytes(num_rows)]
+        starts = (_head_bytes(num_rows) + slot_bytes * number for number in range(num_slots))
+        self._slots = [whole[start : start + slot_bytes] for start in starts]
 
     @classmethod
-    def of_size(cls, num_slots: int, slot_bytes: int) -> Ring:
-        return cls(SharedMemory.of_size(_HEAD_BYTES + num_slots * slot_bytes), num_slots, slot_bytes)
+    def of_size(cls, num_slots: int, slot_bytes: int, num_rows: int = 0) -> Ring:
+        memory = SharedMemory.of_size(_head_bytes(num_rows) + num_slots * slot_bytes)
+        return cls(memory, num_slots, slot_bytes, num_rows)
 
     @classmethod
-    def of_descriptor(cls, descriptor: int, num_slots: int, slot_bytes: int) -> Ring:
+    def of_descriptor(cls, descriptor: int, num_slots: int, slot_bytes: int, num_rows: int = 0) -> Ring:
         """The ring of the other process. Takes over the descriptor."""
-        return cls(SharedMemory(descriptor, _HEAD_BYTES + num_slots * slot_bytes), num_slots, slot_bytes)
+        memory = SharedMemory(descriptor, _head_bytes(num_rows) + num_slots * slot_bytes)
+        return cls(memory, num_slots, slot_bytes, num_rows)
 
     # --- both sides ---------------------------------------------------------------------------------
 
@@ -59,7 +134,7 @@ class Ring:
 
     @property
     def num_kept(self) -> int:
-        """Of those given back, how many were on disk when the child last looked."""
+        """Of those given back, how many are known to be on disk, or counted there as lost."""
         return self._counters[_KEPT]
 
     @property
@@ -67,48 +142,45 @@ class Ring:
         """What the child has computed so far, as time of a processor."""
         return self._counters[_BUSY_NS] / 1e9
 
-    @property
-    def lost(self) -> tuple[int, int, int]:
-        """How many frames of this child did not fit, in all its rings; the first and last step of late."""
-        return self._counters[_LOST], self._counters[_FIRST_LOST], self._counters[_LAST_LOST]
-
-    @property
-    def num_lost_heard(self) -> int:
-        """Of these, how many the child was told of."""
-        return self._counters[_LOST_HEARD]
-
-    @property
-    def num_told(self) -> int:
-        """Messages with numbers of the user's that there ever were."""
-        return self._counters[_TOLD]
-
-    @property
-    def num_heard(self) -> int:
-        """Of these, how many the child has heard, or was told that they are lost."""
-        return self._counters[_HEARD]
-
     def slot(self, number: int) -> memoryview:
         """The slot of the `number`-th frame."""
         return self._slots[number % self.num_slots]
 
+    def noted(self, number: int) -> Note | None:
+        """What the journal says of the `number`-th frame; None where that was too long ago."""
+        if self.num_filled - number >= _NUM_NOTES:
+            return None
+        start = number % _NUM_NOTES * self._note_bytes
+        step, time = _NOTE.unpack_from(self._journal, start)
+        return Note(step, time, bytes(self._journal[start + _NOTE.size : start + self._note_bytes]))
+
+    def counted(self, tally: Tally) -> Counted:
+        counters, at = self._counters, TALLIES[tally]
+        num = counters[at + _NUM]
+        start, first, last = (counters[at + place] for place in (_START, _FIRST, _LAST))
+        return Counted(num, num - counters[at + _TOLD], start, first, last)
+
     # --- the side that fills ------------------------------------------------------------------------
+
+    def note(self, number: int, step: int, time: float, seen: bytes) -> None:
+        """Into the journal: the frame of this number, which is to be published."""
+        start = number % _NUM_NOTES * self._note_bytes
+        _NOTE.pack_into(self._journal, start, step, time)
+        self._journal[start + _NOTE.size : start + self._note_bytes] = seen
 
     def publish(self) -> None:
         """The slot of number `num_filled` is complete."""
         self._counters[_FILLED] += 1
 
-    def note_lost(self, total: int, first_step: int, last_step: int) -> None:
-        """Where the training is killed before it can say so, the child finds it here."""
-        counters = self._counters
-        counters[_LOST], counters[_FIRST_LOST], counters[_LAST_LOST] = total, first_step, last_step
-
-    def note_told(self, num_told: int) -> None:
-        self._counters[_TOLD] = num_told
-
-    def go_on_from(self, earlier: Ring) -> None:
-        """It takes the place of another ring of the same child."""
-        for place in range(_LOST, _NUM_COUNTERS):
-            self._counters[place] = earlier._counters[place]
+    def count(self, tally: Tally, step: int) -> None:
+        """A look at this step came to nothing."""
+        counters, at = self._counters, TALLIES[tally]
+        if not counters[at + _NUM]:
+            counters[at + _START] = step
+        if counters[at + _NUM] == counters[at + _TOLD]:
+            counters[at + _FIRST] = step
+        counters[at + _LAST] = step
+        counters[at + _NUM] += 1
 
     # --- the side that empties ----------------------------------------------------------------------
 
@@ -116,10 +188,11 @@ class Ring:
         self._counters[_GIVEN_BACK] += count
 
     def note_kept(self, num_kept: int) -> None:
-        self._counters[_KEPT] = num_kept
+        self._counters[_KEPT] = max(num_kept, self._counters[_KEPT])
 
-    def note_heard(self, num_lost_heard: int, num_heard: int) -> None:
-        self._counters[_LOST_HEARD], self._counters[_HEARD] = num_lost_heard, num_heard
+    def note_told(self, tally: Tally, num: int) -> None:
+        """So many of those that were counted are in the run."""
+        self._counters[TALLIES[tally] + _TOLD] = num
 
     def note_busy(self, seconds: float) -> None:
         self._counters[_BUSY_NS] = int(seconds * 1e9)
@@ -128,10 +201,16 @@ class Ring:
         """Let go of the memory. What was counted can still be asked for; there are no slots any more."""
         if isinstance(self._counters, list):
             return
-        views = [self._counters, *self._slots]
+        views = [self._counters, self._journal, *self._slots]
         self._counters, self._slots = self._counters[:_NUM_COUNTERS].tolist(), []
         for view in views:
             with suppress(BufferError):  # somebody looks into this slot, and lets go when it is collected
                 view.release()
         del views, view
         self.memory.close()
+
+
+def _head_bytes(num_rows: int) -> int:
+    """Of counters and journal, in whole pages."""
+    journal = _NUM_NOTES * (_NOTE.size + -(-num_rows // 8))
+    return _PAGE_BYTES + -(-journal // _PAGE_BYTES) * _PAGE_BYTES

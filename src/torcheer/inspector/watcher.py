@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import time
 import weakref
@@ -16,15 +17,15 @@ from torch import Tensor
 
 from torcheer.capture import begin_eager, end_eager
 from torcheer.errors import InputError
-from torcheer.inspector.hearing import Hearing
-from torcheer.inspector.launching import Child
-from torcheer.inspector.lifetimes import remember
-from torcheer.inspector.messages import Numbers, Raised
-from torcheer.inspector.pacing import Every, Pace
-from torcheer.inspector.stepping import Ids, OptimizerSteps, Steps
+from torcheer.inspector.announcer import Announcer
+from torcheer.inspector.child_handle import Child
+from torcheer.inspector.child_process import forget_in_forks
+from torcheer.inspector.pace import Every, Pace
+from torcheer.inspector.protocol import Numbers, Raised
+from torcheer.inspector.steps import Ids, OptimizerSteps, Steps
 from torcheer.inspector.watch_names import WatchName
-from torcheer.inspector.watched import Watched, is_crowded, wait_for
-from torcheer.run import ending_of
+from torcheer.inspector.watched_part import Watched, is_crowded, wait_until
+from torcheer.run import Ending, Run, at_end_of_child, ending_of, ending_of_program
 
 WhenFull = Literal["drop", "block", "thin"]
 # Threads wait for the last of them at each operation: what a child takes from one of them, all of them lose.
@@ -65,7 +66,8 @@ class Watcher:
             taken.belongs_to(self)
         self._parts, self._steps, self._manner = list(parts), steps, manner
         self._pace = Pace(manner.every, manner.budget)
-        self._hearing = Hearing(manner.on_alarm)
+        self._announcer = Announcer(manner.on_alarm)
+        self._run: Run | None = None  # for what the user logs
         self._armed: list[Watched] = []
         self._missed: list[Watched] = []  # that had no room for this step
         self._logged_early: set[str] = set()  # names of numbers that come before the optimizer's step
@@ -78,7 +80,8 @@ class Watcher:
         self._rate = self._share_of_time = 0.0
         self._arming_seconds = 0.0
         self._excerpts_at = -_EXCERPT_SECONDS
-        remember(self)
+        _close_at_exit(self)
+        forget_in_forks(self)
         children = [part.child for part in self._parts]
         weakref.finalize(self, _close_children, children, taken).atexit = False
 
@@ -113,7 +116,7 @@ class Watcher:
     @property
     def alarms(self) -> list[Raised]:
         """Those of this watching, the latest of them where there are very many. The run has them all."""
-        return list(self._hearing.alarms)
+        return list(self._announcer.alarms)
 
     @property
     def rate(self) -> float:
@@ -128,7 +131,7 @@ class Watcher:
     @property
     def dropped(self) -> Counter[str]:
         """Records that did not fit into the ring, by name. The run has them, too."""
-        return sum((part.losses.counts for part in self._parts), Counter())
+        return sum((part.dropped for part in self._parts), Counter())
 
     @property
     def num_dropped(self) -> int:
@@ -137,7 +140,7 @@ class Watcher:
     @property
     def num_left_out(self) -> int:
         """Looks that were asked for and left out for the budget, or where the rate was thinned."""
-        return max((sum(out.num_looks for out in part.left_out.values()) for part in self._parts), default=0)
+        return max((part.num_left_out for part in self._parts), default=0)
 
     @property
     def num_restarts(self) -> int:
@@ -154,14 +157,29 @@ class Watcher:
         `step` is the one that is under way for what was first logged before `optimizer.step()`, and the one
         that ended last for what was first logged after it.
         """
+        if self._is_closed or not self._parts:
+            return
         if step is None:
             step = self._step_of_log({**(values or {}), **named})
         try:
             numbers = {name: _number(value) for name, value in {**(values or {}), **named}.items()}
         except Exception as error:
-            self._hearing.announcer.warn(f"watcher.log: {error}: give numbers, by name.", "log")
+            self._announcer.warn(f"watcher.log: {error}: give numbers, by name.", "log")
             return
-        self._tell_numbers(numbers, step)
+        try:
+            self._keep_numbers(numbers, step)
+        except Exception as error:
+            self._announcer.report(error)
+
+    def _keep_numbers(self, numbers: dict[str, float], step: int) -> None:
+        """In a part of the run that is this process's own; alarms look at them in the child."""
+        child = self._parts[0].child
+        told = Numbers(step=step, time=time.time(), values=numbers, are_kept=True)
+        child.tell(told)
+        if child.job.run is not None:
+            if self._run is None:
+                self._run = Run(child.job.run, rank=child.job.rank)
+            self._run._put_scalars(step, told.time, child.job.named(told).values)
 
     def _step_of_log(self, names: Iterable[str]) -> int:
         if self.step == self._first_step:  # whoever logs before the first step ends, always logs that early
@@ -186,11 +204,11 @@ class Watcher:
 
     def flush(self, timeout: float = 30.0) -> bool:
         """Wait until all that was seen is on disk. False: it takes longer."""
-        self._attend(time.monotonic(), say_all=True)
         until = time.monotonic() + timeout
+        is_logged = self._run is None or self._run.flush(timeout)
         done = [part.child.flush(max(0.0, until - time.monotonic())) for part in self._parts]
         self._attend(time.monotonic())
-        return all(done)
+        return is_logged and all(done)
 
     def untrack(self, *names: str) -> list[str]:
         """Look no more at these layers or tensors, by name or pattern. Returns what it no longer looks at."""
@@ -224,19 +242,21 @@ class Watcher:
             return
         self._finish_or_forget()
         for part in self._parts:
-            if not wait_for(part.settle, lambda: None, _TRANSFER_SECONDS):
+            if not wait_until(part.settle, lambda: None, _TRANSFER_SECONDS):
                 part.count_pending(self.step)
-        self._attend(time.monotonic(), say_all=True)
+        self._attend(time.monotonic())
         for part in self._parts:
             part.let_go()
+        if self._run is not None:
+            self._run._close(Ending("died", reason) if reason else Ending("finished"))
         until = time.monotonic() + seconds
         is_done = [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
         for part in self._parts:
-            self._hearing.hear(part)
+            self._announcer.hear(part)
         if self._taken is not None:
             self._taken.release()
         if not all(is_done):
-            self._hearing.announcer.warn(
+            self._announcer.warn(
                 "the children that watch are still writing: they go on by themselves, and then end."
             )
 
@@ -276,15 +296,17 @@ class Watcher:
         try:
             self._end_step()
         except Exception as error:
-            self._hearing.report(error)
+            self._announcer.report(error)
 
     def _end_step(self) -> None:
         if self._armed:
             self._finish()
-        if self._missed:
-            self._count_missed()
+        for part in self._missed:
+            part.count("full", self.step)
+        self._missed.clear()
         if self._is_enabled and self._pace.left_out is not None:
-            self._count_left_out(self._pace.left_out)
+            for part in self._parts:
+                part.count(self._pace.left_out, self.step)
         now = time.monotonic()
         seconds, self._step_at = now - self._step_at, now
         self._pace.note_step(seconds)
@@ -320,17 +342,17 @@ class Watcher:
         if part.child.is_given_up:
             self._missed.append(part)
             return False
-        if part.begin(self.step, self._hearing.report, **how):
+        if part.begin(self.step, self._announcer.report, **how):
             if part in self._standing:
                 self._standing.remove(part)
             if part.cut:
-                self._hearing.tell_cut(part.cut)
+                self._announcer.tell_cut(part.cut)
             return True
         if part.plan is None:
             return False
         if self._manner.when_full == "block" and part not in self._standing:
-            if wait_for(part.has_room, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS):
-                if part.begin(self.step, self._hearing.report, **how):
+            if wait_until(part.has_room, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS):
+                if part.begin(self.step, self._announcer.report, **how):
                     return True
             else:
                 self._standing.append(part)
@@ -348,7 +370,7 @@ class Watcher:
                 part.finish(self._state_of, is_step=self._steps.knows_update)
             except Exception as error:
                 part.abandon()
-                self._hearing.report(error)
+                self._announcer.report(error)
         end_eager(self)
         self._num_looks += 1
         spent = self._arming_seconds + in_step + time.perf_counter() - started
@@ -364,31 +386,19 @@ class Watcher:
                     return kept if isinstance(kept, Mapping) else {}
         return {}
 
-    def _count_missed(self) -> None:
-        missed, self._missed = self._missed, []
-        for part in missed:
-            if part.plan is not None:
-                earlier = part.losses.count(part.plan, self.step, part.child.ring)
-                if earlier is not None:
-                    part.child.tell(earlier)
-
-    def _count_left_out(self, why: Literal["budget", "full"]) -> None:
-        for part in self._parts:
-            if part.plan is not None:
-                part.left_out[why].count(part.plan, self.step)
-
     def _finish_or_forget(self) -> None:
         """A step that is under way when it all ends: complete where nothing else says when it is."""
         if self._armed and not self._steps.knows_update:
             try:
                 self._finish()
             except Exception as error:
-                self._hearing.report(error)
+                self._announcer.report(error)
         self._disarm()
 
     def become_inert(self) -> None:
         """In a fork of the training: the children are not ours, and nothing is watched."""
         self._is_closed = True
+        _open.discard(self)
         if self._taken is not None:
             self._taken.forget_after_fork()
         self._steps.stop()
@@ -406,32 +416,26 @@ class Watcher:
 
     # --- with the children --------------------------------------------------------------------------
 
-    def _attend(self, now: float, *, say_all: bool = False) -> None:
+    def _attend(self, now: float) -> None:
         """Hear what the children say, and tell them what they cannot see."""
         self._attended_at = now
         for part in self._parts:
             part.settle()
-            self._hearing.hear(part)
+            self._announcer.hear(part)
             part.note_child()
-            said = [part.losses.due(now, now=say_all)]
-            said += [left_out.due(now, now=say_all) for left_out in part.left_out.values()]
-            for lost in filter(None, said):
-                part.child.tell(lost)
         seconds = now - self._said_at
         if seconds > _SAYING_SECONDS:
             self._rate = (self._num_looks - self._num_looks_said) / seconds
             self._share_of_time = self._rate * (self._pace.cost or 0.0)
             self._said_at, self._num_looks_said = now, self._num_looks
             values = {"watch/records a second": self._rate, "watch/cost": self._share_of_time}
-            self._tell_numbers(values, self.step)
+            if self._parts and not self._is_closed:
+                told = Numbers(step=self.step, time=time.time(), values=values)
+                self._parts[0].child.tell(told)
 
     def tell_unseen(self, layers: Sequence[str], why: str) -> None:
         """Say that of these layers only the parameters are watched."""
-        self._hearing.tell_unseen(layers, why)
-
-    def _tell_numbers(self, values: dict[str, float], step: int) -> None:
-        if self._parts and not self._is_closed:
-            self._parts[0].child.tell(Numbers(step=step, time=time.time(), values=values))
+        self._announcer.tell_unseen(layers, why)
 
 
 def _number(value: Any) -> float:
@@ -443,3 +447,22 @@ def _close_children(children: Sequence[Child], taken: WatchName | None) -> None:
         child.close(0.0)
     if taken is not None:
         taken.release()
+
+
+# --- the end of the program -----------------------------------------------------------------------------
+
+_EXIT_SECONDS = 10.0  # for all of them together
+_open: weakref.WeakSet[Watcher] = weakref.WeakSet()
+
+
+def _close_at_exit(watcher: Watcher) -> None:
+    _open.add(watcher)
+    at_end_of_child(_close_all, priority=10)  # before runs are closed
+
+
+@atexit.register
+def _close_all() -> None:
+    reason = ending_of_program().reason
+    until = time.monotonic() + _EXIT_SECONDS
+    for watcher in list(_open):
+        watcher.close_with(reason, max(0.0, until - time.monotonic()))

@@ -16,12 +16,173 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from torcheer.errors import InputError
-from torcheer.video.canvas import NUM_LEVELS, Box, Canvas, Pixels, Theme, ramp
-from torcheer.video.scales import AxisLimits, ColourLimits, readable_number, ticks
+from torcheer.video.canvas import NUM_LEVELS, THIN_SPACE, Box, Canvas, Pixels, Theme, ramp
 
 Kind = Literal["picture", "tiles", "histogram", "pca"]
 WantedKind = Literal["auto", "picture", "tiles", "histogram", "pca"]
 Values = NDArray[numpy.floating[Any]]
+
+
+INFINITE: Final = NUM_LEVELS  # the level of what is not finite, one above the last
+
+_ROUND: Final = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
+_NEARLY: Final = 1 + 1e-9  # what is left of it by rounding does not count
+_LARGEST: Final = 1e300  # beyond it differences are no numbers any more
+_SMALLEST: Final = 1e-300
+_NARROW: Final = 0.5  # of the largest value: what lies within so little of it is shown without zero
+
+
+# --- scales ------------------------------------------------------------------------------------------
+
+
+def readable_number(value: float) -> str:
+    """Three digits: `0.0123`, `−4.5`, `1.2e−7`."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if 1e-4 <= size < 1e5:
+        text = f"{value:.3g}" if size < 1000 else f"{value:.0f}"
+    else:
+        mantissa, _, exponent = f"{value:.2e}".partition("e")
+        text = f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+    return text.replace("-", "−")
+
+
+def readable_whole(value: int) -> str:
+    """In groups of three: `12 345`."""
+    return f"{value:,}".replace(",", THIN_SPACE).replace("-", "−")
+
+
+def round_up(value: float) -> float:
+    """The next round number that is not smaller; of a number above 0."""
+    power = math.floor(math.log10(value))
+    for factor in _ROUND:
+        # By its digits: 3 × 0.1 would be 0.30000000000000004.
+        candidate = float(f"{factor}e{power}")
+        if candidate * _NEARLY >= value:
+            return candidate
+    return float(f"1e{power + 1}")
+
+
+def round_step(span: float, num_steps: float) -> float:
+    """The round step that goes into a span no more often than that."""
+    raw = span / num_steps
+    power = math.floor(math.log10(raw))
+    return next(float(f"{f}e{power}") for f in _STEPS if float(f"{f}e{power}") * _NEARLY >= raw)
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers between two limits, at most so many."""
+    if not high > low:
+        return []
+    step = round_step(high - low, max(1, most - 1))
+    first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
+    return [number * step for number in range(first, last + 1)]
+
+
+# --- limits --------------------------------------------------------------------------------------------
+
+
+class Limits:
+    """The ends of a scale: round numbers that hold all that was seen, and only ever move apart."""
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high = low, high
+        self._seen = math.inf, -math.inf
+        self._is_set = False
+
+    def include(self, low: float, high: float) -> None:
+        """Values from low to high must have their place."""
+        if not (low <= high):  # there were none
+            return
+        least, most = min(self._seen[0], max(low, -_LARGEST)), max(self._seen[1], min(high, _LARGEST))
+        if (least, most) == self._seen:
+            return
+        self._seen = least, most
+        if max(abs(least), abs(most)) < _SMALLEST:  # all zeros say nothing about what will come
+            return
+        low, high = self._around(least, most)
+        self.low, self.high = (min(self.low, low), max(self.high, high)) if self._is_set else (low, high)
+        self._is_set = True
+
+    def place(self, value: Any) -> Any:
+        """Where values are, from 0 at the lower end to 1 at the upper."""
+        return (value - self.low) / (self.high - self.low)
+
+    def _around(self, least: float, most: float) -> tuple[float, float]:
+        raise NotImplementedError
+
+
+class AxisLimits(Limits):
+    """The ends of an axis."""
+
+    def __init__(self) -> None:
+        super().__init__(-1.0, 1.0)
+
+    def _around(self, least: float, most: float) -> tuple[float, float]:
+        largest = max(abs(least), abs(most))
+        if most - least <= largest * 1e-6:  # one value: it stands in the middle
+            least, most = least - largest / 2, most + largest / 2
+        step = round_step(most - least, 10)
+        # Almost round is round enough, but nothing may fall out.
+        low, high = math.floor(least / step + 1e-9) * step, math.ceil(most / step - 1e-9) * step
+        return min(least, low), max(most, high)
+
+
+class ColourLimits(Limits):
+    """What the ends of a colour scale mean.
+
+    With both signs the scale is centred on zero. Otherwise it begins with zero, at the quiet end, but
+    where all values lie close together far from it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(0.0, 1.0)
+
+    @property
+    def is_centred(self) -> bool:
+        return self.low < 0 < self.high
+
+    @property
+    def is_negative(self) -> bool:
+        return self.high <= 0
+
+    @property
+    def bound(self) -> float:
+        return max(abs(self.low), abs(self.high))
+
+    def include_all(self, values: NDArray[Any]) -> None:
+        """Every finite value must have its place."""
+        finite = values[numpy.isfinite(values)]
+        if finite.size:
+            self.include(float(finite.min()), float(finite.max()))
+
+    def _around(self, least: float, most: float) -> tuple[float, float]:
+        if least < 0 < most:
+            bound = round_up(max(-least, most))
+            return -bound, bound
+        if most <= 0:
+            high, low = self._around(-most, -least)
+            return -low, -high
+        if most - least >= _NARROW * most:
+            return 0.0, round_up(most)
+        step = round_step(max(most - least, most / 10), 2)
+        first, last = math.floor(least / step), math.ceil(most / step)
+        return (first - (first == last)) * step, (last + (first == last)) * step
+
+    def levels(self, values: NDArray[Any]) -> NDArray[numpy.uint8]:
+        """Where each value is on the ramp, the quiet end first. NaN is on none, and needs a mask."""
+        with numpy.errstate(all="ignore"):
+            places = self.place(values) * (NUM_LEVELS - 1)
+            if self.is_negative:
+                places = NUM_LEVELS - 1 - places
+            places = numpy.nan_to_num(numpy.clip(places, 0, NUM_LEVELS - 1))
+            levels: NDArray[numpy.uint8] = numpy.rint(places).astype(numpy.uint8)
+        levels[numpy.isinf(values)] = INFINITE
+        return levels
 
 
 # --- which chart suits a tensor ------------------------------------------------------------------------
@@ -263,24 +424,20 @@ class TileChart:
 def _wrapped(tiles: NDArray[Any], width: int, height: int) -> Wall:
     """One tile after the other, in as many columns as make them largest."""
     num, high, wide = tiles.shape[:3]
-    columns = numpy.arange(1, num + 1)
-    rows = -(-num // columns)
+    columns = max(
+        range(1, num + 1), key=lambda count: _scale(-(-num // count), count, tiles, width, height, 1)
+    )
+    scale, gap = _scale_and_gap(-(-num // columns), columns, tiles, width, height)
     note = ""
-    for gap, least in _GAPS:
-        scales = numpy.minimum((width // columns - gap) // wide, (height // rows - gap) // high)
-        scale, num_columns = int(scales.max()), int(columns[scales.argmax()])
-        if scale >= least:
-            break
-    else:
-        scale, gap = _fallback(high, wide, width, height), 1
-        num_columns = max(1, width // (wide * scale + gap))
-        num_rows = max(1, height // (high * scale + gap))
-        note = _shown(min(num, num_columns * num_rows), num, "filters")
-        tiles = tiles[: num_columns * num_rows]
-    num_columns = min(num_columns, len(tiles))
-    num_missing = -len(tiles) % num_columns
+    if not scale:
+        scale = _fallback(high, wide, width, height)
+        columns = max(1, width // (wide * scale + gap))
+        tiles = tiles[: columns * max(1, height // (high * scale + gap))]
+        note = _shown(len(tiles), num, "filters")
+    columns = min(columns, len(tiles))
+    num_missing = -len(tiles) % columns
     filled = numpy.concatenate([tiles, numpy.full((num_missing, *tiles.shape[1:]), numpy.nan, tiles.dtype)])
-    wall = filled.reshape(-1, num_columns, *tiles.shape[1:])
+    wall = filled.reshape(-1, columns, *tiles.shape[1:])
     return Wall(tiles=wall, num_missing=num_missing, scale=scale, gap=gap, note=note)
 
 
@@ -288,18 +445,30 @@ def _by_channel(filters: NDArray[Any], width: int, height: int) -> Wall:
     """A row for each filter, a column for each channel that it looks at."""
     num_rows, num_columns, high, wide = filters.shape
     note = "a row is a filter, a column a channel of its input"
-    for gap, least in _GAPS:
-        scale = min((width // num_columns - gap) // wide, (height // num_rows - gap) // high)
-        if scale >= least:
-            break
-    else:
-        scale, gap = _fallback(high, wide, width, height), 1
+    scale, gap = _scale_and_gap(num_rows, num_columns, filters[0], width, height)
+    if not scale:
+        scale = _fallback(high, wide, width, height)
         shown_rows = min(num_rows, max(1, height // (high * scale + gap)))
         shown_columns = min(num_columns, max(1, width // (wide * scale + gap)))
         filters = filters[:shown_rows, :shown_columns]
         rows = _shown(shown_rows, num_rows, "filters")
         note = f"rows: {rows} · columns: {_shown(shown_columns, num_columns, 'channels')}"
     return Wall(tiles=filters.copy(), num_missing=0, scale=scale, gap=gap, note=note)
+
+
+def _scale(rows: int, columns: int, tiles: NDArray[Any], width: int, height: int, gap: int) -> int:
+    """Pixels a weight, with so many rows and columns of tiles."""
+    high, wide = (int(size) for size in tiles.shape[1:3])
+    return min((width // columns - gap) // wide, (height // rows - gap) // high)
+
+
+def _scale_and_gap(rows: int, columns: int, tiles: NDArray[Any], width: int, height: int) -> tuple[int, int]:
+    """With the widest gap for which they are large enough. A scale of 0: there is no room for all."""
+    for gap, least in _GAPS:
+        scale = _scale(rows, columns, tiles, width, height, gap)
+        if scale >= least:
+            return scale, gap
+    return 0, 1
 
 
 def _fallback(high: int, wide: int, width: int, height: int) -> int:
@@ -327,56 +496,43 @@ _STEEP: Final = 25.0  # times the mean bar: from there on, the small ones only s
 _FINE: Final = 40  # times as many bins are counted, so that they can be shared out anew when the axis grows
 _FEW: Final = 1 << 14  # values; of more, counts in fine bins are kept
 _LOWEST_SHARE: Final = 1e-6
-_TINY: Final = 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FewValues:
-    """So few that all of them are kept, in order."""
+class Spread:
+    """How many values lie below each of some rising edges. Between two edges they are taken to lie evenly."""
 
-    values: NDArray[Any]
-
-    @property
-    def low(self) -> float:
-        return float(self.values[0]) if self.values.size else math.nan
-
-    @property
-    def high(self) -> float:
-        return float(self.values[-1]) if self.values.size else math.nan
-
-    @property
-    def num(self) -> float:
-        return float(self.values.size)
-
-    def shares(self, low: float, high: float, num_bins: int) -> NDArray[numpy.float64]:
-        """The share of all values in each of so many equal bins."""
-        places = numpy.searchsorted(self.values, numpy.linspace(low, high, num_bins + 1)[1:-1])
-        below = numpy.concatenate([[0], places, [self.values.size]])
-        shares: NDArray[numpy.float64] = numpy.diff(below) / max(1, self.values.size)
-        return shares
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """Counts between edges. Within a bin values are taken to lie evenly."""
-
-    edges: NDArray[numpy.float64]
-    counts: NDArray[numpy.float64]
+    edges: NDArray[Any]
+    below: NDArray[Any]
     low: float
     high: float
 
+    @classmethod
+    def of_values(cls, values: NDArray[Any]) -> Spread:
+        """Exactly: the number below rises by one at each value."""
+        edges = numpy.sort(values).repeat(2)
+        below = numpy.arange(len(edges) + 1)[1:] // 2
+        low, high = (float(edges[0]), float(edges[-1])) if len(edges) else (math.nan, math.nan)
+        return cls(edges=edges, below=below, low=low, high=high)
+
+    @classmethod
+    def of_counts(cls, edges: NDArray[Any], counts: NDArray[Any]) -> Spread:
+        below = numpy.concatenate([[0.0], numpy.cumsum(counts)])
+        return cls(edges=edges, below=below, low=float(edges[0]), high=float(edges[-1]))
+
     @property
     def num(self) -> float:
-        return float(self.counts.sum())
+        return float(self.below[-1]) if len(self.below) else 0.0
 
     def shares(self, low: float, high: float, num_bins: int) -> NDArray[numpy.float64]:
-        below = numpy.concatenate([[0.0], numpy.cumsum(self.counts)])
-        bounds = numpy.linspace(low, high, num_bins + 1)
-        shares: NDArray[numpy.float64] = numpy.diff(numpy.interp(bounds, self.edges, below))
-        return shares / max(self.num, _TINY)
-
-
-Spread = FewValues | Counts
+        """The share of all values in each of so many equal bins, of limits that hold all of them."""
+        if not self.num:
+            return numpy.zeros(num_bins)
+        # What lies on a bound belongs to the bin above it.
+        bounds = numpy.nextafter(numpy.linspace(low, high, num_bins + 1)[1:-1], -numpy.inf)
+        below = numpy.interp(bounds, self.edges, self.below, left=0.0, right=self.num)
+        shares: NDArray[numpy.float64] = numpy.diff([0.0, *below, self.num]) / self.num
+        return shares
 
 
 class HistogramChart:
@@ -452,15 +608,15 @@ def _spread(values: Values) -> Spread:
     with numpy.errstate(all="ignore"):
         finite = flat if math.isfinite(float(flat.sum(dtype=numpy.float64))) else flat[numpy.isfinite(flat)]
         if finite.size <= _FEW:
-            return FewValues(values=numpy.sort(finite))
+            return Spread.of_values(finite)
         low, high = float(finite.min()), float(finite.max())
         num_bins = _NUM_BINS * _FINE
         span = high - low
         if not (0 < span < math.inf) or num_bins / span == math.inf:  # they cannot be told apart
-            return FewValues(values=numpy.array([low, high]))
+            return Spread.of_values(numpy.array([low, high]))
         bins = ((finite - finite.dtype.type(low)) * (num_bins / span)).astype(numpy.intp)
-    counts = numpy.bincount(numpy.clip(bins, 0, num_bins - 1), minlength=num_bins).astype(float)
-    return Counts(edges=numpy.linspace(low, high, num_bins + 1), counts=counts, low=low, high=high)
+    counts = numpy.bincount(numpy.clip(bins, 0, num_bins - 1), minlength=num_bins)
+    return Spread.of_counts(numpy.linspace(low, high, num_bins + 1), counts)
 
 
 def _decades(bottom: float, top: float) -> list[float]:
@@ -479,7 +635,7 @@ def _draw_bars(canvas: Canvas, area: Box, places: NDArray[Any]) -> None:
 
 # --- rows as points ------------------------------------------------------------------------------------
 
-_MOST_POINTS: Final = 400  # rows that are looked at: what it takes grows with their cube
+_MOST_POINTS: Final = 400  # rows that are looked at: what it takes grows with their square
 _RADIUS: Final = 3.0
 
 
@@ -551,21 +707,14 @@ def _plane(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], tuple[float,
     if num < 2 or not width:
         return numpy.zeros((num, 2)), axes, (0.0, 0.0)
     centred = rows - rows.mean(axis=0)
-    # The smaller of the two products has the same answer: no more than a few hundred rows.
-    if num <= width:
-        variances, vectors = numpy.linalg.eigh(centred @ centred.T)
-        directions = centred.T @ vectors[:, ::-1][:, :2]
-        lengths = numpy.linalg.norm(directions, axis=0)
-        found = directions / numpy.where(lengths > 0, lengths, 1.0)
-    else:
-        variances, vectors = numpy.linalg.eigh(centred.T @ centred)
-        found = vectors[:, ::-1][:, :2]
+    _, lengths, directions = numpy.linalg.svd(centred, full_matrices=False)
+    variances, found = lengths**2, directions[:2].T
     axes[:, : found.shape[1]] = found
     # The sign is free: the largest part of each direction points up.
     largest = numpy.abs(axes).argmax(axis=0)
     axes *= numpy.where(axes[largest, [0, 1]] < 0, -1.0, 1.0)
     total = float((centred**2).sum())
-    top = [float(value) / total if total > 0 else 0.0 for value in variances[::-1][:2]]
+    top = [float(value) / total if total > 0 else 0.0 for value in variances[:2]]
     first, second = (*top, 0.0)[:2]
     return centred @ axes, axes, (max(0.0, first), max(0.0, second))
 

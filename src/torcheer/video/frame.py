@@ -10,6 +10,7 @@ import numpy
 from PIL import Image
 
 from torcheer.run import view_of
+from torcheer.tensorfile import figures_of
 from torcheer.video.canvas import Box, Canvas
 from torcheer.video.charts import (
     HistogramChart,
@@ -22,13 +23,12 @@ from torcheer.video.charts import (
     Values,
     WantedKind,
     kind_of,
+    readable_number,
+    readable_whole,
 )
-from torcheer.video.scales import readable_number, readable_whole
 
-_LEAST_VARIANCE: Final = 1e-30  # that float32 has with all its digits
 _MARGIN: Final = 16
-_FULL: Final = (280, 200)  # the least size with all of it
-_NAMED: Final = (90, 64)  # the least size with a name
+_FULL: Final = (280, 200)  # the least size with more than the chart
 
 
 # --- the figures of a tensor ----------------------------------------------------------------------------
@@ -49,40 +49,20 @@ class Figures:
 
 
 def measure(values: Values, *, is_magnitude: bool = False) -> Figures:
-    num_nan = num_inf = 0
-    finite = values
-    mean = std = low = high = math.nan
-    with numpy.errstate(all="ignore"):
-        total = float(values.sum(dtype=numpy.float64))
-        # Most tensors are finite, and then so is their sum: one look instead of three.
-        if not math.isfinite(total):
-            num_nan, num_inf = int(numpy.isnan(values).sum()), int(numpy.isinf(values).sum())
-            finite = values[numpy.isfinite(values)]
-            total = float(finite.sum(dtype=numpy.float64))
-        if finite.size:
-            low, high = float(finite.min()), float(finite.max())
-            mean = total / finite.size
-            std = _deviation(finite, mean) if low < high else 0.0
+    found = figures_of(values, str(values.dtype))
+    mean, std, low, high = (
+        math.nan if figure is None else figure for figure in (found.mean, found.std, found.min, found.max)
+    )
     return Figures(
         shape=tuple(values.shape),
         mean=mean,
         std=std,
         low=low,
         high=high,
-        num_nan=num_nan,
-        num_inf=num_inf,
+        num_nan=found.num_nan,
+        num_inf=found.num_inf,
         is_magnitude=is_magnitude,
     )
-
-
-def _deviation(values: Values, mean: float) -> float:
-    squares = values.reshape(-1) - values.dtype.type(mean)
-    numpy.square(squares, out=squares)
-    variance = float(squares.mean(dtype=numpy.float64))
-    if _LEAST_VARIANCE < variance < math.inf:
-        return math.sqrt(variance)
-    # Squared, it is too large or too small for its own type: gradients that vanish are.
-    return float(values.std(dtype=numpy.longdouble))
 
 
 def _values_of(tensor: Any) -> tuple[Values, bool]:
@@ -169,11 +149,8 @@ class SeriesView:
 
 def body_of(canvas: Canvas) -> Box:
     """Where the chart is."""
-    if not _has_room(canvas, _NAMED):
+    if not _has_room(canvas):
         return Box(0, 0, canvas.width, canvas.height)
-    if not _has_room(canvas, _FULL):
-        edge, top = canvas.px(4), canvas.line_height("caption") + canvas.px(4)
-        return Box(edge, top, canvas.width - 2 * edge, canvas.height - top - edge)
     margin, top = canvas.px(_MARGIN), canvas.px(62)
     bottom = canvas.height - canvas.line_height("caption") - canvas.px(14)
     return Box(margin, top, canvas.width - 2 * margin, bottom - top)
@@ -183,22 +160,18 @@ def frame_of(moment: Moment, canvas: Canvas) -> Image.Image:
     """The picture is the canvas's own: it is good until the next frame."""
     canvas.clear()
     note = moment.chart.draw(canvas, body_of(canvas), moment.taken)
-    if _has_room(canvas, _FULL):
+    if _has_room(canvas):
         margin = canvas.px(_MARGIN)
         _draw_heading(canvas, moment, margin)
         foot = canvas.height - canvas.line_height("caption") - canvas.px(8)
         note = canvas.fitted(note, canvas.width - 2 * margin, "caption")
         canvas.text(note, "caption", margin, foot, canvas.theme.text_3)
-    elif _has_room(canvas, _NAMED):
-        edge, step = canvas.px(4), readable_whole(moment.step)
-        wide = canvas.text(step, "caption", canvas.width - edge, 1, canvas.theme.text_2, "right")
-        name = canvas.fitted(moment.name, canvas.width - wide - 4 * edge, "caption")
-        canvas.text(name, "caption", edge, 1, canvas.theme.text)
     return canvas.image
 
 
-def _has_room(canvas: Canvas, least: tuple[int, int]) -> bool:
-    return canvas.width >= least[0] and canvas.height >= least[1]
+def _has_room(canvas: Canvas) -> bool:
+    """For name, step, figures and note."""
+    return canvas.width >= _FULL[0] and canvas.height >= _FULL[1]
 
 
 def _draw_heading(canvas: Canvas, moment: Moment, margin: int) -> None:

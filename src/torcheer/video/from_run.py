@@ -21,7 +21,7 @@ from torcheer.errors import FileFormatError, InputError, TorcheerError
 from torcheer.run import HistogramRecord, ImageRecord, SavedRun, TensorRecord, open_run
 from torcheer.tensorfile import target_of
 from torcheer.video.canvas import Canvas, theme_named
-from torcheer.video.charts import Counts, FewValues, Spread, WantedKind, checked_kind
+from torcheer.video.charts import Spread, WantedKind, checked_kind
 from torcheer.video.files import INSTALL, Film, FilmMaker, Format, can_encode_mp4
 from torcheer.video.frame import Figures, Moment, SeriesView, frame_of
 from torcheer.video.recorder import checked_rate, checked_size
@@ -275,15 +275,14 @@ def _spread(record: HistogramRecord) -> Spread:
     edges, counts = record.edges, record.counts
     filled = numpy.flatnonzero(counts)
     if not filled.size:
-        return FewValues(values=numpy.empty(0))
+        return Spread.of_values(numpy.empty(0))
     low = float(edges[filled[0]]) if head.min is None else head.min
     high = float(edges[filled[-1] + 1]) if head.max is None else head.max
+    if not high > low:
+        return Spread.of_values(numpy.array([low]))
     # The outermost bins of some writers reach to the largest numbers there are: no value is out there.
     kept = slice(int(filled[0]), int(filled[-1]) + 1)
-    inner = numpy.clip(edges[kept.start : kept.stop + 1], low, high)
-    if not high > low:
-        return FewValues(values=numpy.array([low]))
-    return Counts(edges=inner, counts=counts[kept], low=low, high=high)
+    return Spread.of_counts(numpy.clip(edges[kept.start : kept.stop + 1], low, high), counts[kept])
 
 
 def _figures(record: HistogramRecord) -> Figures:

@@ -6,20 +6,17 @@ import select
 import time
 from typing import Final
 
-from torcheer.inspector.callbacks import Callbacks
-from torcheer.inspector.channel import Channel
-from torcheer.inspector.child.calling import Caller
-from torcheer.inspector.child.keeping import Keeper, Looked
+from torcheer.inspector.child.alarm_feed import AlarmFeed
+from torcheer.inspector.child.figures import Figures
 from torcheer.inspector.child.lifetime import LEAST_SECONDS, Guard, Parent, Signals
-from torcheer.inspector.child.losing import lost_now
-from torcheer.inspector.child.noticing import Noticing
-from torcheer.inspector.child.resuming import Resumed
-from torcheer.inspector.child.source import Source
-from torcheer.inspector.child.telling import Voice, words_of
-from torcheer.inspector.child.unheard import Unheard
-from torcheer.inspector.child.waiting import wait_for
-from torcheer.inspector.frames import Frame
-from torcheer.inspector.messages import (
+from torcheer.inspector.child.missing import lost_frames
+from torcheer.inspector.child.run_writer import Looked, RunWriter
+from torcheer.inspector.child.user_calls import Caller
+from torcheer.inspector.child.user_messages import UserMessages, words_of
+from torcheer.inspector.frame_format import Frame, Layout, Plan, read_frame
+from torcheer.inspector.protocol import (
+    Callbacks,
+    Channel,
     Close,
     Flush,
     Flushed,
@@ -29,7 +26,9 @@ from torcheer.inspector.messages import (
     NewPlan,
     Numbers,
     ToChild,
+    wait_for,
 )
+from torcheer.inspector.ring import Ring
 from torcheer.run import Ending, Mark
 
 _BUSY_SECONDS: Final = 0.03  # between two looks at a ring that fills up fast
@@ -49,15 +48,12 @@ class Loop:
         self, channel: Channel[ToChild], job: Job, callbacks: Callbacks | None, signals: Signals
     ) -> None:
         self._channel, self._job, self._signals = channel, job, signals
-        self._voice = Voice(channel)
+        self._voice = UserMessages(channel)
         self._voice.pass_on_warnings()
         self._parent = Parent(job.parent)
-        # Before anything is written here.
-        self._resumed = Resumed(job.run, job.rank) if job.is_again and job.run is not None else None
-        self._keeper = Keeper(job, self._voice)
+        self._run_writer = RunWriter(job, self._voice)
         self._caller = Caller(callbacks, self._voice)
-        self._noticing = Noticing(job, self._keeper, self._voice)
-        self._unheard = Unheard()
+        self._alarm_feed = AlarmFeed(job, self._run_writer, self._voice)
         self._source: Source | None = None
         self._old: list[Source] = []  # emptied, and not yet on disk
         self._flushes: list[tuple[int, Mark]] = []
@@ -92,8 +88,8 @@ class Loop:
             self._source is not None and self._source.num_waiting > _MUCH * self._source.plan.num_slots
         )
         self._empty()
-        self._noticing.follow_losses()
-        self._keeper.tick(None if self._source is None else self._source.ring)
+        self._alarm_feed.follow_losses()
+        self._run_writer.tick()
         self._answer_flushes()
         self._let_go()
         self._voice.send()
@@ -107,47 +103,28 @@ class Loop:
                 self._begin(message)
             elif isinstance(message, Numbers):
                 self._note_numbers(message)
-            elif isinstance(message, Lost):
-                self._note_lost(message)
             elif isinstance(message, Flush):
-                self._flush(message)
-                self._forget_the_killed()
+                self._empty()
+                self._flushes.append((message.ticket, self._run_writer.write(at_once=True)))
             elif isinstance(message, Close):
                 self.was_told_to_close = True
                 self._ending = Ending("died", message.reason) if message.reason else Ending("finished")
 
     def _begin(self, message: NewPlan) -> None:
         self._empty()
+        source = Source(message.plan, self._channel.take_descriptor())
+        self._run_writer.begin(message.plan, source.ring)
         if self._source is not None:
-            self._keeper.write(self._source.ring)
             self._old.append(self._source)
-        self._source = Source(message.plan, self._channel.take_descriptor())
-        self._unheard.begin(self._source.ring)
+        self._source = source
         self._news_at = time.monotonic()
-        self._noticing.begin(message.plan)
-        self._keeper.begin(message.plan)
+        self._alarm_feed.begin(message.plan)
 
     def _note_numbers(self, numbers: Numbers) -> None:
-        self._unheard.hear_numbers(numbers)
-        self._noticing.look_at(numbers)
-        numbers = self._job.named(numbers)
-        self._keeper.numbers(numbers if self._resumed is None else self._resumed.new_of(numbers))
-
-    def _note_lost(self, lost: Lost) -> None:
-        self._unheard.hear_lost(lost)
-        missing = lost if self._resumed is None else self._resumed.missing(lost)
-        if missing is not None:
-            self._keeper.lost(missing)
-
-    def _forget_the_killed(self) -> None:
-        """All that was told again to this child was told before the first question."""
-        self._resumed = None
-
-    def _flush(self, message: Flush) -> None:
-        self._empty()
-        ring = None if self._source is None else self._source.ring
-        is_urgent = message.ticket >= 0  # others only want to know, some time
-        self._flushes.append((message.ticket, self._keeper.write(ring, hurry=is_urgent)))
+        named = self._job.named(numbers)
+        self._alarm_feed.look_at(numbers, named.values)
+        if not numbers.are_kept:
+            self._run_writer.numbers(named)
 
     def _answer_flushes(self) -> None:
         for ticket, mark in self._flushes:
@@ -168,11 +145,11 @@ class Loop:
             self._news_at = time.monotonic()
             self._take(source, frames)
             if self._caller.is_wanted:
-                self._in_between(source)
+                self._in_between()
 
-    def _in_between(self, source: Source) -> None:
+    def _in_between(self) -> None:
         """Callbacks may take long, and the rest must not wait for all of them."""
-        self._keeper.tick(source.ring)
+        self._run_writer.tick()
         self._voice.send()
         if self._parent.is_gone and self._deadline == float("inf"):
             self._deadline = time.monotonic() + LEAST_SECONDS
@@ -187,19 +164,21 @@ class Loop:
                     self._take(source, [frame])
                 return
             self._tell_fault(error)
-            self._keeper.lost(lost_now(frames, source.plan, "error"))
+            numbers = [frame.number for frame in frames]
+            if (lost := lost_frames(source.ring, source.plan, numbers, "error")) is not None:
+                self._run_writer.lost(lost)
         if self._caller.is_wanted:
             self._call(source, frames)
         # Given back first: what is given back and not on disk when this process is killed counts as lost, and
         # what is not given back is read by the next one. So nothing is there twice.
         source.give_back(len(frames))
         if looked is not None:
-            self._keeper.keep(looked)
+            self._run_writer.keep(looked)
 
     def _look(self, source: Source, frames: list[Frame]) -> Looked:
         table = source.figures.table(frames)
-        looked = self._keeper.look(frames, table)
-        self._noticing.look(frames, table)
+        looked = self._run_writer.look(frames, table)
+        self._alarm_feed.look(frames, table)
         return looked
 
     def _call(self, source: Source, frames: list[Frame]) -> None:
@@ -236,7 +215,7 @@ class Loop:
             self._hear()  # its last words may say why it ends
             ending = self._ending or ending
             self._empty(self._deadline)
-            self._noticing.follow_the_last_losses(self._parent)
+            self._alarm_feed.follow_the_last_losses(self._parent)
         except Exception as error:
             self._tell_fault(error)
         self._close_files(ending)
@@ -246,15 +225,14 @@ class Loop:
 
     def _close_files(self, ending: Ending) -> None:
         is_killed = self._parent.is_gone
-        ring = None if self._source is None else self._source.ring
         if is_killed and self._source is not None:  # else what waits is for the next child
-            lost = self._source.give_up("killed")
-            for missing in [*([] if lost is None else [lost]), *self._unheard.rest(self._source.plan)]:
-                self._keeper.lost(missing)
+            lost = self._source.give_up()
+            if lost is not None:
+                self._run_writer.lost(lost)
         skipped = self._caller.take_skipped()
         if skipped is not None:
-            self._keeper.lost(skipped)
-        self._keeper.end(ring, ending, _LAST_PATIENCE if is_killed else _PATIENCE)
+            self._run_writer.lost(skipped)
+        self._run_writer.end(ending, _LAST_PATIENCE if is_killed else _PATIENCE)
 
     def _take_over(self) -> None:
         """In the guard's thread, where the training is gone and the loop hangs."""
@@ -270,7 +248,7 @@ class Loop:
     def _let_go(self) -> None:
         """Rings that are empty and on disk."""
         if self._old:
-            gone = [source for source in self._old if not self._keeper.is_waiting_for(source.ring)]
+            gone = [source for source in self._old if source.ring.num_kept >= source.ring.num_given_back]
             self._old = [source for source in self._old if source not in gone]
             for source in gone:
                 source.close()
@@ -281,3 +259,47 @@ class Loop:
             "missing.",
             cause=f"fault {type(error).__name__}",
         )
+
+
+# --- the ring as the child sees it ----------------------------------------------------------------------
+
+
+class Source:
+    """A plan, its ring, and what computes its figures."""
+
+    def __init__(self, plan: Plan, descriptor: int) -> None:
+        """Takes over the descriptor."""
+        self.plan = plan
+        self._layout = Layout(plan)
+        self.ring = Ring.of_descriptor(descriptor, plan.num_slots, self._layout.num_bytes, len(plan.rows))
+        self.figures = Figures(plan)
+        # Where a child before this one computed already, its time stays counted.
+        self._busy_before = self.ring.busy_seconds - time.process_time()
+
+    @property
+    def num_waiting(self) -> int:
+        return self.ring.num_waiting
+
+    def frames(self, most: int) -> list[Frame]:
+        """The oldest that wait."""
+        first = self.ring.num_given_back
+        count = min(self.ring.num_waiting, most)
+        return [read_frame(self.ring.slot(first + index), self._layout) for index in range(count)]
+
+    def give_back(self, count: int) -> None:
+        self.ring.give_back(count)
+        self.ring.note_busy(max(0.0, self._busy_before + time.process_time()))
+
+    def leave_out(self, seconds: float) -> None:
+        """Time of a processor that is the user's own, and not the cost of watching."""
+        self._busy_before -= seconds
+
+    def give_up(self) -> Lost | None:
+        """All that waits will never be read."""
+        first, last = self.ring.num_given_back, self.ring.num_filled
+        lost = lost_frames(self.ring, self.plan, range(first, last), "killed")
+        self.ring.give_back(last - first)
+        return lost
+
+    def close(self) -> None:
+        self.ring.close()

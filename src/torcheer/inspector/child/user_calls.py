@@ -1,0 +1,98 @@
+"""Call what the user wants to run in the child, with copies of tensors. Whatever it does, nothing stops."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from torcheer.inspector.child.missing import lost_calls, together
+from torcheer.inspector.child.user_messages import UserMessages, words_of
+from torcheer.inspector.frame_format import DTYPES, Frame, Plan
+from torcheer.inspector.protocol import Callbacks, Lost
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# Types that NumPy has not: their bytes go to torch as whole numbers of the same size.
+_AS_WHOLE_NUMBERS = {"<u2": "<i2", "u1": "u1"}
+
+
+class Caller:
+    """The user's callbacks, how often they failed, and the calls for which no time was left."""
+
+    def __init__(self, callbacks: Callbacks | None, voice: UserMessages) -> None:
+        self._callbacks = Callbacks() if callbacks is None else callbacks
+        self._voice = voice
+        self._is_closed = False
+        self.num_failures = 0
+        self.num_skipped = 0
+        self._skipped: Lost | None = None  # since it was last asked for
+
+    @property
+    def is_wanted(self) -> bool:
+        return self._callbacks.on_run is not None
+
+    def call(self, frame: Frame, plan: Plan, deadline: float) -> None:
+        """For all rows of a frame that have an excerpt. Those that are left when time is up are counted."""
+        on_run = self._callbacks.on_run
+        if on_run is None:
+            return
+        skipped: list[str] = []
+        for index, row in enumerate(plan.rows):
+            excerpt = frame.excerpt(index)
+            if excerpt is None:
+                continue
+            if time.monotonic() > deadline:
+                skipped.append(row.name)
+                continue
+            try:
+                on_run(row.name, frame.step, tensor_of(excerpt, int(frame.rows["dtype"][index])))
+            except BaseException as error:  # also sys.exit() of theirs: this process is not theirs to end
+                self._note(error, f"at {row.name}, step {frame.step}")
+        if skipped:
+            self.num_skipped += len(skipped)
+            self._skipped = together(self._skipped, lost_calls(skipped, frame.step))
+            self._voice.tell("the training ended before the callback had seen all that was kept for it.")
+
+    def take_skipped(self) -> Lost | None:
+        """The calls that were not made since this was last asked, for the run."""
+        skipped, self._skipped = self._skipped, None
+        return skipped
+
+    def close(self) -> None:
+        """Nothing more comes. Called once, however often this is."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._callbacks.on_closing is not None:
+            try:
+                self._callbacks.on_closing()
+            except BaseException as error:
+                self._note(error, "at the end")
+        if self.num_failures > 1:
+            self._voice.tell(f"the callback failed {self.num_failures:,} times in all.")
+        if self.num_skipped:
+            self._voice.tell(f"the callback was not called {self.num_skipped:,} times, for want of time.")
+
+    def _note(self, error: BaseException, where: str) -> None:
+        self.num_failures += 1
+        words = words_of(error)
+        self._voice.tell(
+            f"the callback failed {where}: {words}. It is called again for the next tensor; this is told "
+            "once, and counted.",
+            cause=f"callback {type(error).__name__} {words.rpartition('(')[2]}",
+        )
+
+
+def tensor_of(excerpt: numpy.ndarray[Any, Any], code: int) -> Tensor:
+    """A copy, as the type that it had."""
+    import torch
+
+    name, stored = DTYPES[code]
+    dtype = getattr(torch, name)
+    whole = numpy.array(excerpt)  # the slot is filled anew soon
+    if stored in _AS_WHOLE_NUMBERS and name != "uint8":
+        return torch.from_numpy(whole.view(_AS_WHOLE_NUMBERS[stored])).view(dtype)
+    return torch.from_numpy(whole)

@@ -17,10 +17,9 @@ from typing import Any
 from torcheer.errors import InputError
 from torcheer.run.observing.adding import Adding, step_or_first
 from torcheer.run.observing.guarding import never_raising
-from torcheer.run.observing.handing import checked_name
 from torcheer.run.observing.parameters import encode_layout
 from torcheer.run.observing.singlenumber import single_number
-from torcheer.run.observing.steps import step_of, time_of
+from torcheer.run.observing.steps import checked_name, step_of, time_of
 from torcheer.run.run import Run
 from torcheer.run.seam import pass_of
 from torcheer.run.summaries import FileWriter

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run.observing.arrays import check_size, copy_of, is_tensor
-from torcheer.run.observing.handing import checked_name
 from torcheer.run.observing.plaintext import plain_text
+from torcheer.run.observing.steps import checked_name
 from torcheer.run.records import TableColumn, TableHead
 from torcheer.tensorfile import MAX_DIMS, RAW_TYPES, as_numbers
 

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from torcheer.errors import InputError
 from torcheer.run.observations import Encoded, Observation
-from torcheer.run.observing.steps import step_of, time_of
+from torcheer.run.observing.steps import checked_name, step_of, time_of
 from torcheer.run.records import Kind
-
-
-def checked_name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise InputError(f"the name is a {type(name).__name__}: give the step, then a name as text.")
-    return name
 
 
 class Handing:

@@ -44,6 +44,12 @@ def time_of(given: Any) -> float:
     return seconds
 
 
+def checked_name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise InputError(f"the name is a {type(name).__name__}: give the step, then a name as text.")
+    return name
+
+
 def _shown(value: Any) -> str:
     text = f"{value!r}" if isinstance(value, int | float | str) else f"a {type(value).__name__}"
     return text if len(text) <= 80 else text[:79] + "…"

@@ -12,9 +12,9 @@ from torcheer.errors import InputError
 from torcheer.run.figuretables import checked_table
 from torcheer.run.observations import EncodedRecord
 from torcheer.run.observing.guarding import never_raising
-from torcheer.run.observing.handing import Handing, checked_name
+from torcheer.run.observing.handing import Handing
 from torcheer.run.observing.plaintext import plain_text
-from torcheer.run.observing.steps import step_of, time_of
+from torcheer.run.observing.steps import checked_name, step_of, time_of
 from torcheer.run.records import AlarmHead, GapHead, Kind, WatchedRow, WatchHead
 
 GapReason = Literal["full", "killed", "budget", "error"]

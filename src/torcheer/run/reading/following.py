@@ -14,13 +14,38 @@ from numpy.typing import NDArray
 from torcheer.run.parts import Part, Points, RecordEntry, SeriesEntry, SeriesKey
 from torcheer.run.reading.links import LinkRule
 from torcheer.run.reading.reader import RunReader
-from torcheer.run.reading.recordkinds import KINDS
+from torcheer.run.reading.recordkinds import (
+    AudioRecord,
+    ConfusionRecord,
+    EmbeddingRecord,
+    HistogramRecord,
+    ImageRecord,
+    PassRecord,
+    PrCurveRecord,
+    TextRecord,
+    VideoRecord,
+)
 from torcheer.run.reading.savedrecords import SavedRecord
+from torcheer.run.reading.tablereading import TableRecord
+from torcheer.run.reading.tensorrecord import TensorRecord
 from torcheer.run.records import Kind
 
 _PAUSE_SECONDS: Final = 0.1
 _CHUNK: Final = 10_000
 _MIXER: Final = numpy.uint64(0x9E3779B97F4A7C15)
+_RECORD_TYPES: Final[dict[Kind, type[SavedRecord[Any]]]] = {
+    "tensor": TensorRecord,
+    "histogram": HistogramRecord,
+    "image": ImageRecord,
+    "video": VideoRecord,
+    "audio": AudioRecord,
+    "text": TextRecord,
+    "embedding": EmbeddingRecord,
+    "pr_curve": PrCurveRecord,
+    "confusion": ConfusionRecord,
+    "pass": PassRecord,
+    "table": TableRecord,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +141,7 @@ class Follower(Iterator[Seen]):
 
     def _stretch_of_records(self, part: Part, key: SeriesKey, after: int) -> _Stretch:
         entries = part.records(key.kind, key.name, after)
-        kind = KINDS[key.kind]
+        kind = _RECORD_TYPES.get(key.kind, SavedRecord)
         return _Stretch.of_records(key, entries, [kind(key.name, entry, self._reader) for entry in entries])
 
 

@@ -11,15 +11,12 @@ from numpy.typing import NDArray
 from torcheer.errors import FileFormatError
 from torcheer.graph import PassDocument
 from torcheer.run.reading.savedrecords import SavedRecord
-from torcheer.run.reading.tablereading import TableRecord
-from torcheer.run.reading.tensorrecord import TensorRecord
 from torcheer.run.records import (
     AudioHead,
     ConfusionHead,
     EmbeddingHead,
     HistogramHead,
     ImageHead,
-    Kind,
     PassHead,
     PrCurveHead,
     TextHead,
@@ -238,26 +235,3 @@ class PassRecord(SavedRecord[PassHead]):
 
     def _about(self) -> str:
         return f"{self.head.model_name}, {self.head.num_ops:,} ops"
-
-
-KINDS: Final[dict[Kind, type[SavedRecord[Any]]]] = {
-    "tensor": TensorRecord,
-    "histogram": HistogramRecord,
-    "image": ImageRecord,
-    "video": VideoRecord,
-    "audio": AudioRecord,
-    "text": TextRecord,
-    "embedding": EmbeddingRecord,
-    "pr_curve": PrCurveRecord,
-    "confusion": ConfusionRecord,
-    "pass": PassRecord,
-    "hparams": SavedRecord,
-    "layout": SavedRecord,
-    "watch": SavedRecord,
-    "statistics": SavedRecord,
-    "alarm": SavedRecord,
-    "gap": SavedRecord,
-    "netview": SavedRecord,
-    "moment": SavedRecord,
-    "table": TableRecord,
-}

@@ -38,7 +38,7 @@ _IMPORTED: Final = (
     "torcheer.features.extracting",
     "torcheer.inspector.child.beginning",
     "torcheer.inspector.watching",
-    "torcheer.run.reading.face",
+    "torcheer.run.read.saved_run",
     "torcheer.run.run",
     "torcheer.training.fitting",
 )

@@ -7,8 +7,8 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
+from torcheer.run.part_storage import APPLICATION_ID, PAGE_BYTES, TABLES
 from torcheer.run.records import AnyHead, TextHead, encode_head
-from torcheer.run.schema import APPLICATION_ID, PAGE_BYTES, TABLES
 
 Point = tuple[int, float, float]  # step, time, value
 

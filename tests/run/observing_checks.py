@@ -8,9 +8,8 @@ from typing import Any
 
 import torch
 
-from torcheer.run.observations import Encoded, Observation
-from torcheer.run.observing.methods import Observing
-from torcheer.run.records import decode_head, encode_head
+from torcheer.run.log_methods import Observing
+from torcheer.run.records import Encoded, Observation, decode_head, encode_head
 
 
 class FakeRun(Observing):

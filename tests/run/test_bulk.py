@@ -16,13 +16,12 @@ from tests.many import examples
 from tests.run.rawtables import RawPart, quick_folder
 from tests.run.watching import log_plan, table_at
 from torcheer.run import run as run_module
-from torcheer.run.figuretables import FigureTable
-from torcheer.run.observations import EncodedRecord
-from torcheer.run.partfile import PartFile
-from torcheer.run.queueing import Mark
-from torcheer.run.records import TensorHead, TextHead, encode_head
+from torcheer.run.records import EncodedRecord, TensorHead, TextHead, encode_head
 from torcheer.run.run import Run
-from torcheer.run.telling import RunWarning
+from torcheer.run.statistics import FigureTable
+from torcheer.run.warnings_once import RunWarning
+from torcheer.run.write.part_file import PartFile
+from torcheer.run.write.queue import Mark
 
 
 @pytest.fixture

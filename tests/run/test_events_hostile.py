@@ -16,10 +16,10 @@ from tests.run import handmade_events as made
 from tests.run.amplification import can_measure, measured
 from tests.run.reading_all import read_all
 from torcheer.cli import app
-from torcheer.run.events import protobuf as pb
-from torcheer.run.events.framing import FrameFile
-from torcheer.run.events.part import EventsPart
 from torcheer.run.interruption import InterruptedReading, interruptible
+from torcheer.run.tensorboard import protobuf as pb
+from torcheer.run.tensorboard.event_file import FrameFile
+from torcheer.run.tensorboard.events_part import EventsPart
 
 SCALAR = made.event(made.scalar("loss", 0.5))
 MOST_BYTES = 48 << 20  # for files of a few bytes

@@ -19,13 +19,12 @@ import numpy
 import pytest
 
 from tests.run.rawtables import RawPart, quick_folder
-from torcheer.run import disk, queueing
-from torcheer.run.mounts import remote_kind
-from torcheer.run.observations import Encoded, Observation
-from torcheer.run.partfile import PartFile
-from torcheer.run.records import TextHead
+from torcheer.run.part_storage import remote_kind
+from torcheer.run.records import Encoded, Observation, TextHead
 from torcheer.run.run import Run
-from torcheer.run.telling import RunWarning
+from torcheer.run.warnings_once import RunWarning
+from torcheer.run.write import disk, queue
+from torcheer.run.write.part_file import PartFile
 
 
 @contextmanager
@@ -428,11 +427,11 @@ def test_logging_after_closing_is_told_once_and_counted(tmp_path: Path) -> None:
 def test_a_full_queue_drops_and_counts_and_what_was_taken_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queueing, "_SHORT", queueing.Limits(25, 25, 25))
-    monkeypatch.setattr(queueing, "_SOFT", queueing.Limits(50, 50, 50))
-    monkeypatch.setattr(queueing, "_HARD", queueing.Limits(100, 100, 100))
+    monkeypatch.setattr(queue, "_SHORT", queue.Limits(25, 25, 25))
+    monkeypatch.setattr(queue, "_SOFT", queue.Limits(50, 50, 50))
+    monkeypatch.setattr(queue, "_HARD", queue.Limits(100, 100, 100))
     monkeypatch.setattr("torcheer.run.run.WAKE_WEIGHT", 25)
-    monkeypatch.setattr(queueing, "_WAIT_SECONDS", 0.001)
+    monkeypatch.setattr(queue, "_WAIT_SECONDS", 0.001)
     with told() as messages:
         run = Run(tmp_path)
         run.log(-1, loss=1.0)
@@ -453,10 +452,10 @@ def test_a_full_queue_drops_and_counts_and_what_was_taken_is_written(
 def test_large_things_beyond_what_memory_should_hold_are_dropped_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queueing, "_SOFT", queueing.Limits(1000, 1000, 500))
-    monkeypatch.setattr(queueing, "_HARD", queueing.Limits(1000, 1000, 1000))
-    monkeypatch.setattr(queueing, "_SHORT", queueing.Limits(1000, 1000, 500))
-    monkeypatch.setattr(queueing, "_WAIT_SECONDS", 0.001)
+    monkeypatch.setattr(queue, "_SOFT", queue.Limits(1000, 1000, 500))
+    monkeypatch.setattr(queue, "_HARD", queue.Limits(1000, 1000, 1000))
+    monkeypatch.setattr(queue, "_SHORT", queue.Limits(1000, 1000, 500))
+    monkeypatch.setattr(queue, "_WAIT_SECONDS", 0.001)
     with told() as messages:
         run = Run(tmp_path)
         run.log(0, loss=1.0)
@@ -476,7 +475,7 @@ def test_large_things_beyond_what_memory_should_hold_are_dropped_and_counted(
 
 
 def test_a_record_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torcheer.run.encoder.MOST_RECORD_BYTES", 100)
+    monkeypatch.setattr("torcheer.run.write.writer.MOST_RECORD_BYTES", 100)
     monkeypatch.setattr("torcheer.run.run.MOST_RECORD_BYTES", 100)
     with told() as messages, Run(tmp_path) as run:
         run.log_tensor(0, "weight", numpy.zeros(13))
@@ -491,7 +490,7 @@ def test_a_record_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest
 def test_on_a_network_file_system_the_journal_is_another_and_the_note_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.run.opening.remote_kind", lambda _: "nfs4")
+    monkeypatch.setattr("torcheer.run.part_storage.remote_kind", lambda _: "nfs4")
     with Run(tmp_path) as run:
         for step in range(10):
             run.log(step, loss=1.0)

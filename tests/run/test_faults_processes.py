@@ -13,7 +13,7 @@ import pytest
 from tests.copying import ROOT, Copy
 from tests.many import examples
 from tests.run.rawtables import RawPart, parts_in, quick_folder
-from torcheer.run.locking import is_locked, take_lock
+from torcheer.run.part_storage import is_locked, take_lock
 from torcheer.run.run import Run
 
 BEGINNING = """
@@ -78,8 +78,8 @@ def test_the_session_says_how_the_program_ended(
 
 
 WITH_RECORDS = """
-from torcheer.run import endings, writing
-from torcheer.run.observations import Encoded, Observation
+from torcheer.run.write import process_end, writer
+from torcheer.run.records import Encoded, Observation
 from torcheer.run.records import TextHead
 def put(run, step, wait):
     def encode():
@@ -91,7 +91,7 @@ def put(run, step, wait):
 
 def test_a_program_that_ends_waits_as_long_as_the_writing_makes_progress(tmp_path: Path) -> None:
     script = """
-endings._EXIT_WAIT_SECONDS = 0.8
+process_end._EXIT_WAIT_SECONDS = 0.8
 run = Run(sys.argv[1])
 for step in range(12): put(run, step, 0.1)
 run.log(0, loss=1.0)
@@ -106,7 +106,7 @@ run.log(0, loss=1.0)
 
 def test_a_program_that_ends_before_all_is_written_says_what_is_lost(tmp_path: Path) -> None:
     script = """
-endings._EXIT_WAIT_SECONDS = writing._LOOK_SECONDS = 0.1
+process_end._EXIT_WAIT_SECONDS = writer._LOOK_SECONDS = 0.1
 run = Run(sys.argv[1])
 put(run, 0, 0)
 run.flush()
@@ -177,7 +177,7 @@ def test_the_process_that_holds_a_lock_knows_it_without_touching_the_file(tmp_pa
 
 def test_readers_who_test_the_lock_all_the_time_do_not_keep_a_writer_from_it(tmp_path: Path) -> None:
     script = """
-from torcheer.run.locking import is_locked
+from torcheer.run.part_storage import is_locked
 print("ready", flush=True)
 lock = Path(sys.argv[1], "rank-0.lock")
 while not Path(sys.argv[1], "stop").exists():

@@ -11,8 +11,8 @@ import pytest
 
 from tests.run.rawtables import RawPart, quick_folder
 from tests.run.test_faults import told
-from torcheer.run import partfile, room
 from torcheer.run.run import Run
+from torcheer.run.write import part_file
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ class FewBytes:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, num_bytes: float) -> None:
         self.num_bytes = num_bytes
-        monkeypatch.setattr(partfile, "has_room", self.has_room)
+        monkeypatch.setattr(part_file, "has_room", self.has_room)
 
     def has_room(self, path: Path, num_bytes: int, **others: Any) -> bool:
         return num_bytes <= self.num_bytes
@@ -108,11 +108,11 @@ def test_records_leave_a_share_of_a_small_disk_and_a_fixed_room_on_a_large_one(
     path = tmp_path / "rank-0.sqlite"
     for total, kept in ((8 << 20, 1 << 20), (1 << 40, 16 << 20)):
         monkeypatch.setattr(
-            room.shutil, "disk_usage", lambda _, total=total, kept=kept: (total, 0, kept + 2000)
+            part_file.shutil, "disk_usage", lambda _, total=total, kept=kept: (total, 0, kept + 2000)
         )
-        assert room.has_room(path, 1000, log_is_empty=True)
-        assert not room.has_room(path, 1001, log_is_empty=True)
-        assert room.is_low(path)
+        assert part_file.has_room(path, 1000, log_is_empty=True)
+        assert not part_file.has_room(path, 1001, log_is_empty=True)
+        assert part_file.is_low(path)
     Path(f"{path}-wal").write_bytes(b"x" * 500)
-    assert not room.has_room(path, 1000, log_is_empty=False)
-    assert room.has_room(path, 750, log_is_empty=False)
+    assert not part_file.has_room(path, 1000, log_is_empty=False)
+    assert part_file.has_room(path, 750, log_is_empty=False)

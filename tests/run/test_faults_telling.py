@@ -13,10 +13,10 @@ import pytest
 
 from tests.run.rawtables import RawPart, quick_folder
 from tests.run.test_faults import told
-from torcheer.run.observations import Observation
+from torcheer.run.records import Observation
 from torcheer.run.run import Run
-from torcheer.run.summarywriter import SummaryWriter
-from torcheer.run.telling import RunWarning
+from torcheer.run.tensorboard.summary_writer import SummaryWriter
+from torcheer.run.warnings_once import RunWarning
 
 
 @pytest.fixture

@@ -12,10 +12,9 @@ import torcheer as tl
 from tests.run import handmade_events as made
 from torcheer.cli import app
 from torcheer.errors import InputError
-from torcheer.run.reading import finding
-from torcheer.run.reading.finding import find_runs, is_run
-from torcheer.run.reading.links import links_within
-from torcheer.run.reading.reader import RunReader
+from torcheer.run.read import run_folders
+from torcheer.run.read.run_folders import find_runs, is_run, links_within
+from torcheer.run.read.run_reader import RunReader
 
 
 def make(folder: Path, file: str = "rank-0.sqlite") -> Path:
@@ -77,7 +76,7 @@ def test_the_search_goes_no_deeper_than_eight_folders_and_through_no_more_than_i
     many = tmp_path / "many"
     for number in range(30):
         make(many / f"{number:02}")
-    monkeypatch.setattr(finding, "_MAX_FOLDERS", 11)
+    monkeypatch.setattr(run_folders, "_MAX_FOLDERS", 11)
 
     assert names_in(many) == [f"{number:02}" for number in range(10)]
 

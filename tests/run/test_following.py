@@ -16,8 +16,8 @@ import pytest
 import torcheer as tl
 from tests.run.handmade import HandmadePart
 from torcheer.errors import InputError
-from torcheer.run.reading import following
-from torcheer.run.reading.following import Follower, Seen
+from torcheer.run.read import saved_run
+from torcheer.run.read.saved_run import Follower, Seen
 
 TRAINING = """
 import sys
@@ -105,7 +105,7 @@ def test_the_process_that_writes_can_follow_itself(tmp_path: Path) -> None:
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following.time, "sleep", lambda _: None)
+    monkeypatch.setattr(saved_run.time, "sleep", lambda _: None)
 
 
 def test_a_series_is_never_out_of_order_whatever_its_times_say(tmp_path: Path) -> None:

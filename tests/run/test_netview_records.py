@@ -7,9 +7,8 @@ import pytest
 
 import torcheer as tl
 from torcheer.netview import grid_of
-from torcheer.run.netscene import Connection, NetLayer, NetScene, Place
-from torcheer.run.reading.reader import record_id
-from torcheer.run.records import MomentHead, NetViewHead
+from torcheer.run.read.run_reader import record_id
+from torcheer.run.records import Connection, MomentHead, NetLayer, NetScene, NetViewHead, Place
 
 
 def scene_of(*names: str) -> NetScene:

@@ -15,7 +15,7 @@ from sklearn.metrics import confusion_matrix
 from tests.many import examples
 from tests.run.observing_checks import FakeRun, logged, refused, written_by_tensorboard
 from torcheer.errors import InputError
-from torcheer.run.observations import Encoded
+from torcheer.run.records import Encoded
 
 
 def rows(made: Encoded) -> np.ndarray:

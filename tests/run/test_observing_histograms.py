@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.many import examples
 from tests.run.observing_checks import FakeRun, encoded, logged, refused, written_by_tensorboard
-from torcheer.run.observations import Encoded
+from torcheer.run.records import Encoded
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
@@ -122,7 +122,7 @@ def test_an_expanded_tensor_counts_each_of_its_elements() -> None:
 
 def test_more_values_than_can_be_copied_are_counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     huge = histogram(torch.tensor([[1.0], [2.0]], dtype=torch.bfloat16).expand(2, 10**9))
-    monkeypatch.setattr("torcheer.run.observing.histograms.MOST_COPIED", 0)
+    monkeypatch.setattr("torcheer.run.encode.histograms.MOST_COPIED", 0)
     for values in (torch.randn(6, 5)[:, ::2], np.random.default_rng(0).normal(size=(6, 5)).T):
         run = FakeRun()
         run.log_histogram(0, "h", values)

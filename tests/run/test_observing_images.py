@@ -19,9 +19,8 @@ from PIL import Image
 
 from tests.many import examples
 from tests.run.observing_checks import FakeRun, logged, refused, written_by_tensorboard
-from torcheer.run.observations import Encoded
-from torcheer.run.observing.images import rescaled
-from torcheer.run.observing.png import encode_png
+from torcheer.run.encode.media import encode_png, rescaled
+from torcheer.run.records import Encoded
 
 
 def pixels(png: bytes) -> np.ndarray:

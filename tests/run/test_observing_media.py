@@ -19,7 +19,7 @@ from torch.utils.tensorboard._utils import _prepare_video
 
 from tests.many import examples
 from tests.run.observing_checks import FakeRun, logged, refused, written_by_tensorboard
-from torcheer.run.observations import Encoded
+from torcheer.run.records import Encoded
 
 # --- video -----------------------------------------------------------------------------------------------
 

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from tests.many import examples
 from tests.run.observing_checks import FakeRun, encoded, logged, refused
 from torcheer.errors import InputError
-from torcheer.run.observing.guarding import never_raising
-from torcheer.run.observing.methods import Observing
-from torcheer.run.observing.steps import step_of
+from torcheer.run.encode.values import step_of
+from torcheer.run.log_methods import Observing, never_raising
 
 # --- when ------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from torch import nn
 import torcheer as tl
 from tests.run.observing_checks import FakeRun, encoded, logged, refused
 from torcheer.graph import PassDocument
-from torcheer.run.observations import Encoded
+from torcheer.run.records import Encoded
 
 
 def model() -> nn.Module:
@@ -124,8 +124,8 @@ def test_what_is_no_pass_is_told() -> None:
 def test_torch_is_loaded_by_nothing_but_a_pass() -> None:
     code = (
         "import sys, numpy\n"
-        "from torcheer.run.observing.methods import Observing\n"
-        "import torcheer.run.summarywriter\n"
+        "from torcheer.run.log_methods import Observing\n"
+        "import torcheer.run.tensorboard.summary_writer\n"
         "class Run(Observing):\n"
         "    def _put(self, observation): observation.encode()\n"
         "    def _tell(self, message, *cause): raise SystemExit(message)\n"

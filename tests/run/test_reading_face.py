@@ -16,8 +16,8 @@ from torch import nn
 import torcheer as tl
 from tests.run.handmade import HandmadePart
 from torcheer.errors import FileFormatError, InputError
-from torcheer.run.reading.face import SavedRun
-from torcheer.run.reading.sparkline import sparkline
+from torcheer.run.read.saved_run import SavedRun
+from torcheer.run.read.scalars import sparkline
 from torcheer.run.records import EmbeddingHead, TensorHead
 
 

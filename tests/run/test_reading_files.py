@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.run.handmade import HandmadePart
-from torcheer.run.reading import snapshots
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.reading.snapshots import SnapshotFile
+from torcheer.run.read import snapshot
+from torcheer.run.read.run_reader import RunReader
+from torcheer.run.read.snapshot import SnapshotFile
 
 # Writes through the file that is given, then waits to be told to go on, or to be killed.
 CHILD = """
@@ -108,7 +108,7 @@ def test_nothing_new_is_nothing_to_read(tmp_path: Path, monkeypatch: pytest.Monk
     os.utime(f"{part.path}-wal", ns=(1, 1))
     os.utime(tmp_path, ns=(1, 1))
     reader = RunReader(tmp_path)
-    monkeypatch.setattr(snapshots, "_read", lambda *_: pytest.fail("the file was opened"))
+    monkeypatch.setattr(snapshot, "_read", lambda *_: pytest.fail("the file was opened"))
     monkeypatch.setattr(os, "scandir", lambda *_: pytest.fail("the folder was listed"))
 
     assert not reader.refresh()
@@ -178,7 +178,7 @@ def test_a_finished_run_is_read_from_a_file_system_that_is_read_only(tmp_path: P
 def refusing(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """SQLite where it may create nothing, which does not happen to root. Gives what was opened."""
     opened: list[str] = []
-    read = snapshots._read
+    read = snapshot._read
 
     def refuse(uri: str, job: Callable[[sqlite3.Connection], object]) -> object:
         opened.append(uri)
@@ -188,7 +188,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             raise error
         return read(uri, job)
 
-    monkeypatch.setattr(snapshots, "_read", refuse)
+    monkeypatch.setattr(snapshot, "_read", refuse)
     return opened
 
 
@@ -371,8 +371,8 @@ def test_several_readings_in_a_row_open_a_file_once_and_see_what_is_new(
     part.add_block("loss", [(0, 0.0, 1.0)])
     reader = RunReader(tmp_path)
     opened: list[str] = []
-    connected = snapshots._connected
-    monkeypatch.setattr(snapshots, "_connected", lambda uri: opened.append(uri) or connected(uri))
+    connected = snapshot._connected
+    monkeypatch.setattr(snapshot, "_connected", lambda uri: opened.append(uri) or connected(uri))
 
     with reader.holding():
         assert reader.points("loss").values.tolist() == [1.0]

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from tests.many import examples
 from tests.run.handmade import HandmadePart
-from torcheer.run.parts import SeriesKey
-from torcheer.run.reading.fitting import fits
-from torcheer.run.reading.reader import RunReader
+from torcheer.run.read.part_queries import fits
+from torcheer.run.read.parts import SeriesKey
+from torcheer.run.read.run_reader import RunReader
 from torcheer.run.records import (
     ConfusionHead,
     EmbeddingHead,

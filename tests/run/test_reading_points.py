@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.many import examples
 from tests.run.handmade import HandmadePart, Point
-from torcheer.run.events.exporting import export_tensorboard
-from torcheer.run.parts import Points, SeriesKey
-from torcheer.run.reading.blocklist import Block, BlockList
-from torcheer.run.reading.reader import RunReader
+from torcheer.run.read.part_index import Block, BlockList
+from torcheer.run.read.parts import Points, SeriesKey
+from torcheer.run.read.run_reader import RunReader
+from torcheer.run.tensorboard.export import export_tensorboard
 
 LOSS = SeriesKey("scalar", "loss")
 floats = st.floats(allow_nan=True, allow_infinity=True)

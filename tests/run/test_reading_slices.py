@@ -9,10 +9,10 @@ import pytest
 
 import torcheer as tl
 from tests.run.handmade import HandmadePart
-from torcheer.run.parts import SeriesKey
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.reading.slicing import Slice
-from torcheer.run.reading.sqlitepart import SqlitePart
+from torcheer.run.read.part_queries import Slice
+from torcheer.run.read.parts import SeriesKey
+from torcheer.run.read.run_reader import RunReader
+from torcheer.run.read.sqlite_part import SqlitePart
 from torcheer.run.records import decode_head
 
 

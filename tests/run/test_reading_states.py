@@ -11,8 +11,7 @@ import pytest
 
 import torcheer as tl
 from torcheer.errors import InputError
-from torcheer.run.parts import PartStatus, State
-from torcheer.run.reading.merging import merged_state
+from torcheer.run.read.parts import PartStatus, State, merged_state
 
 
 def status(state: State, resumed: float, updated: float, reason: str = "") -> PartStatus:

@@ -14,13 +14,19 @@ from hypothesis import strategies as st
 
 from tests.many import examples
 from tests.run.watching import is_true, table_at
-from torcheer.run import statisticsblocks
-from torcheer.run.figuretables import FigureTable, checked_table, joined_tables, table_of
-from torcheer.run.observations import EncodedRecord
-from torcheer.run.opening import make_tables
-from torcheer.run.records import StatisticsHead, decode_head
-from torcheer.run.statisticsblocks import StatisticsWriter, purge_statistics
-from torcheer.run.statisticsthinning import StatisticsBlock, choose_blocks
+from torcheer.run import statistics
+from torcheer.run.part_storage import make_tables
+from torcheer.run.records import EncodedRecord, StatisticsHead, decode_head
+from torcheer.run.statistics import (
+    FigureTable,
+    StatisticsBlock,
+    StatisticsWriter,
+    checked_table,
+    choose_blocks,
+    joined_tables,
+    purge_statistics,
+    table_of,
+)
 
 LENGTHS = st.lists(st.integers(1, 40), min_size=1, max_size=60)
 
@@ -79,8 +85,8 @@ def stretches(lengths: Sequence[int], *, start: int = 0) -> Iterator[range]:
 def blocks_of(num_bytes: int) -> Iterator[None]:
     """Smaller blocks, so that few steps make many of them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statisticsblocks, "_MOST_BLOCK_BYTES", num_bytes)
-        patch.setattr(statisticsblocks, "_LEAST_BLOCK_BYTES", 1)
+        patch.setattr(statistics, "_MOST_BLOCK_BYTES", num_bytes)
+        patch.setattr(statistics, "_LEAST_BLOCK_BYTES", 1)
         yield
 
 

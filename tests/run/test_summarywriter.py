@@ -18,7 +18,7 @@ from torch.utils.tensorboard import SummaryWriter as TorchsWriter
 
 import torcheer as tl
 from tests.run.observing_checks import written_by_tensorboard
-from torcheer.run.telling import RunWarning
+from torcheer.run.warnings_once import RunWarning
 
 PUBLIC = sorted(
     name for name, _ in inspect.getmembers(TorchsWriter, inspect.isfunction) if not name.startswith("_")

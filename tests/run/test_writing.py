@@ -20,11 +20,10 @@ from hypothesis import strategies as st
 from tests.many import examples
 from tests.run.rawtables import RawPart, parts_in, quick_folder
 from torcheer.errors import InputError
-from torcheer.run import blocks
-from torcheer.run.observations import Encoded, Observation
-from torcheer.run.records import TextHead
+from torcheer.run.records import Encoded, Observation, TextHead
 from torcheer.run.run import Run
-from torcheer.run.telling import RunWarning
+from torcheer.run.warnings_once import RunWarning
+from torcheer.run.write import points as points_of_part
 
 STEPS = st.integers(-(2**63), 2**63 - 1)
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
@@ -77,8 +76,8 @@ def test_any_points_come_back_bit_by_bit_in_the_order_in_which_they_were_logged(
 @settings(max_examples=examples(30), deadline=None)
 def test_blocks_are_merged_and_no_point_is_lost_or_doubled(batches: list[int], reopenings: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch, quick_folder() as folder:
-        patch.setattr(blocks, "MOST_POINTS", 100)
-        patch.setattr(blocks, "MERGED_AT", 4)
+        patch.setattr(points_of_part, "MOST_POINTS", 100)
+        patch.setattr(points_of_part, "MERGED_AT", 4)
         run = Run(folder)
         num_points = 0
         for index, size in enumerate(batches):

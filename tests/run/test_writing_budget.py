@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.run.rawtables import RawPart, quick_folder
 from torcheer.run.run import Run
-from torcheer.run.thinning import Candidate, choose
+from torcheer.run.write.record_rows import Candidate, choose
 
 
 @pytest.fixture

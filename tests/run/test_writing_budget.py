@@ -29,28 +29,6 @@ def series_at(steps: Sequence[int], *, num_bytes: int = 10, first_id: int = 0) -
     ]
 
 
-def least_missed(kept: list[Candidate]) -> Candidate:
-    """By the definition: the inner record whose neighbours are nearest to each other for its age."""
-
-    def gap_for_age(index: int) -> tuple[float, int]:
-        age = kept[-1].step - kept[index].step
-        return (kept[index + 1].step - kept[index - 1].step) / age, index
-
-    return kept[min(range(1, len(kept) - 1), key=gap_for_age)]
-
-
-@given(st.sets(st.integers(0, 10_000), min_size=3, max_size=25), st.integers(1, 300))
-def test_one_after_the_other_goes_the_record_that_is_missed_least(steps: set[int], num_bytes: int) -> None:
-    kept = series_at(sorted(steps))
-    expected = []
-    while len(kept) > 2 and 10 * len(expected) < num_bytes:
-        gone = least_missed(kept)
-        expected.append(gone.id)
-        kept.remove(gone)
-
-    assert choose(series_at(sorted(steps)), num_bytes).ids == expected
-
-
 @given(
     st.lists(st.lists(st.integers(-50, 50), max_size=15), max_size=4),
     st.lists(st.integers(1, 1000), min_size=4, max_size=4),

@@ -416,65 +416,41 @@ ITEM_BYTES: Final = {
 
 
 def fits(head: AnyHead, num_bytes: int) -> bool:
-    """False where the bytes cannot be what the head says."""
+    """False where the bytes cannot be what the head says. Nothing is read, or made room for, before."""
     rule = _RULES.get(type(head))
     return num_bytes >= 0 and (rule is None or rule(head, num_bytes))
 
 
-def _tensor(head: TensorHead, num_bytes: int) -> bool:
+def _tensor_fits(head: TensorHead, num_bytes: int) -> bool:
     size = ITEM_BYTES.get(head.dtype)
-    if size is None or len(head.shape) > MAX_DIMS or any(length < 0 for length in head.shape):
+    if size is None or len(head.shape) > MAX_DIMS or min(head.shape, default=0) < 0:
         return False
     return size * math.prod(head.shape) == num_bytes
 
 
-def _histogram(head: HistogramHead, num_bytes: int) -> bool:
-    return head.num_bins >= 0 and 8 * (2 * head.num_bins + 1) == num_bytes
-
-
-def _video(head: VideoHead, num_bytes: int) -> bool:
-    return all(size >= 0 for size in head.frame_bytes) and sum(head.frame_bytes) == num_bytes
-
-
-def _embedding(head: EmbeddingHead, num_bytes: int) -> bool:
-    sizes = (head.matrix_bytes, head.label_bytes, head.sprite_bytes, head.num_points, head.num_dims)
-    if any(size < 0 for size in sizes) or head.matrix_bytes != 4 * head.num_points * head.num_dims:
+def _embedding_fits(head: EmbeddingHead, num_bytes: int) -> bool:
+    parts = (head.matrix_bytes, head.label_bytes, head.sprite_bytes)
+    if min(*parts, head.num_points, head.num_dims) < 0:
         return False
-    return head.matrix_bytes + head.label_bytes + head.sprite_bytes == num_bytes
+    return head.matrix_bytes == 4 * head.num_points * head.num_dims and sum(parts) == num_bytes
 
 
-def _pr_curve(head: PrCurveHead, num_bytes: int) -> bool:
-    return head.num_thresholds >= 0 and 8 * 6 * head.num_thresholds == num_bytes
-
-
-def _confusion(head: ConfusionHead, num_bytes: int) -> bool:
-    return 8 * len(head.labels) ** 2 == num_bytes
-
-
-def _pass(head: PassHead, num_bytes: int) -> bool:
-    return head.num_ops >= 0 and 8 * head.num_ops * len(head.figures) == num_bytes
-
-
-def _watch(head: WatchHead, num_bytes: int) -> bool:
-    return 0 <= head.num_rows <= num_bytes  # a row takes more than a byte
-
-
-def _nothing(head: AnyHead, num_bytes: int) -> bool:
+def _is_empty(head: AnyHead, num_bytes: int) -> bool:
     return num_bytes == 0
 
 
 _RULES: Final[dict[type, Callable[[Any, int], bool]]] = {
-    TensorHead: _tensor,
-    HistogramHead: _histogram,
-    VideoHead: _video,
-    EmbeddingHead: _embedding,
-    PrCurveHead: _pr_curve,
-    ConfusionHead: _confusion,
-    PassHead: _pass,
-    HparamsHead: _nothing,
-    LayoutHead: _nothing,
-    WatchHead: _watch,
+    TensorHead: _tensor_fits,
+    HistogramHead: lambda head, size: head.num_bins >= 0 and 8 * (2 * head.num_bins + 1) == size,
+    VideoHead: lambda head, size: min(head.frame_bytes, default=0) >= 0 and sum(head.frame_bytes) == size,
+    EmbeddingHead: _embedding_fits,
+    PrCurveHead: lambda head, size: head.num_thresholds >= 0 and 8 * 6 * head.num_thresholds == size,
+    ConfusionHead: lambda head, size: 8 * len(head.labels) ** 2 == size,
+    PassHead: lambda head, size: head.num_ops >= 0 and 8 * head.num_ops * len(head.figures) == size,
+    WatchHead: lambda head, size: 0 <= head.num_rows <= size,  # a row takes more than a byte
     StatisticsHead: is_fitting,
-    AlarmHead: _nothing,
-    GapHead: _nothing,
+    HparamsHead: _is_empty,
+    LayoutHead: _is_empty,
+    AlarmHead: _is_empty,
+    GapHead: _is_empty,
 }

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
-from torcheer.run.read.parts import Part, Points, RecordEntry, SeriesEntry, SeriesKey, State
+from torcheer.run.read.parts import Part, SeriesEntry, SeriesKey, State
 from torcheer.run.read.run_folders import LinkRule, find_runs, is_run, links_note, links_within
 from torcheer.run.read.run_reader import RunReader, RunStatus
 from torcheer.run.read.saved_records import (
@@ -312,7 +312,6 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 
 _PAUSE_SECONDS: Final = 0.1
 _CHUNK: Final = 10_000
-_MIXER: Final = numpy.uint64(0x9E3779B97F4A7C15)
 _RECORD_TYPES: Final[dict[Kind, type[SavedRecord[Any]]]] = {
     "tensor": TensorRecord,
     "histogram": HistogramRecord,
@@ -359,11 +358,11 @@ class Follower(Iterator[Seen]):
         self._reader = RunReader(path, links=links)
         self._kinds = kinds
         self._timeout = timeout
-        self._marks: dict[str, _Mark] = {}
+        self._progress: dict[str, _Progress] = {}
         if not from_start:
             for name, part in self._reader.parts().items():
-                mark = self._marks[name] = _Mark(restarts=self._reader.restarts(name))
-                self._new_in(part, mark)
+                self._progress[name] = _Progress(restarts=self._reader.restarts(name))
+                self._new_in(part, self._progress[name])
         self._events = self._follow()
 
     def __next__(self) -> Seen:
@@ -398,112 +397,75 @@ class Follower(Iterator[Seen]):
     def _take(self) -> Iterator[Seen]:
         for name, part in self._reader.parts().items():
             restarts = self._reader.restarts(name)
-            mark = self._marks.setdefault(name, _Mark(restarts=restarts))
-            if mark.restarts != restarts:
-                mark = self._marks[name] = _Mark(restarts=restarts, before=mark.all_prints())
+            progress = self._progress.setdefault(name, _Progress(restarts=restarts))
+            if progress.restarts != restarts:
+                progress = self._progress[name] = _Progress(restarts=restarts, before=progress.all_times())
             with self._reader.holding():
-                new = self._new_in(part, mark)
+                new = self._new_in(part, progress)
             yield from _in_order(new)
 
-    def _new_in(self, part: Part, mark: _Mark) -> list[_Stretch]:
+    def _new_in(self, part: Part, progress: _Progress) -> list[_Stretch]:
         found = []
         for key, entry in part.series().items():
-            if key.kind == "statistics" or (self._kinds is not None and key.kind not in self._kinds):
-                continue
-            if not mark.has_new(key, entry):
-                continue
-            if key.kind == "scalar":
-                found.append(_Stretch.of_points(key, part.points(key.name, mark.counts.get(key, 0))))
-            else:
-                found.append(self._stretch_of_records(part, key, mark.last_records.get(key, 0)))
-            found[-1] = mark.move(key, entry, found[-1])
+            is_wanted = key.kind != "statistics" and (self._kinds is None or key.kind in self._kinds)
+            if is_wanted and progress.entries.get(key) != entry:
+                progress.entries[key] = entry
+                found.append(progress.without_seen(self._stretch(part, key, progress)))
         return found
 
-    def _stretch_of_records(self, part: Part, key: SeriesKey, after: int) -> _Stretch:
-        entries = part.records(key.kind, key.name, after)
+    def _stretch(self, part: Part, key: SeriesKey, progress: _Progress) -> _Stretch:
+        place = progress.places.get(key, 0)
+        if key.kind == "scalar":
+            points = part.points(key.name, place)
+            progress.places[key] = place + len(points.times)
+            return _Stretch(key, *points, ())
+        entries = part.records(key.kind, key.name, place)
+        progress.places[key] = entries[-1].id if entries else place
         kind = _RECORD_TYPES.get(key.kind, SavedRecord)
-        return _Stretch.of_records(key, entries, [kind(key.name, entry, self._reader) for entry in entries])
+        return _Stretch(
+            key,
+            numpy.array([entry.step for entry in entries], dtype=numpy.int64),
+            numpy.array([entry.time for entry in entries], dtype=numpy.float64),
+            None,
+            [kind(key.name, entry, self._reader) for entry in entries],
+        )
 
 
 @dataclass(slots=True, kw_only=True)
-class _Mark:
-    """How far a part was seen. `before` is what was seen of it until it had to be begun again."""
+class _Progress:
+    """How far a part was seen. `before`: the times of what was seen until the part was begun again."""
 
     restarts: int
-    before: dict[SeriesKey, NDArray[numpy.uint64]] = field(default_factory=dict)
-    prints: dict[SeriesKey, list[NDArray[numpy.uint64]]] = field(default_factory=dict)
-    counts: dict[SeriesKey, int] = field(default_factory=dict)
-    last_records: dict[SeriesKey, int] = field(default_factory=dict)
+    before: dict[SeriesKey, list[int]] = field(default_factory=dict)
+    times: dict[SeriesKey, list[int]] = field(default_factory=dict)  # as bits: NaN equals itself
+    places: dict[SeriesKey, int] = field(default_factory=dict)  # points seen, or the id of the last record
     entries: dict[SeriesKey, SeriesEntry] = field(default_factory=dict)
 
-    def has_new(self, key: SeriesKey, entry: SeriesEntry) -> bool:
-        return self.entries.get(key) != entry
+    def without_seen(self, stretch: _Stretch) -> _Stretch:
+        """Points and records are known again by their times, which stay in order."""
+        times = stretch.times.astype("<f8").view("<i8").tolist()
+        self.times.setdefault(stretch.key, []).extend(times)
+        left = iter(self.before.pop(stretch.key, ()))
+        # `in` also takes all up to the one that it finds from those that are left.
+        num_seen = next((place for place, time in enumerate(times) if time not in left), len(times))
+        return stretch.from_place(num_seen)
 
-    def move(self, key: SeriesKey, entry: SeriesEntry, stretch: _Stretch) -> _Stretch:
-        """Note what comes, and give what of it was not seen before."""
-        self.entries[key] = entry
-        if key.kind == "scalar":
-            self.counts[key] = self.counts.get(key, 0) + len(stretch.times)
-        elif stretch.records:
-            self.last_records[key] = stretch.last_id
-        prints = stretch.prints()
-        self.prints.setdefault(key, []).append(prints)
-        before = self.before.pop(key, None)
-        return stretch if before is None else stretch.from_place(_num_seen(prints, before))
-
-    def all_prints(self) -> dict[SeriesKey, NDArray[numpy.uint64]]:
-        seen = {key: numpy.concatenate(prints) for key, prints in self.prints.items()}
-        return {**self.before, **seen}
-
-
-def _num_seen(now: NDArray[numpy.uint64], before: NDArray[numpy.uint64]) -> int:
-    """How many of them, from the first on, are what is left of those that were seen, in the same order."""
-    place = 0
-    left = iter(before.tolist())
-    for one in now.tolist():
-        if one not in left:  # which also takes all up to it from those that are left
-            break
-        place += 1
-    return place
+    def all_times(self) -> dict[SeriesKey, list[int]]:
+        return {**self.before, **self.times}
 
 
 class _Stretch(NamedTuple):
-    """What is new in a series."""
+    """What is new in a series: points with values, or records."""
 
     key: SeriesKey
     steps: NDArray[numpy.int64]
     times: NDArray[numpy.float64]
     values: NDArray[numpy.float64] | None
     records: Sequence[SavedRecord[Any]]
-    last_id: int
-
-    @classmethod
-    def of_points(cls, key: SeriesKey, points: Points) -> _Stretch:
-        return cls(key, points.steps, points.times, points.values, (), 0)
-
-    @classmethod
-    def of_records(
-        cls, key: SeriesKey, entries: Sequence[RecordEntry], records: Sequence[SavedRecord[Any]]
-    ) -> _Stretch:
-        steps = numpy.array([entry.step for entry in entries], dtype=numpy.int64)
-        times = numpy.array([entry.time for entry in entries], dtype=numpy.float64)
-        return cls(key, steps, times, None, records, entries[-1].id if entries else 0)
-
-    def prints(self) -> NDArray[numpy.uint64]:
-        """A number for each, by which it is known again."""
-        prints: NDArray[numpy.uint64]
-        prints = self.steps.astype("<i8").view("<u8") * _MIXER ^ self.times.astype("<f8").view("<u8")
-        if self.values is not None:
-            prints = prints * _MIXER ^ self.values.astype("<f8").view("<u8")
-        return prints
 
     def from_place(self, place: int) -> _Stretch:
-        return self._replace(
-            steps=self.steps[place:],
-            times=self.times[place:],
-            values=None if self.values is None else self.values[place:],
-            records=self.records[place:],
-        )
+        values = None if self.values is None else self.values[place:]
+        return _Stretch(self.key, self.steps[place:], self.times[place:], values, self.records[place:])
 
     def seen(self, place: int) -> Seen:
         return Seen(

@@ -239,9 +239,8 @@ BYTES_PER_BYTE: Final = 8  # of memory for each byte on the disk
 
 # What things cost in memory, measured, with what other parts of the program keep of them.
 SERIES_BYTES: Final = 2000
-RECORD_BYTES: Final = 600
+RECORD_BYTES: Final = 700
 POINT_BYTES: Final = 64
-RESTART_BYTES: Final = 64
 ENTRY_BYTES: Final = 250  # a hyperparameter, a chart of a layout
 ITEM_BYTES: Final = 64  # of a list
 TEXT_BYTES: Final = 6  # for each byte of a text
@@ -258,6 +257,7 @@ RECORD_SERIES_WORK: Final = 250  # whoever reads all records asks for each serie
 RECORD_WORK: Final = 32  # an event that holds one record takes at least forty bytes
 ELEMENT_WORK: Final = 4  # of a tensor, where each stands in a field of its own
 TEXT_WORK: Final = 3
+POINTS_TAKEN_BACK: Final = 50  # in a microsecond, where a session begins anew
 
 MOST_FILES: Final = 10_000  # of a folder
 MOST_DIMS: Final = 64  # of a tensor: NumPy's own limit, and torch's

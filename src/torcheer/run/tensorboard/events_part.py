@@ -15,7 +15,6 @@ from time import time_ns
 from typing import Final, NamedTuple
 
 import numpy
-from numpy.typing import NDArray
 
 from torcheer.run.interruption import check_cancelled, pause_point
 from torcheer.run.read.parts import PartStatus, Points, RecordEntry, SeriesEntry, SeriesKey, is_moment
@@ -27,10 +26,10 @@ from torcheer.run.tensorboard.event_file import (
     MOST_FILES,
     POINT_BYTES,
     POINT_WORK,
+    POINTS_TAKEN_BACK,
     RECORD_BYTES,
     RECORD_SERIES_WORK,
     RECORD_WORK,
-    RESTART_BYTES,
     SERIES_BYTES,
     SERIES_WORK,
     TEXT_BYTES,
@@ -57,7 +56,6 @@ _VALUES_BETWEEN_CHECKS: Final = 1024
 _LEAST_VALUE_BYTES: Final = 4
 _TICK_NS: Final = 50_000_000
 _MOST_FAULTS: Final = 3
-_NO_LIMIT: Final = (1 << 63) - 1
 # events.out.tfevents.<seconds>.<host>.<pid>.<more>
 _FILE_NAME: Final = re.compile(r"tfevents\.\d+\.(?P<host>.+?)(?:\.(?P<pid>\d+)(?:\.\d+)?)?(?:\.v2)?$")
 
@@ -92,8 +90,6 @@ class _Column:
     values: array[float] = field(default_factory=lambda: array("d"))
     num_bad: int = 0
     first_bad_step: int | None = None
-    # Pairs of an epoch and its first point. Each new session that is not dealt with yet begins one.
-    epochs: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, step: int, time: float, value: float) -> None:
         self.steps.append(step)
@@ -104,23 +100,14 @@ class _Column:
             if self.first_bad_step is None:
                 self.first_bad_step = step
 
-    def begin_epoch(self, epoch: int) -> None:
-        if not self.epochs or self.epochs[-2] != epoch:
-            self.epochs.extend((epoch, len(self.steps)))
-
-    def take_back(self, limits: NDArray[numpy.int64]) -> bool:
-        """Drop the points of each epoch that are at its limit or above. Were there any?"""
-        epochs, starts = (numpy.array([0, *self.epochs[which::2]], dtype=numpy.int64) for which in (0, 1))
-        counts = numpy.diff(starts, append=len(self.steps))
-        limit_of_point = numpy.repeat(limits[epochs], counts)
-        kept = (numpy.array(self.steps) < limit_of_point) | (limit_of_point == _NO_LIMIT)
-        self.epochs = array("q")  # what is left now was there before anything that comes
+    def take_back(self, from_step: int) -> bool:
+        """Drop the points from that step on. Were there any?"""
+        kept = numpy.array(self.steps) < from_step
         if kept.all():
             return False
-        self.steps, self.times, self.values = (
-            array(column.typecode, numpy.array(column)[kept].tobytes())
-            for column in (self.steps, self.times, self.values)
-        )
+        self.steps = array("q", numpy.array(self.steps)[kept].tobytes())
+        self.times = array("d", numpy.array(self.times)[kept].tobytes())
+        self.values = array("d", numpy.array(self.values)[kept].tobytes())
         bad = numpy.flatnonzero(~numpy.isfinite(numpy.array(self.values)))
         self.num_bad = len(bad)
         self.first_bad_step = self.steps[int(bad[0])] if len(bad) else None
@@ -137,52 +124,35 @@ class _Place(NamedTuple):
 
 
 class _Records:
-    """All records so far, by their numbers, which begin with 1. A few bytes each: there may be very many."""
+    """All records so far. Their numbers begin with 1, and are not given twice."""
 
     def __init__(self) -> None:
         self.of_series: dict[SeriesKey, list[RecordEntry]] = {}
-        self._paths: list[Path] = []
-        self._entries: list[RecordEntry | None] = []
-        self._files, self._offsets, self._lengths = array("l"), array("q"), array("q")
-        self._epochs = array("q")
+        self._entries: dict[int, RecordEntry] = {}
+        self._places: dict[int, _Place] = {}
+        self.next_id = 1
 
-    @property
-    def next_id(self) -> int:
-        return len(self._entries) + 1
-
-    def add(self, key: SeriesKey, entry: RecordEntry, place: _Place, epoch: int) -> None:
-        if not self._paths or self._paths[-1] is not place.path:
-            self._paths.append(place.path)
+    def add(self, key: SeriesKey, entry: RecordEntry, place: _Place) -> None:
         self.of_series.setdefault(key, []).append(entry)
-        self._entries.append(entry)
-        self._files.append(len(self._paths) - 1)
-        self._offsets.append(place.offset)
-        self._lengths.append(~place.length if place.is_value else place.length)
-        self._epochs.append(epoch)
+        self._entries[entry.id], self._places[entry.id] = entry, place
+        self.next_id += 1
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
     def entry(self, number: int) -> RecordEntry | None:
-        return self._entries[number - 1] if 0 < number <= len(self._entries) else None
+        return self._entries.get(number)
 
     def place(self, number: int) -> _Place:
-        length = self._lengths[number - 1]
-        path, offset = self._paths[self._files[number - 1]], self._offsets[number - 1]
-        return _Place(path, offset, ~length if length < 0 else length, length < 0)
+        return self._places[number]
 
-    def take_back(self, limits: NDArray[numpy.int64]) -> bool:
-        limit_of_epoch = limits.tolist()
-        gone = [
-            number
-            for number, (entry, epoch) in enumerate(zip(self._entries, self._epochs, strict=True))
-            if entry is not None
-            and limit_of_epoch[epoch] != _NO_LIMIT
-            and entry.step >= limit_of_epoch[epoch]
-        ]
+    def take_back(self, from_step: int) -> bool:
+        gone = [number for number, entry in self._entries.items() if entry.step >= from_step]
         for number in gone:
-            self._entries[number] = None
-        self._epochs = array("q", bytes(8 * len(self._entries)))
+            del self._entries[number], self._places[number]
         if gone:
             self.of_series = {
-                key: [entry for entry in entries if self._entries[entry.id - 1] is not None]
+                key: [entry for entry in entries if entry.step < from_step]
                 for key, entries in self.of_series.items()
             }
         return bool(gone)
@@ -209,14 +179,10 @@ class EventsPart:
         self._records = _Records()
         self._plugins: Plugins = {}
         self._room = Room()
-        self._restarts = array(
-            "q"
-        )  # the steps at which sessions began anew since points were last taken back
+        self._highest_step = -(1 << 63)
         self._num_unread = 0  # events and values that are none
         self._num_too_large = 0  # values that declare more than their bytes can hold
         self._num_graphs = 0  # in a form of TensorBoard's own
-        self._num_plugins = 0
-        self._has_meshes = False
         self._series: Mapping[SeriesKey, SeriesEntry] | None = None  # as of the last refresh
         self._first_time = math.inf
 
@@ -234,18 +200,12 @@ class EventsPart:
             self._generation += 1
             self._begin()
         self._read_paths = paths
-        try:
-            for path in paths:
-                file = self._files.get(path)
-                if file is None:
-                    file = self._files[path] = FrameFile(path)
-                    file.look()
-                self._read_on(file)
-        finally:
-            self._take_back()
-            if len(self._plugins) != self._num_plugins:
-                self._num_plugins = len(self._plugins)
-                self._has_meshes = "mesh" in self._plugins.values()
+        for path in paths:
+            file = self._files.get(path)
+            if file is None:
+                file = self._files[path] = FrameFile(path)
+                file.look()
+            self._read_on(file)
         if self._projector.refresh():
             self._series = None
         return self._generation + self._projector.generation
@@ -295,8 +255,7 @@ class EventsPart:
         self._num_graphs += event.has_graph
         if event.restarts and (self._columns or self._records.of_series):
             self._room.begin_value(len(frame.data))
-            self._room.take(RESTART_BYTES)
-            self._restarts.append(event.step)
+            self._take_back(event.step)
         for number, value in enumerate(values_of_event(frame.data), 1):
             self._take_value(path, frame, event, value)
             if number % _VALUES_BETWEEN_CHECKS == 0:
@@ -343,9 +302,8 @@ class EventsPart:
             return
         if column is None:
             column = self._columns[name] = _Column()
-        if self._restarts:
-            column.begin_epoch(len(self._restarts))
         column.add(step, self._checked(time), value)
+        self._highest_step = max(self._highest_step, step)
 
     def _add_record(self, found: FoundRecord, step: int, time: float, place: _Place) -> None:
         key = SeriesKey(found.kind, found.name)
@@ -360,7 +318,8 @@ class EventsPart:
             num_bytes=found.num_bytes,
             head=found.head,
         )
-        self._records.add(key, entry, place, len(self._restarts))
+        self._records.add(key, entry, place)
+        self._highest_step = max(self._highest_step, step)
 
     def _checked(self, time: float) -> float:
         """A time that there is a calendar for; 0 for any other."""
@@ -369,18 +328,15 @@ class EventsPart:
         self._first_time = min(self._first_time, time)
         return time
 
-    def _take_back(self) -> None:
-        """Sessions began anew: what was logged before for their first step and later is no longer meant.
-
-        All of them at once: what counts for a point is the lowest step at which a session began after it.
-        """
-        if not self._restarts:
+    def _take_back(self, from_step: int) -> None:
+        """A session began anew: what was logged before for this step and later is no longer meant."""
+        if from_step > self._highest_step:  # nothing was
             return
-        steps = numpy.array(self._restarts, dtype=numpy.int64)
-        limits = numpy.append(numpy.minimum.accumulate(steps[::-1])[::-1], _NO_LIMIT)
-        self._restarts = array("q")
-        were_gone = [column.take_back(limits) for column in self._columns.values()]
-        if self._records.take_back(limits) or any(were_gone):
+        num_points = sum(len(column.steps) for column in self._columns.values())
+        work = num_points // POINTS_TAKEN_BACK + SERIES_WORK * len(self._columns) + len(self._records)
+        self._room.take(0, work)
+        were_gone = [column.take_back(from_step) for column in self._columns.values()]
+        if self._records.take_back(from_step) or any(were_gone):
             self._generation += 1
             self._series = None
 
@@ -427,7 +383,7 @@ class EventsPart:
             notes.append(f"{self._num_too_large:,} values are left out: {why}")
         if self._num_graphs:
             notes.append("its graph is in a form of TensorBoard's own, and is not shown")
-        if self._has_meshes:
+        if "mesh" in self._plugins.values():
             notes.append("meshes are not shown")
         return "; ".join(filter(None, (*notes, self._projector.note)))
 

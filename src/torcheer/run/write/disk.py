@@ -39,10 +39,7 @@ class Disk:
     def _begin(self) -> None:
         """With nothing open: at the beginning, and in a forked child."""
         self._pause = Pause()  # nothing can be written
-        self._room_pause = Pause()  # some record has no room; numbers may have
-        # After a record that has no room, only smaller ones are tried; but a series keeps its order.
-        self._most_bytes = math.inf
-        self._waiting: set[tuple[str, str]] = set()
+        self._is_short_of_room = False  # for some record; numbers may have it
         self._part: PartFile | None = None
         self._lock: PartLock | None = None
         self._has_complained = False  # of something that may pass
@@ -57,28 +54,23 @@ class Disk:
         """0 while something can be written, or when it is time to try again."""
         return self._pause.seconds_left
 
-    def hurry(self) -> None:
-        """Somebody waits: try what had no room, too."""
-        self._room_pause.cut_short()
-
     def open(self) -> None:
         """At once, so that the run is there from the beginning. Where it fails, it is tried again later."""
         self.write(Batch())
 
     def write(self, batch: Batch) -> bool:
         """True: it is on disk; what never can be is told and counted. False: not now what is left in it."""
-        if batch.records and self._room_pause.is_on:
+        if batch.records and self._is_short_of_room:
             return self._write_by_size(batch)
         try:
             self._write(batch)
         except Exception as error:
             if batch.records and self._part is not None and is_full(error):
                 self._needs_connection = needs_new_connection(error)
-                self._room_pause.begin()
-                self._room_pause.cut_short()
+                self._is_short_of_room = True
                 return self._write_by_size(batch)
             return self._handle(error, batch)
-        self._recover(self._pause)
+        self._recover()
         return True
 
     def tidy(self) -> None:
@@ -191,29 +183,27 @@ class Disk:
         )
 
     def _write_by_size(self, batch: Batch) -> bool:
-        """There is little room: all numbers first, then record by record."""
-        numbers = batch.numbers()
+        """There is little room: all numbers first, then record by record. A series keeps its order."""
+        numbers = Batch(columns=batch.columns, descriptions=batch.descriptions)
         if not numbers.is_empty:
             if not self.write(numbers):
                 return False
-            batch.remove(numbers)
-        is_time = not self._room_pause.seconds_left
-        if is_time:
-            self._most_bytes, self._waiting = math.inf, set()
+            batch.columns, batch.descriptions = {}, []
+        waiting: set[tuple[str, str]] = set()
+        smallest_refused = math.inf
         for record in list(batch.records):
-            series, piece = record.series, Batch(records=[record])
-            may_fit = series not in self._waiting and record.num_bytes < self._most_bytes
+            piece = Batch(records=[record])
+            may_fit = record.series not in waiting and record.num_bytes < smallest_refused
             if may_fit and self._write_small(piece):
                 batch.remove(piece)
             elif self._pause.is_on:
                 return False
-            elif series not in self._waiting:
-                self._waiting.add(series)
-                self._most_bytes = min(self._most_bytes, record.num_bytes)
+            else:
+                waiting.add(record.series)
+                smallest_refused = min(smallest_refused, record.num_bytes)
+        self._is_short_of_room = bool(batch.records)
         if not batch.records:
-            self._recover(self._room_pause)
-        elif is_time:
-            self._room_pause.begin()
+            self._recover()
         return not batch.records
 
     def _write_small(self, piece: Batch) -> bool:
@@ -230,16 +220,16 @@ class Disk:
                 cause=f"disk: {words_for(error)}",
             )
             return False
-        self._recover(self._pause)
+        self._pause.end()
         return True
 
     def _complain(self, message: str, cause: str) -> None:
         self._has_complained = True
         self._teller.tell(message, cause=cause)
 
-    def _recover(self, pause: Pause) -> None:
-        pause.end()
-        if self._has_complained and not (self._pause.is_on or self._room_pause.is_on or self.is_gone):
+    def _recover(self) -> None:
+        self._pause.end()
+        if self._has_complained and not (self._is_short_of_room or self.is_gone):
             self._has_complained = False
             self._teller.tell(
                 f"the run {self.folder} is written again; events lost so far: {self._teller.num_dropped}.",
@@ -312,11 +302,6 @@ class Pause:
         """It failed, perhaps again."""
         self._seconds = min(max(FIRST_SECONDS, 2 * self._seconds), LONGEST_SECONDS)
         self._retry_at = time.monotonic() + self._seconds
-
-    def cut_short(self) -> None:
-        """Somebody waits for it: try now."""
-        if self._retry_at is not None:
-            self._retry_at = time.monotonic()
 
     def end(self) -> None:
         self._retry_at = None

@@ -240,10 +240,6 @@ class Batch:
             *(Batch(descriptions=[described]) for described in self.descriptions),
         ]
 
-    def numbers(self) -> Batch:
-        """What takes little room."""
-        return Batch(columns=self.columns, descriptions=self.descriptions)
-
     def remove(self, piece: Batch) -> None:
         self.columns = {name: found for name, found in self.columns.items() if name not in piece.columns}
         written = {id(thing) for thing in (*piece.records, *piece.descriptions)}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
 import sqlite3
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy
@@ -299,84 +298,51 @@ class Chosen(NamedTuple):
 
 
 def choose(candidates: Sequence[Candidate], num_bytes: int) -> Chosen:
-    """Enough records to free so many bytes, or all that may go.
+    """Enough records to free so many bytes, or all that may go; those first that are missed least.
 
-    There may be hundreds of thousands of them, of which a tenth goes. So all are put in order at once, by how
-    little they are missed, and only those of which a neighbour went are looked at again, one by one.
+    There may be hundreds of thousands of them, of which a tenth goes. So all are put in order at once, and
+    again when those that are missed least are gone: gaps have grown since.
     """
+    chosen = Chosen([], 0)
     if not candidates:
-        return Chosen([], 0)
-    links = _Links(candidates)
-    waiting = iter(links.in_order())
-    following = next(waiting, None)
-    again: list[tuple[float, int]] = []  # a heap
-    ids, num_freed = [], 0
-    while num_freed < num_bytes and (following is not None or again):
-        if following is not None and (not again or following < again[0]):
-            (score, at), following = following, next(waiting, None)
-        else:
-            score, at = heapq.heappop(again)
-        if score != links.score(at):  # a neighbour went since: its gap has grown
-            heapq.heappush(again, (links.score(at), at))
-            continue
-        links.remove(at)
-        ids.append(links.ids[at])
-        num_freed += links.sizes[at]
-    return Chosen(ids, num_freed)
+        return chosen
+    ids, steps, times, sizes, series = map(numpy.array, zip(*candidates, strict=True))
+    left = numpy.lexsort((ids, times, steps, series))
+    while chosen.num_bytes < num_bytes:
+        scores = _scores(steps[left], sizes[left], series[left])
+        order = numpy.argsort(scores, kind="stable")[: numpy.count_nonzero(~numpy.isnan(scores))]
+        if not len(order):
+            break
+        gone: set[int] = set()
+        for at in order[scores[order] <= 2 * scores[order[0]]].tolist():
+            if chosen.num_bytes >= num_bytes:
+                break
+            if at - 1 not in gone and at + 1 not in gone:  # else its gap has grown
+                gone.add(at)
+                chosen.ids.append(int(ids[left[at]]))
+                chosen = chosen._replace(num_bytes=chosen.num_bytes + int(sizes[left[at]]))
+        left = numpy.delete(left, list(gone))
+    return chosen
 
 
-class _Links:
-    """Series one after the other, each in its order, from which records are taken out one by one."""
-
-    __slots__ = ("_after", "_before", "_places", "_scales", "ids", "sizes")
-
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
-        ids, steps, times, sizes, series = map(numpy.array, zip(*candidates, strict=True))
-        order = numpy.lexsort((ids, times, steps, series))
-        self.ids: list[int] = ids[order].tolist()
-        self.sizes: list[int] = sizes[order].tolist()
-        _, starts, lengths = numpy.unique(series[order], return_index=True, return_counts=True)
-        ends = starts + lengths - 1
-        places = _places(steps[order], starts, lengths)
-        # The age of each, times the mean size of its series; of the first and the last, which stay, none.
-        means = numpy.add.reduceat(sizes[order].astype(numpy.float64), starts) / lengths
-        means[means == 0] = 1.0
-        scales = (numpy.repeat(places[ends], lengths) - places) * numpy.repeat(means, lengths)
-        scales[starts] = scales[ends] = numpy.nan
-        self._places: list[float] = places.tolist()
-        self._scales: list[float] = scales.tolist()
-        self._before = list(range(-1, len(self.ids) - 1))
-        self._after = list(range(1, len(self.ids) + 1))
-
-    def in_order(self) -> Iterable[tuple[float, int]]:
-        """All that may go, by their scores at first."""
-        places, scales = numpy.array(self._places), numpy.array(self._scales)
-        gaps = numpy.zeros(len(places))
-        gaps[1:-1] = places[2:] - places[:-2]
-        with numpy.errstate(divide="ignore", invalid="ignore"):
-            scores = numpy.where((scales > 0) | (gaps > 0), gaps / scales, 0.0)
-        order = numpy.argsort(scores, kind="stable")
-        order = order[~numpy.isnan(scales[order])]
-        return zip(scores[order].tolist(), order.tolist(), strict=True)
-
-    def score(self, at: int) -> float:
-        gap = self._places[self._after[at]] - self._places[self._before[at]]
-        scale = self._scales[at]
-        # Several at one step: the last of them is not older than the newest.
-        return gap / scale if scale > 0 else float("inf") if gap > 0 else 0.0
-
-    def remove(self, at: int) -> None:
-        before, after = self._before[at], self._after[at]
-        self._after[before], self._before[after] = after, before
-
-
-def _places(
-    steps: NDArray[Any], starts: NDArray[numpy.intp], lengths: NDArray[numpy.intp]
+def _scores(
+    steps: NDArray[numpy.int64], sizes: NDArray[numpy.int64], series: NDArray[numpy.int64]
 ) -> NDArray[numpy.float64]:
-    """Where records stand: by step; by order where those of a series are all of one step."""
-    has_steps = numpy.repeat(steps[starts] < steps[starts + lengths - 1], lengths)
-    numbers = numpy.arange(len(steps)) - numpy.repeat(starts, lengths)
-    return numpy.where(has_steps, steps, numbers).astype(numpy.float64)
+    """How much each is missed: its gap, by its age and the mean size of its series. NaN: it stays."""
+    _, starts, lengths = numpy.unique(series, return_index=True, return_counts=True)
+    ends = starts + lengths - 1
+    # Records stand by step; by order where those of a series are all of one step.
+    has_steps = numpy.repeat(steps[starts] < steps[ends], lengths)
+    places = numpy.where(has_steps, steps, numpy.arange(len(steps))).astype(numpy.float64)
+    gaps = numpy.zeros(len(places))
+    gaps[1:-1] = places[2:] - places[:-2]
+    means = numpy.maximum(numpy.add.reduceat(sizes.astype(numpy.float64), starts) / lengths, 1.0)
+    scales = (numpy.repeat(places[ends], lengths) - places) * numpy.repeat(means, lengths)
+    with numpy.errstate(divide="ignore", invalid="ignore"):
+        # Several at one step: the last of them is not older than the newest.
+        scores = numpy.where((scales > 0) | (gaps > 0), gaps / scales, 0.0)
+    scores[starts] = scores[ends] = numpy.nan
+    return scores
 
 
 # --- moments of a NetView -------------------------------------------------------------------------------

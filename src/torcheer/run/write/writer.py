@@ -175,9 +175,7 @@ class Writer:
 
     def _drain(self) -> None:
         is_forced, self.queue.is_forced = self.queue.is_forced, False
-        if is_forced:
-            self._disk.hurry()
-        elif self._disk.seconds_to_retry():
+        if not is_forced and self._disk.seconds_to_retry():
             return
         while True:
             with self.busy:  # let go between two batches: somebody may want to fork

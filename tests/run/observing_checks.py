@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from torcheer.run.log_methods import Observing
+from torcheer.run.log_methods import LogMethods
 from torcheer.run.records import Encoded, Observation, decode_head, encode_head
 
 
-class FakeRun(Observing):
+class FakeRun(LogMethods):
     """Keeps what was put, as Run would hand it to its writer."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from tests.many import examples
 from tests.run.observing_checks import FakeRun, encoded, logged, refused
 from torcheer.errors import InputError
 from torcheer.run.encode.values import step_of
-from torcheer.run.log_methods import Observing, never_raising
+from torcheer.run.log_methods import LogMethods, never_raising
 
 # --- when ------------------------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ def test_a_name_that_is_no_text_is_told() -> None:
 # --- never raising ---------------------------------------------------------------------------------------
 
 METHODS = sorted(
-    name for name, value in inspect.getmembers(Observing, inspect.isfunction) if name.startswith("log_")
+    name for name, value in inspect.getmembers(LogMethods, inspect.isfunction) if name.startswith("log_")
 )
 ODD_VALUES: list[Any] = [
     *(None, "text", b"bytes", 3, math.nan, 1 + 2j, object(), object, [], {}, {"a": 1}, [None], [[1], [1, 2]]),

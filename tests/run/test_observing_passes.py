@@ -124,9 +124,9 @@ def test_what_is_no_pass_is_told() -> None:
 def test_torch_is_loaded_by_nothing_but_a_pass() -> None:
     code = (
         "import sys, numpy\n"
-        "from torcheer.run.log_methods import Observing\n"
+        "from torcheer.run.log_methods import LogMethods\n"
         "import torcheer.run.tensorboard.summary_writer\n"
-        "class Run(Observing):\n"
+        "class Run(LogMethods):\n"
         "    def _put(self, observation): observation.encode()\n"
         "    def _tell(self, message, *cause): raise SystemExit(message)\n"
         "run, x = Run(), numpy.ones((3, 4, 4))\n"

@@ -45,7 +45,15 @@ from torcheer.run.encode.media import (
     video_of,
 )
 from torcheer.run.encode.passes import encode_pass, is_history, seen_pass
-from torcheer.run.encode.values import checked_name, encode_text, plain_text, step_of, text_of, time_of
+from torcheer.run.encode.values import (
+    checked_name,
+    encode_text,
+    plain_text,
+    plain_texts,
+    step_of,
+    text_of,
+    time_of,
+)
 from torcheer.run.records import (
     AlarmHead,
     Encoded,
@@ -63,6 +71,12 @@ from torcheer.run.statistics import checked_table
 from torcheer.run.tables import as_row, encoded_table
 
 P = ParamSpec("P")
+GapReason = Literal["full", "killed", "budget", "error"]
+
+HPARAMS, LAYOUT = "hparams", "layout"  # the names of the two series of which there is one
+WATCH = "watch"  # the name of the series of plans, of statistics and of gaps
+NETVIEW = "netview"  # the name of the series of scenes, and of that of moments
+_LEFT_ALONE: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 class Telling(Protocol):
@@ -72,7 +86,6 @@ class Telling(Protocol):
 
 
 S = TypeVar("S", bound=Telling)
-_LEFT_ALONE: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def never_raising(method: Callable[Concatenate[S, P], None]) -> Callable[Concatenate[S, P], None]:
@@ -110,13 +123,20 @@ def reason_of(error: Exception) -> str:
     return text if isinstance(error, TorcheerError) and text else f"{type(error).__name__}: {text}"
 
 
-class Handing:
-    """What the methods of a run stand on. The four of the writer's side are there in Run."""
+class LogMethods:
+    """All that can be logged besides plain numbers. Each value is copied at once: go on and change it.
+
+    `step` counts the training; `time` is seconds since 1970, and now where it is left out. What belongs to
+    the writer's side (the methods that are not implemented here) is in `Run`.
+    """
 
     def _put_scalars(self, step: int, time: float, values: Mapping[str, float]) -> None:
         raise NotImplementedError
 
     def _put(self, observation: Observation) -> None:
+        raise NotImplementedError
+
+    def keep_encoded(self, records: Sequence[EncodedRecord]) -> None:
         raise NotImplementedError
 
     def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
@@ -146,9 +166,99 @@ class Handing:
         )
         self._put(observation)
 
+    def _keep_now(self, kind: Kind, name: str, step: Any, time: Any, head: Any, data: bytes) -> None:
+        self.keep_encoded([EncodedRecord(kind, name, step_of(step), time_of(time), head, data)])
 
-class ObservingMedia(Handing):
-    """Pictures, videos, sound and text of a run."""
+    @never_raising
+    def _observe_value(self, step: int, name: str, value: Any) -> None:
+        """What `run.log` does with a value that is no number."""
+        if isinstance(value, str | bytes | bytearray):
+            self.log_text(step, name, value)
+        elif is_history(value):
+            self.log_pass(step, name, value)
+        elif is_pillow(value):
+            self.log_image(step, name, value)
+        elif is_figure(value):
+            self.log_figure(step, name, value, close=False)
+        elif value is None or isinstance(value, Mapping):
+            what = "None" if value is None else "a mapping"
+            raise InputError(f"the value is {what}: give a number, text, or a tensor.")
+        else:
+            self.log_tensor(step, name, value)
+
+    # --- numbers --------------------------------------------------------------------------------------
+
+    @never_raising
+    def log_tensor(self, step: int, name: str, tensor: Any, *, time: float | None = None) -> None:
+        """Keep a tensor or an array of any shape and type, exactly."""
+        copied = copy_of(tensor)
+        self._keep("tensor", name, (step, time), len(copied.raw), partial(encode_tensor, copied), copied.note)
+
+    @never_raising
+    def log_histogram(
+        self,
+        step: int,
+        name: str,
+        values: Any,
+        *,
+        bins: Any = "tensorflow",
+        max_bins: int | None = None,
+        time: float | None = None,
+    ) -> None:
+        """Keep how values are distributed; NaN and infinities are counted apart.
+
+        - `bins`: `'tensorflow'` for TensorBoard's, which widen by a tenth each; or what `numpy.histogram`
+          takes: a rule such as `'auto'`, a number, or edges.
+        - `max_bins`: put neighbours together where there are more.
+
+        More than 128 MB of values are not copied but counted before it returns.
+        """
+        copied = values_of(values)
+        encode = partial(encode_histogram, copied, bins_of(bins), None if max_bins is None else int(max_bins))
+        if not copied.raw:  # too much to be copied
+            encode = partial(Encoded, *encode())
+        self._keep("histogram", name, (step, time), len(copied.raw), encode, copied.note)
+
+    @never_raising
+    def log_histogram_raw(
+        self,
+        step: int,
+        name: str,
+        *,
+        limits: Any,
+        counts: Any,
+        known: Mapping[str, float],
+        time: float | None = None,
+    ) -> None:
+        """Keep a histogram that you counted yourself.
+
+        - `limits`, `counts`: the upper end of each bin, and how many values are in it.
+        - `known`: `min`, `max`, `num`, `sum` and `sum_squares` of the values.
+        """
+        found = raw_histogram(limits, counts, known)
+        self._keep("histogram", name, (step, time), 16 * len(found.edges), partial(encode_counted, found))
+
+    @never_raising
+    def log_embedding(
+        self,
+        step: int,
+        name: str,
+        points: Any,
+        *,
+        metadata: Any = None,
+        metadata_header: Any = None,
+        label_img: Any = None,
+        time: float | None = None,
+    ) -> None:
+        """Keep points of many dimensions, a row each, for the projector.
+
+        - `metadata`: a label for each point; or several, with `metadata_header` to name them.
+        - `label_img`: a picture of each point, (number, channels, height, width).
+        """
+        given = embedding_of(points, metadata, metadata_header, label_img)
+        self._keep("embedding", name, (step, time), given.num_bytes, partial(encode_embedding, given))
+
+    # --- what people look at, listen to and read ------------------------------------------------------
 
     @never_raising
     def log_image(
@@ -236,18 +346,131 @@ class ObservingMedia(Handing):
         kept = text_of(text)
         self._keep("text", name, (step, time), len(kept), partial(encode_text, kept))
 
+    # --- how well a model does ------------------------------------------------------------------------
 
-GapReason = Literal["full", "killed", "budget", "error"]
+    @never_raising
+    def log_pr_curve(
+        self,
+        step: int,
+        name: str,
+        labels: Any,
+        predictions: Any,
+        *,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        time: float | None = None,
+    ) -> None:
+        """Keep precision and recall at each threshold.
 
-WATCH = "watch"  # the name of the series of plans, of statistics and of gaps
-_REASONS = get_args(GapReason)
+        - `labels`: 0 or 1 for each element; `predictions`: how sure the model is of 1, between 0 and 1.
+        - `weights`: how much each element counts.
+        """
+        given, number = judged(labels, predictions, weights), num_thresholds_of(num_thresholds)
+        num_bytes = len(given.labels.raw) + given.predictions.nbytes
+        self._keep("pr_curve", name, (step, time), num_bytes, partial(encode_judged, given, number))
 
+    @never_raising
+    def log_pr_curve_raw(self, step: int, name: str, rows: Any, *, time: float | None = None) -> None:
+        """Keep a curve that you counted yourself, a number for each threshold in each of six rows.
 
-class ObservingWatches(Handing):
-    """Not one of these methods raises. All is encoded at once: there is little of it."""
+        The rows: true and false positives, true and false negatives, precision, recall.
+        """
+        found = raw_curve(list(rows))
+        self._keep("pr_curve", name, (step, time), found.nbytes, partial(encode_curve, found))
 
-    def keep_encoded(self, records: Sequence[EncodedRecord]) -> None:
-        raise NotImplementedError
+    @never_raising
+    def log_confusion(
+        self,
+        step: int,
+        name: str,
+        matrix: Any = None,
+        *,
+        truth: Any = None,
+        predictions: Any = None,
+        labels: Any = None,
+        time: float | None = None,
+    ) -> None:
+        """Keep which classes are taken for which.
+
+        - `matrix`: a row for each true class, a column for each that was said; or, in its place,
+        - `truth`, `predictions`: the class of each element, as a number or a name. Predictions may be scores,
+          one for each class in the last dimension: the highest holds.
+        - `labels`: the names of the classes.
+        """
+        given = confusion_of(matrix, truth, predictions, labels)
+        self._keep("confusion", name, (step, time), given.num_bytes, partial(encode_confusion, given))
+
+    # --- the model and its settings -------------------------------------------------------------------
+
+    @never_raising
+    def log_pass(self, step: int, name: str, history: Any, *, time: float | None = None) -> None:
+        """Keep a pass: its graph, once for all that are alike, and figures of each op's output and gradient.
+
+        Reads all saved tensors of the pass before it returns.
+        """
+        if not is_history(history):
+            raise InputError(
+                f"a {type(history).__name__} is no pass: give what log_forward_pass returned, a ModelHistory."
+            )
+        seen = seen_pass(history)
+        num_bytes = seen.figures.nbytes + 1000 * len(seen.document.ops)
+        self._keep("pass", name, (step, time), num_bytes, partial(encode_pass, seen))
+
+    @never_raising
+    def log_hparams(
+        self,
+        hparams: Mapping[str, Any],
+        metrics: Mapping[str, Any] | None = None,
+        *,
+        step: int = 0,
+        time: float | None = None,
+    ) -> None:
+        """Keep the settings of a run, and what came of them. Later ones add to those before.
+
+        Numbers, truth and text are kept as they are, all else as it is written.
+        """
+        encoded = encode_hparams(hparams, metrics)
+        self._keep("hparams", HPARAMS, (step, time), 0, lambda: encoded)
+
+    @never_raising
+    def log_layout(
+        self, layout: Mapping[str, Mapping[str, Any]], *, step: int = 0, time: float | None = None
+    ) -> None:
+        """Say which charts belong together. The last layout holds.
+
+        `{"errors": {"loss": ["Multiline", ["train/loss", "test/loss"]]}}`; a `"Margin"` has three names, of
+        the value, its lower and its upper bound.
+        """
+        encoded = encode_layout(layout)
+        self._keep("layout", LAYOUT, (step, time), 0, lambda: encoded)
+
+    # --- tables ---------------------------------------------------------------------------------------
+
+    @never_raising
+    def log_row(self, step: int, name: str, row: Mapping[str, Any], *, time: float | None = None) -> None:
+        """Add a row to a table: `run.log_row(step, "epochs", {"epoch": 3, "loss": 0.1, "output": tensor})`.
+
+        Cells are numbers, texts or tensors; what is None is left out. Rows may have other columns than
+        those before them.
+        """
+        self._log_columns(step, name, as_row(_mapping(row)), time)
+
+    @never_raising
+    def log_table(
+        self, step: int, name: str, columns: Mapping[str, Any], *, time: float | None = None
+    ) -> None:
+        """Add many rows to a table at once.
+
+        - `columns`: for each a list, an array or a tensor, with an element for each row. Elements of more
+          than one number are tensors in the cells: all of one shape.
+        """
+        self._log_columns(step, name, dict(_mapping(columns)), time)
+
+    def _log_columns(self, step: int, name: str, columns: dict[str, Any], time: float | None) -> None:
+        head, data = encoded_table(columns)
+        self._keep_now("table", name, step, time, head, data)
+
+    # --- what an inspector sees -----------------------------------------------------------------------
 
     @never_raising
     def log_watch(
@@ -324,8 +547,8 @@ class ObservingWatches(Handing):
         time: float | None = None,
     ) -> None:
         """Keep that something was missed. `counts`: how many records, by name."""
-        if reason not in _REASONS:
-            raise InputError(f"the reason is {reason!r}: give one of {', '.join(_REASONS)}.")
+        if reason not in get_args(GapReason):
+            raise InputError(f"the reason is {reason!r}: give one of {', '.join(get_args(GapReason))}.")
         head = GapHead(
             reason=reason,
             counts={plain_text(name): int(count) for name, count in counts.items()},
@@ -334,8 +557,24 @@ class ObservingWatches(Handing):
         )
         self._keep_now("gap", WATCH, first_step, time, head, b"")
 
-    def _keep_now(self, kind: Kind, name: str, step: Any, time: Any, head: Any, data: bytes) -> None:
-        self.keep_encoded([EncodedRecord(kind, name, step_of(step), time_of(time), head, data)])
+    # --- what a NetView shows -------------------------------------------------------------------------
+
+    @never_raising
+    def log_netview(self, step: int, scene: NetScene, *, time: float | None = None) -> None:
+        """Say which layers there are, how they lie and what connects them. The last one holds."""
+        if not isinstance(scene, NetScene):
+            raise InputError(f"a {type(scene).__name__} is no scene: give a torcheer.run.records.NetScene.")
+        num_units = sum(layer.grid.num_units for layer in scene.layers)
+        head = NetViewHead(num_layers=len(scene.layers), num_units=num_units)
+        self._keep_now(
+            "netview", NETVIEW, step, time, head, msgspec.json.encode(plain_texts(msgspec.to_builtins(scene)))
+        )
+
+    @never_raising
+    def log_moment(self, step: int, counters: Mapping[str, Any], *, time: float | None = None) -> None:
+        """Say that the layers were recorded at this step. Counters are shown as texts: epoch, trial, name."""
+        texts = {plain_text(str(name)): plain_text(str(value)) for name, value in counters.items()}
+        self._keep_now("moment", NETVIEW, step, time, MomentHead(counters=texts), b"")
 
 
 def _finite(value: Any) -> float | None:
@@ -352,267 +591,7 @@ def _plain_row(row: WatchedRow) -> WatchedRow:
     return WatchedRow(name=name, layer=layer, variable=variable, role=role, module=module, shape=row.shape)
 
 
-NETVIEW = "netview"  # the name of both series
-
-
-class ObservingNetViews(ObservingWatches):
-    """Not one of these methods raises. The values of the layers are tensors like all others."""
-
-    @never_raising
-    def log_netview(self, step: int, scene: NetScene, *, time: float | None = None) -> None:
-        """Say which layers there are, how they lie and what connects them. The last one holds."""
-        if not isinstance(scene, NetScene):
-            raise InputError(f"a {type(scene).__name__} is no scene: give a torcheer.run.records.NetScene.")
-        num_units = sum(layer.grid.num_units for layer in scene.layers)
-        head = NetViewHead(num_layers=len(scene.layers), num_units=num_units)
-        self._keep_now("netview", NETVIEW, step, time, head, msgspec.json.encode(_plain(scene)))
-
-    @never_raising
-    def log_moment(self, step: int, counters: Mapping[str, Any], *, time: float | None = None) -> None:
-        """Say that the layers were recorded at this step. Counters are shown as texts: epoch, trial, name."""
-        texts = {plain_text(str(name)): plain_text(str(value)) for name, value in counters.items()}
-        self._keep_now("moment", NETVIEW, step, time, MomentHead(counters=texts), b"")
-
-
-def _plain(scene: NetScene) -> Any:
-    """Texts without half characters, which JSON in UTF-8 has no place for."""
-    return _plain_texts(msgspec.to_builtins(scene))
-
-
-def _plain_texts(value: Any) -> Any:
-    if isinstance(value, str):
-        return plain_text(value)
-    if isinstance(value, dict):
-        return {key: _plain_texts(item) for key, item in value.items()}
-    return [_plain_texts(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-class ObservingTables(ObservingNetViews):
-    """Not one of these methods raises. All is encoded at once."""
-
-    @never_raising
-    def log_row(self, step: int, name: str, row: Mapping[str, Any], *, time: float | None = None) -> None:
-        """Add a row to a table: `run.log_row(step, "epochs", {"epoch": 3, "loss": 0.1, "output": tensor})`.
-
-        Cells are numbers, texts or tensors; what is None is left out. Rows may have other columns than
-        those before them.
-        """
-        self._log_columns(step, name, as_row(_mapping(row)), time)
-
-    @never_raising
-    def log_table(
-        self, step: int, name: str, columns: Mapping[str, Any], *, time: float | None = None
-    ) -> None:
-        """Add many rows to a table at once.
-
-        - `columns`: for each a list, an array or a tensor, with an element for each row. Elements of more
-          than one number are tensors in the cells: all of one shape.
-        """
-        self._log_columns(step, name, dict(_mapping(columns)), time)
-
-    def _log_columns(self, step: int, name: str, columns: dict[str, Any], time: float | None) -> None:
-        head, data = encoded_table(columns)
-        self._keep_now("table", name, step, time, head, data)
-
-
 def _mapping(given: Any) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
         raise InputError(f"a {type(given).__name__} has no columns: give a mapping of their names.")
     return given
-
-
-HPARAMS, LAYOUT = "hparams", "layout"  # the names of the two series of which there is one
-
-
-class Observing(ObservingMedia, ObservingTables):
-    """All that can be logged besides plain numbers. Each value is copied at once: go on and change it.
-
-    `step` counts the training; `time` is seconds since 1970, and now where it is left out.
-    """
-
-    @never_raising
-    def _observe_value(self, step: int, name: str, value: Any) -> None:
-        """What `run.log` does with a value that is no number."""
-        if isinstance(value, str | bytes | bytearray):
-            self.log_text(step, name, value)
-        elif is_history(value):
-            self.log_pass(step, name, value)
-        elif is_pillow(value):
-            self.log_image(step, name, value)
-        elif is_figure(value):
-            self.log_figure(step, name, value, close=False)
-        elif value is None or isinstance(value, Mapping):
-            what = "None" if value is None else "a mapping"
-            raise InputError(f"the value is {what}: give a number, text, or a tensor.")
-        else:
-            self.log_tensor(step, name, value)
-
-    # --- numbers -----------------------------------------------------------------------------------
-
-    @never_raising
-    def log_tensor(self, step: int, name: str, tensor: Any, *, time: float | None = None) -> None:
-        """Keep a tensor or an array of any shape and type, exactly."""
-        copied = copy_of(tensor)
-        self._keep("tensor", name, (step, time), len(copied.raw), partial(encode_tensor, copied), copied.note)
-
-    @never_raising
-    def log_histogram(
-        self,
-        step: int,
-        name: str,
-        values: Any,
-        *,
-        bins: Any = "tensorflow",
-        max_bins: int | None = None,
-        time: float | None = None,
-    ) -> None:
-        """Keep how values are distributed; NaN and infinities are counted apart.
-
-        - `bins`: `'tensorflow'` for TensorBoard's, which widen by a tenth each; or what `numpy.histogram`
-          takes: a rule such as `'auto'`, a number, or edges.
-        - `max_bins`: put neighbours together where there are more.
-
-        More than 128 MB of values are not copied but counted before it returns.
-        """
-        copied = values_of(values)
-        encode = partial(encode_histogram, copied, bins_of(bins), None if max_bins is None else int(max_bins))
-        if not copied.raw:  # too much to be copied
-            encode = partial(Encoded, *encode())
-        self._keep("histogram", name, (step, time), len(copied.raw), encode, copied.note)
-
-    @never_raising
-    def log_histogram_raw(
-        self,
-        step: int,
-        name: str,
-        *,
-        limits: Any,
-        counts: Any,
-        known: Mapping[str, float],
-        time: float | None = None,
-    ) -> None:
-        """Keep a histogram that you counted yourself.
-
-        - `limits`, `counts`: the upper end of each bin, and how many values are in it.
-        - `known`: `min`, `max`, `num`, `sum` and `sum_squares` of the values.
-        """
-        found = raw_histogram(limits, counts, known)
-        self._keep("histogram", name, (step, time), 16 * len(found.edges), partial(encode_counted, found))
-
-    @never_raising
-    def log_embedding(
-        self,
-        step: int,
-        name: str,
-        points: Any,
-        *,
-        metadata: Any = None,
-        metadata_header: Any = None,
-        label_img: Any = None,
-        time: float | None = None,
-    ) -> None:
-        """Keep points of many dimensions, a row each, for the projector.
-
-        - `metadata`: a label for each point; or several, with `metadata_header` to name them.
-        - `label_img`: a picture of each point, (number, channels, height, width).
-        """
-        given = embedding_of(points, metadata, metadata_header, label_img)
-        self._keep("embedding", name, (step, time), given.num_bytes, partial(encode_embedding, given))
-
-    # --- how well a model does -----------------------------------------------------------------------
-
-    @never_raising
-    def log_pr_curve(
-        self,
-        step: int,
-        name: str,
-        labels: Any,
-        predictions: Any,
-        *,
-        num_thresholds: int = 127,
-        weights: Any = None,
-        time: float | None = None,
-    ) -> None:
-        """Keep precision and recall at each threshold.
-
-        - `labels`: 0 or 1 for each element; `predictions`: how sure the model is of 1, between 0 and 1.
-        - `weights`: how much each element counts.
-        """
-        given, number = judged(labels, predictions, weights), num_thresholds_of(num_thresholds)
-        num_bytes = len(given.labels.raw) + given.predictions.nbytes
-        self._keep("pr_curve", name, (step, time), num_bytes, partial(encode_judged, given, number))
-
-    @never_raising
-    def log_pr_curve_raw(self, step: int, name: str, rows: Any, *, time: float | None = None) -> None:
-        """Keep a curve that you counted yourself, a number for each threshold in each of six rows.
-
-        The rows: true and false positives, true and false negatives, precision, recall.
-        """
-        found = raw_curve(list(rows))
-        self._keep("pr_curve", name, (step, time), found.nbytes, partial(encode_curve, found))
-
-    @never_raising
-    def log_confusion(
-        self,
-        step: int,
-        name: str,
-        matrix: Any = None,
-        *,
-        truth: Any = None,
-        predictions: Any = None,
-        labels: Any = None,
-        time: float | None = None,
-    ) -> None:
-        """Keep which classes are taken for which.
-
-        - `matrix`: a row for each true class, a column for each that was said; or, in its place,
-        - `truth`, `predictions`: the class of each element, as a number or a name. Predictions may be scores,
-          one for each class in the last dimension: the highest holds.
-        - `labels`: the names of the classes.
-        """
-        given = confusion_of(matrix, truth, predictions, labels)
-        self._keep("confusion", name, (step, time), given.num_bytes, partial(encode_confusion, given))
-
-    # --- the model and its settings --------------------------------------------------------------------
-
-    @never_raising
-    def log_pass(self, step: int, name: str, history: Any, *, time: float | None = None) -> None:
-        """Keep a pass: its graph, once for all that are alike, and figures of each op's output and gradient.
-
-        Reads all saved tensors of the pass before it returns.
-        """
-        if not is_history(history):
-            raise InputError(
-                f"a {type(history).__name__} is no pass: give what log_forward_pass returned, a ModelHistory."
-            )
-        seen = seen_pass(history)
-        num_bytes = seen.figures.nbytes + 1000 * len(seen.document.ops)
-        self._keep("pass", name, (step, time), num_bytes, partial(encode_pass, seen))
-
-    @never_raising
-    def log_hparams(
-        self,
-        hparams: Mapping[str, Any],
-        metrics: Mapping[str, Any] | None = None,
-        *,
-        step: int = 0,
-        time: float | None = None,
-    ) -> None:
-        """Keep the settings of a run, and what came of them. Later ones add to those before.
-
-        Numbers, truth and text are kept as they are, all else as it is written.
-        """
-        encoded = encode_hparams(hparams, metrics)
-        self._keep("hparams", HPARAMS, (step, time), 0, lambda: encoded)
-
-    @never_raising
-    def log_layout(
-        self, layout: Mapping[str, Mapping[str, Any]], *, step: int = 0, time: float | None = None
-    ) -> None:
-        """Say which charts belong together. The last layout holds.
-
-        `{"errors": {"loss": ["Multiline", ["train/loss", "test/loss"]]}}`; a `"Margin"` has three names, of
-        the value, its lower and its upper bound.
-        """
-        encoded = encode_layout(layout)
-        self._keep("layout", LAYOUT, (step, time), 0, lambda: encoded)

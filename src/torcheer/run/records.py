@@ -339,6 +339,11 @@ class Observation:
     encode: Callable[[], Encoded]
     description: str = ""
 
+    @property
+    def weight(self) -> int:
+        """As how many records it counts in the queue."""
+        return 1
+
 
 class EncodedRecord(NamedTuple):
     """A record as it goes into the tables. Whoever makes one has the types right: nothing is converted."""

@@ -12,11 +12,11 @@ from typing import Any, Final, Literal, NamedTuple, Self
 
 from torcheer.errors import InputError
 from torcheer.run.encode.values import NOT_A_NUMBER, number_of, step_of
-from torcheer.run.log_methods import Observing, reason_of
+from torcheer.run.log_methods import LogMethods, reason_of
 from torcheer.run.read.run_folders import folder_of
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.read.saved_run import Reading
-from torcheer.run.records import EncodedRecord, Kind, Observation, bulk_of
+from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation, bulk_of
 from torcheer.run.warnings_once import Teller
 from torcheer.run.write.disk import Disk
 from torcheer.run.write.part_file import Settings, rank_of_process
@@ -69,7 +69,7 @@ _PLAIN = frozenset((float, int, bool))
 _Path = str | os.PathLike[str]
 
 
-class Run(Observing, Reading):
+class Run(LogMethods, Reading):
     """What happens over a training, on disk while it happens. Logging never raises, and never waits for long.
 
     - `path`: the folder; a new one in `runs/`, named by date and host, where it is left out. One that is
@@ -188,26 +188,24 @@ class Run(Observing, Reading):
     def _put(self, observation: Observation) -> None:
         if observation.num_bytes > MOST_RECORD_BYTES:
             tell_too_large(self._teller, observation, observation.num_bytes)
-        elif not self._is_running():
-            self._teller.drop(1)
-        elif self._queue.press(observation.num_bytes):
-            self._queue.add_record(observation)
         else:
-            self._tell_full(1)
+            self._hand_over(observation, 1)
 
     def keep_encoded(self, records: Sequence[EncodedRecord]) -> None:
         """Keep many records that are encoded already, with little work for each of them."""
         for record in [one for one in records if len(one[5]) > MOST_RECORD_BYTES]:
             tell_too_large(self._teller, record, record.num_bytes)
         bulk = bulk_of(records, MOST_RECORD_BYTES)
-        if not bulk.records:
-            return
+        if bulk.records:
+            self._hand_over(bulk, len(bulk.records))
+
+    def _hand_over(self, item: Observation | Bulk, num_events: int) -> None:
         if not self._is_running():
-            self._teller.drop(len(bulk.records))
-        elif self._queue.press(bulk.num_bytes):
-            self._queue.add_bulk(bulk)
+            self._teller.drop(num_events)
+        elif self._queue.press(item.num_bytes):
+            self._queue.add(item)
         else:
-            self._tell_full(len(bulk.records))
+            self._tell_full(num_events)
 
     def _describe(self, kind: Kind, name: str, description: str) -> None:
         described = Described(kind=kind, name=name, description=description)

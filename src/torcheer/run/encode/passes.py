@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from torcheer.graph import PassDocument
-from torcheer.run.encode.values import plain_text
+from torcheer.run.encode.values import plain_text, plain_texts
 from torcheer.run.records import Document, Encoded, PassHead
 
 FIGURES = ("mean", "std", "min", "max", "zeros", "nan")  # zeros as a share, nan as a number
@@ -85,15 +85,7 @@ def _json(document: PassDocument) -> bytes:
     try:
         return msgspec.json.encode(document)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_writable(msgspec.to_builtins(document)))
-
-
-def _writable(value: Any) -> Any:
-    if isinstance(value, str):
-        return plain_text(value)
-    if isinstance(value, dict):
-        return {key: _writable(item) for key, item in value.items()}
-    return [_writable(item) for item in value] if isinstance(value, list | tuple) else value
+        return msgspec.json.encode(plain_texts(msgspec.to_builtins(document)))
 
 
 # --- the way up to capture ------------------------------------------------------------------------------

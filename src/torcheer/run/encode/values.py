@@ -67,6 +67,15 @@ def plain_text(value: Any) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
+def plain_texts(value: Any) -> Any:
+    """The same of all texts in builtin containers, as `msgspec.to_builtins` makes them."""
+    if isinstance(value, str):
+        return plain_text(value)
+    if isinstance(value, dict):
+        return {key: plain_texts(item) for key, item in value.items()}
+    return [plain_texts(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def text_of(value: Any) -> str:
     """What somebody wants to read: text, or bytes that are text, or anything that can be written."""
     if isinstance(value, bytes | bytearray):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Collection, Generator, Iterator, Sequence
@@ -32,7 +31,7 @@ from torcheer.run.read.saved_records import (
     TextRecord,
     VideoRecord,
 )
-from torcheer.run.read.scalars import Scalars, save_csv, scalars_frame, scalars_of
+from torcheer.run.read.scalars import Scalars, nearest, save_csv, scalars_frame, scalars_of
 from torcheer.run.read.watched import Alarm, Gap, Watched
 from torcheer.run.records import HparamsHead, Kind, Plain
 from torcheer.run.tables import Table, TableRecord
@@ -295,17 +294,7 @@ def _check(reader: RunReader, kind: Kind, name: str) -> None:
             f"{name!r} is no {kind} of this run, but a {others[0]}: run.{_METHODS[others[0]]}({name!r})."
         )
     names = [key.name for key in series if key.kind == kind]
-    raise InputError(f"this run has no {kind} {name!r}: {_nearest(name, names)}.")
-
-
-def _nearest(name: str, names: Sequence[str]) -> str:
-    if not names:
-        return "it has none at all"
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    if near:
-        return f"did you mean {' or '.join(map(repr, near))}"
-    listed = ", ".join(map(repr, names[:8]))
-    return f"it has {listed}" if len(names) <= 8 else f"it has {listed} and {len(names) - 8} more"
+    raise InputError(f"this run has no {kind} {name!r}: {nearest(name, names)}.")
 
 
 # --- following ------------------------------------------------------------------------------------------

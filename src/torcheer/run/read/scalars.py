@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import os
 import re
@@ -61,6 +62,17 @@ def scalars_of(name: str, points: Points) -> Scalars:
         # They may be shared with others that read this run.
         column.flags.writeable = False
     return Scalars(name=name, steps=points.steps, times=points.times, values=points.values)
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """What to say instead of a name that is not there."""
+    if not names:
+        return "it has none at all"
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if near:
+        return f"did you mean {' or '.join(map(repr, near))}"
+    listed = ", ".join(map(repr, names[:8]))
+    return f"it has {listed}" if len(names) <= 8 else f"it has {listed} and {len(names) - 8} more"
 
 
 def needed_pandas(what: str) -> ModuleType:

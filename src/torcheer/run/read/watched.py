@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TextIO
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.read.parts import Part, RecordEntry, SeriesKey, rank_in
-from torcheer.run.read.scalars import needed_pandas, sparkline
+from torcheer.run.read.scalars import nearest, needed_pandas, sparkline
 from torcheer.run.records import AlarmHead, GapHead, WatchedRow
 from torcheer.run.statistics import ESTIMATES, NUM_VALUES, estimated, figures_of
 
@@ -218,11 +217,7 @@ class Watched:
 def _check(wanted: str, there: Sequence[str], what: str) -> None:
     if wanted in there:
         return
-    near = difflib.get_close_matches(str(wanted), there, n=3, cutoff=0.5)
-    listed = ", ".join(map(repr, near or there[:8])) or "none at all"
-    raise InputError(
-        f"there is no {what} {wanted!r} that was watched: {'did you mean' if near else 'there is'} {listed}."
-    )
+    raise InputError(f"there is no {what} {wanted!r} that was watched: {nearest(str(wanted), there)}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -31,9 +31,6 @@ class _Wish(NamedTuple):
     row: str | None
 
 
-_Known = dict[tuple[str, int], dict[int, BlockFigures]]  # by part and its restarts: by block
-
-
 class WatchedReader:
     """For one thread at a time, as the reader that it belongs to. What it gives is as of its last refresh."""
 
@@ -42,8 +39,7 @@ class WatchedReader:
         self._restarts = restarts
         self._plans: dict[int, tuple[Hashable, RankPlan]] = {}
         self._read_plans: dict[tuple[str, int, int], PartPlan | None] = {}  # by part, restarts and record
-        self._known: OrderedDict[_Wish, _Known] = OrderedDict()
-        self._answers: dict[_Wish, tuple[Hashable, BlockFigures]] = {}
+        self._answers: OrderedDict[_Wish, tuple[Hashable, BlockFigures]] = OrderedDict()
 
     def ranks(self) -> list[int]:
         """Those that were watched."""
@@ -59,7 +55,7 @@ class WatchedReader:
         return self.rank_plan(rank).whole
 
     def table(self, rank: int, column: str) -> WatchedTable:
-        """One figure of all rows. Reads what is new since it was last asked for, and nothing else."""
+        """One figure of all rows, and not the others."""
         plan = self.rank_plan(rank)
         figures = self._figures(_Wish(rank, column, None), plan, len(plan.whole.rows))
         return WatchedTable(
@@ -123,25 +119,22 @@ class WatchedReader:
 
     def _figures(self, wish: _Wish, plan: RankPlan, num_lines: int) -> BlockFigures:
         version = self.version(wish.rank)
-        answer = self._answers.get(wish)
-        if answer is not None and answer[0] == version:
-            self._known.move_to_end(wish)
-            return answer[1]
-        known = self._known.pop(wish, {})
-        fresh: _Known = {}
-        pieces: list[tuple[float, Piece]] = []
-        for part in self._parts_of(wish.rank):
-            key = part.name, self._restarts(part.name)
-            fresh[key], found = self._read(part, plan, wish, known.get(key, {}))
-            pieces += found
-        pieces.sort(key=lambda piece: piece[0])
-        figures = assembled([piece for _, piece in pieces], num_lines)
-        self._remember(wish, fresh, version, figures)
-        return figures
+        answer = self._answers.pop(wish, None)
+        if answer is None or answer[0] != version:
+            pieces = [piece for part in self._parts_of(wish.rank) for piece in self._read(part, plan, wish)]
+            pieces.sort(key=lambda piece: piece[0])
+            answer = version, assembled([piece for _, piece in pieces], num_lines)
+        self._answers[wish] = answer
+        while len(self._answers) > 1 and self._num_cached_bytes() > _MOST_CACHED_BYTES:
+            self._answers.popitem(last=False)
+        return answer[1]
 
-    def _read(
-        self, part: SqlitePart, plan: RankPlan, wish: _Wish, known: Mapping[int, BlockFigures]
-    ) -> tuple[dict[int, BlockFigures], list[tuple[float, Piece]]]:
+    def _num_cached_bytes(self) -> int:
+        return sum(figures.num_bytes for _, figures in self._answers.values())
+
+    def _read(self, part: SqlitePart, plan: RankPlan, wish: _Wish) -> list[tuple[float, Piece]]:
+        """What is wanted of each block, and where in time it stands."""
+
         def wanted(head: StatisticsHead) -> Stretches | None:
             its = plan.plan_of(part.name, head)
             if its is None:
@@ -149,32 +142,18 @@ class WatchedReader:
                 return None
             return _stretches(its, head, wish)
 
-        found = part.figures(wanted, known)
+        found = part.figures(wanted, {})
         lines: dict[str, NDArray[numpy.intp]] = {}  # by digest
         pieces = []
         for block in found.blocks:
-            figures = found.figures.get(block.id)
-            if figures is None or not isinstance(block.head, StatisticsHead):
+            figures, head = found.figures.get(block.id), block.head
+            its = plan.plan_of(part.name, head) if isinstance(head, StatisticsHead) else None
+            if figures is None or its is None or not isinstance(head, StatisticsHead):
                 continue
-            digest = block.head.digest
-            its = plan.plan_of(part.name, block.head)
-            if its is None:
-                continue
-            if digest not in lines:
-                lines[digest] = plan.row_lines(its) if wish.row is None else plan.column_lines(its)
-            pieces.append((block.time, piece_of(figures, lines[digest])))
-        return dict(found.figures), pieces
-
-    def _remember(self, wish: _Wish, known: _Known, version: Hashable, figures: BlockFigures) -> None:
-        self._known[wish] = known
-        self._answers[wish] = version, figures
-        while len(self._known) > 1 and sum(map(self._num_bytes, self._known)) > _MOST_CACHED_BYTES:
-            old, _ = self._known.popitem(last=False)
-            del self._answers[old]
-
-    def _num_bytes(self, wish: _Wish) -> int:
-        of_blocks = (figures for blocks in self._known[wish].values() for figures in blocks.values())
-        return sum(figures.num_bytes for figures in (*of_blocks, self._answers[wish][1]))
+            if head.digest not in lines:
+                lines[head.digest] = plan.row_lines(its) if wish.row is None else plan.column_lines(its)
+            pieces.append((block.time, piece_of(figures, lines[head.digest])))
+        return pieces
 
     def _parts_of(self, rank: int) -> list[SqlitePart]:
         parts = (part for part in self._parts().values() if isinstance(part, SqlitePart))

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, Final
 
 import msgspec
 import numpy
@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.graph import PassDocument, check_document
-from torcheer.run.read.parts import Points, RecordEntry, SeriesEntry, SeriesKey
+from torcheer.run.read.parts import RecordEntry, SeriesEntry, SeriesKey
 from torcheer.run.read.run_folders import is_run
+from torcheer.run.read.run_reader import RunReader
 from torcheer.run.records import (
     AudioHead,
     ConfusionHead,
@@ -53,21 +54,7 @@ _LONGEST_NAME: Final = 60  # in characters: folders have names of 255 bytes
 _BUFFER_BYTES: Final = 1 << 20
 
 
-class Readable(Protocol):
-    """What is needed of a run's reader."""
-
-    def series(self) -> Mapping[SeriesKey, SeriesEntry]: ...
-
-    def points(self, name: str) -> Points: ...
-
-    def records(self, kind: Kind, name: str) -> Sequence[RecordEntry]: ...
-
-    def data(self, record_id: str) -> bytes | None: ...
-
-    def document(self, digest: str) -> bytes | None: ...
-
-
-def export_tensorboard(run: Readable, folder: str | Path) -> Path:
+def export_tensorboard(run: RunReader, folder: str | Path) -> Path:
     """Write everything that TensorBoard can show into a folder, which must not have event files yet.
 
     Scalars become simple values, which have four bytes. A confusion matrix becomes a tensor, a video an
@@ -102,7 +89,7 @@ def export_tensorboard(run: Readable, folder: str | Path) -> Path:
 
 
 class _Export:
-    def __init__(self, run: Readable, folder: Path, file: BinaryIO) -> None:
+    def __init__(self, run: RunReader, folder: Path, file: BinaryIO) -> None:
         self._run = run
         self._folder = folder
         self._file = file

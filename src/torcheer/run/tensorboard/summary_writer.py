@@ -21,7 +21,7 @@ from torcheer.run.encode.hparams import encode_layout
 from torcheer.run.encode.media import rescaled
 from torcheer.run.encode.passes import pass_of
 from torcheer.run.encode.values import checked_name, single_number, step_of, time_of
-from torcheer.run.log_methods import Observing, never_raising
+from torcheer.run.log_methods import never_raising
 from torcheer.run.records import Encoded, Observation
 from torcheer.run.run import Run
 from torcheer.run.tensorboard.event_file import (
@@ -40,14 +40,172 @@ def step_or_first(global_step: Any) -> Any:
     return 0 if global_step is None else global_step
 
 
-class Adding:
-    """Named and ordered as in torch.utils.tensorboard, so that scripts need no change."""
+# --- summaries that scripts write themselves ------------------------------------------------------------
 
-    def _open_run(self) -> Observing:
-        raise NotImplementedError
+
+class FileWriter:
+    """As much of TensorBoard's as scripts use: summaries and events go into the run."""
+
+    def __init__(self, log_dir: str | os.PathLike[str], open_run: Callable[[], Run]) -> None:
+        self._log_dir = log_dir
+        self._open_run = open_run
+        self._plugins: Plugins = {}
+
+    def get_logdir(self) -> str | os.PathLike[str]:
+        return self._log_dir
+
+    @never_raising
+    def add_summary(
+        self, summary: Any, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
+        """Keep what a summary holds: the message itself, or its bytes."""
+        step = 0 if global_step is None else step_of(global_step)
+        self._keep(Event(time=time_of(walltime), step=step), values_of_summary(_bytes_of(summary)))
+
+    @never_raising
+    def add_event(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
+        """Keep what an event holds: the message itself, or its bytes."""
+        data = _bytes_of(event)
+        read = read_event(data)
+        read.time = time_of(walltime if walltime is not None or not read.time else read.time)
+        read.step = read.step if step is None else step_of(step)
+        self._keep(read, values_of_event(data))
+
+    def flush(self) -> None:
+        self._open_run().flush()
+
+    def close(self) -> None:
+        """The run is closed by its writer."""
+
+    def reopen(self) -> None:
+        """It opens by itself."""
+
+    def _keep(self, event: Event, values: Iterable[PlacedValue]) -> None:
+        run = self._open_run()
+        for message, _ in values:
+            for found in read_value(message, self._plugins, RoomForOne(len(message))):
+                if isinstance(found, FoundPoint):
+                    run._put_scalars(event.step, event.time, {found.name: found.value})
+                    continue
+                encoded = Encoded(found.head, found.data())
+                run._put(
+                    Observation(
+                        kind=found.kind,
+                        name=found.name,
+                        step=event.step,
+                        time=event.time,
+                        num_bytes=found.num_bytes,
+                        encode=lambda encoded=encoded: encoded,  # type: ignore[misc]
+                    )
+                )
 
     def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
-        raise NotImplementedError
+        self._open_run()._tell(message, cause, series)
+
+
+def _bytes_of(message: Any) -> bytes:
+    if isinstance(message, bytes):
+        return message
+    serialize = getattr(message, "SerializeToString", None)
+    if serialize is None:
+        raise InputError(f"a {type(message).__name__} is no summary: give the message, or its bytes.")
+    return bytes(serialize())
+
+
+GRAPH = "graph"  # the name under which add_graph keeps a pass
+
+
+class SummaryWriter:
+    """Changing the import is all that a script needs.
+
+    - `log_dir`: the run's folder; `runs/` with the date, the host and `comment` where it is left out.
+    - `purge_step`: takes back what an earlier process logged in this folder from this step on.
+    - `max_queue`, `flush_secs`, `filename_suffix`: accepted, and of no use: what was logged is on disk within
+      half a second.
+    """
+
+    def __init__(
+        self,
+        log_dir: str | os.PathLike[str] | None = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        filename_suffix: str = "",
+    ) -> None:
+        if not log_dir:
+            now = datetime.now().strftime("%b%d_%H-%M-%S")
+            log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
+        self.log_dir = log_dir
+        self.purge_step = purge_step
+        self.max_queue = max_queue
+        self.flush_secs = flush_secs
+        self.filename_suffix = filename_suffix
+        self._comment = comment
+        self._layout: dict[str, dict[str, Any]] = {}
+        self._opening = threading.RLock()  # the handler of a signal may log, too
+        self._run: Run | None = None
+        self._open_run()
+        self.file_writer = FileWriter(log_dir, self._open_run)
+        self.all_writers = {log_dir: self.file_writer}
+
+    def _get_file_writer(self) -> FileWriter:
+        return self.file_writer
+
+    def _open_run(self) -> Run:
+        """The run; opened again after `close`."""
+        run = self._run
+        if run is not None:
+            return run
+        with self._opening:
+            if self._run is None:
+                self._run = Run(self.log_dir, comment=self._comment, purge_step=self.purge_step)
+                self.purge_step = None  # what comes after it must not be taken back
+            return self._run
+
+    def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
+        self._open_run()._tell(message, cause, series)
+
+    def get_logdir(self) -> str | os.PathLike[str]:
+        """The run's folder."""
+        return self.log_dir
+
+    # --- numbers -----------------------------------------------------------------------------------
+
+    @never_raising
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
+        """Log a number. `new_style` and `double_precision` change nothing: numbers are kept as float64."""
+        run = self._open_run()
+        value = scalar_value if type(scalar_value) is float else single_number(scalar_value)
+        step = 0 if global_step is None else global_step
+        if walltime is None:
+            run.log(step, {tag: value})
+        else:
+            run._put_scalars(step_of(step), time_of(walltime), {checked_name(tag): float(value)})
+
+    @never_raising
+    def add_scalars(
+        self,
+        main_tag: str,
+        tag_scalar_dict: dict[str, Any],
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Log numbers that are shown in one chart, under the names `main_tag/tag`."""
+        run = self._open_run()
+        now = time_of(walltime)
+        values = {f"{main_tag}/{tag}": float(single_number(value)) for tag, value in tag_scalar_dict.items()}
+        for name in values:
+            run._describe("scalar", name, f"of {main_tag}")
+        run._put_scalars(step_of(step_or_first(global_step)), now, values)
 
     @never_raising
     def add_tensor(
@@ -250,174 +408,6 @@ class Adding:
     ) -> None:
         """Log a text."""
         self._open_run().log_text(step_or_first(global_step), tag, text_string, time=walltime)
-
-
-# --- summaries that scripts write themselves ------------------------------------------------------------
-
-
-class FileWriter:
-    """As much of TensorBoard's as scripts use: summaries and events go into the run."""
-
-    def __init__(self, log_dir: str | os.PathLike[str], open_run: Callable[[], Run]) -> None:
-        self._log_dir = log_dir
-        self._open_run = open_run
-        self._plugins: Plugins = {}
-
-    def get_logdir(self) -> str | os.PathLike[str]:
-        return self._log_dir
-
-    @never_raising
-    def add_summary(
-        self, summary: Any, global_step: int | None = None, walltime: float | None = None
-    ) -> None:
-        """Keep what a summary holds: the message itself, or its bytes."""
-        step = 0 if global_step is None else step_of(global_step)
-        self._keep(Event(time=time_of(walltime), step=step), values_of_summary(_bytes_of(summary)))
-
-    @never_raising
-    def add_event(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
-        """Keep what an event holds: the message itself, or its bytes."""
-        data = _bytes_of(event)
-        read = read_event(data)
-        read.time = time_of(walltime if walltime is not None or not read.time else read.time)
-        read.step = read.step if step is None else step_of(step)
-        self._keep(read, values_of_event(data))
-
-    def flush(self) -> None:
-        self._open_run().flush()
-
-    def close(self) -> None:
-        """The run is closed by its writer."""
-
-    def reopen(self) -> None:
-        """It opens by itself."""
-
-    def _keep(self, event: Event, values: Iterable[PlacedValue]) -> None:
-        run = self._open_run()
-        for message, _ in values:
-            for found in read_value(message, self._plugins, RoomForOne(len(message))):
-                if isinstance(found, FoundPoint):
-                    run._put_scalars(event.step, event.time, {found.name: found.value})
-                    continue
-                encoded = Encoded(found.head, found.data())
-                run._put(
-                    Observation(
-                        kind=found.kind,
-                        name=found.name,
-                        step=event.step,
-                        time=event.time,
-                        num_bytes=found.num_bytes,
-                        encode=lambda encoded=encoded: encoded,  # type: ignore[misc]
-                    )
-                )
-
-    def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
-        self._open_run()._tell(message, cause, series)
-
-
-def _bytes_of(message: Any) -> bytes:
-    if isinstance(message, bytes):
-        return message
-    serialize = getattr(message, "SerializeToString", None)
-    if serialize is None:
-        raise InputError(f"a {type(message).__name__} is no summary: give the message, or its bytes.")
-    return bytes(serialize())
-
-
-GRAPH = "graph"  # the name under which add_graph keeps a pass
-
-
-class SummaryWriter(Adding):
-    """Changing the import is all that a script needs.
-
-    - `log_dir`: the run's folder; `runs/` with the date, the host and `comment` where it is left out.
-    - `purge_step`: takes back what an earlier process logged in this folder from this step on.
-    - `max_queue`, `flush_secs`, `filename_suffix`: accepted, and of no use: what was logged is on disk within
-      half a second.
-    """
-
-    def __init__(
-        self,
-        log_dir: str | os.PathLike[str] | None = None,
-        comment: str = "",
-        purge_step: int | None = None,
-        max_queue: int = 10,
-        flush_secs: int = 120,
-        filename_suffix: str = "",
-    ) -> None:
-        if not log_dir:
-            now = datetime.now().strftime("%b%d_%H-%M-%S")
-            log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
-        self.log_dir = log_dir
-        self.purge_step = purge_step
-        self.max_queue = max_queue
-        self.flush_secs = flush_secs
-        self.filename_suffix = filename_suffix
-        self._comment = comment
-        self._layout: dict[str, dict[str, Any]] = {}
-        self._opening = threading.RLock()  # the handler of a signal may log, too
-        self._run: Run | None = None
-        self._open_run()
-        self.file_writer = FileWriter(log_dir, self._open_run)
-        self.all_writers = {log_dir: self.file_writer}
-
-    def _get_file_writer(self) -> FileWriter:
-        return self.file_writer
-
-    def _open_run(self) -> Run:
-        """The run; opened again after `close`."""
-        run = self._run
-        if run is not None:
-            return run
-        with self._opening:
-            if self._run is None:
-                self._run = Run(self.log_dir, comment=self._comment, purge_step=self.purge_step)
-                self.purge_step = None  # what comes after it must not be taken back
-            return self._run
-
-    def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
-        self._open_run()._tell(message, cause, series)
-
-    def get_logdir(self) -> str | os.PathLike[str]:
-        """The run's folder."""
-        return self.log_dir
-
-    # --- numbers -----------------------------------------------------------------------------------
-
-    @never_raising
-    def add_scalar(
-        self,
-        tag: str,
-        scalar_value: Any,
-        global_step: int | None = None,
-        walltime: float | None = None,
-        new_style: bool = False,
-        double_precision: bool = False,
-    ) -> None:
-        """Log a number. `new_style` and `double_precision` change nothing: numbers are kept as float64."""
-        run = self._open_run()
-        value = scalar_value if type(scalar_value) is float else single_number(scalar_value)
-        step = 0 if global_step is None else global_step
-        if walltime is None:
-            run.log(step, {tag: value})
-        else:
-            run._put_scalars(step_of(step), time_of(walltime), {checked_name(tag): float(value)})
-
-    @never_raising
-    def add_scalars(
-        self,
-        main_tag: str,
-        tag_scalar_dict: dict[str, Any],
-        global_step: int | None = None,
-        walltime: float | None = None,
-    ) -> None:
-        """Log numbers that are shown in one chart, under the names `main_tag/tag`."""
-        run = self._open_run()
-        now = time_of(walltime)
-        values = {f"{main_tag}/{tag}": float(single_number(value)) for tag, value in tag_scalar_dict.items()}
-        for name in values:
-            run._describe("scalar", name, f"of {main_tag}")
-        run._put_scalars(step_of(step_or_first(global_step)), now, values)
 
     # --- the model and its settings ----------------------------------------------------------------
 

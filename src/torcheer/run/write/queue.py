@@ -137,17 +137,11 @@ class Queue:
         is_light = not self.num_bytes or self.num_bytes + num_bytes <= limits.num_bytes * pace
         return is_light and self.num_records <= max(_LEAST_RECORDS, limits.num_records * pace)
 
-    def add_record(self, observation: Observation) -> None:
+    def add(self, item: Observation | Bulk) -> None:
         with self.news:
-            self.num_records += 1
-            self.num_bytes += observation.num_bytes
-        self.items.append(observation)
-
-    def add_bulk(self, bulk: Bulk) -> None:
-        with self.news:
-            self.num_records += bulk.weight
-            self.num_bytes += bulk.num_bytes
-        self.items.append(bulk)
+            self.num_records += item.weight
+            self.num_bytes += item.num_bytes
+        self.items.append(item)
 
     def force(self) -> None:
         self.is_forced = True

@@ -271,8 +271,8 @@ class Writer:
 # --- the encoder's thread -------------------------------------------------------------------------------
 
 _BATCH_BYTES = 16 << 20
-_WAKING_BYTES = 4 << 20  # that are ready; less waits until the writer comes by itself
-_WAKING_RECORDS = 128
+_WAKING_BYTES = 4 << 20  # in the queue; less waits until the writer comes by itself
+_WAKING_RECORDS = 128  # that are ready
 _WHILE_SECONDS = 0.1  # after which it says how fast it is
 _STOP_SECONDS = 1.0  # what is being encoded when the run ends is waited for
 
@@ -295,9 +295,6 @@ class Encoder:
         self._teller = teller
         self._waiting: deque[Observation | Mark] = deque()
         self._ready: deque[_Ready | Bulk | Mark] = deque()
-        # Each of the two is counted by one thread only, and so needs no lock.
-        self._num_bytes_in = 0
-        self._num_bytes_out = 0
         self._is_wanted = threading.Event()
         self._is_working = False  # at something that is in neither of the two
         self._item: Observation | Mark | None = None  # at which it works
@@ -342,15 +339,12 @@ class Encoder:
             if isinstance(item, Mark):
                 batch.marks.append(item)
                 continue
+            taken = item if isinstance(item, Bulk) else item.observation
+            batch.num_taken += taken.weight
+            batch.num_bytes += taken.num_bytes
             if isinstance(item, Bulk):
-                batch.num_taken += item.weight
-                batch.num_bytes += item.num_bytes
                 batch.records.extend(item.records)
-                continue
-            self._num_bytes_out += item.observation.num_bytes
-            batch.num_taken += 1
-            batch.num_bytes += item.observation.num_bytes
-            if item.record is not None:
+            elif item.record is not None:
                 batch.records.append(item.record)
 
     def stop(self) -> list[Observation | Bulk | Mark]:
@@ -403,15 +397,13 @@ class Encoder:
                 self._queue.force()
                 return 0
             ready = _Ready(item, _encode(item, self._teller))
-            self._num_bytes_in += item.num_bytes
             self._ready.append(ready)
         except IndexError:  # stopped at this instant
             return 0
         finally:
             self._is_working = False
             self._item = None
-        is_much = self._num_bytes_in - self._num_bytes_out > _WAKING_BYTES
-        if is_much or len(self._ready) > _WAKING_RECORDS:
+        if self._queue.num_bytes > _WAKING_BYTES or len(self._ready) > _WAKING_RECORDS:
             self._queue.wake.set()
         return item.num_bytes
 

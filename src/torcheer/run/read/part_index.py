@@ -9,8 +9,16 @@ from typing import Final, NamedTuple, cast, get_args
 
 import numpy
 
-from torcheer.run.read import part_queries as queries
-from torcheer.run.read.part_queries import Block, Damage, NameRow, SessionRow, entry_of, kind_of
+from torcheer.run.read.part_queries import (
+    Block,
+    Damage,
+    NameRow,
+    PartQueries,
+    SessionRow,
+    entry_of,
+    generation_in,
+    kind_of,
+)
 from torcheer.run.read.parts import Points, RecordEntry, SeriesEntry, SeriesKey, joined
 from torcheer.run.read.snapshot import is_damage
 from torcheer.run.records import Kind, StatisticsHead, WatchHead
@@ -82,12 +90,12 @@ class PartIndex:
         series = self._of_number.get(name)
         return series.key if series is not None and record <= series.last_record else None
 
-    def gather(self, connection: sqlite3.Connection, num_bytes: int) -> None:
+    def gather(self, queries: PartQueries) -> None:
         """Take in what is new. The caller says `is_sure` once all of it was read at one moment."""
-        queries.check_tables(connection)
-        meta = queries.read_meta(connection)
-        generation = queries.generation_in(meta)
-        sessions = queries.read_sessions(connection)
+        queries.check_tables()
+        meta = queries.meta()
+        generation = generation_in(meta)
+        sessions = queries.sessions()
         if not self.is_sure or generation != self._generation:
             self.clear()
         elif _origin(sessions) != _origin(self.sessions):  # another file that was put in its place
@@ -97,9 +105,9 @@ class PartIndex:
         self._generation = generation
         self.meta = meta
         self.sessions = sessions
-        changed = self._take_names(connection, num_bytes)
-        changed |= self._take_blocks(connection, num_bytes)
-        changed |= self._take_records(connection, num_bytes)
+        changed = self._take_names(queries)
+        changed |= self._take_blocks(queries)
+        changed |= self._take_records(queries)
         if changed:
             self.entries = {
                 key: series.entry() if series in changed else self.entries[key]
@@ -107,31 +115,27 @@ class PartIndex:
                 if series.count
             }
 
-    def read_points(
-        self, connection: sqlite3.Connection, series: IndexedSeries, start: int, num_bytes: int
-    ) -> Points:
+    def read_points(self, queries: PartQueries, series: IndexedSeries, start: int) -> Points:
         """Points from the `start`-th on, as many as its entry counts."""
-        if queries.generation_in(queries.read_meta(connection)) != self._generation:
+        if queries.generation() != self._generation:
             return joined([])  # the next gathering begins again
         most = series.count - start
-        found = self._read_pieces(connection, series.blocks.pieces(start), most)
+        found = self._read_pieces(queries, series.blocks.pieces(start), most)
         if found is None:  # merged since
             blocks = BlockList()
-            known = queries.read_blocks_of(connection, series.id, num_bytes)
+            known = queries.blocks_of(series.id)
             blocks.add(block for block in known if block.id not in self._unreadable)
-            found = self._read_pieces(connection, blocks.pieces(start), most)
+            found = self._read_pieces(queries, blocks.pieces(start), most)
         return joined(found or [])
 
-    def _read_pieces(
-        self, connection: sqlite3.Connection, pieces: Sequence[Piece], most: int
-    ) -> list[Points] | None:
+    def _read_pieces(self, queries: PartQueries, pieces: Sequence[Piece], most: int) -> list[Points] | None:
         """None where one of them is gone."""
         found = []
         for piece in pieces:
             take = min(piece.num_points, most)
             if take <= 0:
                 continue
-            points = self._columns(connection, piece.block)
+            points = self._columns(queries, piece.block)
             if points is None and piece.block.id not in self._unreadable:
                 return None
             if points is None:
@@ -142,10 +146,10 @@ class PartIndex:
             most -= take
         return found
 
-    def _columns(self, connection: sqlite3.Connection, block: Block) -> Points | None:
+    def _columns(self, queries: PartQueries, block: Block) -> Points | None:
         """The points of a block, None where it is gone or cannot be read."""
         try:
-            return queries.read_columns(connection, block)
+            return queries.columns(block)
         except ValueError:
             self._damage.add("some points are not what they should be")
         except sqlite3.DatabaseError as error:
@@ -155,10 +159,10 @@ class PartIndex:
         self._unreadable.add(block.id)
         return None
 
-    def _take_names(self, connection: sqlite3.Connection, num_bytes: int) -> set[IndexedSeries]:
+    def _take_names(self, queries: PartQueries) -> set[IndexedSeries]:
         """All of them each time: descriptions change. Gives those whose description did."""
         changed = set()
-        for row in queries.read_names(connection, num_bytes, self._damage):
+        for row in queries.names():
             series = self._of_number.get(row.id)
             if series is None:
                 self._add_name(row)
@@ -177,9 +181,9 @@ class PartIndex:
             return
         self._of_key[key] = self._of_number[row.id] = IndexedSeries(row.id, key, row.description)
 
-    def _take_blocks(self, connection: sqlite3.Connection, num_bytes: int) -> set[IndexedSeries]:
+    def _take_blocks(self, queries: PartQueries) -> set[IndexedSeries]:
         new: dict[IndexedSeries, list[Block]] = {}
-        for name, block in queries.read_blocks(connection, self._last_block, num_bytes, self._damage):
+        for name, block in queries.blocks(self._last_block):
             self._last_block = max(self._last_block, block.id)
             series = self._of_number.get(name)
             if series is None or series.key.kind != "scalar":
@@ -187,36 +191,36 @@ class PartIndex:
             elif block.id not in self._unreadable:
                 new.setdefault(series, []).append(block)
         for series, blocks in new.items():
-            self._add_blocks(connection, series, blocks)
+            self._add_blocks(queries, series, blocks)
         return set(new)
 
-    def _add_blocks(self, connection: sqlite3.Connection, series: IndexedSeries, blocks: list[Block]) -> None:
+    def _add_blocks(self, queries: PartQueries, series: IndexedSeries, blocks: list[Block]) -> None:
         series.blocks.add(blocks)
         if series.blocks.has_gap:
             self._damage.add("some points are missing")
         while series.blocks.count > series.count:
-            last = self._last_point(connection, series.blocks.last_block)
+            last = self._last_point(queries, series.blocks.last_block)
             if last is not None:
                 series.last = last
                 break
             series.blocks.drop_last()
         if series.first_bad is None and series.blocks.num_bad:
-            series.first_bad = self._first_bad(connection, series)
+            series.first_bad = self._first_bad(queries, series)
         series.count = series.blocks.count
 
-    def _last_point(self, connection: sqlite3.Connection, block: Block) -> tuple[int, float, float] | None:
+    def _last_point(self, queries: PartQueries, block: Block) -> tuple[int, float, float] | None:
         if block.last is not None:
             return block.last
-        points = self._columns(connection, block)
+        points = self._columns(queries, block)
         if points is None:
             self._unreadable.add(block.id)
             return None
         return int(points.steps[-1]), float(points.times[-1]), float(points.values[-1])
 
-    def _first_bad(self, connection: sqlite3.Connection, series: IndexedSeries) -> int | None:
+    def _first_bad(self, queries: PartQueries, series: IndexedSeries) -> int | None:
         """In what is new, the first step whose value is no number."""
         for block in series.blocks.with_bad(series.count):
-            points = self._columns(connection, block)
+            points = self._columns(queries, block)
             if points is None:
                 continue
             bad = numpy.flatnonzero(~numpy.isfinite(points.values))
@@ -224,7 +228,7 @@ class PartIndex:
                 return int(points.steps[bad[0]])
         return None
 
-    def _take_records(self, connection: sqlite3.Connection, num_bytes: int) -> set[IndexedSeries]:
+    def _take_records(self, queries: PartQueries) -> set[IndexedSeries]:
         found = set()
         num_thinned = sum(session.num_thinned for session in self.sessions)
         if num_thinned != self._num_thinned:  # some are gone: count anew
@@ -232,7 +236,7 @@ class PartIndex:
             found = {series for series in self._of_number.values() if series.key.kind != "scalar"}
             for series in found:
                 series.count = 0
-        for mark in queries.read_record_marks(connection, self._last_record, num_bytes, self._damage):
+        for mark in queries.record_marks(self._last_record):
             self._last_record = max(self._last_record, mark.id)
             its = self._of_number.get(mark.name)
             if its is None or its.key.kind == "scalar":
@@ -242,19 +246,19 @@ class PartIndex:
             its.last_record, its.last = mark.id, (mark.step, mark.time, None)
             found.add(its)
         if any(series.key.kind in _REPLACED_KINDS for series in found):
-            found |= self._list_watched(connection, num_bytes)
+            found |= self._list_watched(queries)
         return found
 
-    def _list_watched(self, connection: sqlite3.Connection, num_bytes: int) -> set[IndexedSeries]:
+    def _list_watched(self, queries: PartQueries) -> set[IndexedSeries]:
         """Their records take the place of others, so all of them are listed anew: there are few."""
         watches: dict[str, RecordEntry] = {}
-        for series, entries in self._entries_of(connection, "watch", num_bytes):
+        for series, entries in self._entries_of(queries, "watch"):
             for entry in entries:
                 if isinstance(entry.head, WatchHead):
                     watches.pop(entry.head.digest, None)
                     watches[entry.head.digest] = entry
             series.count = len(entries)
-        blocks = self.list_statistics(connection, num_bytes)
+        blocks = self.list_statistics(queries)
         self.watches, self.statistics = tuple(watches.values()), tuple(blocks)
         of_series = {series for series in self._of_key.values() if series.key.kind in _REPLACED_KINDS}
         for series in of_series:
@@ -265,19 +269,17 @@ class PartIndex:
                     series.last = (last.last_step, last.last_time, None)
         return of_series
 
-    def list_statistics(self, connection: sqlite3.Connection, num_bytes: int) -> list[RecordEntry]:
+    def list_statistics(self, queries: PartQueries) -> list[RecordEntry]:
         """The blocks of statistics that there are now, in their order."""
-        found = self._entries_of(connection, "statistics", num_bytes)
+        found = self._entries_of(queries, "statistics")
         return sorted((entry for _, entries in found for entry in entries), key=lambda entry: entry.time)
 
-    def _entries_of(
-        self, connection: sqlite3.Connection, kind: Kind, num_bytes: int
-    ) -> list[tuple[IndexedSeries, list[RecordEntry]]]:
+    def _entries_of(self, queries: PartQueries, kind: Kind) -> list[tuple[IndexedSeries, list[RecordEntry]]]:
         found = []
         # The writer has one name for all of them; another is none of its own.
         series = self.find(kind, _WATCH)
         if series is not None:
-            rows = queries.read_records_of(connection, series.id, 0, num_bytes, self._damage)
+            rows = queries.records_of(series.id, 0)
             entries = (entry_of(self._part, row, self._damage) for row in rows)
             found.append((series, [one for one in entries if one is not None and kind_of(one) == kind]))
         return found

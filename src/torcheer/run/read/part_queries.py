@@ -122,34 +122,184 @@ class Damage:
             self.reasons.setdefault(reason)
 
 
-def check_tables(connection: sqlite3.Connection) -> None:
-    """Are these the tables of a part? A view of that name could ask for anything."""
-    marks = ", ".join("?" * len(_TABLES))
-    found = connection.execute(
-        f"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name IN ({marks})",
-        _TABLES,
-    ).fetchone()[0]
-    if found == len(_TABLES):
-        return
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (num_any,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    if num_any and application != APPLICATION_ID:
-        raise Unreadable("this is a SQLite file, but not one of a run")
-    raise NotYet
+class PartQueries:
+    """What is asked of the file of a part at one moment. Nothing in it is believed unchecked."""
 
+    def __init__(self, connection: sqlite3.Connection, num_bytes: int, damage: Damage) -> None:
+        self.connection = connection
+        self.damage = damage
+        self._num_bytes = num_bytes  # of the file
 
-def read_meta(connection: sqlite3.Connection) -> dict[str, str]:
-    rows = connection.execute("SELECT key, value FROM meta LIMIT 1000").fetchall()
-    meta = {key: _clipped(value) for key, value in rows if isinstance(key, str) and isinstance(value, str)}
-    number = whole_number(meta.get("format"))
-    if number is None:
-        raise NotYet
-    if number > FORMAT:
-        raise Unreadable(
-            f"it was written by a newer torcheer (format {number}, and this one reads {FORMAT}): "
-            "pip install --upgrade torcheer"
+    def check_tables(self) -> None:
+        """Are these the tables of a part? A view of that name could ask for anything."""
+        marks = ", ".join("?" * len(_TABLES))
+        ((found,),) = self._rows(
+            f"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name IN ({marks})",
+            *_TABLES,
         )
-    return meta
+        if found == len(_TABLES):
+            return
+        ((application,),) = self._rows("PRAGMA application_id")
+        ((num_any,),) = self._rows("SELECT count(*) FROM sqlite_schema")
+        if num_any and application != APPLICATION_ID:
+            raise Unreadable("this is a SQLite file, but not one of a run")
+        raise NotYet
+
+    def meta(self) -> dict[str, str]:
+        rows = self._rows("SELECT key, value FROM meta LIMIT 1000")
+        meta = {key: _clipped(value) for key, value in rows if type(key) is type(value) is str}
+        number = whole_number(meta.get("format"))
+        if number is None:
+            raise NotYet
+        if number > FORMAT:
+            raise Unreadable(
+                f"it was written by a newer torcheer (format {number}, and this one reads {FORMAT}): "
+                "pip install --upgrade torcheer"
+            )
+        return meta
+
+    def generation(self) -> int:
+        return generation_in(self.meta())
+
+    def sessions(self) -> list[SessionRow]:
+        rows = self._rows(
+            "SELECT id, started, ended, outcome, reason, host, pid, num_dropped, num_thinned, note "
+            "FROM sessions ORDER BY id DESC LIMIT 10000"
+        )
+        clipped = (tuple(map(_clipped, row)) for row in reversed(rows))
+        return [SessionRow(*row) for row in clipped if _is_session(row)]
+
+    def names(self) -> list[NameRow]:
+        found = []
+        rows = self.scan("SELECT id, kind, name, description FROM names ", -1)
+        for number, kind, name, description in rows:
+            if type(kind) is type(name) is type(description) is str:
+                found.append(NameRow(number, kind, name, _clipped(description)))
+            else:
+                self.damage.add("some names are no text")
+        return found
+
+    def blocks(self, after: int) -> list[tuple[int, Block]]:
+        """New blocks and the numbers of their names, once the lengths of their columns fit their counts."""
+        found: list[tuple[int, Block]] = []
+        for row in self.scan(_POINTS, after):
+            block = self._block_of(row)
+            if block is None:
+                self.damage.add("some points are not what they should be")
+            else:
+                found.append((row[1], block))
+        return found
+
+    def blocks_of(self, name: int) -> list[Block]:
+        """All blocks of one series."""
+        blocks = map(self._block_of, self._rows(_POINTS + "WHERE name = ? ORDER BY first", name))
+        return [block for block in blocks if block is not None]
+
+    def _block_of(self, row: Row) -> Block | None:
+        number, name, first, count, num_bad, of_steps, of_times, of_values, *last = row
+        if not _are_whole(name, first, count, num_bad):
+            return None
+        # No more points than there is room for, wherever in the series they say that they stand.
+        if not (0 < count <= self._num_bytes and 0 <= first < 2**62 and 0 <= num_bad <= count):
+            return None
+        if not of_steps == of_times == of_values == 8 * count:
+            return None
+        if last[0] is None:
+            return Block(number, first, count, num_bad)
+        try:
+            return Block(number, first, count, num_bad, _POINT.unpack(b"".join(last)))
+        except (TypeError, struct.error):  # they are not bytes
+            return None
+
+    def columns(self, block: Block) -> Points | None:
+        """The points of a block; None where it is gone. ValueError where its bytes are not what was said."""
+        rows = self._rows("SELECT steps, times, vals FROM points WHERE id = ?", block.id)
+        if not rows:
+            return None
+        steps, times, values = rows[0]
+        if not all(isinstance(column, bytes) and len(column) == 8 * block.num_points for column in rows[0]):
+            raise ValueError
+        return Points(
+            numpy.frombuffer(steps, "<i8"), numpy.frombuffer(times, "<f8"), numpy.frombuffer(values, "<f8")
+        )
+
+    def record_marks(self, after: int) -> list[RecordMark]:
+        found = []
+        for number, name, step, time in self.scan("SELECT id, name, step, time FROM records ", after):
+            if _are_whole(number, name, step) and is_moment(time):
+                found.append(RecordMark(number, name, step, float(time)))
+            else:
+                self.damage.add("some records are not what they should be")
+        return found
+
+    def records_of(self, name: int, after: int) -> list[Row]:
+        """id, step, time, num_bytes, head and the length of the data of the records of one series."""
+        try:
+            return self._rows(_RECORDS + "WHERE r.name = ? AND r.id > ? ORDER BY r.id", name, after)
+        except sqlite3.DatabaseError as error:
+            self._note(error)
+        # The index may be what is damaged.
+        rows = self.scan("SELECT id, name FROM records ", after)
+        found = (self.record(number) for number, its_name in rows if its_name == name)
+        return [row for row in found if row is not None]
+
+    def record(self, record: int) -> Row | None:
+        try:
+            return next(iter(self._rows(_RECORDS + "WHERE r.id = ?", record)), None)
+        except sqlite3.DatabaseError as error:
+            self._note(error)
+            return None
+
+    def scan(self, sql: str, after: int) -> list[Row]:
+        """Rows with ids above `after`, rising. Of a damaged file, those before and behind the damage."""
+        rows: list[Row] = []
+        try:
+            self._rows(sql + "WHERE id > ? ORDER BY id", after, into=rows)
+        except sqlite3.DatabaseError as error:
+            self._note(error)
+            behind: list[Row] = []
+            last = rows[-1][0] if rows else after
+            with suppress(sqlite3.DatabaseError):
+                self._rows(sql + "WHERE id > ? ORDER BY id DESC", last, into=behind)
+            rows += behind[::-1]
+        return [row for row in rows if type(row[0]) is int]
+
+    def slices(self, wanted: Sequence[Slice]) -> list[bytes | None]:
+        """None for what is gone, or is not as long as it should be."""
+        return [self._slice(one) for one in wanted]
+
+    def _slice(self, wanted: Slice) -> bytes | None:
+        if not 0 <= wanted.start <= wanted.start + wanted.size <= wanted.num_bytes:
+            return None
+        try:
+            with self.connection.blobopen("data", "bytes", wanted.record, readonly=True) as blob:
+                # Before anything is made room for: the length that there is.
+                if len(blob) != wanted.num_bytes:
+                    self.damage.add(TOO_SHORT)
+                    return None
+                blob.seek(wanted.start)
+                data = blob.read(wanted.size)
+                return data if len(data) == wanted.size else None
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+            return None  # gone, or it cannot be read
+
+    def _note(self, error: sqlite3.DatabaseError) -> None:
+        """Go on without what is damaged; any other error is raised."""
+        if not is_damage(error):
+            raise error
+        self.damage.add(str(error))
+
+    def _rows(self, sql: str, *values: object, into: list[Row] | None = None) -> list[Row]:
+        """All rows. More than the file has room for are damage: a broken tree can lead round in circles."""
+        rows: list[Row] = [] if into is None else into
+        most = self._num_bytes // _ROW_BYTES + 1
+        for row in self.connection.execute(sql, values):
+            rows.append(row)
+            if len(rows) > most:
+                raise damage_error("its tables lead round in circles")
+        return rows
 
 
 def generation_in(meta: dict[str, str]) -> int:
@@ -165,15 +315,6 @@ def whole_number(text: str | None) -> int | None:
         return None
 
 
-def read_sessions(connection: sqlite3.Connection) -> list[SessionRow]:
-    rows = connection.execute(
-        "SELECT id, started, ended, outcome, reason, host, pid, num_dropped, num_thinned, note "
-        "FROM sessions ORDER BY id DESC LIMIT 10000"
-    ).fetchall()
-    clipped = (tuple(map(_clipped, row)) for row in reversed(rows))
-    return [SessionRow(*row) for row in clipped if _is_session(row)]
-
-
 def _is_session(row: Row) -> bool:
     number, started, ended, outcome, reason, host, pid, num_dropped, num_thinned, note = row
     return (
@@ -182,137 +323,6 @@ def _is_session(row: Row) -> bool:
         and (ended is None or is_moment(ended))
         and all(isinstance(text, str) for text in (outcome, reason, host, note))
     )
-
-
-def read_names(connection: sqlite3.Connection, num_bytes: int, damage: Damage) -> list[NameRow]:
-    rows = scan(connection, "SELECT id, kind, name, description FROM names ", -1, num_bytes, damage)
-    found = []
-    for row in rows:
-        number, kind, name, description = row
-        if isinstance(kind, str) and isinstance(name, str) and isinstance(description, str):
-            found.append(NameRow(number, kind, name, _clipped(description)))
-        else:
-            damage.add("some names are no text")
-    return found
-
-
-def read_blocks(
-    connection: sqlite3.Connection, after: int, num_bytes: int, damage: Damage
-) -> list[tuple[int, Block]]:
-    """New blocks and the numbers of their names, once the lengths of their columns fit their counts."""
-    found: list[tuple[int, Block]] = []
-    for row in scan(connection, _POINTS, after, num_bytes, damage):
-        block = _block_of(row, num_bytes)
-        if block is None:
-            damage.add("some points are not what they should be")
-        else:
-            found.append((row[1], block))
-    return found
-
-
-def read_blocks_of(connection: sqlite3.Connection, name: int, num_bytes: int) -> list[Block]:
-    """All blocks of one series."""
-    rows = connection.execute(_POINTS + "WHERE name = ? ORDER BY first", (name,))
-    blocks = (_block_of(row, num_bytes) for row in _fill([], rows, num_bytes))
-    return [block for block in blocks if block is not None]
-
-
-def _block_of(row: Row, num_bytes: int) -> Block | None:
-    number, name, first, count, num_bad, of_steps, of_times, of_values, *last = row
-    if not (type(name) is type(first) is type(count) is type(num_bad) is int):
-        return None
-    # No more points than there is room for, wherever in the series they say that they stand.
-    if not (0 < count <= num_bytes and 0 <= first < 2**62 and 0 <= num_bad <= count):
-        return None
-    if not of_steps == of_times == of_values == 8 * count:
-        return None
-    if last[0] is None:
-        return Block(number, first, count, num_bad)
-    try:
-        return Block(number, first, count, num_bad, _POINT.unpack(b"".join(last)))
-    except (TypeError, struct.error):  # they are not bytes
-        return None
-
-
-def read_columns(connection: sqlite3.Connection, block: Block) -> Points | None:
-    """The points of a block; None where it is gone. ValueError where its bytes are not what was said."""
-    row = connection.execute("SELECT steps, times, vals FROM points WHERE id = ?", (block.id,)).fetchone()
-    if row is None:
-        return None
-    if not all(isinstance(column, bytes) and len(column) == 8 * block.num_points for column in row):
-        raise ValueError
-    steps, times, values = row
-    return Points(
-        numpy.frombuffer(steps, "<i8"), numpy.frombuffer(times, "<f8"), numpy.frombuffer(values, "<f8")
-    )
-
-
-def read_record_marks(
-    connection: sqlite3.Connection, after: int, num_bytes: int, damage: Damage
-) -> list[RecordMark]:
-    found = []
-    for row in scan(connection, "SELECT id, name, step, time FROM records ", after, num_bytes, damage):
-        number, name, step, time = row
-        if _are_whole(number, name, step) and is_moment(time):
-            found.append(RecordMark(number, name, step, float(time)))
-        else:
-            damage.add("some records are not what they should be")
-    return found
-
-
-def read_records_of(
-    connection: sqlite3.Connection, name: int, after: int, num_bytes: int, damage: Damage
-) -> list[Row]:
-    """id, step, time, num_bytes, head and the length of the data of the records of one series."""
-    sql = _RECORDS + "WHERE r.name = ? AND r.id > ? ORDER BY r.id"
-    try:
-        return _fill([], connection.execute(sql, (name, after)), num_bytes)
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
-            raise
-        damage.add(str(error))
-    # The index may be what is damaged.
-    rows = scan(connection, "SELECT id, name FROM records ", after, num_bytes, damage)
-    found = (read_record(connection, number, damage) for number, its_name in rows if its_name == name)
-    return [row for row in found if row is not None]
-
-
-def read_record(connection: sqlite3.Connection, record: int, damage: Damage) -> Row | None:
-    try:
-        row: Row | None = connection.execute(_RECORDS + "WHERE r.id = ?", (record,)).fetchone()
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
-            raise
-        damage.add(str(error))
-        return None
-    return row
-
-
-def scan(connection: sqlite3.Connection, sql: str, after: int, num_bytes: int, damage: Damage) -> list[Row]:
-    """Rows with ids above `after`, rising. Where the file is damaged, those before and those behind it."""
-    rows: list[Row] = []
-    try:
-        _fill(rows, connection.execute(sql + "WHERE id > ? ORDER BY id", (after,)), num_bytes)
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
-            raise
-        damage.add(str(error))
-        last = rows[-1][0] if rows else after
-        behind: list[Row] = []
-        with suppress(sqlite3.DatabaseError):
-            _fill(behind, connection.execute(sql + "WHERE id > ? ORDER BY id DESC", (last,)), num_bytes)
-        rows += behind[::-1]
-    return [row for row in rows if type(row[0]) is int]
-
-
-def _fill(rows: list[Row], cursor: sqlite3.Cursor, num_bytes: int) -> list[Row]:
-    """All rows. More than the file has room for are an error: a damaged tree can lead round in circles."""
-    most = num_bytes // _ROW_BYTES + 1
-    for row in cursor:
-        rows.append(row)
-        if len(rows) > most:
-            raise damage_error("its tables lead round in circles")
-    return rows
 
 
 def _are_whole(*values: object) -> bool:
@@ -347,31 +357,6 @@ class Slice(NamedTuple):
     num_bytes: int  # of all of it: where it has others, it is damaged
     start: int
     size: int
-
-
-def read_slices(
-    connection: sqlite3.Connection, wanted: Sequence[Slice], damage: Damage
-) -> list[bytes | None]:
-    """None for what is gone, or is not as long as it should be."""
-    return [_read(connection, one, damage) for one in wanted]
-
-
-def _read(connection: sqlite3.Connection, wanted: Slice, damage: Damage) -> bytes | None:
-    if not 0 <= wanted.start <= wanted.start + wanted.size <= wanted.num_bytes:
-        return None
-    try:
-        with connection.blobopen("data", "bytes", wanted.record, readonly=True) as blob:
-            # Before anything is made room for: the length that there is.
-            if len(blob) != wanted.num_bytes:
-                damage.add(TOO_SHORT)
-                return None
-            blob.seek(wanted.start)
-            data = blob.read(wanted.size)
-            return data if len(data) == wanted.size else None
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
-            raise
-        return None  # gone, or it cannot be read
 
 
 # --- entries --------------------------------------------------------------------------------------------

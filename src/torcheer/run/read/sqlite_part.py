@@ -7,14 +7,13 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.run.part_storage import LOCK_ENDING, THINNED_STEPS, is_locked
-from torcheer.run.read import part_queries as queries
 from torcheer.run.read.part_index import PartIndex
 from torcheer.run.read.part_queries import (
     HEADS,
@@ -22,12 +21,13 @@ from torcheer.run.read.part_queries import (
     Damage,
     HeadRow,
     NotYet,
+    PartQueries,
     Row,
     Slice,
     Unreadable,
     entry_of,
     kind_of,
-    read_slices,
+    whole_number,
 )
 from torcheer.run.read.parts import (
     PartStatus,
@@ -94,10 +94,10 @@ class SqlitePart:
             pid=last.pid if last is not None else 0,
             comment=meta.get("comment", ""),
             tags=_tags_in(meta.get("tags", "[]")),
-            total_steps=queries.whole_number(meta.get("total_steps")),
+            total_steps=whole_number(meta.get("total_steps")),
             num_dropped=sum(session.num_dropped for session in sessions),
             num_thinned=sum(session.num_thinned for session in sessions)
-            + (queries.whole_number(meta.get(THINNED_STEPS)) or 0),
+            + (whole_number(meta.get(THINNED_STEPS)) or 0),
             num_bytes=self._look.num_bytes,
             note="; ".join(self._notes()),
         )
@@ -109,32 +109,24 @@ class SqlitePart:
         series = self._index.find("scalar", name)
         if series is None or start >= series.count:
             return joined([])
-        found = self._attempt(
-            lambda connection: self._index.read_points(
-                connection, series, max(start, 0), self._look.num_bytes
-            )
-        )
+        found = self._attempt(lambda queries: self._index.read_points(queries, series, max(start, 0)))
         return joined([]) if found is None else found
 
     def records(self, kind: Kind, name: str, after: int = 0) -> Sequence[RecordEntry]:
         series = self._index.find(kind, name)
         if series is None or kind == "scalar" or after >= series.last_record:
             return []
-        rows = self._attempt(
-            lambda connection: queries.read_records_of(
-                connection, series.id, after, self._look.num_bytes, self._damage
-            )
-        )
+        rows = self._attempt(lambda queries: queries.records_of(series.id, after))
         entries = (self._entry_of(row) for row in rows or [] if row[0] <= series.last_record)
         return [entry for entry in entries if entry is not None and kind_of(entry) == kind]
 
     def record(self, record: int) -> RecordEntry | None:
         """A record by its number alone."""
-        row = self._attempt(lambda connection: queries.read_record(connection, record, self._damage))
+        row = self._attempt(lambda queries: queries.record(record))
         return None if row is None else self._entry_of(row)
 
     def data(self, record: int) -> bytes | None:
-        row = self._attempt(lambda connection: connection.execute(_DATA, (record,)).fetchone())
+        row = self._attempt(lambda queries: queries.connection.execute(_DATA, (record,)).fetchone())
         if row is None:
             return None
         num_bytes, data = row
@@ -145,9 +137,7 @@ class SqlitePart:
 
     def heads(self, after: int = 0) -> list[HeadRow]:
         """Records of all kinds with ids above `after`, in the order in which they were logged, undecoded."""
-        rows = self._attempt(
-            lambda connection: queries.scan(connection, HEADS, after, self._look.num_bytes, self._damage)
-        )
+        rows = self._attempt(lambda queries: queries.scan(HEADS, after))
         found = []
         for number, name, step, time, num_bytes, head in rows or ():
             key = self._index.key_of(name, number)
@@ -158,7 +148,7 @@ class SqlitePart:
 
     def slices(self, wanted: Sequence[Slice]) -> list[bytes | None]:
         """Pieces of the bytes of records; None for those that are gone or damaged."""
-        found = self._attempt(lambda connection: read_slices(connection, wanted, self._damage))
+        found = self._attempt(lambda queries: queries.slices(wanted))
         return [None] * len(wanted) if found is None else found
 
     def watches(self) -> Sequence[RecordEntry]:
@@ -171,11 +161,7 @@ class SqlitePart:
 
     def figures(self, wanted: Wanted, known: Mapping[int, BlockFigures]) -> Found:
         """What is wanted of each block that there is now; of those that are known already, what is known."""
-        found = self._attempt(
-            lambda connection: read_figures(
-                connection, self._index, self._look.num_bytes, wanted, known, self._damage
-            )
-        )
+        found = self._attempt(lambda queries: read_figures(queries, self._index, wanted, known))
         return Found([], {}) if found is None else found
 
     def note_damage(self, reason: str) -> None:
@@ -186,7 +172,7 @@ class SqlitePart:
         return entry_of(self.name, row, self._damage)
 
     def document(self, digest: str) -> bytes | None:
-        row = self._attempt(lambda connection: connection.execute(_DOCUMENT, (digest,)).fetchone())
+        row = self._attempt(lambda queries: queries.connection.execute(_DOCUMENT, (digest,)).fetchone())
         if row is None:
             return None
         num_bytes, packed = row
@@ -217,7 +203,7 @@ class SqlitePart:
         try:
             if self._look.part is None:  # gone, or made this instant
                 raise NotYet
-            self._file.read(lambda connection: index.gather(connection, self._look.num_bytes))
+            self._read(index.gather)
             index.is_sure = True
         except NotYet:
             index.clear()
@@ -228,16 +214,20 @@ class SqlitePart:
             return self._tell(error)
         return True
 
-    def _attempt(self, job: Callable[[sqlite3.Connection], T]) -> T | None:
+    def _attempt(self, job: Callable[[PartQueries], T]) -> T | None:
         """None where the file could not be read this time."""
         try:
-            return self._file.read(job)
+            return self._read(job)
         except (NotYet, Unreadable):
             pass
         except (sqlite3.Error, OSError) as error:
             self._tell(error)
         self._seen = None
         return None
+
+    def _read(self, job: Callable[[PartQueries], T]) -> T:
+        num_bytes, damage = self._look.num_bytes, self._damage
+        return self._file.read(lambda connection: job(PartQueries(connection, num_bytes, damage)))
 
     def _tell(self, error: sqlite3.Error | OSError) -> bool:
         """Put an error into the note. False where it may be gone the next time."""
@@ -317,15 +307,6 @@ class Found(NamedTuple):
     figures: Mapping[int, BlockFigures]
 
 
-class Listing(Protocol):
-    """What knows the blocks of a part."""
-
-    @property
-    def statistics(self) -> Sequence[RecordEntry]: ...
-
-    def list_statistics(self, connection: sqlite3.Connection, num_bytes: int) -> list[RecordEntry]: ...
-
-
 def column_of(head: StatisticsHead, column: int) -> Stretches:
     """One figure of all rows."""
     size = FIGURE_BYTES * head.num_rows * head.num_steps
@@ -340,28 +321,22 @@ def row_of(head: StatisticsHead, row: int) -> Stretches:
 
 
 def read_figures(
-    connection: sqlite3.Connection,
-    listing: Listing,
-    num_bytes: int,
-    wanted: Wanted,
-    known: Mapping[int, BlockFigures],
-    damage: Damage,
+    queries: PartQueries, index: PartIndex, wanted: Wanted, known: Mapping[int, BlockFigures]
 ) -> Found:
     """Of the blocks that there are at this moment: some may have been merged since they were listed."""
-    blocks: Sequence[RecordEntry] = listing.statistics
-    figures = _read_all(connection, blocks, wanted, known, damage)
+    blocks = index.statistics
+    figures = _read_all(queries, blocks, wanted, known)
     if figures is None:
-        blocks = listing.list_statistics(connection, num_bytes)
-        figures = _read_all(connection, blocks, wanted, known, damage) or {}
+        blocks = index.list_statistics(queries)
+        figures = _read_all(queries, blocks, wanted, known) or {}
     return Found(blocks, figures)
 
 
 def _read_all(
-    connection: sqlite3.Connection,
+    queries: PartQueries,
     blocks: Sequence[RecordEntry],
     wanted: Wanted,
     known: Mapping[int, BlockFigures],
-    damage: Damage,
 ) -> dict[int, BlockFigures] | None:
     """None where one of them is gone."""
     figures: dict[int, BlockFigures] = {}
@@ -375,21 +350,16 @@ def _read_all(
         if stretches is None:
             continue
         try:
-            figures[block.id] = _read(connection, block, block.head, stretches)
+            figures[block.id] = _read(queries.connection, block, block.head, stretches)
         except ValueError as error:
-            damage.add(str(error))
+            queries.damage.add(str(error))
         except sqlite3.Error as error:
-            if _is_gone(connection, block.id):
+            if queries.record(block.id) is None:
                 return None
             if not is_damage(error):
                 raise
-            damage.add("some statistics cannot be read")
+            queries.damage.add("some statistics cannot be read")
     return figures
-
-
-def _is_gone(connection: sqlite3.Connection, record: int) -> bool:
-    found = connection.execute("SELECT 1 FROM records WHERE id = ?", (record,)).fetchone()
-    return found is None
 
 
 def _read(

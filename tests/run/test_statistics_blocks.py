@@ -234,7 +234,7 @@ def test_what_is_taken_back_is_gone_and_the_rest_is_as_it_was(
 
 def test_of_blocks_that_can_be_no_thinner_nothing_is_chosen() -> None:
     def block(id: int, num_steps: int) -> StatisticsBlock:
-        return StatisticsBlock(id, float(id), "plan", 1, 1, num_steps, 1, 20)
+        return StatisticsBlock(id, float(id), table_at(range(num_steps)).head(), 20)
 
     assert choose_blocks([]) is None
     assert choose_blocks([block(1, 2)]) is None

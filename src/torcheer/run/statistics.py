@@ -262,10 +262,10 @@ class StatisticsWriter:
         if not self._is_loaded:
             self._load()
         digests = set(digests)
-        gone = [block for block in self._blocks.values() if block.digest in digests]
+        gone = [block for block in self._blocks.values() if block.head.digest in digests]
         self._growing = {key: tail for key, tail in self._growing.items() if key[0] not in digests}
         self._remove(gone)
-        return sum(block.num_steps for block in gone)
+        return sum(block.head.num_steps for block in gone)
 
     # --- growing -------------------------------------------------------------------------------------
 
@@ -320,7 +320,7 @@ class StatisticsWriter:
         if choice is None:
             return 0
         chosen = list(choice.blocks)
-        num_steps = sum(block.num_steps for block in chosen)
+        num_steps = sum(block.head.num_steps for block in chosen)
         tables = [] if choice.is_removal else [self._read(block) for block in chosen]
         self._remove(chosen)
         if None in tables or not tables:  # somebody else wrote into the file: what makes no sense goes
@@ -336,7 +336,7 @@ class StatisticsWriter:
         if (
             block is not None
             and block.rows == (table.digest, *table.values.shape[:2])
-            and block.stride == table.stride
+            and block.head.stride == table.stride
             and block.num_bytes + table.num_bytes <= self._most_bytes
         ):
             earlier = self._read(block)
@@ -352,7 +352,7 @@ class StatisticsWriter:
 
     def _insert(self, table: FigureTable, place: float) -> StatisticsBlock:
         head, data = table.head(), table.data()
-        block = _block_of(self._take_id(), place, head, len(data))
+        block = StatisticsBlock(self._take_id(), place, head, len(data))
         row = (block.id, self._name, int(table.steps[0]), place, encode_head(head), block.num_bytes)
         insert(self._connection, "records", "id, name, step, time, head, num_bytes", [row])
         insert(self._connection, "data", "record, bytes", [(block.id, data)])
@@ -368,14 +368,7 @@ class StatisticsWriter:
             self.num_bytes -= self._blocks.pop(block.id).num_bytes
 
     def _read(self, block: StatisticsBlock) -> FigureTable | None:
-        row = self._connection.execute(
-            "SELECT r.head, d.bytes FROM records r JOIN data d ON d.record = r.id WHERE r.id = ?", (block.id,)
-        ).fetchone()
-        try:
-            head = decode_head(row[0])
-            return table_of(head, row[1]) if isinstance(head, StatisticsHead) else None
-        except (TypeError, ValueError, RecursionError):
-            return None
+        return _table_in(self._connection, block)
 
     def _load_sizes(self) -> None:
         """How much there is: all else is looked at when the first block comes."""
@@ -399,7 +392,7 @@ class StatisticsWriter:
         num_bytes = 0
         for block in reversed(blocks):
             num_bytes += block.num_bytes
-            table = self._read(block) if block.is_like(blocks[-1]) and block.stride == 1 else None
+            table = self._read(block) if block.is_like(blocks[-1]) and block.head.stride == 1 else None
             if table is None or num_bytes >= self._most_bytes:
                 break
             tail.insert(0, _Growing(block, table, block.place, _RESUMED_LEVEL))
@@ -423,7 +416,7 @@ def blocks_in(connection: sqlite3.Connection) -> list[StatisticsBlock]:
             continue
         is_whole = isinstance(place, float) and isinstance(num_bytes, int)
         if is_whole and isinstance(decoded, StatisticsHead) and is_fitting(decoded, num_bytes):
-            found.append(_block_of(id, place, decoded, num_bytes))
+            found.append(StatisticsBlock(id, place, decoded, num_bytes))
     return found
 
 
@@ -431,13 +424,9 @@ def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> bool:
     """Take back the steps from that one on. Says whether there were any."""
     found = False
     for block in blocks_in(connection):
-        row = connection.execute("SELECT bytes FROM data WHERE record = ?", (block.id,)).fetchone()
-        head = connection.execute("SELECT head FROM records WHERE id = ?", (block.id,)).fetchone()
-        if row is None or not isinstance(row[0], bytes) or len(row[0]) != block.num_bytes:
+        table = _table_in(connection, block)
+        if table is None:
             continue  # not of our making
-        decoded = decode_head(head[0])
-        assert isinstance(decoded, StatisticsHead)
-        table = table_of(decoded, row[0])
         kept = table.steps < purge_step
         if kept.all():
             continue
@@ -455,17 +444,13 @@ def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> bool:
     return found
 
 
-def _block_of(id: int, place: float, head: StatisticsHead, num_bytes: int) -> StatisticsBlock:
-    return StatisticsBlock(
-        id=id,
-        place=place,
-        digest=head.digest,
-        num_columns=head.num_columns,
-        num_rows=head.num_rows,
-        num_steps=head.num_steps,
-        stride=head.stride,
-        num_bytes=num_bytes,
-    )
+def _table_in(connection: sqlite3.Connection, block: StatisticsBlock) -> FigureTable | None:
+    """None where the bytes are not what the head says."""
+    row = connection.execute("SELECT bytes FROM data WHERE record = ?", (block.id,)).fetchone()
+    try:
+        return table_of(block.head, row[0])
+    except (TypeError, ValueError):
+        return None
 
 
 def _num_of_last_level(tail: Sequence[_Growing]) -> int:
@@ -493,25 +478,21 @@ class StatisticsBlock(NamedTuple):
 
     id: int
     place: float  # blocks stand in this order
-    digest: str
-    num_columns: int
-    num_rows: int
-    num_steps: int
-    stride: int
+    head: StatisticsHead
     num_bytes: int
 
     @property
     def rows(self) -> tuple[str, int, int]:
         """Blocks can be joined where this is the same."""
-        return self.digest, self.num_columns, self.num_rows
+        return self.head.digest, self.head.num_columns, self.head.num_rows
 
     @property
     def num_watched(self) -> int:
         """Steps that it stands for."""
-        return self.num_steps * self.stride
+        return self.head.num_steps * self.head.stride
 
     def is_like(self, other: StatisticsBlock) -> bool:
-        return self.rows == other.rows and self.stride == other.stride
+        return self.rows == other.rows and self.head.stride == other.head.stride
 
 
 class Choice(NamedTuple):
@@ -533,9 +514,9 @@ def choose_blocks(blocks: Sequence[StatisticsBlock]) -> Choice | None:
         has_next = at + 2 < len(blocks) and blocks[at].is_like(blocks[at + 1])
         size = 2 if has_next else 1
         choice = Choice(blocks[at : at + size])
-        score = blocks[at].stride / ages[at + size - 1]
+        score = blocks[at].head.stride / ages[at + size - 1]
         rank = 0
-        if size == 1 and blocks[at].num_steps == 1:
+        if size == 1 and blocks[at].head.num_steps == 1:
             # Its one step is the first of all, or all that is left of its rows for a while.
             choice, rank = Choice(choice.blocks, is_removal=True), 1
             score = _NEVER if at == 0 else score
@@ -544,7 +525,7 @@ def choose_blocks(blocks: Sequence[StatisticsBlock]) -> Choice | None:
         at += 1
     if best is not None:
         return best[1]
-    return Choice(blocks[-1:]) if blocks and blocks[-1].num_steps > 2 else None
+    return Choice(blocks[-1:]) if blocks and blocks[-1].head.num_steps > 2 else None
 
 
 def _ages(blocks: Sequence[StatisticsBlock]) -> list[int]:

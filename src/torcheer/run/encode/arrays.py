@@ -218,9 +218,14 @@ def _first_line(error: BaseException) -> str:
 
 def encode_tensor(copied: Copied) -> Encoded:
     figures = figures_of(copied.array, copied.dtype)
-    head = TensorHead(
-        shape=list(copied.array.shape),
-        dtype=copied.dtype,
+    return Encoded(tensor_head(copied.array.shape, copied.dtype, figures), copied.raw)
+
+
+def tensor_head(shape: Sequence[int], dtype: str, figures: Any) -> TensorHead:
+    """`figures` are those of `torcheer.tensorfile`, or have the same fields."""
+    return TensorHead(
+        shape=list(shape),
+        dtype=dtype,
         mean=figures.mean,
         std=figures.std,
         min=figures.min,
@@ -229,4 +234,3 @@ def encode_tensor(copied: Copied) -> Encoded:
         num_nan=figures.num_nan,
         num_inf=figures.num_inf,
     )
-    return Encoded(head, copied.raw)

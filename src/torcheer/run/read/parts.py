@@ -50,10 +50,10 @@ class SeriesEntry:
     count: int  # of points or records; of statistics, the steps that are kept
     last_step: int
     last_time: float
-    last_value: float | None  # of a scalar
-    num_bad: int  # values that are NaN or infinite
-    first_bad_step: int | None
-    description: str
+    last_value: float | None = None  # of a scalar
+    num_bad: int = 0  # values that are NaN or infinite
+    first_bad_step: int | None = None
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,20 +73,20 @@ class PartStatus:
     """How the writing goes."""
 
     state: State
-    reason: str  # what it died of
-    died_of_an_error: bool  # and not of a kill
     started: float  # seconds since 1970; 0 where nothing was written yet
     sessions: tuple[float, ...]  # when each began
     updated: float  # when something was last written
     host: str
     pid: int
-    comment: str
-    tags: tuple[str, ...]
-    total_steps: int | None
-    num_dropped: int
-    num_thinned: int
     num_bytes: int  # on disk
     note: str
+    reason: str = ""  # what it died of
+    died_of_an_error: bool = False  # and not of a kill
+    comment: str = ""
+    tags: tuple[str, ...] = ()
+    total_steps: int | None = None
+    num_dropped: int = 0
+    num_thinned: int = 0
 
 
 class Part(Protocol):

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
+from torcheer.run.encode.arrays import tensor_head
 from torcheer.run.encode.histograms import edges_of
 from torcheer.run.records import (
     AnyHead,
@@ -25,7 +26,6 @@ from torcheer.run.records import (
     LayoutHead,
     Plain,
     PrCurveHead,
-    TensorHead,
     TextHead,
 )
 from torcheer.run.tensorboard import protobuf as pb
@@ -205,18 +205,7 @@ def _tensor(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
         if next(tensor.texts(), None) is not None:
             yield from _text(name, tensor, place)
         return
-    figures = _figures(tensor)
-    head = TensorHead(
-        shape=tensor.shape,
-        dtype=tensor.dtype,
-        mean=figures.mean,
-        std=figures.std,
-        min=figures.min,
-        max=figures.max,
-        num_zeros=figures.num_zeros,
-        num_nan=figures.num_nan,
-        num_inf=figures.num_inf,
-    )
+    head = tensor_head(tensor.shape, tensor.dtype, _figures(tensor))
     yield FoundRecord("tensor", name, head, len(tensor.data), lambda: bytes(tensor.data))
 
 

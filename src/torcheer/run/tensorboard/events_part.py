@@ -352,18 +352,11 @@ class EventsPart:
         started = 0.0 if math.isinf(self._first_time) else self._first_time
         return PartStatus(
             state="unknown",
-            reason="",
-            died_of_an_error=False,
             started=started,
             sessions=(started,),
             updated=max((file.modified for file in self._files.values()), default=0.0),
             host=host,
             pid=pid,
-            comment="",
-            tags=(),
-            total_steps=None,
-            num_dropped=0,
-            num_thinned=0,
             num_bytes=sum(file.size for file in self._files.values()),
             note=self._note(),
         )
@@ -456,7 +449,6 @@ def _point_entry(name: str, column: _Column) -> SeriesEntry:
         last_value=column.values[-1],
         num_bad=column.num_bad,
         first_bad_step=column.first_bad_step,
-        description="",
     )
 
 
@@ -467,8 +459,4 @@ def _record_entry(key: SeriesKey, entries: Sequence[RecordEntry]) -> SeriesEntry
         count=len(entries),
         last_step=entries[-1].step,
         last_time=entries[-1].time,
-        last_value=None,
-        num_bad=0,
-        first_bad_step=None,
-        description="",
     )

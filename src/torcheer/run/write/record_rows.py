@@ -237,7 +237,7 @@ class FewRecords:
 
 def purge_watches(connection: sqlite3.Connection, purge_step: int) -> bool:
     """Take back plans from that step on of which no statistics are left. After those were taken back."""
-    used = {block.digest for block in blocks_in(connection)}
+    used = {block.head.digest for block in blocks_in(connection)}
     found = connection.execute(
         "SELECT id FROM records WHERE step >= ? AND name IN (SELECT id FROM names WHERE kind = 'watch')",
         (purge_step,),

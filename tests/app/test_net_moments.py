@@ -9,7 +9,7 @@ import pytest
 
 import torcheer as tl
 from tests.app.net_runs import AskedRun, layer, scene
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs import netmoments
 from torcheer.run import Connection, MomentHead, TensorHead
 

@@ -11,7 +11,7 @@ import pytest
 import torcheer as tl
 from tests.app.following import RunsPage, page_on
 from tests.app.watched_runs import only_id
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs import events as events_module
 from torcheer.run.records import AlarmHead, GapHead
 

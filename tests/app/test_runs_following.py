@@ -14,7 +14,7 @@ import pytest
 import torcheer as tl
 from tests.app.following import RunsPage, make_impatient, page_on
 from tests.app.serving import SECRET
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.server import serve_runs_in_background
 
 

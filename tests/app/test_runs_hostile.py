@@ -13,7 +13,7 @@ import pytest
 import torcheer as tl
 from tests.app.following import RunsPage, make_impatient, page_on
 from tests.app.serving import SECRET, frame, raw_socket
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.addresses import listen
 from torcheer.app.passes import SourceShelf
 from torcheer.app.runs import shelf as shelf_module

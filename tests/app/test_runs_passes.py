@@ -15,7 +15,7 @@ from torch.utils.tensorboard import SummaryWriter
 import torcheer as tl
 from tests.app.following import RunsPage, page_on
 from tests.app.serving import SECRET, MadeUpPass, Page, serve
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.server import serve_runs_in_background
 from torcheer.app.shelves import shelves

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import torcheer as tl
 from tests.app.following import RunsPage, page_on
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs.distributions import resampled
 from torcheer.app.runs.recorded import array_of, evenly
 from torcheer.errors import FileFormatError

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import torcheer as tl
 from tests.app.following import RunsPage, page_on
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs import reducing
 from torcheer.app.runs.reduction import Order, principal_places, reduce_points
 from torcheer.run import EmbeddingHead

@@ -24,7 +24,7 @@ from tests.app.watched_runs import (
     push_at_once,
     row_of,
 )
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.addresses import listen
 from torcheer.app.passes import SourceShelf
 from torcheer.app.runs.shelf import RunShelf

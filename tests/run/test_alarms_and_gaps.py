@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from tests.run.rawtables import RawPart, quick_folder
+from tests.run.raw_tables import RawPart
 from tests.run.watching import log_plan, log_table, table_at
 from torcheer.cli import app
 from torcheer.run.read.run_reader import RunReader
@@ -19,12 +18,6 @@ from torcheer.run.read.watched import Alarm, Gap
 from torcheer.run.run import Run
 from torcheer.run.warnings_once import RunWarning
 from torcheer.run.write import record_rows
-
-
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield Path(folder)
 
 
 def log_events(run: Run) -> None:

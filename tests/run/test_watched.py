@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.many import examples
-from tests.run.rawtables import RawPart, quick_folder
+from tests.run.raw_tables import RawPart, quick_folder
 from tests.run.watching import COLUMNS, figure, log_plan, log_table, rows_of, table_at
 from torcheer.errors import InputError
 from torcheer.run import statistics
@@ -26,12 +26,6 @@ from torcheer.run.read import watched_reader
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.read.saved_run import SavedRun, open_run
 from torcheer.run.run import Run
-
-
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield Path(folder)
 
 
 @contextmanager

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.run.handmade import HandmadePart
-from tests.run.rawtables import quick_folder
+from tests.run.handmade_part import HandmadePart
+from tests.run.raw_tables import quick_folder
 from tests.run.watching import COLUMNS, figure, log_plan, log_table, rows_of, table_at
 from torcheer.run.read import watched_reader
 from torcheer.run.read.run_reader import RunReader

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.progress import track
 
 from tests.copying import ROOT, Copy
-from tests.run.rawtables import RawPart, parts_in
+from tests.run.raw_tables import RawPart, parts_in
 from torcheer.run.encode.media import encode_png
 from torcheer.run.read.run_reader import RunReader
 

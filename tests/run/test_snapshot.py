@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.run.read import snapshot
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.read.snapshot import SnapshotFile
@@ -23,7 +23,7 @@ from torcheer.run.read.snapshot import SnapshotFile
 CHILD = """
 import sys
 from pathlib import Path
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 part = HandmadePart(Path(sys.argv[1]))
 for step in range(5):
     part.add_block("loss", [(step, float(step), step / 10)])

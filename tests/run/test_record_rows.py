@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.run.rawtables import RawPart, quick_folder
+from tests.run.raw_tables import RawPart
 from torcheer.run.run import Run
 from torcheer.run.write.record_rows import Candidate, choose
-
-
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield Path(folder)
 
 
 def series_at(steps: Sequence[int], *, num_bytes: int = 10, first_id: int = 0) -> list[Candidate]:

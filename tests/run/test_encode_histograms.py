@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.many import examples
-from tests.run.observing_checks import FakeRun, encoded, logged, refused, written_by_tensorboard
+from tests.run.encode_checks import FakeRun, encoded, logged, refused, written_by_tensorboard
 from torcheer.run.records import Encoded
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64)

@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import torcheer as tl
 from tests.many import examples
-from tests.run.observing_checks import FakeRun, logged, refused, same_bits, tensor_again
+from tests.run.encode_checks import FakeRun, logged, refused, same_bits, tensor_again
 
 DTYPES = [
     *(torch.float64, torch.float32, torch.float16, torch.bfloat16),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.many import examples
-from tests.run.rawtables import RawPart, quick_folder
+from tests.run.raw_tables import RawPart, quick_folder
 from tests.run.watching import log_plan, table_at
 from torcheer.run import run as run_module
 from torcheer.run.records import EncodedRecord, TensorHead, TextHead, encode_head
@@ -22,12 +21,6 @@ from torcheer.run.statistics import FigureTable
 from torcheer.run.warnings_once import RunWarning
 from torcheer.run.write.part_file import PartFile
 from torcheer.run.write.queue import Mark
-
-
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield Path(folder)
 
 
 def tensor_record(name: str, step: int, values: Any, *, is_json: bool = False) -> EncodedRecord:

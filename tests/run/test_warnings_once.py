@@ -5,24 +5,16 @@ from __future__ import annotations
 import importlib
 import shutil
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.run.rawtables import RawPart, quick_folder
-from tests.run.test_faults import told
+from tests.run.raw_tables import RawPart, told
 from torcheer.run.records import Observation
 from torcheer.run.run import Run
 from torcheer.run.tensorboard.summary_writer import SummaryWriter
 from torcheer.run.warnings_once import RunWarning
-
-
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield Path(folder)
 
 
 def test_one_mistake_with_many_series_is_told_for_a_few_of_them_and_counted_for_all(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import fractions
 import math
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.many import examples
-from tests.run.rawtables import RawPart, parts_in, quick_folder
+from tests.run.raw_tables import RawPart, parts_in, quick_folder, told
 from torcheer.errors import InputError
 from torcheer.run.records import Encoded, Observation, TextHead
 from torcheer.run.run import Run
@@ -28,12 +28,6 @@ from torcheer.run.write import points as points_of_part
 STEPS = st.integers(-(2**63), 2**63 - 1)
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
 NAMES = st.text(st.characters(codec="utf-8"), max_size=20)
-
-
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield Path(folder)
 
 
 @pytest.fixture(autouse=True)
@@ -448,3 +442,170 @@ def test_records_stay_in_the_order_in_which_they_were_logged(tmp_path: Path) -> 
                 assert RawPart(tmp_path).ask("SELECT count(*) FROM records") == [(step + 1,)]
 
     assert RawPart(tmp_path).ask("SELECT step FROM records ORDER BY id") == [(step,) for step in range(2000)]
+
+
+# --- However `run.log` is called: what can be understood is kept, and nothing raises ------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda run: run.log(3, loss=0.5),
+        lambda run: run.log(3, {"loss": 0.5}),
+        lambda run: run.log(step=3, loss=0.5),
+        lambda run: run.log({"loss": 0.5}, step=3),
+        lambda run: run.log(3, values={"loss": 0.5}),
+        lambda run: run.log(step=3, values={"loss": 0.5}),
+        lambda run: run.log(torch.tensor(3), loss=torch.tensor(0.5)),
+        lambda run: run.log(step=3.0, loss=numpy.float32(0.5)),
+    ],
+)
+def test_a_step_and_values_are_understood_whichever_way_they_are_given(
+    tmp_path: Path, call: Callable[[Run], None]
+) -> None:
+    with told() as messages, Run(tmp_path) as run:
+        call(run)
+
+    part = RawPart(tmp_path)
+    assert (part.points("loss").steps.tolist(), part.points("loss").values.tolist()) == ([3], [0.5])
+    assert part.names() == ["loss"]
+    assert messages == []
+
+
+def test_behind_a_step_a_value_may_be_called_step_or_values(tmp_path: Path) -> None:
+    with Run(tmp_path) as run:
+        run.log(3, step=7.0, values=8.0)
+        run.log(4, {"step": 9.0})
+
+    part = RawPart(tmp_path)
+    assert part.points("step").values.tolist() == [7.0, 9.0]
+    assert part.points("values").values.tolist() == [8.0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda run: run.log(),
+        lambda run: run.log(loss=0.5),
+        lambda run: run.log({"loss": 0.5}),
+        lambda run: run.log(1, 2),
+        lambda run: run.log(1, 2, 3),
+        lambda run: run.log(1, {"loss": 0.5}, 3),
+        lambda run: run.log("loss", 0.5),
+        lambda run: run.log(step="three", loss=0.5),
+        lambda run: run.log(step=None, loss=0.5),
+    ],
+)
+def test_a_call_that_means_nothing_is_told_with_how_to_write_it_and_counted(
+    tmp_path: Path, call: Callable[[Run], None]
+) -> None:
+    with told() as messages, Run(tmp_path) as run:
+        call(run)
+        run.log(5, loss=1.0)
+
+    assert RawPart(tmp_path).points("loss").steps.tolist() == [5]
+    assert run.num_dropped == 1
+    (message,) = messages
+    assert "run.log(step, loss=0.1)" in message or "give the step first" in message
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        torch.full((1,), 0.5),
+        torch.full((1, 1), 0.5, requires_grad=True),
+        torch.full((1, 1, 1), 0.5, dtype=torch.bfloat16),
+        numpy.full(1, 0.5),
+        numpy.full((1, 1), 0.5, dtype=numpy.float16),
+    ],
+)
+def test_a_tensor_of_one_element_is_a_number(tmp_path: Path, value: Any) -> None:
+    with Run(tmp_path) as run:
+        run.log(0, loss=value)
+        run.log_tensor(0, "kept", value)
+
+    part = RawPart(tmp_path)
+    assert part.points("loss").values.tolist() == [0.5]
+    assert part.names("tensor") == ["kept"]
+
+
+@pytest.mark.parametrize(
+    "value", [torch.zeros(2), torch.zeros(0), torch.ones(1, 2), numpy.ones((1, 1), "c8")]
+)
+def test_what_has_more_or_less_than_one_real_element_is_a_tensor(tmp_path: Path, value: Any) -> None:
+    with Run(tmp_path) as run:
+        run.log(0, weight=value)
+
+    assert RawPart(tmp_path).names("tensor") == ["weight"]
+    assert RawPart(tmp_path).names() == []
+
+
+# --- `purge_step` takes back what earlier sessions logged, in whichever of the rank's files it  --------
+
+
+def log_with(*runs: Run) -> None:
+    for run in runs:
+        for step in range(10):
+            run.log(step, loss=1.0)
+            run.log_text(step, "note", "x")
+        run.flush()
+
+
+def steps_in(folder: Path, name: str) -> tuple[list[int], list[int]]:
+    part = RawPart(folder, name)
+    return part.points("loss").steps.tolist(), [step for step, _ in part.records("text", "note")]
+
+
+def generation_of(folder: Path, name: str) -> int:
+    return int(RawPart(folder, name).ask("SELECT value FROM meta WHERE key = 'generation'")[0][0])
+
+
+def test_it_takes_back_in_all_parts_of_its_rank_and_in_no_other(tmp_path: Path) -> None:
+    with Run(tmp_path) as first, Run(tmp_path) as second, Run(tmp_path, rank=1) as other:
+        log_with(first, second, other)
+    with told() as messages, Run(tmp_path, purge_step=5):
+        pass
+
+    assert messages == []
+    assert steps_in(tmp_path, "rank-0") == steps_in(tmp_path, "rank-0.1") == ([0, 1, 2, 3, 4],) * 2
+    assert steps_in(tmp_path, "rank-1")[0] == list(range(10))
+    assert [generation_of(tmp_path, name) for name in ("rank-0", "rank-0.1", "rank-1")] == [1, 1, 0]
+    # Nobody wrote into the second one: it was only looked through.
+    assert RawPart(tmp_path, "rank-0.1").ask("SELECT outcome FROM sessions") == [("finished",)]
+
+
+def test_a_part_without_such_steps_is_left_as_it_is(tmp_path: Path) -> None:
+    with Run(tmp_path) as first, Run(tmp_path) as second:
+        log_with(first, second)
+    with Run(tmp_path, purge_step=10):
+        pass
+
+    assert generation_of(tmp_path, "rank-0.1") == 0
+
+
+def test_what_somebody_else_is_writing_is_not_taken_back_and_told(tmp_path: Path) -> None:
+    with told() as messages:
+        holder = Run(tmp_path)
+        log_with(holder)
+        with Run(tmp_path, purge_step=5) as resumed:
+            resumed.log(5, loss=2.0)
+        holder.close()
+
+    assert steps_in(tmp_path, "rank-0")[0] == list(range(10))
+    assert RawPart(tmp_path, "rank-0.1").points("loss").steps.tolist() == [5]
+    (message,) = messages
+    assert "from step 5 on is not taken back in rank-0.sqlite: somebody writes it" in message
+
+
+def test_a_file_that_is_no_part_is_told_and_stops_neither_the_purge_nor_the_run(tmp_path: Path) -> None:
+    with Run(tmp_path) as first, Run(tmp_path) as second, Run(tmp_path) as third:
+        log_with(first, second, third)
+    (tmp_path / "rank-0.1.sqlite").write_bytes(b"no database" * 1000)
+    (tmp_path / "rank-0.3.sqlite").touch()  # of somebody who was killed at once
+    with told() as messages, Run(tmp_path, purge_step=5) as run:
+        run.log(5, loss=2.0)
+
+    assert steps_in(tmp_path, "rank-0.2")[0] == [0, 1, 2, 3, 4]
+    assert steps_in(tmp_path, "rank-0")[0] == [0, 1, 2, 3, 4, 5]
+    (message,) = messages
+    assert "rank-0.1.sqlite" in message

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
+
+from torcheer.run import RunWarning
 
 
 class RawPoints(NamedTuple):
@@ -84,3 +88,13 @@ def quick_folder() -> TemporaryDirectory[str]:
 
 def parts_in(folder: Path) -> list[RawPart]:
     return [RawPart(folder, name) for name in sorted(path.stem for path in folder.glob("*.sqlite"))]
+
+
+@contextmanager
+def told() -> Iterator[list[str]]:
+    """What somebody was told, in order. Warnings from the writer's thread are in it, too."""
+    messages: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield messages
+    messages += [str(warning.message) for warning in caught if issubclass(warning.category, RunWarning)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix
 
 from tests.many import examples
-from tests.run.observing_checks import FakeRun, logged, refused, written_by_tensorboard
+from tests.run.encode_checks import FakeRun, logged, refused, written_by_tensorboard
 from torcheer.errors import InputError
 from torcheer.run.records import Encoded
 

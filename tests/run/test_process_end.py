@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.copying import ROOT, Copy
 from tests.many import examples
-from tests.run.rawtables import RawPart, parts_in, quick_folder
+from tests.run.raw_tables import RawPart, parts_in
 from torcheer.run.part_storage import is_locked, take_lock
 from torcheer.run.run import Run
 
@@ -22,12 +21,6 @@ warnings.simplefilter("error", ResourceWarning)
 from torcheer.run.run import Run
 from pathlib import Path
 """
-
-
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield Path(folder)
 
 
 def start(script: str, folder: Path) -> Copy:

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 import torcheer as tl
-from tests.run.observing_checks import FakeRun, encoded, logged, refused
+from tests.run.encode_checks import FakeRun, encoded, logged, refused
 from torcheer.graph import PassDocument
 from torcheer.run.records import Encoded
 

@@ -360,6 +360,11 @@ def delete(connection: sqlite3.Connection, table: str, key: str, ids: Sequence[i
         connection.execute(f"DELETE FROM {table} WHERE {key} IN ({', '.join('?' * len(chunk))})", chunk)
 
 
+def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
+    delete(connection, "data", "record", ids)
+    delete(connection, "records", "id", ids)
+
+
 def next_id(connection: sqlite3.Connection, table: str) -> int:
     """We give the ids, so that many rows go in at once; AUTOINCREMENT remembers the highest for ever."""
     row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()

@@ -303,6 +303,14 @@ def encode_head(head: AnyHead) -> bytes:
     return msgspec.json.encode(head)
 
 
+def head_or_none(data: bytes | str) -> AnyHead | None:
+    """None for anything that is no head."""
+    try:
+        return decode_head(data)
+    except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError):
+        return None
+
+
 def decode_head(data: bytes | str) -> AnyHead:
     """Raises msgspec.ValidationError (a ValueError) for anything that is no head."""
     head: AnyHead = _HEADS.decode(data)

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-import msgspec
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.run.part_storage import delete, insert
-from torcheer.run.records import EncodedRecord, StatisticsHead, decode_head, encode_head
+from torcheer.run.part_storage import delete_records, insert
+from torcheer.run.records import EncodedRecord, StatisticsHead, decode_head, encode_head, head_or_none
 
 STEP_BYTES: Final = 16  # of a step and its time
 FIGURE_BYTES: Final = 4
@@ -362,8 +361,7 @@ class StatisticsWriter:
 
     def _remove(self, blocks: Sequence[StatisticsBlock]) -> None:
         ids = [block.id for block in blocks]
-        delete(self._connection, "data", "record", ids)
-        delete(self._connection, "records", "id", ids)
+        delete_records(self._connection, ids)
         for block in blocks:
             self.num_bytes -= self._blocks.pop(block.id).num_bytes
 
@@ -410,10 +408,7 @@ def blocks_in(connection: sqlite3.Connection) -> list[StatisticsBlock]:
         "(SELECT id FROM names WHERE kind = 'statistics') ORDER BY id"
     )
     for id, place, head, num_bytes in rows:
-        try:
-            decoded = decode_head(head)
-        except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError):
-            continue
+        decoded = head_or_none(head)
         is_whole = isinstance(place, float) and isinstance(num_bytes, int)
         if is_whole and isinstance(decoded, StatisticsHead) and is_fitting(decoded, num_bytes):
             found.append(StatisticsBlock(id, place, decoded, num_bytes))
@@ -432,8 +427,7 @@ def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> bool:
             continue
         found = True
         if not kept.any():
-            delete(connection, "data", "record", [block.id])
-            delete(connection, "records", "id", [block.id])
+            delete_records(connection, [block.id])
             continue
         left = table.only(kept, stride=table.stride)
         connection.execute("UPDATE data SET bytes = ? WHERE record = ?", (left.data(), block.id))

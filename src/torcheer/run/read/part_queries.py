@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-import msgspec
 import numpy
 
 from torcheer.run.part_storage import APPLICATION_ID, FORMAT
@@ -31,7 +30,7 @@ from torcheer.run.records import (
     TensorHead,
     VideoHead,
     WatchHead,
-    decode_head,
+    head_or_none,
 )
 from torcheer.run.statistics import is_fitting
 from torcheer.tensorfile import RAW_TYPES
@@ -365,17 +364,15 @@ class Slice(NamedTuple):
 def entry_of(part: str, row: Row, damage: Damage) -> RecordEntry | None:
     """None for what is no record; the damage says why."""
     number, step, time, num_bytes, head, length = row
-    try:
-        if type(step) is not int or type(num_bytes) is not int or not is_moment(time):
-            raise ValueError("some records are not what they should be")
-        decoded = decode_head(head)
-        if length not in (num_bytes, None) or not fits(decoded, num_bytes):
-            raise ValueError("some records are not as long as they should be")
-    except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError):
+    if type(step) is not int or type(num_bytes) is not int or not is_moment(time):
+        damage.add("some records are not what they should be")
+        return None
+    decoded = head_or_none(head)
+    if decoded is None:
         damage.add("some records do not say what they are")
         return None
-    except ValueError as error:
-        damage.add(str(error))
+    if length not in (num_bytes, None) or not fits(decoded, num_bytes):
+        damage.add(TOO_SHORT)
         return None
     return RecordEntry(id=number, part=part, step=step, time=float(time), num_bytes=num_bytes, head=decoded)
 

@@ -263,21 +263,50 @@ class _Piece(NamedTuple):
     values: NDArray[numpy.float64]
 
 
-def columns_of(calls: Iterable[Call], teller: Teller) -> dict[str, Columns]:
+def columns_of(calls: Sequence[Call], teller: Teller) -> dict[str, Columns]:
     """By name. What is no number after all is told and counted."""
+    try:
+        return _columns_of(calls)
+    except Exception:  # some step or value does not fit: which, is found out one by one
+        return _columns_of([_without_misfits(call, teller) for call in calls])
+
+
+def _columns_of(calls: Sequence[Call]) -> dict[str, Columns]:
     pieces: dict[str, list[_Piece]] = {}
-    for names, table in _tables(calls).items():
-        table, steps = _with_steps(names, table, teller)
-        times = numpy.asarray(array("d", [call[1] for call in table.calls]))
-        rows = [call[2] for call in table.calls]
+    for names, (orders, alike) in _tables(calls).items():
+        steps = numpy.asarray(array("q", [call[0] for call in alike]))
+        times = numpy.asarray(array("d", [call[1] for call in alike]))
+        rows = [call[2] for call in alike]
         for name in names:
-            piece = _piece(name, table.orders, steps, times, [row[name] for row in rows], teller)
-            if len(piece.values):
-                pieces.setdefault(plain_text(name), []).append(piece)
+            values = numpy.asarray(array("d", [row[name] for row in rows]))
+            pieces.setdefault(plain_text(name), []).append(_Piece(orders, steps, times, values))
     return {name: _joined_pieces(found) for name, found in pieces.items()}
 
 
-def _tables(calls: Iterable[Call]) -> dict[tuple[str, ...], _Table]:
+def _without_misfits(call: Call, teller: Teller) -> Call:
+    step, time, values = call
+    if not _FIRST_STEP <= step <= _LAST_STEP:
+        teller.tell(
+            f"a step of '{', '.join(values)[:80]}' takes more than 64 bits: count from 0.",
+            cause="steps of more than 64 bits",
+            num_dropped=len(values),
+        )
+        return 0, time, {}
+    numbers = {}
+    for name, value in values.items():
+        try:
+            numbers[name] = float(value)
+        except Exception as error:
+            teller.tell(
+                f"a value of '{name}' cannot be kept as a number: {error}",
+                cause="values of scalars",
+                series=name,
+                num_dropped=1,
+            )
+    return step, time, numbers
+
+
+def _tables(calls: Sequence[Call]) -> dict[tuple[str, ...], _Table]:
     """Those that are alike become columns in one go; this loop is the one that goes over all of them."""
     tables: dict[tuple[str, ...], _Table] = {}
     names: tuple[str, ...] = ()
@@ -294,48 +323,6 @@ def _tables(calls: Iterable[Call]) -> dict[tuple[str, ...], _Table]:
 def count_bad(values: NDArray[numpy.float64]) -> int:
     """How many are NaN or infinite."""
     return len(values) - int(numpy.count_nonzero(numpy.isfinite(values)))
-
-
-def _with_steps(names: tuple[str, ...], table: _Table, teller: Teller) -> tuple[_Table, NDArray[numpy.int64]]:
-    try:
-        return table, numpy.asarray(array("q", [call[0] for call in table.calls]))
-    except OverflowError:
-        pass
-    kept = [index for index, call in enumerate(table.calls) if _FIRST_STEP <= call[0] <= _LAST_STEP]
-    teller.tell(
-        f"a step of '{', '.join(names)[:80]}' takes more than 64 bits: count from 0.",
-        cause="steps of more than 64 bits",
-        num_dropped=(len(table.calls) - len(kept)) * len(names),
-    )
-    table = _Table([table.orders[index] for index in kept], [table.calls[index] for index in kept])
-    return table, numpy.asarray(array("q", [call[0] for call in table.calls]))
-
-
-def _piece(
-    name: str,
-    orders: list[int],
-    steps: NDArray[numpy.int64],
-    times: NDArray[numpy.float64],
-    values: list[Any],
-    teller: Teller,
-) -> _Piece:
-    try:
-        return _Piece(orders, steps, times, numpy.asarray(array("d", values)))
-    except Exception:  # one of them is no float after all: which, is found out one by one
-        pass
-    kept, numbers = [], array("d")
-    for index, value in enumerate(values):
-        try:
-            numbers.append(value)
-            kept.append(index)
-        except Exception as error:
-            teller.tell(
-                f"a value of '{name}' cannot be kept as a number: {error}",
-                cause="values of scalars",
-                series=name,
-                num_dropped=1,
-            )
-    return _Piece([orders[index] for index in kept], steps[kept], times[kept], numpy.asarray(numbers))
 
 
 def _joined_pieces(pieces: list[_Piece]) -> Columns:

@@ -12,8 +12,16 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.run.encode.values import plain_text
-from torcheer.run.part_storage import Row, delete, insert, next_id
-from torcheer.run.records import EncodedRecord, Kind, NetScene, WatchHead, decode_head, encode_head
+from torcheer.run.part_storage import Row, delete_records, insert, next_id
+from torcheer.run.records import (
+    EncodedRecord,
+    Kind,
+    NetScene,
+    WatchHead,
+    decode_head,
+    encode_head,
+    head_or_none,
+)
 from torcheer.run.statistics import StatisticsWriter, blocks_in
 
 _FREED_SHARE = 0.1  # of the budget at once, so that it is done seldom
@@ -132,7 +140,7 @@ class RecordWriter:
         num_bytes = self._num_bytes + self._statistics.num_bytes
         target = int(self._max_bytes * (1 - _FREED_SHARE))
         chosen = choose_with_moments(self._connection, found, num_bytes - target)
-        _delete_records(self._connection, chosen.ids)
+        delete_records(self._connection, chosen.ids)
         self._num_bytes -= chosen.num_bytes
         # Where what must stay is above the budget, looking again at every batch would be in vain.
         left = num_bytes - chosen.num_bytes
@@ -147,13 +155,8 @@ def purge_records(connection: sqlite3.Connection, purge_step: int) -> bool:
         "(SELECT id FROM names WHERE kind IN ('statistics', 'watch'))",
         (purge_step,),
     ).fetchall()
-    _delete_records(connection, [id for (id,) in found])
+    delete_records(connection, [id for (id,) in found])
     return bool(found)
-
-
-def _delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
-    delete(connection, "data", "record", ids)
-    delete(connection, "records", "id", ids)
 
 
 # --- plans, alarms and gaps -----------------------------------------------------------------------------
@@ -193,8 +196,7 @@ class WatchWriter:
             digests.append(digest)
             gone.append(self._plans.pop(digest))
         ids = [id for id, _ in gone]
-        delete(self._connection, "data", "record", ids)
-        delete(self._connection, "records", "id", ids)
+        delete_records(self._connection, ids)
         return Gone(digests, sum(num_bytes for _, num_bytes in gone))
 
 
@@ -228,8 +230,7 @@ class FewRecords:
             ids = [id for (id,) in found]
             num_less = len(ids) - most + most // _ONE_IN
             gone = ids[most // 2 : most // 2 + num_less]
-            delete(self._connection, "data", "record", gone)
-            delete(self._connection, "records", "id", gone)
+            delete_records(self._connection, gone)
             self._counts[kind] = len(ids) - len(gone)
             num_gone += len(gone)
         return num_gone
@@ -244,8 +245,7 @@ def purge_watches(connection: sqlite3.Connection, purge_step: int) -> bool:
     ).fetchall()
     later = {id for (id,) in found}
     gone = [id for id, digest, _ in _plans_in(connection) if id in later and digest not in used]
-    delete(connection, "data", "record", gone)
-    delete(connection, "records", "id", gone)
+    delete_records(connection, gone)
     return bool(gone)
 
 
@@ -258,10 +258,7 @@ def _plans_in(connection: sqlite3.Connection, before: int = 2**63 - 1) -> list[t
         (before,),
     )
     for id, head, num_bytes in rows:
-        try:
-            decoded = decode_head(head)
-        except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError):
-            continue
+        decoded = head_or_none(head)
         if isinstance(decoded, WatchHead):
             found.append((id, decoded.digest, num_bytes))
     return found

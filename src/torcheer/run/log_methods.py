@@ -130,9 +130,6 @@ class LogMethods:
     the writer's side (the methods that are not implemented here) is in `Run`.
     """
 
-    def _put_scalars(self, step: int, time: float, values: Mapping[str, float]) -> None:
-        raise NotImplementedError
-
     def _put(self, observation: Observation) -> None:
         raise NotImplementedError
 
@@ -140,9 +137,6 @@ class LogMethods:
         raise NotImplementedError
 
     def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
-        raise NotImplementedError
-
-    def _describe(self, kind: Kind, name: str, description: str) -> None:
         raise NotImplementedError
 
     def _keep(

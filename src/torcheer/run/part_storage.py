@@ -182,13 +182,9 @@ def _kind_of(folder: str, mounts: Path) -> str:
             continue
         place = _ESCAPED.sub(lambda found: chr(int(found[1], 8)), fields[4])
         # Of mounts on one place the last hides the others.
-        if len(place) >= len(best) and _is_under(folder, place):
+        if len(place) >= len(best) and f"{folder}/".startswith(place.rstrip("/") + "/"):
             best, kind = place, after.split()[0]
     return kind
-
-
-def _is_under(folder: str, place: str) -> bool:
-    return folder == place or folder.startswith(place.rstrip("/") + "/")
 
 
 # --- locks ----------------------------------------------------------------------------------------------

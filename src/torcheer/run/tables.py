@@ -122,7 +122,9 @@ def _of_list(name: str, values: Sequence[Any]) -> _Column:
         texts = ["" if value is None else plain_text(value) for value in values]
         return _Column("text", msgspec.json.encode(texts), len(texts))
     numbers = [_number(name, value) for value in values]
-    if numbers and all(isinstance(number, int) and _fits(number) for number in numbers):
+    if numbers and all(
+        isinstance(number, int) and _INTEGERS[0] <= number <= _INTEGERS[1] for number in numbers
+    ):
         return _Column("integer", numpy.array(numbers, "<i8").tobytes(), len(numbers))
     return _Column("number", numpy.array(numbers, "<f8").tobytes(), len(numbers))
 
@@ -140,10 +142,6 @@ def _number(name: str, value: Any) -> int | float:
         raise InputError(
             f"a cell of the column {name!r} is a {type(value).__name__}: give a number, a text or a tensor."
         ) from None
-
-
-def _fits(number: int) -> bool:
-    return _INTEGERS[0] <= number <= _INTEGERS[1]
 
 
 # --- reading --------------------------------------------------------------------------------------------

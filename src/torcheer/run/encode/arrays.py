@@ -112,18 +112,14 @@ def _array(value: Any) -> Copied:
         # Whole numbers of the same size: there is such a view of every shape.
         return Copied(b"", array.view(f"u{raw_bytes}"), array.dtype.name)
     if array.dtype.kind not in _PLAIN_KINDS:
-        raise InputError(
-            f"this {type(value).__name__} holds {array.dtype}, and not numbers. {_instead(array)}"
-        )
+        is_text = array.dtype.kind in "US"
+        instead = "Use log_text for text." if is_text else "Give a tensor or an array of numbers."
+        raise InputError(f"this {type(value).__name__} holds {array.dtype}, and not numbers. {instead}")
     widest = _WIDEST.get(array.dtype.kind)
     if widest is not None and array.dtype.itemsize > widest.itemsize:
         check_size(array.nbytes)
         array = array.astype(widest)
     return Copied(b"", array, array.dtype.name)
-
-
-def _instead(array: Array) -> str:
-    return "Use log_text for text." if array.dtype.kind in "US" else "Give a tensor or an array of numbers."
 
 
 def _owned(seen: Copied) -> Copied:

@@ -289,15 +289,9 @@ def sound_of(value: Any) -> Copied:
         raise InputError(f"shape {copied.array.shape} is no sound: give (length,) or (channels, length).")
     if copied.dtype != "int16" and copied.numbers().dtype.kind != "f":
         raise InputError(f"samples of {copied.dtype}: give floats between -1 and 1, or int16.")
-    array = copied.array.reshape(shape)
-    if copied.dtype == "int16" or not _goes_beyond(copied):
-        return copied._replace(array=array)
-    return copied._replace(array=array, note="cut off at -1 and 1")
-
-
-def _goes_beyond(copied: Copied) -> bool:
-    numbers = copied.numbers()
-    return bool(numpy.nanmax(numbers, initial=0) > 1 or numpy.nanmin(numbers, initial=0) < -1)
+    is_cut = copied.dtype != "int16" and bool((numpy.abs(copied.numbers()) > 1).any())
+    note = "cut off at -1 and 1" if is_cut else copied.note
+    return copied._replace(array=copied.array.reshape(shape), note=note)
 
 
 def sample_rate_of(sample_rate: Any) -> float:

@@ -15,9 +15,7 @@ from torcheer.run.read.part_queries import (
     NameRow,
     PartQueries,
     SessionRow,
-    entry_of,
     generation_in,
-    kind_of,
 )
 from torcheer.run.read.parts import Points, RecordEntry, SeriesEntry, SeriesKey, joined
 from torcheer.run.read.snapshot import is_damage
@@ -252,17 +250,18 @@ class PartIndex:
     def _list_watched(self, queries: PartQueries) -> set[IndexedSeries]:
         """Their records take the place of others, so all of them are listed anew: there are few."""
         watches: dict[str, RecordEntry] = {}
-        for series, entries in self._entries_of(queries, "watch"):
-            for entry in entries:
-                if isinstance(entry.head, WatchHead):
-                    watches.pop(entry.head.digest, None)
-                    watches[entry.head.digest] = entry
-            series.count = len(entries)
+        entries = self._entries_of(queries, "watch")
+        for entry in entries:
+            if isinstance(entry.head, WatchHead):
+                watches.pop(entry.head.digest, None)
+                watches[entry.head.digest] = entry
         blocks = self.list_statistics(queries)
         self.watches, self.statistics = tuple(watches.values()), tuple(blocks)
         of_series = {series for series in self._of_key.values() if series.key.kind in _REPLACED_KINDS}
         for series in of_series:
-            if series.key.kind == "statistics":
+            if series.key.kind == "watch":
+                series.count = len(entries) if series.key.name == _WATCH else series.count
+            else:
                 series.count = sum(_num_steps(block) for block in blocks)
                 last = blocks[-1].head if blocks else None
                 if isinstance(last, StatisticsHead):
@@ -271,18 +270,12 @@ class PartIndex:
 
     def list_statistics(self, queries: PartQueries) -> list[RecordEntry]:
         """The blocks of statistics that there are now, in their order."""
-        found = self._entries_of(queries, "statistics")
-        return sorted((entry for _, entries in found for entry in entries), key=lambda entry: entry.time)
+        return sorted(self._entries_of(queries, "statistics"), key=lambda entry: entry.time)
 
-    def _entries_of(self, queries: PartQueries, kind: Kind) -> list[tuple[IndexedSeries, list[RecordEntry]]]:
-        found = []
+    def _entries_of(self, queries: PartQueries, kind: Kind) -> list[RecordEntry]:
         # The writer has one name for all of them; another is none of its own.
         series = self.find(kind, _WATCH)
-        if series is not None:
-            rows = queries.records_of(series.id, 0)
-            entries = (entry_of(self._part, row, self._damage) for row in rows)
-            found.append((series, [one for one in entries if one is not None and kind_of(one) == kind]))
-        return found
+        return [] if series is None else queries.records_of(kind, series.id, 0)
 
 
 def _num_steps(block: RecordEntry) -> int:

@@ -23,6 +23,7 @@ from torcheer.run.records import (
     GapHead,
     HistogramHead,
     HparamsHead,
+    Kind,
     LayoutHead,
     PassHead,
     PrCurveHead,
@@ -124,8 +125,9 @@ class Damage:
 class PartQueries:
     """What is asked of the file of a part at one moment. Nothing in it is believed unchecked."""
 
-    def __init__(self, connection: sqlite3.Connection, num_bytes: int, damage: Damage) -> None:
+    def __init__(self, connection: sqlite3.Connection, part: str, num_bytes: int, damage: Damage) -> None:
         self.connection = connection
+        self._part = part
         self.damage = damage
         self._num_bytes = num_bytes  # of the file
 
@@ -231,18 +233,45 @@ class PartQueries:
                 self.damage.add("some records are not what they should be")
         return found
 
-    def records_of(self, name: int, after: int) -> list[Row]:
-        """id, step, time, num_bytes, head and the length of the data of the records of one series."""
+    def records_of(self, kind: Kind, name: int, after: int) -> list[RecordEntry]:
+        """The records of one series, as far as they are what they should be."""
+        entries = map(self._entry_of, self._record_rows(name, after))
+        return [entry for entry in entries if entry is not None and _kind_of(entry) == kind]
+
+    def record(self, record: int) -> RecordEntry | None:
+        row = self._record_row(record)
+        return None if row is None else self._entry_of(row)
+
+    def _entry_of(self, row: Row) -> RecordEntry | None:
+        number, step, time, num_bytes, head, length = row
+        if not _are_whole(step, num_bytes) or not is_moment(time):
+            self.damage.add("some records are not what they should be")
+            return None
+        decoded = head_or_none(head)
+        if decoded is None:
+            self.damage.add("some records do not say what they are")
+            return None
+        if length not in (num_bytes, None) or not fits(decoded, num_bytes):
+            self.damage.add(TOO_SHORT)
+            return None
+        return RecordEntry(
+            id=number, part=self._part, step=step, time=float(time), num_bytes=num_bytes, head=decoded
+        )
+
+    def _record_rows(self, name: int, after: int) -> list[Row]:
         try:
             return self._rows(_RECORDS + "WHERE r.name = ? AND r.id > ? ORDER BY r.id", name, after)
         except sqlite3.DatabaseError as error:
             self._note(error)
         # The index may be what is damaged.
         rows = self.scan("SELECT id, name FROM records ", after)
-        found = (self.record(number) for number, its_name in rows if its_name == name)
+        found = (self._record_row(number) for number, its_name in rows if its_name == name)
         return [row for row in found if row is not None]
 
-    def record(self, record: int) -> Row | None:
+    def has_record(self, record: int) -> bool:
+        return bool(self._rows("SELECT 1 FROM records WHERE id = ?", record))
+
+    def _record_row(self, record: int) -> Row | None:
         try:
             return next(iter(self._rows(_RECORDS + "WHERE r.id = ?", record)), None)
         except sqlite3.DatabaseError as error:
@@ -324,6 +353,10 @@ def _is_session(row: Row) -> bool:
     )
 
 
+def _kind_of(entry: RecordEntry) -> str:
+    return str(entry.head.__struct_config__.tag)
+
+
 def _are_whole(*values: object) -> bool:
     return all(type(value) is int for value in values)
 
@@ -356,29 +389,6 @@ class Slice(NamedTuple):
     num_bytes: int  # of all of it: where it has others, it is damaged
     start: int
     size: int
-
-
-# --- entries --------------------------------------------------------------------------------------------
-
-
-def entry_of(part: str, row: Row, damage: Damage) -> RecordEntry | None:
-    """None for what is no record; the damage says why."""
-    number, step, time, num_bytes, head, length = row
-    if type(step) is not int or type(num_bytes) is not int or not is_moment(time):
-        damage.add("some records are not what they should be")
-        return None
-    decoded = head_or_none(head)
-    if decoded is None:
-        damage.add("some records do not say what they are")
-        return None
-    if length not in (num_bytes, None) or not fits(decoded, num_bytes):
-        damage.add(TOO_SHORT)
-        return None
-    return RecordEntry(id=number, part=part, step=step, time=float(time), num_bytes=num_bytes, head=decoded)
-
-
-def kind_of(entry: RecordEntry) -> str:
-    return str(entry.head.__struct_config__.tag)
 
 
 # --- heads that fit their bytes -------------------------------------------------------------------------

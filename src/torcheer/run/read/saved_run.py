@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Collection, Generator, Iterator, Sequence
@@ -362,6 +363,7 @@ class Follower(Iterator[Seen]):
         self._reader.close()
 
     def _follow(self) -> Generator[Seen, None, None]:
+        timeout = math.inf if self._timeout is None else self._timeout
         last_news = time.monotonic()
         had_ended = False
         while True:
@@ -373,15 +375,12 @@ class Follower(Iterator[Seen]):
             if has_news:
                 last_news = time.monotonic()
             # Ended, and looked at once more since: the last of it may have come between two looks.
-            elif (has_ended and had_ended) or self._is_late(last_news):
+            elif (has_ended and had_ended) or time.monotonic() - last_news >= timeout:
                 return
             if had_ended or not has_ended:
                 time.sleep(_PAUSE_SECONDS)
             had_ended = has_ended
             self._reader.refresh()
-
-    def _is_late(self, last_news: float) -> bool:
-        return self._timeout is not None and time.monotonic() - last_news >= self._timeout
 
     def _take(self) -> Iterator[Seen]:
         for name, part in self._reader.parts().items():

@@ -22,11 +22,8 @@ from torcheer.run.read.part_queries import (
     HeadRow,
     NotYet,
     PartQueries,
-    Row,
     Slice,
     Unreadable,
-    entry_of,
-    kind_of,
     whole_number,
 )
 from torcheer.run.read.parts import (
@@ -116,14 +113,12 @@ class SqlitePart:
         series = self._index.find(kind, name)
         if series is None or kind == "scalar" or after >= series.last_record:
             return []
-        rows = self._attempt(lambda queries: queries.records_of(series.id, after))
-        entries = (self._entry_of(row) for row in rows or [] if row[0] <= series.last_record)
-        return [entry for entry in entries if entry is not None and kind_of(entry) == kind]
+        entries = self._attempt(lambda queries: queries.records_of(kind, series.id, after))
+        return [entry for entry in entries or [] if entry.id <= series.last_record]
 
     def record(self, record: int) -> RecordEntry | None:
         """A record by its number alone."""
-        row = self._attempt(lambda queries: queries.record(record))
-        return None if row is None else self._entry_of(row)
+        return self._attempt(lambda queries: queries.record(record))
 
     def data(self, record: int) -> bytes | None:
         row = self._attempt(lambda queries: queries.connection.execute(_DATA, (record,)).fetchone())
@@ -167,9 +162,6 @@ class SqlitePart:
     def note_damage(self, reason: str) -> None:
         """For whoever reads on: what a record holds is not what it should be."""
         self._damage.add(reason)
-
-    def _entry_of(self, row: Row) -> RecordEntry | None:
-        return entry_of(self.name, row, self._damage)
 
     def document(self, digest: str) -> bytes | None:
         row = self._attempt(lambda queries: queries.connection.execute(_DOCUMENT, (digest,)).fetchone())
@@ -227,7 +219,7 @@ class SqlitePart:
 
     def _read(self, job: Callable[[PartQueries], T]) -> T:
         num_bytes, damage = self._look.num_bytes, self._damage
-        return self._file.read(lambda connection: job(PartQueries(connection, num_bytes, damage)))
+        return self._file.read(lambda connection: job(PartQueries(connection, self.name, num_bytes, damage)))
 
     def _tell(self, error: sqlite3.Error | OSError) -> bool:
         """Put an error into the note. False where it may be gone the next time."""
@@ -354,7 +346,7 @@ def _read_all(
         except ValueError as error:
             queries.damage.add(str(error))
         except sqlite3.Error as error:
-            if queries.record(block.id) is None:
+            if not queries.has_record(block.id):
                 return None
             if not is_damage(error):
                 raise

@@ -363,15 +363,13 @@ def choose_with_moments(
     for row in rows:
         if row[4] in series:
             moments.setdefault(row[1], []).append(Candidate(*row))
-    whole = [_together(members) for members in moments.values()]
+    whole = [
+        members[0]._replace(num_bytes=sum(one.num_bytes for one in members), series=_MOMENTS)
+        for members in moments.values()
+    ]
     chosen = choose([*single, *whole], num_bytes)
     by_first = {members[0].id: [one.id for one in members] for members in moments.values()}
     return Chosen([id for first in chosen.ids for id in by_first.get(first, [first])], chosen.num_bytes)
-
-
-def _together(members: Sequence[Candidate]) -> Candidate:
-    first = members[0]
-    return first._replace(num_bytes=sum(one.num_bytes for one in members), series=_MOMENTS)
 
 
 def _series_of_layers(connection: sqlite3.Connection) -> frozenset[int]:

@@ -7,7 +7,7 @@ import errno
 import os
 import socket
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -91,7 +91,7 @@ def part_files(folder: Path, links: LinkRule | None = None) -> PartFiles:
             continue
         if not links.allows_entry(entry) or (is_ours and not _has_own_journals(entry, links)):
             num_links_out += 1
-        elif _is_file(entry):
+        elif _is(entry.is_file):
             has_events |= not is_ours
             parts += [entry.name] if is_ours else []
     return PartFiles(sorted(parts), has_events, num_links_out)
@@ -120,10 +120,10 @@ def _look_into(path: Path, links: LinkRule) -> _Seen:
     for entry in _entries(path):
         num_entries += 1
         name = entry.name
-        if (is_part(name) or is_event_file(name)) and _is_file(entry):
+        if (is_part(name) or is_event_file(name)) and _is(entry.is_file):
             is_allowed = links.allows_entry(entry)
             is_run |= is_allowed
-        elif not name.startswith(".") and _is_folder(entry):
+        elif not name.startswith(".") and _is(entry.is_dir):
             is_allowed = links.allows_entry(entry)
             folders += [name] if is_allowed else []
         else:
@@ -159,16 +159,10 @@ def _is_new(path: Path, known: set[tuple[int, int]]) -> bool:
     return is_new
 
 
-def _is_file(entry: os.DirEntry[str]) -> bool:
+def _is(check: Callable[[], bool]) -> bool:
+    """What an entry says of itself; False where it cannot be asked."""
     try:
-        return entry.is_file()
-    except OSError:
-        return False
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
+        return check()
     except OSError:
         return False
 

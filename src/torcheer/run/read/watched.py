@@ -370,7 +370,7 @@ def events_after(
     parts: Mapping[str, Part], restarts: Mapping[str, int], cursor: EventsCursor | None
 ) -> EventsTail:
     """As of the last refresh of the parts."""
-    if cursor is not None and not _is_void(cursor, parts, restarts):
+    if cursor is not None and cursor.restarts.items() <= restarts.items():
         tail = _read(parts, restarts, cursor.places)
         if tail is not None:
             return tail
@@ -381,6 +381,8 @@ def events_after(
 
 def _read(parts: Mapping[str, Part], restarts: Mapping[str, int], places: _Places) -> EventsTail | None:
     """What came after these places; None where some of what was read before is gone since."""
+    if any(key not in parts[part].series() for part, key in places):
+        return None
     reached: dict[tuple[str, SeriesKey], _Place] = {}
     alarms: list[Alarm] = []
     gaps: list[Gap] = []
@@ -398,13 +400,6 @@ def _read(parts: Mapping[str, Part], restarts: Mapping[str, int], places: _Place
     alarms.sort(key=lambda alarm: alarm.time)
     gaps.sort(key=lambda gap: gap.time)
     return EventsTail(alarms, gaps, EventsCursor(restarts=dict(restarts), places=reached), False)
-
-
-def _is_void(cursor: EventsCursor, parts: Mapping[str, Part], restarts: Mapping[str, int]) -> bool:
-    """Whether a part began anew, or a series is not there any more."""
-    return any(restarts.get(part) != number for part, number in cursor.restarts.items()) or any(
-        key not in parts[part].series() for part, key in cursor.places
-    )
 
 
 def _alarm(name: str, entry: RecordEntry, head: AlarmHead) -> Alarm:

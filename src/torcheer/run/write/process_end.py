@@ -8,9 +8,12 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from torcheer.run.part_storage import forget_locks_after_fork
+
+if TYPE_CHECKING:
+    from torcheer.run.write.writer import Writer
 
 _FORK_WAIT_SECONDS = 2.0
 _EXIT_WAIT_SECONDS = 10.0  # for a writer that stands still
@@ -23,27 +26,14 @@ class Ending(NamedTuple):
     reason: str = ""
 
 
-class Openable(Protocol):
-    """Something with a thread and an open file."""
-
-    @property
-    def busy(self) -> threading.RLock: ...
-
-    def close_with(self, ending: Ending, patience: float) -> bool: ...
-
-    def cut_off(self) -> None: ...
-
-    def renew_after_fork(self) -> None: ...
-
-
-_open: weakref.WeakSet[Openable] = weakref.WeakSet()
+_open: weakref.WeakSet[Writer] = weakref.WeakSet()
 _held = threading.local()  # what the thread that is forking holds
 _finalized_in: set[tuple[int, int]] = set()  # processes whose multiprocessing was told, and how soon it acts
 
 
-def watch(opened: Openable) -> None:
+def watch(writer: Writer) -> None:
     """See to it when the process forks or ends."""
-    _open.add(opened)
+    _open.add(writer)
 
 
 def ending_of(error: BaseException | None) -> Ending:
@@ -92,11 +82,11 @@ def _text_of(error: BaseException) -> str:
 def _close_all() -> None:
     ending = ending_of_program()
     all_open = list(_open)
-    for opened in all_open:
-        opened.close_with(ending, 0.0)  # so that they all end at the same time
-    for opened in all_open:
-        if not opened.close_with(ending, _EXIT_WAIT_SECONDS):
-            opened.cut_off()
+    for writer in all_open:
+        writer.close_with(ending, 0.0)  # so that they all end at the same time
+    for writer in all_open:
+        if not writer.close_with(ending, _EXIT_WAIT_SECONDS):
+            writer.cut_off()
 
 
 def _uncaught() -> BaseException | None:
@@ -109,19 +99,19 @@ def _uncaught() -> BaseException | None:
 
 def _before_fork() -> None:
     # A lock inside SQLite that another thread holds now would be held in the child for ever.
-    _held.opened = [opened for opened in list(_open) if opened.busy.acquire(timeout=_FORK_WAIT_SECONDS)]
+    _held.writers = [writer for writer in list(_open) if writer.busy.acquire(timeout=_FORK_WAIT_SECONDS)]
 
 
 def _after_fork_in_parent() -> None:
-    for opened in getattr(_held, "opened", ()):
-        opened.busy.release()
-    _held.opened = []
+    for writer in getattr(_held, "writers", ()):
+        writer.busy.release()
+    _held.writers = []
 
 
 def _after_fork_in_child() -> None:
     forget_locks_after_fork()
-    for opened in list(_open):
-        opened.renew_after_fork()
+    for writer in list(_open):
+        writer.renew_after_fork()
 
 
 if hasattr(os, "register_at_fork"):

@@ -127,7 +127,7 @@ docs: $(VENV)/dev.stamp
 	  torcheer.capture.aten torcheer.capture.checking.validation torcheer.capture.backward.passes \
 	  torcheer.capture.editing.rules torcheer.capture.examining.findings \
 	  torcheer.capture.examining.statistics torcheer.capture.examining.comparison \
-	  torcheer.capture.fields.fields torcheer.graph.modules torcheer.graph.places torcheer.graph.decisions
+	  torcheer.capture.fields.fields torcheer.graph.structure torcheer.graph.places
 	@echo "Open build/docs/index.html"
 
 docs-outputs: $(VENV)/dev.stamp

@@ -38,7 +38,7 @@ _IMPORTED: Final = (
     "torcheer.features.extracting",
     "torcheer.inspector.child.lifetime",
     "torcheer.inspector.watch_api",
-    "torcheer.run.reading.face",
+    "torcheer.run.read.saved_run",
     "torcheer.run.run",
     "torcheer.training.trainer.fit",
 )

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import torcheer as tl
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.cli import app
 from torcheer.errors import InputError
 

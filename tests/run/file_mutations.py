@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.run import handmade_events as made
-from torcheer.run.events import protobuf as pb
-from torcheer.run.events.framing import framed
+from torcheer.run.tensorboard import protobuf as pb
+from torcheer.run.tensorboard.event_file import framed
 
 NUMBERS = (0, 1, 2, 3, 7, 63, 64, 127, 128, 255, 1 << 14, 1 << 16, 1 << 24, (1 << 31) - 1, 1 << 31, 1 << 32)
 HUGE = (1 << 40, 1 << 53, (1 << 62) - 1, 1 << 63, (1 << 64) - 1, 1 << 70, -1, -(1 << 31), -(1 << 63))

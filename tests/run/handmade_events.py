@@ -6,8 +6,8 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from torcheer.run.events import protobuf as pb
-from torcheer.run.events.framing import framed, masked_checksum
+from torcheer.run.tensorboard import protobuf as pb
+from torcheer.run.tensorboard.event_file import framed, masked_checksum
 
 FILE = "events.out.tfevents.1700000000.host.1.0"
 

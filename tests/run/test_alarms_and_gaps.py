@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from tests.run.rawtables import RawPart, quick_folder
+from tests.run.raw_tables import RawPart
 from tests.run.watching import log_plan, log_table, table_at
 from torcheer.cli import app
-from torcheer.run import watchrows
-from torcheer.run.reading.eventlist import Alarm, Gap
-from torcheer.run.reading.face import open_run
-from torcheer.run.reading.reader import RunReader
+from torcheer.run.read.run_reader import RunReader
+from torcheer.run.read.saved_run import open_run
+from torcheer.run.read.watched import Alarm, Gap
 from torcheer.run.run import Run
-from torcheer.run.telling import RunWarning
-
-
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield Path(folder)
+from torcheer.run.warnings_once import RunWarning
+from torcheer.run.write import record_rows
 
 
 def log_events(run: Run) -> None:
@@ -118,7 +111,7 @@ def test_who_follows_gets_what_is_new_and_all_of_it_when_some_was_taken_back(tmp
 def test_alarms_without_end_keep_the_first_and_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watchrows.FewRecords, "most", {"alarm": 100, "gap": 10})
+    monkeypatch.setattr(record_rows.FewRecords, "most", {"alarm": 100, "gap": 10})
     with Run(tmp_path) as run:
         reader = RunReader(tmp_path)
         cursor = reader.events().cursor
@@ -149,7 +142,7 @@ def test_alarms_without_end_keep_the_first_and_the_last(
 def test_plans_without_end_lose_the_oldest_with_their_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watchrows, "_MOST_PLANS", 3)
+    monkeypatch.setattr(record_rows, "_MOST_PLANS", 3)
     with Run(tmp_path) as run:
         for number in range(6):
             log_plan(run, (f"layer{number}",), digest=f"plan {number}", step=number)

@@ -24,14 +24,12 @@ from torch.utils.tensorboard import SummaryWriter
 from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.graph import PassDocument
-from torcheer.run.events import protobuf as pb
-from torcheer.run.events.animation import animated
-from torcheer.run.events.decoding import read_event, simple_point
-from torcheer.run.events.exporting import export_tensorboard
-from torcheer.run.events.framing import framed, masked_checksum
-from torcheer.run.events.part import EventsPart, event_files
-from torcheer.run.parts import Points, RecordEntry, SeriesEntry, SeriesKey
+from torcheer.run.read.parts import Points, RecordEntry, SeriesEntry, SeriesKey
 from torcheer.run.records import Kind, VideoHead
+from torcheer.run.tensorboard import protobuf as pb
+from torcheer.run.tensorboard.event_file import framed, masked_checksum, read_event, simple_point
+from torcheer.run.tensorboard.events_part import EventsPart, event_files
+from torcheer.run.tensorboard.export import animated, export_tensorboard
 
 ALL = {"scalars": 0, "images": 0, "audio": 0, "histograms": 0, "compressedHistograms": 1, "tensors": 0}
 
@@ -414,7 +412,7 @@ def test_the_graph_of_a_pass_can_be_read_by_them(tmp_path: Path) -> None:
     from torch import nn
 
     from torcheer.capture import document_of, log_forward_pass
-    from torcheer.run.events.exporting import graph_message
+    from torcheer.run.tensorboard.export import graph_message
 
     history = log_forward_pass(nn.Sequential(nn.Linear(4, 3), nn.ReLU()), torch.randn(2, 4))
     document: PassDocument = document_of(history)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import torcheer as tl
 from torcheer.errors import FileFormatError, InputError
-from torcheer.run.reading.savedrecords import SavedRecord
+from torcheer.run.read.saved_records import SavedRecord
 from torcheer.run.records import TableColumn, TableHead
-from torcheer.run.tablecolumns import cells_of, encoded_table, misfit_of
+from torcheer.run.tables import cells_of, encoded_table, misfit_of
 
 
 @pytest.fixture

@@ -18,26 +18,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.many import examples
-from tests.run.rawtables import RawPart, quick_folder
+from tests.run.raw_tables import RawPart, quick_folder
 from tests.run.watching import COLUMNS, figure, log_plan, log_table, rows_of, table_at
 from torcheer.errors import InputError
-from torcheer.run import statisticsblocks
-from torcheer.run.reading import assembling
-from torcheer.run.reading.face import SavedRun, open_run
-from torcheer.run.reading.reader import RunReader
+from torcheer.run import statistics
+from torcheer.run.read import watched_reader
+from torcheer.run.read.run_reader import RunReader
+from torcheer.run.read.saved_run import SavedRun, open_run
 from torcheer.run.run import Run
-
-
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield Path(folder)
 
 
 @contextmanager
 def small_blocks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statisticsblocks, "_MOST_BLOCK_BYTES", 2_000)
+        patch.setattr(statistics, "_MOST_BLOCK_BYTES", 2_000)
         yield
 
 
@@ -211,7 +205,7 @@ def test_who_follows_sees_what_a_new_reader_sees(lengths: list[int], is_thinned:
         pytest.MonkeyPatch.context() as patch,
         Run(folder, max_bytes=max_bytes) as run,
     ):
-        patch.setattr(statisticsblocks, "_MOST_BLOCK_BYTES", 2_000)
+        patch.setattr(statistics, "_MOST_BLOCK_BYTES", 2_000)
         log_plan(run)
         run.flush()
         follower, at, before = RunReader(folder), 0, None
@@ -258,7 +252,7 @@ def test_a_column_is_read_without_the_others(tmp_path: Path, monkeypatch: pytest
         log_plan(run)
         log_table(run, table_at(range(50)))
     reader = RunReader(tmp_path)
-    monkeypatch.setattr("torcheer.run.reading.sqlitepart.SqlitePart.data", _not_whole)
+    monkeypatch.setattr("torcheer.run.read.sqlite_part.SqlitePart.data", _not_whole)
 
     assert len(reader.watched.table(0, "std").steps) == 50
     assert reader.watched.row(0, "nobody") is None
@@ -279,7 +273,7 @@ def _not_whole(part: object, record: int) -> bytes:
 def test_a_table_that_would_be_too_large_has_fewer_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assembling, "MOST_CELLS", 20)
+    monkeypatch.setattr(watched_reader, "MOST_CELLS", 20)
     with Run(tmp_path) as run:
         log_plan(run)
         log_table(run, table_at(range(100)))

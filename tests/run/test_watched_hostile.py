@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.run.handmade import HandmadePart
-from tests.run.rawtables import quick_folder
+from tests.run.handmade_part import HandmadePart
+from tests.run.raw_tables import quick_folder
 from tests.run.watching import COLUMNS, figure, log_plan, log_table, rows_of, table_at
-from torcheer.run.figuretables import is_fitting
-from torcheer.run.reading import watchedplans
-from torcheer.run.reading.reader import RunReader
+from torcheer.run.read import watched_reader
+from torcheer.run.read.run_reader import RunReader
 from torcheer.run.records import AlarmHead, GapHead, StatisticsHead, WatchHead
 from torcheer.run.run import Run
+from torcheer.run.statistics import is_fitting
 
 GOOD = table_at(range(4))
 
@@ -150,7 +150,7 @@ def test_names_that_stand_there_twice_are_one_row(tmp_path: Path) -> None:
 def test_more_rows_than_anybody_watches_are_left_out(
     part: HandmadePart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watchedplans, "_MOST_ROWS", 1)
+    monkeypatch.setattr(watched_reader, "_MOST_ROWS", 1)
     table = RunReader(part.path.parent).watched.table(0, "std")
 
     assert table.names == ["a.weight"]

@@ -26,9 +26,9 @@ from rich.console import Console
 from rich.progress import track
 
 from tests.copying import ROOT, Copy
-from tests.run.rawtables import RawPart, parts_in
-from torcheer.run.observing.png import encode_png
-from torcheer.run.reading.reader import RunReader
+from tests.run.raw_tables import RawPart, parts_in
+from torcheer.run.encode.media import encode_png
+from torcheer.run.read.run_reader import RunReader
 
 PROMISED_SECONDS = 0.5  # what may be missing
 KINDS = ("scalar", "tensor", "text", "image")

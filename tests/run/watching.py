@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.run.figuretables import FigureTable
 from torcheer.run.records import WatchedRow
 from torcheer.run.run import Run
+from torcheer.run.statistics import FigureTable
 
 COLUMNS = ("mean", "std", "norm")
 

@@ -16,7 +16,7 @@ import torcheer as tl
 from tests.training.steppable import NUM_EPOCHS, NUM_TRIALS, loop_in
 from torcheer.errors import InputError
 from torcheer.run import NETVIEW
-from torcheer.run.reading.savedrecords import SavedRecord
+from torcheer.run.read.saved_records import SavedRecord
 
 
 def confidence(outputs: Tensor, targets: Tensor) -> Tensor:

@@ -224,7 +224,7 @@ def test_a_picture_that_cannot_be_read_is_left_out_and_counted(
     with tl.Run(tmp_path / "run") as writer:
         for step in range(4):
             writer.log_image(step, "sample", torch.rand(3, 4, 4))
-    from torcheer.run.reading.savedrecords import SavedRecord
+    from torcheer.run.read.saved_records import SavedRecord
 
     plain = SavedRecord.raw.fget
     assert plain is not None

@@ -7,7 +7,9 @@ they are raw little-endian numbers, UTF-8, PNG or WAV, and never anything that r
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec import field
@@ -301,7 +303,166 @@ def encode_head(head: AnyHead) -> bytes:
     return msgspec.json.encode(head)
 
 
+def head_or_none(data: bytes | str) -> AnyHead | None:
+    """None for anything that is no head."""
+    try:
+        return decode_head(data)
+    except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError):
+        return None
+
+
 def decode_head(data: bytes | str) -> AnyHead:
     """Raises msgspec.ValidationError (a ValueError) for anything that is no head."""
     head: AnyHead = _HEADS.decode(data)
     return head
+
+
+# --- records on their way to the writer -----------------------------------------------------------------
+
+
+class Document(NamedTuple):
+    """A pass without its tensors, stored once for all records that name it."""
+
+    hash: str
+    json: bytes
+
+
+class Encoded(NamedTuple):
+    """A record as it is stored."""
+
+    head: AnyHead
+    data: bytes
+    document: Document | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One record to be. `encode` runs in the encoder's thread: what the training owns, it must not touch."""
+
+    kind: Kind
+    name: str
+    step: int
+    time: float
+    num_bytes: int  # that it holds until it is written
+    encode: Callable[[], Encoded]
+    description: str = ""
+
+    @property
+    def weight(self) -> int:
+        """As how many records it counts in the queue."""
+        return 1
+
+
+class EncodedRecord(NamedTuple):
+    """A record as it goes into the tables. Whoever makes one has the types right: nothing is converted."""
+
+    kind: Kind
+    name: str
+    step: int
+    time: float  # seconds since 1970
+    head: AnyHead | bytes  # as JSON where they are bytes
+    data: bytes
+    description: str = ""
+    document: Document | None = None
+
+    @property
+    def series(self) -> tuple[str, str]:
+        return self.kind, self.name
+
+    @property
+    def num_bytes(self) -> int:
+        return len(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """Records that were handed over together, encoded already."""
+
+    records: Sequence[EncodedRecord]
+    num_bytes: int
+
+    @property
+    def weight(self) -> int:
+        """As how many records it counts in the queue: these take far less work than others."""
+        return 1 + len(self.records) // 64
+
+
+def bulk_of(records: Sequence[EncodedRecord], most_bytes: int) -> Bulk:
+    """Those that are not larger than a record may be; the caller may do with the list what it likes."""
+    sizes = [len(record[5]) for record in records]
+    if sizes and max(sizes) > most_bytes:
+        return bulk_of([record for record in records if record.num_bytes <= most_bytes], most_bytes)
+    return Bulk(tuple(records), sum(sizes))
+
+
+# --- what a NetView shows -------------------------------------------------------------------------------
+
+# A network as a NetView shows it: layers as plates of units, and what connects them. Kept with the run.
+#
+# The values of a layer are tensors of the run, one series for each variable: `conv1.Act` holds the variable
+# Act of the layer conv1, with the items of a batch in its first dimension. So whatever is recorded under
+# such names, by `State`, by `NetView` or by a watched training, can be seen.
+
+Form = Literal["linear", "conv", "transposed_conv", "embedding", "attention", "other"]
+
+
+class Grid(Entry, frozen=True):
+    """How the units of a layer lie on its plate: tiles side by side, each a block of cells.
+
+    Units are numbered as they stand in the tensor: tile by tile, in a tile row by row. The last cells may be
+    empty. In a colour picture three maps lie on one tile: red, green and blue.
+    """
+
+    num_units: int
+    tiles_across: int
+    tiles_down: int
+    columns: int  # of a tile
+    rows: int
+    gap: int  # cells between two tiles
+    is_colour: bool = False
+
+
+class Place(Entry, frozen=True):
+    """Where somebody wants a layer. All that is None is worked out."""
+
+    relation: Literal["above", "below", "rightof", "leftof", "infront", "behind"] | None = None
+    other: str = ""  # the layer to which this one is in relation
+    offset: list[float] = field(default_factory=lambda: [0.0] * 3)  # right, up, to the front, in plates
+    scale: float = 1.0
+
+
+class NetLayer(Entry, frozen=True):
+    """A layer: a plate of units."""
+
+    name: str
+    module: str  # the type of what computes it: Conv2d; empty where that is not known
+    shape: list[int]  # of one item
+    grid: Grid
+    variables: list[str]  # of which there are series: Act, Net, Grad…
+    place: Place
+    is_input: bool = False
+    has_items: bool = True  # the first dimension of its tensors counts items of a batch
+    note: str = ""  # what a reader must know: every second channel is shown
+
+
+class Connection(Entry, frozen=True):
+    """What one layer receives from another. The source gives its variable Act."""
+
+    source: str
+    target: str
+    form: Form
+    weight: str = ""  # the series of the weights: features.0.weight; empty where there are none
+    bias: str | None = None  # the series of what is added; empty where nothing is, None where it is not known
+    is_transposed: bool = False  # linear weights that stand as [in, out]
+    # Of convolutions, for each dimension of the picture.
+    stride: list[int] = field(default_factory=list)
+    padding: list[int] = field(default_factory=list)  # at the front
+    dilation: list[int] = field(default_factory=list)
+    groups: int = 1
+
+
+class NetScene(Entry, frozen=True):
+    """Layers from the input to the output."""
+
+    layers: list[NetLayer]
+    connections: list[Connection]

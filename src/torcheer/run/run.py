@@ -8,34 +8,68 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
-from torcheer.run.arguments import tags_of, whole_number_of
-from torcheer.run.batches import MOST_RECORD_BYTES, tell_too_large
-from torcheer.run.calls import NOT_GIVEN, log_call
-from torcheer.run.disk import Disk
-from torcheer.run.endings import Ending, ending_of, watch, watch_end_of_child
-from torcheer.run.folders import folder_of
-from torcheer.run.observations import EncodedRecord, Observation, bulk_of
-from torcheer.run.observing.guarding import reason_of
-from torcheer.run.observing.methods import Observing
-from torcheer.run.observing.steps import step_of
-from torcheer.run.partfile import Settings
-from torcheer.run.placing import rank_of_process
-from torcheer.run.queueing import CALL_WEIGHT, WAKE_WEIGHT, Described, Mark
-from torcheer.run.reading.face import Reading
-from torcheer.run.reading.reader import RunReader
-from torcheer.run.records import Kind
-from torcheer.run.scalarvalues import NOT_A_NUMBER, number_of
-from torcheer.run.telling import Teller
-from torcheer.run.writing import Writer
+from torcheer.errors import InputError
+from torcheer.run.encode.values import NOT_A_NUMBER, number_of, step_of
+from torcheer.run.log_methods import LogMethods, reason_of
+from torcheer.run.read.run_folders import folder_of
+from torcheer.run.read.run_reader import RunReader
+from torcheer.run.read.saved_run import Reading
+from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation, bulk_of
+from torcheer.run.warnings_once import Teller
+from torcheer.run.write.disk import Disk
+from torcheer.run.write.part_file import Settings, rank_of_process
+from torcheer.run.write.process_end import Ending, ending_of, watch, watch_end_of_child
+from torcheer.run.write.queue import (
+    CALL_WEIGHT,
+    MOST_RECORD_BYTES,
+    WAKE_WEIGHT,
+    Described,
+    Mark,
+    tell_too_large,
+)
+from torcheer.run.write.writer import Writer
+
+NOT_GIVEN: Final[Any] = object()
+_HOW = "write run.log(step, loss=0.1), or run.log(step, {'train/loss': 0.1})."
+
+
+class LogCall(NamedTuple):
+    """A step, as it was given, and values by name."""
+
+    step: Any
+    values: dict[Any, Any]
+
+
+def log_call(step: Any, values: Any, others: tuple[Any, ...], named: dict[str, Any]) -> LogCall:
+    """Raises InputError where it cannot be understood.
+
+    `log(step=3, loss=0.1)` and `log({"loss": 0.1}, step=3)` are good, too. Where a step stands first, "step"
+    is a name as any other.
+    """
+    if others:
+        raise InputError(f"{2 + len(others)} values were given without a name: {_HOW}")
+    if isinstance(step, Mapping) and values is None:
+        step, values = NOT_GIVEN, step
+    if step is NOT_GIVEN:
+        if "step" not in named:
+            raise InputError(f"there is no step: {_HOW}")
+        step = named.pop("step")
+    # No value is a mapping, so this is not one of that name.
+    if values is None and isinstance(named.get("values"), Mapping):
+        values = named.pop("values")
+    if values is not None and not hasattr(values, "keys"):
+        raise InputError(f"a {type(values).__name__} was given without a name: {_HOW}")
+    return LogCall(step, named if values is None else {**values, **named})
+
 
 _CLOSE_SECONDS = 30.0  # for a writer that stands still
 _PLAIN = frozenset((float, int, bool))
 _Path = str | os.PathLike[str]
 
 
-class Run(Observing, Reading):
+class Run(LogMethods, Reading):
     """What happens over a training, on disk while it happens. Logging never raises, and never waits for long.
 
     - `path`: the folder; a new one in `runs/`, named by date and host, where it is left out. One that is
@@ -154,26 +188,24 @@ class Run(Observing, Reading):
     def _put(self, observation: Observation) -> None:
         if observation.num_bytes > MOST_RECORD_BYTES:
             tell_too_large(self._teller, observation, observation.num_bytes)
-        elif not self._is_running():
-            self._teller.drop(1)
-        elif self._queue.press(observation.num_bytes):
-            self._queue.add_record(observation)
         else:
-            self._tell_full(1)
+            self._hand_over(observation, 1)
 
     def keep_encoded(self, records: Sequence[EncodedRecord]) -> None:
         """Keep many records that are encoded already, with little work for each of them."""
         for record in [one for one in records if len(one[5]) > MOST_RECORD_BYTES]:
             tell_too_large(self._teller, record, record.num_bytes)
         bulk = bulk_of(records, MOST_RECORD_BYTES)
-        if not bulk.records:
-            return
+        if bulk.records:
+            self._hand_over(bulk, len(bulk.records))
+
+    def _hand_over(self, item: Observation | Bulk, num_events: int) -> None:
         if not self._is_running():
-            self._teller.drop(len(bulk.records))
-        elif self._queue.press(bulk.num_bytes):
-            self._queue.add_bulk(bulk)
+            self._teller.drop(num_events)
+        elif self._queue.press(item.num_bytes):
+            self._queue.add(item)
         else:
-            self._tell_full(len(bulk.records))
+            self._tell_full(num_events)
 
     def _describe(self, kind: Kind, name: str, description: str) -> None:
         described = Described(kind=kind, name=name, description=description)
@@ -290,3 +322,22 @@ def _reopened(kind: type[Run], folder: Path, rank: int, settings: Settings) -> R
     run = kind.__new__(kind)
     run._begin(folder, rank, settings)
     return run
+
+
+def tags_of(tags: Any) -> tuple[str, ...]:
+    try:
+        return (tags,) if isinstance(tags, str) else tuple(map(str, tags or ()))
+    except TypeError as error:
+        raise InputError(f"tags is {tags!r}: give words, as a list.") from error
+
+
+def whole_number_of(name: str, value: Any, least: int | None = None) -> int:
+    try:
+        number = step_of(value)
+    except Exception:
+        number = None
+    if number is None or (least is not None and number < least):
+        raise InputError(
+            f"{name} is {value!r}: give a whole number{'' if least is None else f' from {least} on'}."
+        )
+    return number

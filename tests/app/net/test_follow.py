@@ -11,7 +11,7 @@ import torcheer as tl
 from tests.app.net_runs import AskedRun, blocks_in, layer, scene
 from tests.app.runs_page import page_on
 from tests.app.watched_runs import only_id
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.net import follow
 from torcheer.run import Connection, MomentHead, TensorHead
 

@@ -11,7 +11,7 @@ import pytest
 import torcheer as tl
 from tests.app.runs_page import RunsPage, page_on
 from tests.app.watched_runs import only_id
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs import feeds as events_module
 from torcheer.run.records import AlarmHead, GapHead
 

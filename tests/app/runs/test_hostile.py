@@ -13,7 +13,7 @@ import pytest
 import torcheer as tl
 from tests.app.runs_page import RunsPage, make_impatient, page_on
 from tests.app.serving import SECRET, frame, raw_socket
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.listen import listen
 from torcheer.app.passes.source import SourceShelf
 from torcheer.app.runs import shelf as shelf_module

@@ -15,7 +15,7 @@ from torch.utils.tensorboard import SummaryWriter
 import torcheer as tl
 from tests.app.runs_page import RunsPage, page_on
 from tests.app.serving import SECRET, MadeUpPass, Page, serve
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs.shelf import RunShelf
 from torcheer.app.serve import serve_runs_in_background, shelves, view
 from torcheer.errors import FileFormatError, InputError

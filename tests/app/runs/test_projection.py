@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import torcheer as tl
 from tests.app.runs_page import ENDLESS, FAILING, RunsPage, page_on, started_processes
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs import projection
 from torcheer.app.runs.projection import Order, principal_places, reduce_points
 from torcheer.run import EmbeddingHead

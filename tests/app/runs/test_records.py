@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import torcheer as tl
 from tests.app.runs_page import RunsPage, page_on
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs.records import array_of, evenly, resampled
 from torcheer.errors import FileFormatError
 from torcheer.run import HistogramHead, TensorHead

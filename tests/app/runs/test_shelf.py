@@ -16,7 +16,7 @@ import torcheer as tl
 from tests.app.runs_page import RunsPage, make_impatient, page_on
 from tests.app.serving import SECRET
 from tests.run import handmade_events as made
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs.open_run import RunFolders
 from torcheer.app.serve import serve_runs_in_background
 from torcheer.run import find_runs, looked_at_first, loss_of

@@ -15,7 +15,7 @@ import torch
 
 import torcheer as tl
 from tests.app.runs_page import RunsPage, make_impatient, page_on
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs import tables
 from torcheer.run import TableColumn, TableHead
 

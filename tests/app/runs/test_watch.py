@@ -20,7 +20,7 @@ from tests.run import handmade_events as made
 from torcheer.app.runs import open_run
 from torcheer.app.serve import serve_runs_in_background
 from torcheer.run import RunReader
-from torcheer.run.events.part import EventsPart
+from torcheer.run.tensorboard.events_part import EventsPart
 
 NUM_STUCK = 5
 
@@ -37,7 +37,7 @@ def write_runs(folder: Path) -> None:
 
 VIEW = """
 import sys
-from torcheer.run.events.part import EventsPart
+from torcheer.run.tensorboard.events_part import EventsPart
 
 real = EventsPart.refresh
 

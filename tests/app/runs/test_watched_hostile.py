@@ -24,7 +24,7 @@ from tests.app.watched_runs import (
     push_at_once,
     row_of,
 )
-from tests.run.handmade import HandmadePart
+from tests.run.handmade_part import HandmadePart
 from torcheer.app.listen import listen
 from torcheer.app.passes.source import SourceShelf
 from torcheer.app.runs.shelf import RunShelf

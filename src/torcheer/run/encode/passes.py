@@ -1,0 +1,112 @@
+"""A pass as a record: its document, stored once for all that are alike, and a few figures of each op.
+
+The figures are found in the training's own thread: a pass holds the training's tensors, which the next step
+may write into. It takes as long as reading all saved tensors twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import math
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from torcheer.graph import PassDocument
+from torcheer.run.encode.values import plain_text, plain_texts
+from torcheer.run.records import Document, Encoded, PassHead
+
+FIGURES = ("mean", "std", "min", "max", "zeros", "nan")  # zeros as a share, nan as a number
+_GRAD_FIGURES = tuple(f"grad_{name}" for name in FIGURES)
+COLUMNS = [*FIGURES, *_GRAD_FIGURES, "seconds"]
+_UNKNOWN = [math.nan] * len(FIGURES)
+
+
+class SeenPass(NamedTuple):
+    """A pass as it was when it was logged."""
+
+    document: PassDocument
+    figures: NDArray[numpy.float64]  # a row for each op, a column for each of COLUMNS
+
+
+def seen_pass(history: Any) -> SeenPass:
+    source = source_of(history)
+    document: PassDocument = source.document()
+    rows = [
+        [
+            *(_figures(source, "output", index) if op.has_value else _UNKNOWN),
+            *(_figures(source, "grad", index) if op.has_grad else _UNKNOWN),
+            op.seconds,
+        ]
+        for index, op in enumerate(document.ops)
+    ]
+    return SeenPass(document, numpy.array(rows, dtype="<f8").reshape(len(rows), len(COLUMNS)))
+
+
+def _figures(source: Any, kind: str, index: int) -> list[float]:
+    found = source.tensor(kind, index, None)
+    if isinstance(found, str):  # the reason why it cannot be looked at
+        return _UNKNOWN
+    view = found[0]
+    known = [math.nan if value is None else value for value in (view.mean, view.std, view.min, view.max)]
+    share = view.num_zeros / view.num_elements if view.num_elements else math.nan
+    return [*known, share, float(view.num_nan)]
+
+
+def encode_pass(seen: SeenPass) -> Encoded:
+    document = Document(_digest(seen.document), _json(seen.document))
+    head = PassHead(
+        document=document.hash,
+        model_name=plain_text(seen.document.model_name),
+        num_ops=len(seen.document.ops),
+        figures=COLUMNS,
+        random_seed=seen.document.random_seed,
+    )
+    return Encoded(head, seen.figures.tobytes(), document)
+
+
+def _digest(document: PassDocument) -> str:
+    """The same for all passes of one structure, however long each of them took."""
+    timeless = replace(
+        document,
+        elapsed_seconds=0.0,
+        random_seed=None,
+        ops=[replace(op, seconds=0.0, backward_seconds=None) for op in document.ops],
+        scopes=[replace(scope, seconds=0.0) for scope in document.scopes],
+    )
+    return hashlib.blake2b(_json(timeless), digest_size=16).hexdigest()
+
+
+def _json(document: PassDocument) -> bytes:
+    try:
+        return msgspec.json.encode(document)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(plain_texts(msgspec.to_builtins(document)))
+
+
+# --- the way up to capture ------------------------------------------------------------------------------
+
+
+def is_history(value: Any) -> bool:
+    """Whether it is a ModelHistory. Asking loads nothing."""
+    return any(
+        kind.__name__ == "ModelHistory" and kind.__module__.startswith("torcheer.capture")
+        for kind in type(value).__mro__
+    )
+
+
+def source_of(history: Any) -> Any:
+    """What gives the document of a pass, and figures of its tensors."""
+    return importlib.import_module("torcheer.capture.viewing").HistorySource(history)
+
+
+def pass_of(model: Any, inputs: Any) -> Any:
+    """Run a model once, and leave it and the random generators as they were."""
+    log = importlib.import_module("torcheer.capture.log")
+    state = importlib.import_module("torcheer.capture.state")
+    with state.same_model_after(model), state.same_random_state_after():
+        return log.log_forward_pass(model, inputs)

@@ -1,1 +1,0 @@
-"""TensorBoard's event files: read as a part of a run, and written from a run."""

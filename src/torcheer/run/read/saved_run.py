@@ -1,0 +1,480 @@
+"""What a program can ask of a run, while it is written or after."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Collection, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self, TypeVar, get_args, overload
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.errors import InputError
+from torcheer.graph import readable_bytes
+from torcheer.run.read.parts import Part, SeriesEntry, SeriesKey, State
+from torcheer.run.read.run_folders import LinkRule, find_runs, is_run, links_note, links_within
+from torcheer.run.read.run_reader import RunReader, RunStatus
+from torcheer.run.read.saved_records import (
+    AudioRecord,
+    ConfusionRecord,
+    EmbeddingRecord,
+    HistogramRecord,
+    ImageRecord,
+    PassRecord,
+    PrCurveRecord,
+    Records,
+    SavedRecord,
+    TensorRecord,
+    TextRecord,
+    VideoRecord,
+)
+from torcheer.run.read.scalars import Scalars, nearest, save_csv, scalars_frame, scalars_of
+from torcheer.run.read.watched import Alarm, Gap, Watched
+from torcheer.run.records import HparamsHead, Kind, Plain
+from torcheer.run.tables import Table, TableRecord
+
+R = TypeVar("R", bound=SavedRecord[Any])
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_METHODS: Final[dict[Kind, str]] = {
+    "scalar": "scalars",
+    "tensor": "tensors",
+    "histogram": "histograms",
+    "image": "images",
+    "video": "videos",
+    "audio": "audios",
+    "text": "texts",
+    "embedding": "embeddings",
+    "pr_curve": "pr_curves",
+    "confusion": "confusions",
+    "pass": "passes",
+    "table": "table",
+}
+
+
+class Reading:
+    """The methods by which a run is read. Each looks at the files again: what was written since is there."""
+
+    def _reader(self) -> RunReader:
+        raise NotImplementedError
+
+    def status(self) -> RunStatus:
+        """How the run goes: its state, its last step, how large it is, what could not be read."""
+        return self._reader().status()
+
+    def names(self, kind: Kind | None = None) -> list[str]:
+        """The names of all series, or of those of a kind: `run.names("scalar")`."""
+        if kind is not None and kind not in KINDS:
+            raise InputError(f"there is no kind {kind!r} in a run: {', '.join(KINDS)}.")
+        series = self._reader().series()
+        return list(dict.fromkeys(key.name for key in series if kind is None or key.kind == kind))
+
+    @overload
+    def scalars(self, name: str) -> Scalars: ...
+    @overload
+    def scalars(self, name: None = None) -> dict[str, Scalars]: ...
+    def scalars(self, name: str | None = None) -> Scalars | dict[str, Scalars]:
+        """A scalar with its steps, times and values; without a name all of them, by name."""
+        reader = self._reader()
+        if name is None:
+            names = [key.name for key in reader.series() if key.kind == "scalar"]
+            with reader.holding():
+                return {each: scalars_of(each, reader.points(each)) for each in names}
+        _check(reader, "scalar", name)
+        return scalars_of(name, reader.points(name))
+
+    def scalars_frame(self, names: Collection[str] | None = None) -> Any:
+        """Scalars as one data frame: a row for each step, a column for each name. Needs pandas.
+
+        Where a scalar was logged twice at a step, the last value stands.
+        """
+        reader = self._reader()
+        for name in names or ():
+            _check(reader, "scalar", name)
+        return scalars_frame(reader, names)
+
+    def tensors(self, name: str) -> Records[TensorRecord]:
+        """A tensor over its steps: `run.tensors("conv1.weight")[-1].array`."""
+        return self._records("tensor", name, TensorRecord)
+
+    def histograms(self, name: str) -> Records[HistogramRecord]:
+        return self._records("histogram", name, HistogramRecord)
+
+    def images(self, name: str) -> Records[ImageRecord]:
+        return self._records("image", name, ImageRecord)
+
+    def videos(self, name: str) -> Records[VideoRecord]:
+        return self._records("video", name, VideoRecord)
+
+    def audios(self, name: str) -> Records[AudioRecord]:
+        return self._records("audio", name, AudioRecord)
+
+    def texts(self, name: str) -> Records[TextRecord]:
+        return self._records("text", name, TextRecord)
+
+    def embeddings(self, name: str) -> Records[EmbeddingRecord]:
+        return self._records("embedding", name, EmbeddingRecord)
+
+    def pr_curves(self, name: str) -> Records[PrCurveRecord]:
+        return self._records("pr_curve", name, PrCurveRecord)
+
+    def confusions(self, name: str) -> Records[ConfusionRecord]:
+        return self._records("confusion", name, ConfusionRecord)
+
+    def passes(self, name: str) -> Records[PassRecord]:
+        return self._records("pass", name, PassRecord)
+
+    def table(self, name: str) -> Table:
+        """All rows of a table: `run.table("epochs")["loss"]`; `.records` are those logged together."""
+        return Table(name, self._records("table", name, TableRecord))
+
+    @property
+    def watched(self) -> Watched:
+        """What an inspector watched: `run.watched["conv1.weight"].norm`, `run.watched.table("norm")`."""
+        return Watched(self._reader())
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """What an inspector saw that should be looked at, by time."""
+        return self._reader().events().alarms
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """What an inspector was to see and did not, by time."""
+        return self._reader().events().gaps
+
+    def hparams(self) -> dict[str, Plain]:
+        """The hyperparameters, the later ones over the earlier."""
+        return hparams_of(self._reader())[0]
+
+    def follow(
+        self,
+        kinds: Kind | Collection[Kind] | None = None,
+        *,
+        from_start: bool = False,
+        timeout: float | None = None,
+    ) -> Follower:
+        """What is written from now on, by whichever process, as it comes: an iterator that ends with the run.
+
+        `kinds` chooses what is wanted, `from_start` begins with what is there already, and after `timeout`
+        seconds without anything new it ends in any case. Statistics do not come: they are put together and
+        thinned while they are written. Ask `run.watched` again to see how they grow.
+        """
+        wanted = (kinds,) if isinstance(kinds, str) else kinds
+        unknown = [kind for kind in wanted or () if kind not in KINDS]
+        if unknown:
+            raise InputError(f"there is no kind {unknown[0]!r} in a run: {', '.join(KINDS)}.")
+        if "statistics" in (wanted or ()):
+            raise InputError(
+                "statistics are not followed one by one, since they are put together and thinned while they "
+                "are written: ask run.watched again to see how they grow."
+            )
+        reader = self._reader()
+        return Follower(reader.path, wanted, from_start=from_start, timeout=timeout, links=reader.links)
+
+    def to_csv(self, path: str | os.PathLike[str], *, wide: bool = False) -> None:
+        """Write all scalars as CSV: name, step, time and value, or `wide`, a column for each name."""
+        save_csv(self._reader(), path, wide=wide)
+
+    def export_tensorboard(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the run as event files, which TensorBoard shows. Returns the file."""
+        from torcheer.run.tensorboard.export import export_tensorboard
+
+        return export_tensorboard(self._reader(), Path(folder))
+
+    def _records(self, kind: Kind, name: str, make: type[R]) -> Records[R]:
+        reader = self._reader()
+        _check(reader, kind, name)
+        return Records(name, [make(name, entry, reader) for entry in reader.records(kind, name)])
+
+
+class SavedRun(Reading):
+    """A run on disk. It may still be written, by whichever process. For one thread at a time."""
+
+    def __init__(self, path: str | os.PathLike[str], *, links: LinkRule | None = None) -> None:
+        self.path = Path(path)
+        self._run = RunReader(path, links=links)
+
+    @property
+    def state(self) -> State:
+        """running, finished or died; unknown of event files, which do not say."""
+        return self.status().state
+
+    def close(self) -> None:
+        """Let go of what a run that had to be copied takes up. All else is closed already."""
+        self._run.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def reader(self) -> RunReader:
+        """What stands behind it, for those who want all parts and records."""
+        self._run.refresh()
+        return self._run
+
+    def _reader(self) -> RunReader:
+        return self.reader()
+
+    def __repr__(self) -> str:
+        status = self.status()
+        step = "" if status.last_step is None else f", last step {status.last_step}"
+        return (
+            f"<SavedRun {str(self.path)!r}: {status.state}{step}, {status.num_series} series, "
+            f"{readable_bytes(status.num_bytes)}>"
+        )
+
+
+def open_run(path: str | os.PathLike[str], *, follow_links: bool = False) -> SavedRun:
+    """Open a folder that `tl.Run` wrote, or a folder of TensorBoard's event files. Needs no torch.
+
+    The folder may be a link. Links in it that lead out of it are followed if `follow_links`.
+    """
+    try:
+        folder = Path(path)
+        is_there = folder.exists()
+    except (TypeError, OSError, ValueError) as error:
+        raise InputError(f"{path!r} cannot be a folder ({error}): name that of a run.") from None
+    if not is_there:
+        raise InputError(
+            f"there is no folder {str(path)!r}: runs are folders, and `torcheer runs list` lists them."
+        )
+    if not folder.is_dir():
+        raise InputError(
+            f"{str(path)!r} is a file: a run is the folder that it lies in, {str(folder.parent)!r}."
+        )
+    links = links_within(folder, follow_links=follow_links)
+    if not is_run(folder, links):
+        raise InputError(f"{str(path)!r} is no run: {_runs_below(folder, links)}")
+    return SavedRun(folder, links=links)
+
+
+def _runs_below(folder: Path, links: LinkRule) -> str:
+    runs = find_runs(folder, links)
+    found = [str(folder / run.name) for run in runs]
+    if not found and runs.num_links_out:
+        return f"{links_note(runs.num_links_out)}: follow_links=True follows them."
+    if not found:
+        return "there are no files of torcheer or TensorBoard in it, nor in the folders below."
+    listed = ", ".join(found[:5])
+    return (
+        f"there are {len(found)} in it, {listed}."
+        if len(found) <= 5
+        else (f"there are {len(found)} in it: {listed}…")
+    )
+
+
+def hparams_of(reader: RunReader) -> tuple[dict[str, Plain], dict[str, float | None]]:
+    """The hyperparameters of a run, and the metrics that were logged with them."""
+    heads = []
+    for key in reader.series():
+        if key.kind == "hparams":
+            heads += [(entry.time, entry.head) for entry in reader.records("hparams", key.name)]
+    hparams: dict[str, Plain] = {}
+    metrics: dict[str, float | None] = {}
+    for _, head in sorted(heads, key=lambda item: item[0]):
+        if isinstance(head, HparamsHead):
+            hparams.update(head.hparams)
+            metrics.update(head.metrics)
+    return hparams, metrics
+
+
+def _check(reader: RunReader, kind: Kind, name: str) -> None:
+    series = reader.series()
+    if SeriesKey(kind, name) in series:
+        return
+    others = [key.kind for key in series if key.name == name and key.kind in _METHODS]
+    if others:
+        raise InputError(
+            f"{name!r} is no {kind} of this run, but a {others[0]}: run.{_METHODS[others[0]]}({name!r})."
+        )
+    names = [key.name for key in series if key.kind == kind]
+    raise InputError(f"this run has no {kind} {name!r}: {nearest(name, names)}.")
+
+
+# --- following ------------------------------------------------------------------------------------------
+
+_PAUSE_SECONDS: Final = 0.1
+_CHUNK: Final = 10_000
+_RECORD_TYPES: Final[dict[Kind, type[SavedRecord[Any]]]] = {
+    "tensor": TensorRecord,
+    "histogram": HistogramRecord,
+    "image": ImageRecord,
+    "video": VideoRecord,
+    "audio": AudioRecord,
+    "text": TextRecord,
+    "embedding": EmbeddingRecord,
+    "pr_curve": PrCurveRecord,
+    "confusion": ConfusionRecord,
+    "pass": PassRecord,
+    "table": TableRecord,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Something that was logged: the value of a scalar, or a record."""
+
+    kind: Kind
+    name: str
+    step: int
+    time: float  # seconds since 1970
+    value: float | None = None
+    record: SavedRecord[Any] | None = None
+
+
+class Follower(Iterator[Seen]):
+    """What is written into a run from now on, or from its start.
+
+    It ends when the run has ended and all of it was seen, or when nothing came for `timeout` seconds. Event
+    files do not say whether somebody writes them still: of them only the timeout is an end.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        kinds: Collection[Kind] | None = None,
+        *,
+        from_start: bool = False,
+        timeout: float | None = None,
+        links: LinkRule | None = None,
+    ) -> None:
+        self._reader = RunReader(path, links=links)
+        self._kinds = kinds
+        self._timeout = timeout
+        self._progress: dict[str, _Progress] = {}
+        if not from_start:
+            for name, part in self._reader.parts().items():
+                self._progress[name] = _Progress(restarts=self._reader.restarts(name))
+                self._new_in(part, self._progress[name])
+        self._events = self._follow()
+
+    def __next__(self) -> Seen:
+        return next(self._events)
+
+    def close(self) -> None:
+        self._events.close()
+        self._reader.close()
+
+    def _follow(self) -> Generator[Seen, None, None]:
+        timeout = math.inf if self._timeout is None else self._timeout
+        last_news = time.monotonic()
+        had_ended = False
+        while True:
+            has_news = False
+            for seen in self._take():
+                has_news = True
+                yield seen
+            has_ended = self._reader.status().state in ("finished", "died")
+            if has_news:
+                last_news = time.monotonic()
+            # Ended, and looked at once more since: the last of it may have come between two looks.
+            elif (has_ended and had_ended) or time.monotonic() - last_news >= timeout:
+                return
+            if had_ended or not has_ended:
+                time.sleep(_PAUSE_SECONDS)
+            had_ended = has_ended
+            self._reader.refresh()
+
+    def _take(self) -> Iterator[Seen]:
+        for name, part in self._reader.parts().items():
+            restarts = self._reader.restarts(name)
+            progress = self._progress.setdefault(name, _Progress(restarts=restarts))
+            if progress.restarts != restarts:
+                progress = self._progress[name] = _Progress(restarts=restarts, before=progress.all_times())
+            with self._reader.holding():
+                new = self._new_in(part, progress)
+            yield from _in_order(new)
+
+    def _new_in(self, part: Part, progress: _Progress) -> list[_Stretch]:
+        found = []
+        for key, entry in part.series().items():
+            is_wanted = key.kind != "statistics" and (self._kinds is None or key.kind in self._kinds)
+            if is_wanted and progress.entries.get(key) != entry:
+                progress.entries[key] = entry
+                found.append(progress.without_seen(self._stretch(part, key, progress)))
+        return found
+
+    def _stretch(self, part: Part, key: SeriesKey, progress: _Progress) -> _Stretch:
+        place = progress.places.get(key, 0)
+        if key.kind == "scalar":
+            points = part.points(key.name, place)
+            progress.places[key] = place + len(points.times)
+            return _Stretch(key, *points, ())
+        entries = part.records(key.kind, key.name, place)
+        progress.places[key] = entries[-1].id if entries else place
+        kind = _RECORD_TYPES.get(key.kind, SavedRecord)
+        return _Stretch(
+            key,
+            numpy.array([entry.step for entry in entries], dtype=numpy.int64),
+            numpy.array([entry.time for entry in entries], dtype=numpy.float64),
+            None,
+            [kind(key.name, entry, self._reader) for entry in entries],
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Progress:
+    """How far a part was seen. `before`: the times of what was seen until the part was begun again."""
+
+    restarts: int
+    before: dict[SeriesKey, list[int]] = field(default_factory=dict)
+    times: dict[SeriesKey, list[int]] = field(default_factory=dict)  # as bits: NaN equals itself
+    places: dict[SeriesKey, int] = field(default_factory=dict)  # points seen, or the id of the last record
+    entries: dict[SeriesKey, SeriesEntry] = field(default_factory=dict)
+
+    def without_seen(self, stretch: _Stretch) -> _Stretch:
+        """Points and records are known again by their times, which stay in order."""
+        times = stretch.times.astype("<f8").view("<i8").tolist()
+        self.times.setdefault(stretch.key, []).extend(times)
+        left = iter(self.before.pop(stretch.key, ()))
+        # `in` also takes all up to the one that it finds from those that are left.
+        num_seen = next((place for place, time in enumerate(times) if time not in left), len(times))
+        return stretch.from_place(num_seen)
+
+    def all_times(self) -> dict[SeriesKey, list[int]]:
+        return {**self.before, **self.times}
+
+
+class _Stretch(NamedTuple):
+    """What is new in a series: points with values, or records."""
+
+    key: SeriesKey
+    steps: NDArray[numpy.int64]
+    times: NDArray[numpy.float64]
+    values: NDArray[numpy.float64] | None
+    records: Sequence[SavedRecord[Any]]
+
+    def from_place(self, place: int) -> _Stretch:
+        values = None if self.values is None else self.values[place:]
+        return _Stretch(self.key, self.steps[place:], self.times[place:], values, self.records[place:])
+
+    def seen(self, place: int) -> Seen:
+        return Seen(
+            kind=self.key.kind,
+            name=self.key.name,
+            step=int(self.steps[place]),
+            time=float(self.times[place]),
+            value=None if self.values is None else float(self.values[place]),
+            record=self.records[place] if self.records else None,
+        )
+
+
+def _in_order(stretches: Sequence[_Stretch]) -> Iterator[Seen]:
+    """By time over all series, but never out of the order in which a series was logged."""
+    if not stretches:
+        return
+    times = numpy.concatenate([numpy.maximum.accumulate(stretch.times) for stretch in stretches])
+    which = numpy.repeat(numpy.arange(len(stretches)), [len(stretch.times) for stretch in stretches])
+    place = numpy.concatenate([numpy.arange(len(stretch.times)) for stretch in stretches])
+    order = numpy.argsort(times, kind="stable")
+    for start in range(0, len(order), _CHUNK):
+        chunk = order[start : start + _CHUNK]
+        for number, item in zip(which[chunk].tolist(), place[chunk].tolist(), strict=True):
+            yield stretches[number].seen(item)

@@ -1,0 +1,275 @@
+"""A scalar of a run, as a program or a notebook gets it."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, TextIO
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.errors import InputError
+from torcheer.run.part_storage import LOCK_ENDING
+from torcheer.run.read.parts import Points
+from torcheer.run.read.run_folders import is_event_file, is_part
+from torcheer.tensorfile import write_whole
+
+if TYPE_CHECKING:
+    from torcheer.run.read.run_reader import RunReader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Scalars:
+    """The points of a scalar, in the order in which they were logged. `numpy.asarray` gives the values."""
+
+    name: str
+    steps: NDArray[numpy.int64]
+    times: NDArray[numpy.float64]  # seconds since 1970
+    values: NDArray[numpy.float64]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy:
+            return self.values.astype(dtype or numpy.float64, copy=True)
+        return numpy.asarray(self.values, dtype=dtype)
+
+    def to_pandas(self) -> Any:
+        """A data frame with step, time and value. Needs pandas: `pip install torcheer[pandas]`."""
+        pandas = needed_pandas("to_pandas")
+        times = pandas.to_datetime(self.times, unit="s", utc=True)
+        return pandas.DataFrame({"step": self.steps, "time": times, "value": self.values})
+
+    def __repr__(self) -> str:
+        points = "1 point" if len(self) == 1 else f"{len(self):,} points"
+        if not len(self):
+            return f"<Scalars {self.name!r}: {points}>"
+        ends = f"steps {self.steps[0]}–{self.steps[-1]}, last {self.values[-1]:.6g}"
+        return f"<Scalars {self.name!r}: {points}, {ends} {sparkline(self.values)}>"
+
+
+def scalars_of(name: str, points: Points) -> Scalars:
+    for column in points:
+        # They may be shared with others that read this run.
+        column.flags.writeable = False
+    return Scalars(name=name, steps=points.steps, times=points.times, values=points.values)
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """What to say instead of a name that is not there."""
+    if not names:
+        return "it has none at all"
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if near:
+        return f"did you mean {' or '.join(map(repr, near))}"
+    listed = ", ".join(map(repr, names[:8]))
+    return f"it has {listed}" if len(names) <= 8 else f"it has {listed} and {len(names) - 8} more"
+
+
+def needed_pandas(what: str) -> ModuleType:
+    try:
+        import pandas
+    except ImportError as error:
+        raise InputError(f"{what} needs pandas: pip install torcheer[pandas]") from error
+    return pandas
+
+
+_BARS: Final = "▁▂▃▄▅▆▇█"
+_NONE: Final = "·"  # no finite value there
+
+
+def sparkline(values: NDArray[numpy.float64], width: int = 24) -> str:
+    """The means of so many equal pieces, from the lowest to the highest of them."""
+    if not len(values):
+        return ""
+    with numpy.errstate(all="ignore"):
+        means = numpy.array([_mean(piece) for piece in numpy.array_split(values, min(width, len(values)))])
+    finite = means[numpy.isfinite(means)]
+    if not len(finite):
+        return _NONE * len(means)
+    low, high = float(finite.min()), float(finite.max())
+    return "".join(_bar(float(mean), low, high) for mean in means)
+
+
+def _mean(piece: NDArray[numpy.float64]) -> float:
+    finite = piece[numpy.isfinite(piece)]
+    # Halves first: the sum of two of the largest numbers is infinite.
+    return 2 * float(numpy.mean(finite / 2)) if len(finite) else float("nan")
+
+
+def _bar(mean: float, low: float, high: float) -> str:
+    if not numpy.isfinite(mean):
+        return _NONE
+    if low == high:
+        return _BARS[len(_BARS) // 2]
+    share = (mean / 2 - low / 2) / (high / 2 - low / 2)
+    return _BARS[min(int(share * len(_BARS)), len(_BARS) - 1)]
+
+
+# --- tables of scalars ----------------------------------------------------------------------------------
+
+_CHUNK: Final = 10_000
+
+
+def scalar_names(reader: RunReader) -> list[str]:
+    return [key.name for key in reader.series() if key.kind == "scalar"]
+
+
+def write_csv(
+    reader: RunReader, stream: TextIO, *, names: Collection[str] | None = None, wide: bool = False
+) -> None:
+    """All scalars, or some. Numbers are written so that reading them gives the same numbers again."""
+    chosen = list(scalar_names(reader) if names is None else names)
+    writer = csv.writer(stream, lineterminator="\n")
+    if wide:
+        writer.writerow(["step", *chosen])
+        writer.writerows(_wide_rows(reader, chosen))
+    else:
+        writer.writerow(["name", "step", "time", "value"])
+        for name in chosen:
+            writer.writerows(_long_rows(name, reader.points(name)))
+
+
+def save_csv(
+    reader: RunReader,
+    path: str | os.PathLike[str],
+    *,
+    names: Collection[str] | None = None,
+    wide: bool = False,
+) -> None:
+    """The same into a file, which is there when it is whole."""
+    save_table(path, lambda stream: write_csv(reader, stream, names=names, wide=wide))
+
+
+def save_table(path: str | os.PathLike[str], write_rows: Callable[[TextIO], None]) -> None:
+    """Write a table to a file of its own."""
+    target = Path(path)
+    if is_part(target.name) or is_event_file(target.name) or target.suffix == LOCK_ENDING:
+        raise InputError(f"{target} is a file of a run: name another one, such as scalars.csv.")
+
+    def write(file: BinaryIO) -> None:
+        stream = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
+        write_rows(stream)
+        stream.detach()
+
+    write_whole(target, "a table", write, "scalars.csv")
+
+
+def scalars_frame(reader: RunReader, names: Collection[str] | None = None) -> Any:
+    """A row for each step, a column for each scalar, the last value of a step."""
+    pandas = needed_pandas("scalars_frame")
+    chosen = list(scalar_names(reader) if names is None else names)
+    steps, columns = _by_step(reader, chosen)
+    data = {name: column.values for name, column in zip(chosen, columns, strict=True)}
+    return pandas.DataFrame(data, index=pandas.Index(steps, name="step"), columns=chosen)
+
+
+class _Column(NamedTuple):
+    """A scalar by step: its last value there, NaN where it has none."""
+
+    values: NDArray[numpy.float64]
+    has_value: NDArray[numpy.bool_]
+
+
+def _by_step(reader: RunReader, names: Collection[str]) -> tuple[NDArray[numpy.int64], list[_Column]]:
+    """All steps, rising, and what each scalar has there."""
+    series = [reader.points(name) for name in names]
+    all_steps = [points.steps for points in series]
+    steps = numpy.unique(numpy.concatenate(all_steps)) if all_steps else numpy.empty(0, numpy.int64)
+    columns = []
+    for points in series:
+        column = _Column(numpy.full(len(steps), numpy.nan), numpy.zeros(len(steps), numpy.bool_))
+        places = numpy.searchsorted(steps, points.steps)
+        # Where a place is given twice, NumPy keeps what was given last.
+        column.values[places] = points.values
+        column.has_value[places] = True
+        columns.append(column)
+    return steps, columns
+
+
+def _long_rows(name: str, points: Points) -> Iterator[tuple[str, int, float, float]]:
+    for start in range(0, len(points.steps), _CHUNK):
+        steps, times, values = (column[start : start + _CHUNK].tolist() for column in points)
+        yield from zip([name] * len(steps), steps, times, values, strict=True)
+
+
+def _wide_rows(reader: RunReader, names: Collection[str]) -> Iterator[tuple[Any, ...]]:
+    steps, columns = _by_step(reader, names)
+    for start in range(0, len(steps), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        cells = [_cells(column.values[part], column.has_value[part]) for column in columns]
+        yield from zip(steps[part].tolist(), *cells, strict=True)
+
+
+def _cells(values: NDArray[numpy.float64], has_value: NDArray[numpy.bool_]) -> list[float | str]:
+    return [value if there else "" for value, there in zip(values.tolist(), has_value.tolist(), strict=True)]
+
+
+# --- which scalars come first ---------------------------------------------------------------------------
+
+_WORDS = re.compile(r"f1|top[0-9]|[a-z]+|[0-9]+")
+_LONGEST = 1000
+OUR_NUMBERS = "watch/"
+_LOSS = frozenset(("loss", "losses", "nll", "cost", "objective", "perplexity"))
+_ACCURACY = frozenset(
+    ("acc", "accuracy", "f1", "auc", "map", "iou", "precision", "recall", "top1", "top5", "score")
+)
+_TRAINING = frozenset(("train", "training", "fit"))
+_ASIDE = frozenset(("val", "valid", "validation", "test", "eval", "evaluation", "dev", "aux", "auxiliary"))
+_FINE = frozenset(("step", "batch", "iter", "iteration", "epoch", "total", "all"))
+
+
+def loss_of(names: Iterable[str]) -> str:
+    """The scalar that looks most like the loss of a training; empty where none looks like a loss."""
+    ranked = sorted((_loss_rank(name), index, name) for index, name in enumerate(names) if is_loss(name))
+    return ranked[0][2] if ranked else ""
+
+
+def looked_at_first(names: Iterable[str]) -> Sequence[str]:
+    """Losses, then accuracies, then the rest, each in the order given; what a watcher says of itself last."""
+    return sorted(names, key=_group)
+
+
+def is_loss(name: str) -> bool:
+    return not is_of_watcher(name) and not _LOSS.isdisjoint(_words(name))
+
+
+def is_of_watcher(name: str) -> bool:
+    """Whether a watcher says it of itself, such as its cost: nothing that a training is judged by."""
+    return name.startswith(OUR_NUMBERS)
+
+
+def _words(name: str) -> list[str]:
+    # trainLoss and trainloss are two words, as train_loss is.
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name[:_LONGEST]).lower()
+    return _WORDS.findall(re.sub(r"loss(?![a-z])", " loss ", parted))
+
+
+def _group(name: str) -> int:
+    if is_of_watcher(name):
+        return 3
+    words = _words(name)
+    if not _LOSS.isdisjoint(words):
+        return 0
+    return 1 if not _ACCURACY.isdisjoint(words) else 2
+
+
+def _loss_rank(name: str) -> tuple[int, int]:
+    """The lower the better: is it a loss, of training rather than of a test, and of nothing in particular."""
+    words = _words(name)
+    if "loss" not in words:
+        return 2, 0
+    others = [word for word in words if word not in _TRAINING | _FINE and word != "loss"]
+    if not _ASIDE.isdisjoint(words):
+        return 1, len(others)
+    is_training = not _TRAINING.isdisjoint(words)
+    return 0, 2 * len(others) - (1 if is_training else 0)

@@ -1,0 +1,465 @@
+"""What was watched in a training, as a program or a notebook gets it: `run.watched["conv1.weight"].norm`."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TextIO
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.errors import InputError
+from torcheer.run.read.parts import Part, RecordEntry, SeriesKey, rank_in
+from torcheer.run.read.scalars import nearest, needed_pandas, sparkline
+from torcheer.run.records import AlarmHead, GapHead, WatchedRow
+from torcheer.run.statistics import ESTIMATES, NUM_VALUES, estimated, figures_of
+
+if TYPE_CHECKING:
+    from torcheer.run.read.run_reader import RunReader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Figures:
+    """One figure of one row over steps. `numpy.asarray` gives the values."""
+
+    name: str  # of the row
+    column: str
+    steps: NDArray[numpy.int64]
+    times: NDArray[numpy.float64]  # seconds since 1970
+    values: NDArray[numpy.float32]  # NaN where it is not known
+    is_estimate: NDArray[numpy.bool_]  # where it is a figure of a sample, and not of the whole tensor
+    num_values: int | None  # in such a sample; None where there are no estimates, or nobody knows
+
+    def exact(self) -> Figures:
+        """The same at the steps at which it is the figure of the whole tensor."""
+        chosen = ~self.is_estimate & ~numpy.isnan(self.values)
+        return replace(
+            self,
+            steps=self.steps[chosen],
+            times=self.times[chosen],
+            values=self.values[chosen],
+            is_estimate=self.is_estimate[chosen],
+            num_values=None,
+        )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return numpy.array(self.values, dtype) if copy else numpy.asarray(self.values, dtype)
+
+    def __repr__(self) -> str:
+        curve = sparkline(self.values.astype(numpy.float64))
+        about = _about(int(self.is_estimate.sum()), len(self), self.num_values)
+        return f"<Figures {self.column} of {self.name!r}: {steps_text(self.steps)} {curve}{about}>"
+
+
+def _about(num_estimates: int, num_all: int, num_values: int | None) -> str:
+    """`, ≈ of 512 values at 19 of 20 steps`"""
+    if not num_estimates:
+        return ""
+    of = "" if num_values is None else f" of {num_values:,} values"
+    return f", ≈{of}" + (f" at {num_estimates:,} of {num_all:,} steps" if num_estimates < num_all else "")
+
+
+class WatchedSeries:
+    """One row over the steps at which it was seen: `.norm` and the like are its figures."""
+
+    def __init__(self, figures: WatchedFigures) -> None:
+        self.row = figures.row
+        self.columns = figures_of(figures.columns)
+        self.steps = figures.steps
+        self.times = figures.times
+        self._figures = figures
+
+    def __getitem__(self, column: str) -> Figures:
+        _check(column, self.columns, "figure")
+        return Figures(
+            name=self.row.name,
+            column=column,
+            steps=self.steps,
+            times=self.times,
+            values=self._figures.column(column),
+            is_estimate=self._figures.is_estimate(column),
+            num_values=self._figures.num_values(column),
+        )
+
+    def __getattr__(self, column: str) -> Figures:
+        if column.startswith("_"):
+            raise AttributeError(column)
+        try:
+            return self[column]
+        except InputError as error:
+            raise AttributeError(str(error)) from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.columns]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def to_pandas(self) -> Any:
+        """A data frame: a row for each step, a column for each figure, and the time. Needs pandas.
+
+        The column `estimates` names the figures that are those of a sample of `num_values` values, which is
+        NaN at steps without estimates.
+        """
+        pandas = needed_pandas("to_pandas")
+        data = {"time": pandas.to_datetime(self.times, unit="s", utc=True)}
+        data |= {column: self._figures.column(column) for column in self.columns}
+        marks = {column: self._figures.is_estimate(column) for column in self.columns}
+        data[ESTIMATES] = [
+            " ".join(column for column, mark in marks.items() if mark[step]) for step in range(len(self))
+        ]
+        num_values = self._figures.column(NUM_VALUES)
+        data[NUM_VALUES] = numpy.where([bool(names) for names in data[ESTIMATES]], num_values, numpy.nan)
+        return pandas.DataFrame(data, index=pandas.Index(self.steps, name="step"))
+
+    def __repr__(self) -> str:
+        return f"<WatchedSeries {self.row.name!r}: {steps_text(self.steps)}, {', '.join(self.columns)}>"
+
+
+class Watched:
+    """What was watched by one rank of a run, the lowest unless another is asked for, as of now."""
+
+    def __init__(self, reader: RunReader, rank: int | None = None) -> None:
+        self.ranks = reader.watched.ranks()
+        self.rank = rank if rank is not None else (self.ranks or [0])[0]
+        self._reader = reader
+        self._plan = reader.watched.plan(self.rank)
+
+    def of_rank(self, rank: int) -> Watched:
+        """The same of another rank."""
+        if rank not in self.ranks:
+            listed = ", ".join(map(str, self.ranks)) or "none at all"
+            raise InputError(f"rank {rank} of this run was not watched: there is {listed}.")
+        return Watched(self._reader, rank)
+
+    @property
+    def rows(self) -> tuple[WatchedRow, ...]:
+        """Tensors that were watched: name, layer, variable, role, module and shape of each."""
+        return self._plan.rows
+
+    @property
+    def names(self) -> list[str]:
+        return [row.name for row in self.rows]
+
+    def watch_of(self, name: str) -> str | None:
+        """The name= of the watch that a row is of, empty for one without; None where nobody knows."""
+        return self._plan.watches.get(name)
+
+    @property
+    def layers(self) -> list[str]:
+        return list(dict.fromkeys(row.layer for row in self.rows))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The figures that there are: mean, std, norm…"""
+        return figures_of(self._plan.columns)
+
+    @property
+    def every(self) -> str:
+        """How often it was to be watched, as it was asked for."""
+        return self._plan.every
+
+    @property
+    def got(self) -> str:
+        """How often it was really watched of late, in the same form; empty where nobody knows."""
+        return self._reader.watched.got(self.rank)
+
+    @property
+    def steps(self) -> NDArray[numpy.int64]:
+        """The steps that were watched, as far as they are kept."""
+        column = self.columns[0] if self.columns else ""
+        return self._reader.watched.table(self.rank, column).steps
+
+    def table(self, column: str) -> WatchedTable:
+        """One figure of all rows over steps: `run.watched.table("norm")`."""
+        _check(column, self.columns, "figure")
+        return self._reader.watched.table(self.rank, column)
+
+    def to_pandas(self, column: str) -> Any:
+        """One figure as a data frame: a row for each step, a column for each row. Needs pandas.
+
+        `≈ 0.weight` is True at the steps at which the figure of `0.weight` is that of a sample.
+        """
+        return self.table(column).to_pandas()
+
+    def __getitem__(self, name: str) -> WatchedSeries:
+        _check(name, self.names, "row")
+        figures = self._reader.watched.row(self.rank, name)
+        if figures is None:  # taken back since
+            raise InputError(f"{name!r} is not watched any more: ask the run for run.watched again.")
+        return WatchedSeries(figures)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return "<Watched: nothing was watched>"
+        ranks = f", rank {self.rank} of {', '.join(map(str, self.ranks))}" if len(self.ranks) > 1 else ""
+        every = f", {every_text(self.every, self.got)}" if self.every else ""
+        return (
+            f"<Watched: {len(self.rows)} rows of {len(self.layers)} layers, {len(self.columns)} figures, "
+            f"{self._plan.num_steps:,} steps{every}{ranks}>"
+        )
+
+
+def _check(wanted: str, there: Sequence[str], what: str) -> None:
+    if wanted in there:
+        return
+    raise InputError(f"there is no {what} {wanted!r} that was watched: {nearest(str(wanted), there)}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class WatchedTable:
+    """One figure of all rows over steps, as a heat map shows it."""
+
+    column: str
+    rows: tuple[WatchedRow, ...]
+    steps: NDArray[numpy.int64]
+    times: NDArray[numpy.float64]  # seconds since 1970
+    values: NDArray[numpy.float32]  # [row][step], NaN where nothing is known
+    is_estimate: NDArray[numpy.bool_]  # [row][step], True for a figure of a sample
+
+    @property
+    def names(self) -> list[str]:
+        return [row.name for row in self.rows]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return numpy.array(self.values, dtype) if copy else numpy.asarray(self.values, dtype)
+
+    def to_pandas(self) -> Any:
+        """A data frame: a row for each step, a column for each row that was watched. Needs pandas.
+
+        Behind these stands a column `≈ name` for each that has estimates: True at the steps of which the
+        figure is that of a sample.
+        """
+        pandas = needed_pandas("to_pandas")
+        index = pandas.Index(self.steps, name="step")
+        values = pandas.DataFrame(self.values.T, index=index, columns=self.names)
+        places = numpy.flatnonzero(self.is_estimate.any(axis=1))
+        marked = [f"≈ {self.names[place]}" for place in places]
+        marks = pandas.DataFrame(self.is_estimate[places].T, index=index, columns=marked)
+        return pandas.concat([values, marks], axis=1) if len(places) else values
+
+    def __repr__(self) -> str:
+        about = " ≈" if self.is_estimate.any() else ""
+        return f"<WatchedTable {self.column}{about}: {len(self.rows)} rows, {steps_text(self.steps)}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WatchedFigures:
+    """All figures of one row over steps. NaN where nothing is known."""
+
+    row: WatchedRow
+    columns: tuple[str, ...]
+    steps: NDArray[numpy.int64]
+    times: NDArray[numpy.float64]
+    values: NDArray[numpy.float32]  # [column][step]
+
+    def column(self, column: str) -> NDArray[numpy.float32]:
+        """NaN throughout for one that there is not."""
+        if column in self.columns:
+            found: NDArray[numpy.float32] = self.values[self.columns.index(column)]
+            return found
+        return numpy.full(len(self.steps), numpy.nan, numpy.float32)
+
+    def is_estimate(self, column: str) -> NDArray[numpy.bool_]:
+        """Where a figure is one of a sample."""
+        return estimated(column, self.column(column), self.column(ESTIMATES), self.row.shape)
+
+    def num_values(self, column: str) -> int | None:
+        """How many values the latest estimates of a figure are of."""
+        known = self.column(NUM_VALUES)[self.is_estimate(column)]
+        return int(known[-1]) if len(known) and numpy.isfinite(known[-1]) else None
+
+
+def every_text(every: str, got: str) -> str:
+    """`20/s asked, 1.2/s got`; the first alone where both are the same, or the second is not known."""
+    how = every if "/" in every else f"every {every}"
+    is_known = got and got != every
+    return f"{how} asked, {got if '/' in got else f'every {got}'} got" if is_known else how
+
+
+def steps_text(steps: NDArray[numpy.int64]) -> str:
+    if not len(steps):
+        return "no steps"
+    return f"{len(steps):,} steps, {steps[0]}–{steps[-1]}" if len(steps) > 1 else f"step {steps[0]}"
+
+
+# --- alarms and gaps ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """Something of a training that a person should look at."""
+
+    alarm: str  # its kind: nan, exploding_gradient…
+    layer: str
+    variable: str
+    step: int
+    time: float  # seconds since 1970
+    value: float | None  # None where it was NaN or infinite, or there is none
+    threshold: float | None
+    message: str
+    rank: int
+    record: str  # by which the run finds it again: rank-0:17
+
+    @property
+    def row(self) -> str:
+        """The name of what is wrong: `features.0.weight.Grad`."""
+        return ".".join(filter(None, (self.layer, self.variable)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Something that was to be observed, and was not."""
+
+    reason: Literal["full", "killed", "budget", "error"]
+    counts: Mapping[str, int]  # records that are missing, by name
+    first_step: int
+    last_step: int
+    time: float  # seconds since 1970
+    message: str
+    rank: int
+    record: str
+
+    @property
+    def num_missing(self) -> int:
+        return sum(self.counts.values())
+
+
+class _Place(NamedTuple):
+    """How far a series was read in one part."""
+
+    last_record: int
+    num_records: int
+
+
+_Places = Mapping[tuple[str, SeriesKey], _Place]  # by part and series
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsCursor:
+    """How far they were read."""
+
+    restarts: Mapping[str, int]  # by part
+    places: _Places
+
+
+class EventsTail(NamedTuple):
+    """What came after a cursor, by time; all that there is where `is_fresh`."""
+
+    alarms: list[Alarm]
+    gaps: list[Gap]
+    cursor: EventsCursor
+    is_fresh: bool
+
+
+def events_after(
+    parts: Mapping[str, Part], restarts: Mapping[str, int], cursor: EventsCursor | None
+) -> EventsTail:
+    """As of the last refresh of the parts."""
+    if cursor is not None and cursor.restarts.items() <= restarts.items():
+        tail = _read(parts, restarts, cursor.places)
+        if tail is not None:
+            return tail
+    tail = _read(parts, restarts, {})
+    assert tail is not None  # of what was not read before, nothing can be missing
+    return tail._replace(is_fresh=True)
+
+
+def _read(parts: Mapping[str, Part], restarts: Mapping[str, int], places: _Places) -> EventsTail | None:
+    """What came after these places; None where some of what was read before is gone since."""
+    if any(key not in parts[part].series() for part, key in places):
+        return None
+    reached: dict[tuple[str, SeriesKey], _Place] = {}
+    alarms: list[Alarm] = []
+    gaps: list[Gap] = []
+    for part_name, part in parts.items():
+        for key, entry in part.series().items():
+            if key.kind not in ("alarm", "gap"):
+                continue
+            place = places.get((part_name, key), _Place(0, 0))
+            found = part.records(key.kind, key.name, place.last_record)
+            if place.num_records and entry.count < place.num_records + len(found):
+                return None
+            alarms += [_alarm(key.name, one, one.head) for one in found if isinstance(one.head, AlarmHead)]
+            gaps += [_gap(one, one.head) for one in found if isinstance(one.head, GapHead)]
+            reached[part_name, key] = _Place(found[-1].id if found else place.last_record, entry.count)
+    alarms.sort(key=lambda alarm: alarm.time)
+    gaps.sort(key=lambda gap: gap.time)
+    return EventsTail(alarms, gaps, EventsCursor(restarts=dict(restarts), places=reached), False)
+
+
+def _alarm(name: str, entry: RecordEntry, head: AlarmHead) -> Alarm:
+    return Alarm(
+        alarm=name,
+        layer=head.layer,
+        variable=head.variable,
+        step=entry.step,
+        time=entry.time,
+        value=head.value,
+        threshold=head.threshold,
+        message=head.message,
+        rank=rank_in(entry.part),
+        record=f"{entry.part}:{entry.id}",
+    )
+
+
+def _gap(entry: RecordEntry, head: GapHead) -> Gap:
+    return Gap(
+        reason=head.reason,
+        counts=head.counts,
+        first_step=entry.step,
+        last_step=head.last_step,
+        time=entry.time,
+        message=head.message,
+        rank=rank_in(entry.part),
+        record=f"{entry.part}:{entry.id}",
+    )
+
+
+_TITLES: Final = (
+    "event",
+    "kind",
+    "rank",
+    "step",
+    "last_step",
+    "time",
+    "layer",
+    "variable",
+    "value",
+    "threshold",
+    "missing",
+    "message",
+)
+
+
+def write_events_csv(reader: RunReader, stream: TextIO) -> None:
+    """A row for each, by time. What one of them has not is left empty."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(_TITLES)
+    found = reader.events()
+    events: list[Alarm | Gap] = [*found.alarms, *found.gaps]
+    for event in sorted(events, key=lambda event: event.time):
+        writer.writerow("" if cell is None else cell for cell in _cells(event))
+
+
+def _cells(event: Alarm | Gap) -> Iterator[Any]:
+    if isinstance(event, Alarm):
+        yield from ("alarm", event.alarm, event.rank, event.step, event.step, event.time)
+        yield from (event.layer, event.variable, event.value, event.threshold, None, event.message)
+    else:
+        yield from ("gap", event.reason, event.rank, event.first_step, event.last_step, event.time)
+        yield from (None, None, None, None, event.num_missing, event.message)

@@ -1,1 +1,0 @@
-"""Runs as they are read: while they are written, after they ended, and after they were cut off."""

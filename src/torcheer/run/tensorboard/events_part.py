@@ -1,0 +1,462 @@
+"""A folder of event files as a part of a run: gone through once, then only what is new."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from pathlib import Path
+from time import time_ns
+from typing import Final, NamedTuple
+
+import numpy
+
+from torcheer.run.interruption import check_cancelled, pause_point
+from torcheer.run.read.parts import PartStatus, Points, RecordEntry, SeriesEntry, SeriesKey, is_moment
+from torcheer.run.read.run_folders import LinkRule, links_within
+from torcheer.run.records import Kind
+from torcheer.run.tensorboard import protobuf as pb
+from torcheer.run.tensorboard.event_file import (
+    FRAME_BYTES,
+    MOST_FILES,
+    POINT_BYTES,
+    POINT_WORK,
+    POINTS_TAKEN_BACK,
+    RECORD_BYTES,
+    RECORD_SERIES_WORK,
+    RECORD_WORK,
+    SERIES_BYTES,
+    SERIES_WORK,
+    TEXT_BYTES,
+    Event,
+    Frame,
+    FrameFile,
+    PlacedValue,
+    Room,
+    RoomForOne,
+    TooLargeError,
+    read_again,
+    read_event,
+    simple_point,
+    simple_value,
+    values_of_event,
+)
+from torcheer.run.tensorboard.event_values import FoundPoint, FoundRecord, Plugins, read_value
+from torcheer.run.tensorboard.projector import ProjectorFolder
+
+EVENT_FILES: Final = "tfevents"
+_FRAMES_BETWEEN_PAUSES: Final = 256
+_LARGE_FRAME_BYTES: Final = 1 << 16
+_VALUES_BETWEEN_CHECKS: Final = 1024
+_LEAST_VALUE_BYTES: Final = 4
+_TICK_NS: Final = 50_000_000
+_MOST_FAULTS: Final = 3
+# events.out.tfevents.<seconds>.<host>.<pid>.<more>
+_FILE_NAME: Final = re.compile(r"tfevents\.\d+\.(?P<host>.+?)(?:\.(?P<pid>\d+)(?:\.\d+)?)?(?:\.v2)?$")
+
+
+def event_files(folder: Path) -> list[Path]:
+    """Those that stand in the folder itself, the oldest first: their names begin with the time."""
+    return _event_files(folder, links_within(folder, follow_links=True))[0]
+
+
+def _event_files(folder: Path, links: LinkRule) -> tuple[list[Path], int]:
+    """The first of them, and how many more there are."""
+    num_found = 0
+
+    def names() -> Iterator[str]:
+        nonlocal num_found
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(folder) as entries:
+            for entry in entries:
+                if EVENT_FILES in entry.name and entry.is_file() and links.allows_entry(entry):
+                    num_found += 1
+                    yield entry.name
+
+    first = nsmallest(MOST_FILES, names())
+    return [folder / name for name in first], num_found - len(first)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Column:
+    """The points of a scalar so far. A plain record: it grows."""
+
+    steps: array[int] = field(default_factory=lambda: array("q"))
+    times: array[float] = field(default_factory=lambda: array("d"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+    num_bad: int = 0
+    first_bad_step: int | None = None
+
+    def add(self, step: int, time: float, value: float) -> None:
+        self.steps.append(step)
+        self.times.append(time)
+        self.values.append(value)
+        if not math.isfinite(value):
+            self.num_bad += 1
+            if self.first_bad_step is None:
+                self.first_bad_step = step
+
+    def take_back(self, from_step: int) -> bool:
+        """Drop the points from that step on. Were there any?"""
+        kept = numpy.array(self.steps) < from_step
+        if kept.all():
+            return False
+        self.steps = array("q", numpy.array(self.steps)[kept].tobytes())
+        self.times = array("d", numpy.array(self.times)[kept].tobytes())
+        self.values = array("d", numpy.array(self.values)[kept].tobytes())
+        bad = numpy.flatnonzero(~numpy.isfinite(numpy.array(self.values)))
+        self.num_bad = len(bad)
+        self.first_bad_step = self.steps[int(bad[0])] if len(bad) else None
+        return True
+
+
+class _Place(NamedTuple):
+    """Where the bytes of a record are."""
+
+    path: Path
+    offset: int
+    length: int
+    is_value: bool  # the value of a summary stands there, and not the bytes themselves
+
+
+class _Records:
+    """All records so far. Their numbers begin with 1, and are not given twice."""
+
+    def __init__(self) -> None:
+        self.of_series: dict[SeriesKey, list[RecordEntry]] = {}
+        self._entries: dict[int, RecordEntry] = {}
+        self._places: dict[int, _Place] = {}
+        self.next_id = 1
+
+    def add(self, key: SeriesKey, entry: RecordEntry, place: _Place) -> None:
+        self.of_series.setdefault(key, []).append(entry)
+        self._entries[entry.id], self._places[entry.id] = entry, place
+        self.next_id += 1
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def entry(self, number: int) -> RecordEntry | None:
+        return self._entries.get(number)
+
+    def place(self, number: int) -> _Place:
+        return self._places[number]
+
+    def take_back(self, from_step: int) -> bool:
+        gone = [number for number, entry in self._entries.items() if entry.step >= from_step]
+        for number in gone:
+            del self._entries[number], self._places[number]
+        if gone:
+            self.of_series = {
+                key: [entry for entry in entries if entry.step < from_step]
+                for key, entries in self.of_series.items()
+            }
+        return bool(gone)
+
+
+class EventsPart:
+    """All event files of one folder, and the embeddings that TensorBoard keeps beside them."""
+
+    def __init__(self, folder: Path, links: LinkRule | None = None) -> None:
+        self._folder = folder
+        self._links = links or links_within(folder)
+        self._generation = 0
+        self._found: Sequence[Path] = ()
+        self._read_paths: Sequence[Path] = ()
+        self._num_files_left_out = 0
+        self._folder_state: tuple[int, int] | None = None
+        self._status: PartStatus | None = None  # as of the last refresh
+        self._projector = ProjectorFolder(folder, self.name)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._files: dict[Path, FrameFile] = {}
+        self._columns: dict[str, _Column] = {}
+        self._records = _Records()
+        self._plugins: Plugins = {}
+        self._room = Room()
+        self._highest_step = -(1 << 63)
+        self._num_unread = 0  # events and values that are none
+        self._num_too_large = 0  # values that declare more than their bytes can hold
+        self._num_graphs = 0  # in a form of TensorBoard's own
+        self._series: Mapping[SeriesKey, SeriesEntry] | None = None  # as of the last refresh
+        self._first_time = math.inf
+
+    @property
+    def name(self) -> str:
+        return "events"
+
+    # --- looking for what is new ---------------------------------------------------------------------
+
+    def refresh(self) -> int:
+        self._status = None
+        paths = self._paths()
+        are_grown = [file.look() for file in self._files.values()]
+        if not all(are_grown) or (paths is not self._read_paths and not self._files.keys() <= set(paths)):
+            self._generation += 1
+            self._begin()
+        self._read_paths = paths
+        for path in paths:
+            file = self._files.get(path)
+            if file is None:
+                file = self._files[path] = FrameFile(path)
+                file.look()
+            self._read_on(file)
+        if self._projector.refresh():
+            self._series = None
+        return self._generation + self._projector.generation
+
+    def _paths(self) -> Sequence[Path]:
+        """The event files. The folder is gone through again only where it has changed."""
+        try:
+            status = os.stat(self._folder)
+        except OSError:
+            status = None
+        state = None if status is None else (status.st_mtime_ns, status.st_ino)
+        if state is None or state != self._folder_state:
+            now = time_ns()
+            self._found, self._num_files_left_out = _event_files(self._folder, self._links)
+            # What comes within the same tick of the clock would not be seen.
+            self._folder_state = state if state is not None and state[0] < now - _TICK_NS else None
+        return self._found
+
+    def _read_on(self, file: FrameFile) -> None:
+        with suppress(OSError):
+            number = 0
+            for number, frame in enumerate(file.new_frames(), 1):
+                self._room.begin_record(len(frame.data) + FRAME_BYTES)
+                self._take(file.path, frame)
+                self._series = None
+                if number % _FRAMES_BETWEEN_PAUSES == 0 or len(frame.data) > _LARGE_FRAME_BYTES:
+                    pause_point()
+            if number:
+                pause_point()
+
+    def _take(self, path: Path, frame: Frame) -> None:
+        try:
+            simple = simple_point(frame.data)
+            if simple is None:
+                self._take_event(path, frame)
+                return
+            time, step, name, value = simple
+            self._room.begin_value(len(frame.data))
+            self._add_point(name.decode("utf-8", "replace"), step, time, value)
+        except TooLargeError:
+            self._num_too_large += 1
+        except pb.DamagedMessageError:
+            self._num_unread += 1
+
+    def _take_event(self, path: Path, frame: Frame) -> None:
+        event = read_event(frame.data)
+        self._num_graphs += event.has_graph
+        if event.restarts and (self._columns or self._records.of_series):
+            self._room.begin_value(len(frame.data))
+            self._take_back(event.step)
+        for number, value in enumerate(values_of_event(frame.data), 1):
+            self._take_value(path, frame, event, value)
+            if number % _VALUES_BETWEEN_CHECKS == 0:
+                check_cancelled()
+
+    def _take_value(self, path: Path, frame: Frame, event: Event, value: PlacedValue) -> None:
+        if len(value.message) < _LEAST_VALUE_BYTES:  # nothing that says anything is so short
+            self._num_unread += 1
+            return
+        self._room.begin_value(len(value.message))
+        simple = simple_value(value.message)
+        if simple is not None:
+            self._add_point(simple[0], event.step, event.time, simple[1])
+            return
+        num_found = 0
+        try:
+            self._room.take(0, RECORD_WORK)
+            for found in read_value(value.message, self._plugins, self._room):
+                num_found += 1
+                if isinstance(found, FoundPoint):
+                    self._add_point(found.name, event.step, event.time, found.value)
+                else:
+                    start = frame.offset + value.offset
+                    place = (
+                        _Place(path, start, len(value.message), True)
+                        if found.place is None
+                        else _Place(path, start + found.place, found.num_bytes, False)
+                    )
+                    self._add_record(found, event.step, event.time, place)
+        except TooLargeError:
+            self._num_too_large += 1
+        except (pb.DamagedMessageError, ValueError, OverflowError):
+            self._num_unread += 1
+        else:
+            return
+        if not num_found:
+            self._room.undo()
+
+    def _add_point(self, name: str, step: int, time: float, value: float) -> None:
+        column = self._columns.get(name)
+        cost = POINT_BYTES if column is not None else POINT_BYTES + SERIES_BYTES + TEXT_BYTES * len(name)
+        if not self._room.can_take(cost, POINT_WORK if column is not None else SERIES_WORK):
+            self._num_too_large += 1
+            return
+        if column is None:
+            column = self._columns[name] = _Column()
+        column.add(step, self._checked(time), value)
+        self._highest_step = max(self._highest_step, step)
+
+    def _add_record(self, found: FoundRecord, step: int, time: float, place: _Place) -> None:
+        key = SeriesKey(found.kind, found.name)
+        is_new = key not in self._records.of_series
+        cost = RECORD_BYTES + (SERIES_BYTES + TEXT_BYTES * len(found.name)) * is_new
+        self._room.take(cost, RECORD_SERIES_WORK if is_new else POINT_WORK)
+        entry = RecordEntry(
+            id=self._records.next_id,
+            part=self.name,
+            step=step,
+            time=self._checked(time),
+            num_bytes=found.num_bytes,
+            head=found.head,
+        )
+        self._records.add(key, entry, place)
+        self._highest_step = max(self._highest_step, step)
+
+    def _checked(self, time: float) -> float:
+        """A time that there is a calendar for; 0 for any other."""
+        if not is_moment(time):
+            return 0.0
+        self._first_time = min(self._first_time, time)
+        return time
+
+    def _take_back(self, from_step: int) -> None:
+        """A session began anew: what was logged before for this step and later is no longer meant."""
+        if from_step > self._highest_step:  # nothing was
+            return
+        num_points = sum(len(column.steps) for column in self._columns.values())
+        work = num_points // POINTS_TAKEN_BACK + SERIES_WORK * len(self._columns) + len(self._records)
+        self._room.take(0, work)
+        were_gone = [column.take_back(from_step) for column in self._columns.values()]
+        if self._records.take_back(from_step) or any(were_gone):
+            self._generation += 1
+            self._series = None
+
+    # --- what is known -------------------------------------------------------------------------------
+
+    def status(self) -> PartStatus:
+        if self._status is None:
+            self._status = self._look_at_status()
+        return self._status
+
+    def _look_at_status(self) -> PartStatus:
+        host, pid = _writer_of(next(reversed(self._files), Path()))
+        started = 0.0 if math.isinf(self._first_time) else self._first_time
+        return PartStatus(
+            state="unknown",
+            started=started,
+            sessions=(started,),
+            updated=max((file.modified for file in self._files.values()), default=0.0),
+            host=host,
+            pid=pid,
+            num_bytes=sum(file.size for file in self._files.values()),
+            note=self._note(),
+        )
+
+    def _note(self) -> str:
+        faults = [f"{file.path.name} is {file.fault}" for file in self._files.values() if file.fault]
+        notes = faults[:_MOST_FAULTS]
+        if len(faults) > _MOST_FAULTS:
+            notes.append(f"{len(faults) - _MOST_FAULTS:,} more files are damaged")
+        if self._num_files_left_out:
+            notes.append(f"{self._num_files_left_out:,} event files beyond {MOST_FILES:,} are not read")
+        num_damaged = self._num_unread + sum(file.num_damaged for file in self._files.values())
+        if num_damaged:
+            notes.append(f"{num_damaged:,} events could not be read")
+        if self._num_too_large:
+            why = "they declare far more than their bytes can hold"
+            notes.append(f"{self._num_too_large:,} values are left out: {why}")
+        if self._num_graphs:
+            notes.append("its graph is in a form of TensorBoard's own, and is not shown")
+        if "mesh" in self._plugins.values():
+            notes.append("meshes are not shown")
+        return "; ".join(filter(None, (*notes, self._projector.note)))
+
+    def series(self) -> Mapping[SeriesKey, SeriesEntry]:
+        if self._series is None:
+            self._series = self._all_series()
+        return self._series
+
+    def _all_series(self) -> Mapping[SeriesKey, SeriesEntry]:
+        found = {
+            SeriesKey("scalar", name): _point_entry(name, column)
+            for name, column in self._columns.items()
+            if column.steps
+        }
+        records = {**self._records.of_series, **self._projector.records}
+        found |= {key: _record_entry(key, entries) for key, entries in records.items() if entries}
+        return found
+
+    def points(self, name: str, start: int = 0) -> Points:
+        column = self._columns.get(name) or _Column()
+        return Points(
+            numpy.array(column.steps[start:], dtype=numpy.int64),
+            numpy.array(column.times[start:], dtype=numpy.float64),
+            numpy.array(column.values[start:], dtype=numpy.float64),
+        )
+
+    def records(self, kind: Kind, name: str, after: int = 0) -> Sequence[RecordEntry]:
+        key = SeriesKey(kind, name)
+        entries = self._projector.records.get(key) or self._records.of_series.get(key) or []
+        return [entry for entry in entries if entry.id > after]
+
+    def record(self, record: int) -> RecordEntry | None:
+        return self._records.entry(record) or self._projector.entry(record)
+
+    def data(self, record: int) -> bytes | None:
+        if self._records.entry(record) is None:
+            return self._projector.data(record)
+        place = self._records.place(record)
+        data = read_again(place.path, place.offset, place.length)
+        if data is None or not place.is_value:
+            return data
+        try:
+            found = next(read_value(data, dict(self._plugins), RoomForOne(len(data))), None)
+            return found.data() if isinstance(found, FoundRecord) else None
+        except ValueError:
+            return None
+
+    def document(self, digest: str) -> bytes | None:
+        return None
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+def _writer_of(path: Path) -> tuple[str, int]:
+    match = _FILE_NAME.search(path.name)
+    if match is None:
+        return "", 0
+    pid = match["pid"] or ""
+    return match["host"], int(pid) if len(pid) < 10 and pid else 0
+
+
+def _point_entry(name: str, column: _Column) -> SeriesEntry:
+    return SeriesEntry(
+        kind="scalar",
+        name=name,
+        count=len(column.steps),
+        last_step=column.steps[-1],
+        last_time=column.times[-1],
+        last_value=column.values[-1],
+        num_bad=column.num_bad,
+        first_bad_step=column.first_bad_step,
+    )
+
+
+def _record_entry(key: SeriesKey, entries: Sequence[RecordEntry]) -> SeriesEntry:
+    return SeriesEntry(
+        kind=key.kind,
+        name=key.name,
+        count=len(entries),
+        last_step=entries[-1].step,
+        last_time=entries[-1].time,
+    )

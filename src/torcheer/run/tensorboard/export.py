@@ -1,0 +1,432 @@
+"""Write a run as TensorBoard's event files."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import socket
+import struct
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import msgspec
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.errors import InputError
+from torcheer.graph import PassDocument, check_document
+from torcheer.run.read.parts import RecordEntry, SeriesEntry, SeriesKey
+from torcheer.run.read.run_folders import is_run
+from torcheer.run.read.run_reader import RunReader
+from torcheer.run.records import (
+    AudioHead,
+    ConfusionHead,
+    EmbeddingHead,
+    HistogramHead,
+    HparamsHead,
+    ImageHead,
+    Kind,
+    LayoutChart,
+    LayoutHead,
+    PassHead,
+    Plain,
+    PrCurveHead,
+    TensorHead,
+    TextHead,
+    VideoHead,
+)
+from torcheer.run.tensorboard import protobuf as pb
+from torcheer.run.tensorboard.event_file import framed
+from torcheer.run.tensorboard.event_values import strings_message, tensor_message
+from torcheer.run.tensorboard.events_part import EVENT_FILES, event_files
+from torcheer.run.tensorboard.projector import CONFIG
+
+# What TensorBoard has nothing for. Tensors and histograms of an inspector are written as all others are.
+NOT_SHOWN: Final[tuple[Kind, ...]] = ("watch", "statistics", "alarm", "gap", "netview", "moment", "table")
+_VERSION: Final = "brain.Event:2"
+_NOT_FOR_NAMES: Final = re.compile(r"[^A-Za-z0-9_.-]")
+_LONGEST_NAME: Final = 60  # in characters: folders have names of 255 bytes
+_BUFFER_BYTES: Final = 1 << 20
+
+
+def export_tensorboard(run: RunReader, folder: str | Path) -> Path:
+    """Write everything that TensorBoard can show into a folder, which must not have event files yet.
+
+    Scalars become simple values, which have four bytes. A confusion matrix becomes a tensor, a video an
+    animated picture, the last pass of a model its graph. Statistics, alarms and gaps of an inspector are left
+    out. Returns the event file.
+    """
+    target = Path(folder)
+    if is_run(target) and not event_files(target):
+        raise InputError(f"{target} is a run, which would then have everything twice: name another folder.")
+    if event_files(target):
+        raise InputError(
+            f"{target} has event files already: name a folder that has none, or is not there yet."
+        )
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{target} cannot be made ({error.strerror}): name another folder.") from error
+    series = run.series()
+    name = f"events.out.{EVENT_FILES}.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.0"
+    path = target / name
+    unfinished = target / f".{name}.part"
+    unfinished = unfinished.with_name(unfinished.name.replace(EVENT_FILES, "export"))
+    try:
+        with open(unfinished, "wb", buffering=_BUFFER_BYTES) as file:
+            _Export(run, target, file).write_all(series)
+        unfinished.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+    return path
+
+
+class _Export:
+    def __init__(self, run: RunReader, folder: Path, file: BinaryIO) -> None:
+        self._run = run
+        self._folder = folder
+        self._file = file
+        self._tables: list[str] = []  # of the projector's configuration
+
+    def write_all(self, series: Mapping[SeriesKey, SeriesEntry]) -> None:
+        first = min((entry.last_time for entry in series.values()), default=time.time())
+        self._file.write(framed(pb.double_field(1, first) + pb.text_field(3, _VERSION)))
+        for kind, name in series:
+            if kind == "scalar":
+                self._write_points(name)
+            elif kind != "pass" and kind not in NOT_SHOWN:
+                self._write_records(kind, name)
+        self._write_last_graph([name for kind, name in series if kind == "pass"])
+        if self._tables:
+            (self._folder / CONFIG).write_text("".join(self._tables), "utf-8")
+
+    def _write_points(self, name: str) -> None:
+        steps, times, values = self._run.points(name)
+        wide = is_wide(values)
+        for step, moment, value in zip(steps.tolist(), times.tolist(), values.tolist(), strict=True):
+            self._write(step, moment, [scalar_value(name, value, wide)])
+
+    def _write_records(self, kind: Kind, name: str) -> None:
+        for entry in self._run.records(kind, name):
+            data = self._run.data(f"{entry.part}:{entry.id}")
+            if data is None:
+                continue  # thinned meanwhile
+            if isinstance(entry.head, EmbeddingHead):
+                self._write_embedding(name, entry, entry.head, data)
+            else:
+                self._write(entry.step, entry.time, values_of(name, entry.head, data))
+
+    def _write(self, step: int, moment: float, values: Sequence[bytes]) -> None:
+        if not values:
+            return
+        summary = b"".join(pb.bytes_field(1, value) for value in values)
+        self._file.write(framed(_event(step, moment) + pb.bytes_field(5, summary)))
+
+    # --- what does not stand in summaries ------------------------------------------------------------
+
+    def _write_last_graph(self, names: Sequence[str]) -> None:
+        # They show one graph of a run.
+        entries = [entry for name in names for entry in self._run.records("pass", name)]
+        last = max(entries, key=lambda entry: (entry.step, entry.time), default=None)
+        if last is None or not isinstance(last.head, PassHead):
+            return
+        text = self._run.document(last.head.document)
+        if text is not None:
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+                document = msgspec.json.decode(text, type=PassDocument)
+                check_document(document)
+                graph = graph_message(document)
+                self._file.write(framed(_event(last.step, last.time) + pb.bytes_field(4, graph)))
+
+    def _write_embedding(self, name: str, entry: RecordEntry, head: EmbeddingHead, data: bytes) -> None:
+        # A name may be longer than those of folders; the number tells two of them apart.
+        place = f"{entry.step:05d}/{_NOT_FOR_NAMES.sub('_', name)[:_LONGEST_NAME]}-{entry.id}"
+        folder = self._folder / place
+        folder.mkdir(parents=True, exist_ok=True)
+        labels_at, sprite_at = head.matrix_bytes, head.matrix_bytes + head.label_bytes
+        matrix = numpy.frombuffer(data[:labels_at], dtype="<f4").reshape(head.num_points, head.num_dims)
+        numpy.savetxt(folder / "tensors.tsv", matrix, delimiter="\t", fmt="%.9g")
+        lines = [
+            f'  tensor_name: "{_quoted(name)}:{entry.step:05d}"',
+            f'  tensor_path: "{place}/tensors.tsv"',
+        ]
+        if head.columns:
+            columns = _columns(data[labels_at:sprite_at])
+            (folder / "metadata.tsv").write_text(_table(head.columns, columns), "utf-8")
+            lines.append(f'  metadata_path: "{place}/metadata.tsv"')
+        if head.sprite_bytes:
+            (folder / "sprite.png").write_bytes(data[sprite_at:])
+            size = f"single_image_dim: {head.sprite_width} single_image_dim: {head.sprite_height}"
+            lines.append(f'  sprite {{ image_path: "{place}/sprite.png" {size} }}')
+        self._tables.append("embeddings {\n" + "\n".join(lines) + "\n}\n")
+
+
+def _event(step: int, moment: float) -> bytes:
+    return pb.double_field(1, moment) + pb.int_field(2, step)
+
+
+def _quoted(name: str) -> str:
+    return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+
+
+def _table(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
+    rows = [list(names)] if len(names) > 1 else []
+    rows += [list(row) for row in zip(*columns, strict=False)]
+    return "".join("\t".join(_cell(cell) for cell in row) + "\n" for row in rows)
+
+
+def _columns(data: bytes) -> list[list[str]]:
+    """Of labels; none where they are not what they should be."""
+    try:
+        return msgspec.json.decode(data, type=list[list[Any]])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return []
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"[\t\r\n]", " ", str(text))
+
+
+def graph_message(document: PassDocument) -> bytes:
+    """The ops of a pass as nodes, named by their modules, so that these can be opened and closed."""
+    names = [_node_name(document, index) for index in range(len(document.ops))]
+    nodes = []
+    for op, name in zip(document.ops, names, strict=True):
+        parents = dict.fromkeys(link.op for link in op.parents if link.op >= 0)
+        inputs = b"".join(pb.text_field(3, names[parent]) for parent in parents)
+        nodes.append(pb.bytes_field(1, pb.text_field(1, name) + pb.text_field(2, op.type) + inputs))
+    return b"".join(nodes) + pb.bytes_field(4, pb.int_field(1, 22))
+
+
+def _node_name(document: PassDocument, index: int) -> str:
+    op = document.ops[index]
+    places, at = [op.label], op.scope
+    while at >= 0:
+        scope = document.scopes[at]
+        if scope.address is not None:
+            places += [place for place in reversed(scope.address.split(".")) if place]
+            break
+        places.append(scope.name)
+        at = scope.parent
+    return "/".join(_NOT_FOR_NAMES.sub("_", place) for place in reversed(places))
+
+
+# --- records as values of a summary ---------------------------------------------------------------------
+
+_SCALAR_CLASS: Final = 1
+_LARGEST_SINGLE: Final = float(numpy.finfo(numpy.float32).max)
+_SUCCESS: Final = 1
+_MAX_TENSOR_BYTES: Final = 1 << 30
+
+
+def is_wide(values: NDArray[numpy.float64]) -> bool:
+    """Whether some number is beyond the range of those of four bytes."""
+    with numpy.errstate(invalid="ignore"):
+        return bool((numpy.isfinite(values) & (numpy.abs(values) > _LARGEST_SINGLE)).any())
+
+
+def scalar_value(name: str, value: float, wide: bool) -> bytes:
+    """A simple value, which has four bytes, or a tensor of eight."""
+    if not wide:
+        return pb.text_field(1, name) + pb.single_field(2, value)
+    tensor = tensor_message([], "float64", numpy.float64(value).tobytes())
+    assert tensor is not None
+    return pb.text_field(1, name) + _metadata("scalars", b"", _SCALAR_CLASS) + pb.bytes_field(8, tensor)
+
+
+def values_of(name: str, head: Any, data: bytes) -> Sequence[bytes]:
+    """The values that stand for a record; none where they have nothing like it."""
+    make = _KINDS.get(type(head))
+    return [] if make is None else make(name, head, data)
+
+
+def _metadata(plugin: str, content: bytes = b"", data_class: int = 0) -> bytes:
+    plugin_data = pb.text_field(1, plugin) + (pb.bytes_field(2, content) if content else b"")
+    extra = pb.int_field(4, data_class) if data_class else b""
+    return pb.bytes_field(9, pb.bytes_field(1, plugin_data) + extra)
+
+
+def _tensor(name: str, head: TensorHead, data: bytes) -> Sequence[bytes]:
+    message = tensor_message(head.shape, head.dtype, data) if len(data) < _MAX_TENSOR_BYTES else None
+    if message is None:
+        return []
+    return [pb.text_field(1, name) + _metadata("tensor") + pb.bytes_field(8, message)]
+
+
+def _histogram(name: str, head: HistogramHead, data: bytes) -> Sequence[bytes]:
+    numbers = numpy.frombuffer(data, dtype="<f8")
+    edges, counts = numbers[: head.num_bins + 1], numbers[head.num_bins + 1 :]
+    sums = (head.min, head.max, head.num, head.sum, head.sum_squares)
+    message = b"".join(pb.double_field(at, value or 0.0) for at, value in enumerate(sums, 1))
+    # Each limit is the upper one of its count: the lowest edge is that of an empty first bar.
+    message += pb.doubles_field(6, edges) + pb.doubles_field(7, numpy.append([0.0], counts))
+    return [pb.text_field(1, name) + pb.bytes_field(5, message)]
+
+
+def _image(name: str, head: ImageHead, data: bytes) -> Sequence[bytes]:
+    return [_picture(name, head.width, head.height, head.channels, data)]
+
+
+def _video(name: str, head: VideoHead, data: bytes) -> Sequence[bytes]:
+    moving = animated(data, head.frame_bytes, head.frames_per_second)
+    return [] if moving is None else [_picture(name, head.width, head.height, 3, moving)]
+
+
+def _picture(name: str, width: int, height: int, channels: int, data: bytes) -> bytes:
+    sizes = pb.int_field(1, height) + pb.int_field(2, width) + pb.int_field(3, channels)
+    return pb.text_field(1, name) + pb.bytes_field(4, sizes + pb.bytes_field(4, data))
+
+
+def _audio(name: str, head: AudioHead, data: bytes) -> Sequence[bytes]:
+    message = pb.single_field(1, head.sample_rate) + pb.int_field(2, head.num_channels)
+    message += pb.int_field(3, head.num_frames) + pb.bytes_field(4, data) + pb.text_field(5, "audio/wav")
+    return [pb.text_field(1, name) + pb.bytes_field(6, message)]
+
+
+def _text(name: str, head: TextHead, data: bytes) -> Sequence[bytes]:
+    tensor = strings_message([data])
+    return [pb.text_field(1, f"{name}/text_summary") + _metadata("text") + pb.bytes_field(8, tensor)]
+
+
+def _pr_curve(name: str, head: PrCurveHead, data: bytes) -> Sequence[bytes]:
+    rows = numpy.frombuffer(data, dtype="<f8").astype("<f4").tobytes()
+    tensor = tensor_message([6, head.num_thresholds], "float32", rows)
+    assert tensor is not None
+    content = pb.int_field(2, head.num_thresholds)
+    return [pb.text_field(1, name) + _metadata("pr_curves", content) + pb.bytes_field(8, tensor)]
+
+
+def _confusion(name: str, head: ConfusionHead, data: bytes) -> Sequence[bytes]:
+    # They have no such thing: the counts go as a tensor.
+    tensor = tensor_message([len(head.labels)] * 2, "float64", data)
+    assert tensor is not None
+    return [pb.text_field(1, name) + _metadata("tensor") + pb.bytes_field(8, tensor)]
+
+
+def _layout(_: str, head: LayoutHead, data: bytes) -> Sequence[bytes]:
+    groups = b""
+    for group in head.groups:
+        charts = b"".join(pb.bytes_field(2, _chart(chart)) for chart in group.charts)
+        groups += pb.bytes_field(2, pb.text_field(1, group.title) + charts)
+    tensor = strings_message([groups])
+    name = "custom_scalars__config__"
+    return [pb.text_field(1, name) + _metadata("custom_scalars") + pb.bytes_field(8, tensor)]
+
+
+def _chart(chart: LayoutChart) -> bytes:
+    if chart.form == "lines":
+        content = pb.bytes_field(2, b"".join(pb.text_field(1, name) for name in chart.names))
+    else:
+        series = b"".join(pb.text_field(at, name) for at, name in enumerate(chart.names[:3], 1))
+        content = pb.bytes_field(3, pb.bytes_field(1, series))
+    return pb.text_field(1, chart.title) + content
+
+
+# --- hyperparameters ---------------------------------------------------------------------------------
+
+_TYPE_NUMBERS: Final = {str: 1, bool: 2, float: 3}
+
+
+def _hparams(_: str, head: HparamsHead, data: bytes) -> Sequence[bytes]:
+    """Three values: what there is to choose, what was chosen, and that it is done."""
+    infos = b"".join(
+        pb.bytes_field(4, pb.text_field(1, name) + pb.int_field(4, _TYPE_NUMBERS.get(type(value), 3)))
+        for name, value in head.hparams.items()
+    )
+    infos += b"".join(pb.bytes_field(5, pb.bytes_field(1, pb.text_field(2, name))) for name in head.metrics)
+    start = b"".join(
+        pb.bytes_field(1, pb.text_field(1, name) + pb.bytes_field(2, _plain(value)))
+        for name, value in head.hparams.items()
+    )
+    contents = (
+        ("experiment", pb.bytes_field(2, infos)),
+        ("session_start_info", pb.bytes_field(3, start)),
+        ("session_end_info", pb.bytes_field(4, pb.int_field(1, _SUCCESS))),
+    )
+    return [
+        pb.text_field(1, f"_hparams_/{name}") + _metadata("hparams", content) for name, content in contents
+    ]
+
+
+def _plain(value: Plain) -> bytes:
+    if isinstance(value, bool):
+        return pb.int_field(4, value)
+    if isinstance(value, str):
+        return pb.text_field(3, value)
+    return pb.double_field(2, math.nan if value is None else value)
+
+
+_KINDS: Final[dict[type, Callable[[str, Any, bytes], Sequence[bytes]]]] = {
+    TensorHead: _tensor,
+    HistogramHead: _histogram,
+    ImageHead: _image,
+    VideoHead: _video,
+    AudioHead: _audio,
+    TextHead: _text,
+    PrCurveHead: _pr_curve,
+    ConfusionHead: _confusion,
+    LayoutHead: _layout,
+    HparamsHead: _hparams,
+}
+
+
+# --- animated pictures ----------------------------------------------------------------------------------
+
+_SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
+_HEADER: Final = b"IHDR"
+_PIXELS: Final = b"IDAT"
+_MILLISECONDS: Final = 1000
+
+
+def animated(data: bytes, frame_bytes: Sequence[int], frames_per_second: float) -> bytes | None:
+    """None where a frame is no PNG, or has another size or form than the first."""
+    frames, at = [], 0
+    for length in frame_bytes:
+        frames.append(dict(_chunks(data[at : at + length])))
+        at += length
+    if not frames or any(frame.get(_HEADER) != frames[0].get(_HEADER) for frame in frames):
+        return None
+    header = frames[0].get(_HEADER, b"")
+    if len(header) != 13 or any(_PIXELS not in frame for frame in frames):
+        return None
+    delay = min(0xFFFF, max(1, round(_MILLISECONDS / frames_per_second))) if frames_per_second > 0 else 125
+    parts = [_SIGNATURE, _chunk(_HEADER, header), _chunk(b"acTL", struct.pack(">II", len(frames), 0))]
+    number = 0
+    for index, frame in enumerate(frames):
+        control = struct.pack(">I8sIIHHBB", number, header[:8], 0, 0, delay, _MILLISECONDS, 0, 0)
+        parts.append(_chunk(b"fcTL", control))
+        number += 1
+        if index == 0:
+            parts.append(_chunk(_PIXELS, frame[_PIXELS]))
+            continue
+        parts.append(_chunk(b"fdAT", struct.pack(">I", number) + frame[_PIXELS]))
+        number += 1
+    return b"".join((*parts, _chunk(b"IEND", b"")))
+
+
+def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The parts of a PNG; pixels that come in several pieces in one."""
+    if not png.startswith(_SIGNATURE):
+        return
+    at, pixels = len(_SIGNATURE), b""
+    while at + 12 <= len(png):
+        length = int.from_bytes(png[at : at + 4], "big")
+        kind, body = png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
+        if kind == _PIXELS:
+            pixels += body
+        else:
+            yield kind, body
+        at += 12 + length
+    if pixels:
+        yield _PIXELS, pixels
+
+
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

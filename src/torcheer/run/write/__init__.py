@@ -1,0 +1,1 @@
+"""From the queue of a run to the tables of its file."""

@@ -188,7 +188,7 @@ class _Extraction:
 
     def _refuse_other_things(self) -> None:
         """Asked in this order: another process may begin in between, and writes its manifest first."""
-        others = self._store.strangers()
+        others = self._store.names()
         if others and self._store.read(NAME) is None:
             some = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
             raise InputError(

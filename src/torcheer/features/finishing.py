@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy
 
 from torcheer.features.manifest import ArraySpec, Manifest
+from torcheer.features.rawbytes import npy_bytes
 from torcheer.features.reading import Features
 from torcheer.features.stores.protocol import Array, Store
 
@@ -20,7 +21,9 @@ def finish_up(store: Store, manifest: Manifest) -> None:
         if array.is_text and store.texts(array) is None:
             store.write_texts(array, features.texts(array))
         if array.layout == "ragged":
-            store.write_places(array, _places(features, array))
+            name, content = f"{array.file}.places.npy", npy_bytes(_places(features, array))
+            if store.read(name) != content:
+                store.write(name, content)
 
 
 def _places(features: Features, array: ArraySpec) -> Array:

@@ -62,7 +62,7 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
     def _num_listed(self) -> int:
         """How many samples there are, where something is made for each of them."""
         count = self.num_samples
-        if count > _MOST_UNCHECKED and count > self._store.num_disk_bytes():
+        if count > _MOST_UNCHECKED and count > self._store.used_bytes():
             raise FileFormatError(
                 f"{self.path}/{NAME} declares {count:,} samples, which is far more than its files can hold."
             )

@@ -8,12 +8,12 @@ from pathlib import Path
 import fsspec
 import numpy
 import pytest
+from zarr.storage import ObjectStore
 
 from torcheer.features.manifest import ArraySpec
 from torcheer.features.stores.folder import FolderStore
 from torcheer.features.stores.protocol import Array, Store
-from torcheer.features.stores.zarrplaces import ObstorePlace
-from torcheer.features.stores.zarrstore import ZarrStore
+from torcheer.features.stores.zarrstore import RemoteObjects, ZarrStore
 
 KINDS = ["folder", "zarr", "zarr-file", "zarr-memory", "zarr-obstore-memory", "zarr-obstore-local"]
 LOCAL_KINDS = ["folder", "zarr", "zarr-file"]
@@ -38,9 +38,10 @@ def opener(kind: str, folder: Path) -> Open:
     stores = pytest.importorskip("obstore.store")
     if kind == "zarr-obstore-memory":
         objects = stores.MemoryStore()
-        return lambda: ZarrStore("s3://nowhere", ObstorePlace(objects))
+        return lambda: ZarrStore("s3://nowhere", RemoteObjects(ObjectStore(objects)))
     (folder / "objects").mkdir(exist_ok=True)
-    return lambda: ZarrStore("s3://elsewhere", ObstorePlace(stores.LocalStore(folder / "objects")))
+    objects = stores.LocalStore(folder / "objects")
+    return lambda: ZarrStore("s3://elsewhere", RemoteObjects(ObjectStore(objects)))
 
 
 CONV = ArraySpec(name="conv", file="conv", dtype="<f4", shape=(3, 2, 2), dims=("channel", "y", "x"))

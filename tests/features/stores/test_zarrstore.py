@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import multiprocessing
 import os
@@ -9,10 +10,12 @@ import sys
 import threading
 import warnings
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import numpy
 import pytest
+from zarr.storage import MemoryStore, ObjectStore
 
 from tests.features.stores.storekinds import CONV, HEAD, IDS, LABELS, WORDS, opener, sentences, values_of
 from torcheer.errors import FileFormatError, InputError
@@ -20,9 +23,7 @@ from torcheer.features.journal import Done, RaggedPlace, read_journals
 from torcheer.features.manifest import ArraySpec
 from torcheer.features.stores.opening import store_at
 from torcheer.features.stores.protocol import Array
-from torcheer.features.stores.zarrplaces import LocalPlace, ObstorePlace, place_at
-from torcheer.features.stores.zarrstore import ZarrStore
-from torcheer.features.stores.zarrwriting import Uploads, journals_to_read
+from torcheer.features.stores.zarrstore import LocalObjects, RemoteObjects, ZarrStore
 
 ROWS, BATCH = 10, 4
 
@@ -275,33 +276,21 @@ def test_many_journals_are_read_from_few_objects(tmp_path: Path) -> None:
         writer.commit([Done(batch=number, first=number, rows=1)])
     other.commit([Done(batch=205, first=205, rows=1)])
 
-    assert len(store.journals()) == 2 + 5 + 1
+    assert len(store.journals()) == 3 + 1
     assert sorted(read_journals(store.journals()).done) == list(range(206))
 
 
-def test_journals_without_their_pack_are_all_read() -> None:
-    names = [
-        "a-000099.jsonl",
-        "a-000100.jsonl",
-        "b-000000.jsonl",
-        "notes.txt",
-        "a-000199.packed.jsonl",
-        "x.jsonl",
-    ]
-    assert journals_to_read(names) == ["a-000099.jsonl", "a-000199.packed.jsonl", "b-000000.jsonl", "x.jsonl"]
-
-
-class FailingPlace(LocalPlace):
+class FullStore(MemoryStore):
     """A distant place that takes no chunks."""
 
-    is_local = False
+    async def set(self, key: str, value: Any, byte_range: Any = None) -> None:
+        if key.rpartition("/")[2].startswith("c."):
+            raise OSError(f"no more room for {key}")
+        await super().set(key, value, byte_range)
 
-    def put_chunk(self, key: str, content: bytes | memoryview) -> None:
-        raise OSError(f"no more room for {key}")
 
-
-def test_nothing_is_called_finished_once_a_chunk_did_not_arrive(tmp_path: Path) -> None:
-    store = ZarrStore("s3://full", FailingPlace(tmp_path / "f"))
+def test_nothing_is_called_finished_once_a_chunk_did_not_arrive() -> None:
+    store = ZarrStore("s3://full", RemoteObjects(FullStore()))
     store.make_room([CONV], ROWS, BATCH)
     writer = store.writer("one")
     writer.put_rows(CONV, 0, values_of(CONV, 4))
@@ -313,45 +302,47 @@ def test_nothing_is_called_finished_once_a_chunk_did_not_arrive(tmp_path: Path) 
     assert store.journals() == []
 
 
-class SlowPlace(LocalPlace):
-    """Counts the bytes on their way, and lets them arrive only when it is told."""
+class SlowStore(MemoryStore):
+    """Counts the chunks on their way, and lets them arrive only when it is told."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def __init__(self) -> None:
+        super().__init__()
         self.may_arrive = threading.Event()
-        self.lock = threading.Lock()
         self.now = self.most = 0
         self.begun = threading.Semaphore(0)
 
-    def put_chunk(self, key: str, content: bytes | memoryview) -> None:
-        with self.lock:
-            self.now += len(content)
+    async def set(self, key: str, value: Any, byte_range: Any = None) -> None:
+        if key.rpartition("/")[2].startswith("c."):
+            self.now += 1
             self.most = max(self.most, self.now)
-        self.begun.release()
-        self.may_arrive.wait()
-        with self.lock:
-            self.now -= len(content)
+            self.begun.release()
+            while not self.may_arrive.is_set():
+                await asyncio.sleep(0.001)
+            self.now -= 1
+        await super().set(key, value, byte_range)
 
 
-def test_only_so_many_bytes_are_on_their_way(tmp_path: Path) -> None:
-    place = SlowPlace(tmp_path)
-    uploads = Uploads(place, most_bytes=100)
+def test_only_so_many_chunks_are_on_their_way() -> None:
+    slow = SlowStore()
+    store = ZarrStore("s3://slow", RemoteObjects(slow))
+    store.make_room([CONV], 80, BATCH)
+    writer = store.writer("one")
 
     def put_all() -> None:
-        for number, size in enumerate([40, 40, 40, 500, 10]):
-            uploads.put(str(number), bytes(size))
+        for first in range(0, 80, BATCH):
+            writer.put_rows(CONV, first, values_of(CONV, BATCH))
+        writer.commit([])
 
     thread = threading.Thread(target=put_all)
     thread.start()
-    place.begun.acquire()
-    place.begun.acquire()
-    assert place.now == 80  # two at once, and the third waits
-    place.may_arrive.set()
+    for _ in range(8):
+        slow.begun.acquire()
+    assert slow.now == 8  # at once, and the others wait
+    slow.may_arrive.set()
     thread.join()
-    uploads.wait()
-    uploads.close()
+    writer.close()
 
-    assert (place.now, place.most) == (0, 500)  # the large one went alone
+    assert (slow.now, slow.most) == (0, 8)
 
 
 def _make_room_and_write(url: str, number: int, barrier: object) -> None:
@@ -381,22 +372,21 @@ def test_processes_need_not_know_of_each_other(tmp_path: Path) -> None:
     numpy.testing.assert_array_equal(ZarrStore(url).rows(CONV, ROWS)[:], values_of(CONV, ROWS))
 
 
-def test_only_the_rows_that_are_asked_for_are_read(tmp_path: Path) -> None:
-    place, asked = LocalPlace(tmp_path / "f.zarr"), []
-    store = ZarrStore(tmp_path / "f.zarr", place)
+def test_only_the_rows_that_are_asked_for_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, asked = ZarrStore(tmp_path / "f.zarr"), []
     filled(store, CONV)
     rows = store.rows(CONV, ROWS)
-    original = place.get_into
+    original = LocalObjects.read
 
-    def spying(key: str, start: int, into: memoryview) -> int | None:
-        asked.append((key, start, len(into)))
-        return original(key, start, into)
+    def spying(self: LocalObjects, key: str, start: int = 0, end: int | None = None) -> bytes | None:
+        asked.append((key, start, end))
+        return original(self, key, start, end)
 
-    place.get_into = spying  # type: ignore[method-assign]
+    monkeypatch.setattr(LocalObjects, "read", spying)
     rows[[5, 9, 6]]
 
     size = CONV.row_bytes
-    assert asked == [("conv/c.1.0.0.0", size, 2 * size), ("conv/c.2.0.0.0", size, size)]
+    assert asked == [("conv/c.1.0.0.0", size, 3 * size), ("conv/c.2.0.0.0", size, 2 * size)]
 
 
 # --- places ----------------------------------------------------------------------------------------------
@@ -437,7 +427,7 @@ def test_a_file_is_no_place(tmp_path: Path) -> None:
 def test_obstore_steps_in_where_the_package_of_fsspec_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("obstore")
     monkeypatch.setitem(sys.modules, "s3fs", None)
-    assert isinstance(place_at("s3://bucket/vgg"), ObstorePlace)
+    assert isinstance(ZarrStore("s3://bucket/vgg").objects.store, ObjectStore)
 
 
 def test_obstore_is_refused_after_a_fork_where_it_would_wait_for_ever(
@@ -456,3 +446,12 @@ def test_obstore_is_refused_after_a_fork_where_it_would_wait_for_ever(
 def test_room_is_known_only_where_there_is_a_disk(tmp_path: Path) -> None:
     assert (ZarrStore(tmp_path / "f.zarr").free_bytes() or 0) > 0
     assert ZarrStore("memory://torcheer-tests/room").free_bytes() is None
+
+
+def test_without_zarr_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(ZarrStore(tmp_path / "f.zarr"), CONV)
+    monkeypatch.setitem(sys.modules, "zarr", None)
+
+    with pytest.raises(InputError, match=r"pip install 'torcheer\[zarr\]'"):
+        ZarrStore(tmp_path / "g.zarr").make_room([CONV], ROWS, BATCH)
+    assert ZarrStore(tmp_path / "f.zarr").rows(CONV, ROWS)[:].shape == (ROWS, 3, 2, 2)

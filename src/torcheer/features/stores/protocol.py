@@ -55,20 +55,14 @@ class Store(Protocol):
     def write_new(self, name: str, content: bytes) -> bytes:
         """A small file, unless it is there already; what is there then, for everybody."""
 
-    def strangers(self) -> list[str]:
-        """The names of what lies there, whatever it is; but not of what is only begun."""
-
-    def write_places(self, array: ArraySpec, places: Array) -> None:
-        """Where the samples of a ragged array are, as a table that NumPy alone can read."""
+    def names(self, folder: str = "") -> list[str]:
+        """Of what lies there, whatever it is; but not of what is only begun."""
 
     def write_texts(self, array: ArraySpec, texts: Array) -> None:
         """A column of texts, known as a whole: the names of all samples."""
 
     def texts(self, array: ArraySpec) -> Array | None:
         """What write_texts wrote; None where nobody has yet."""
-
-    def num_disk_bytes(self) -> int:
-        """What its files take up, where that can be told; else more than any."""
 
     def journals(self) -> list[bytes]:
         """The contents of all journals, in the order of their names."""
@@ -95,4 +89,4 @@ class Store(Protocol):
         """How much more could be written; None where nobody knows."""
 
     def used_bytes(self) -> int:
-        """How much is taken already, of what is made room for."""
+        """What its files take up."""

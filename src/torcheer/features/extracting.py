@@ -12,19 +12,19 @@ import torch
 from torch import nn
 
 from torcheer.errors import InputError
-from torcheer.features.comparing import refuse_other_marks, refuse_other_plan
 from torcheer.features.finishing import finish_up
 from torcheer.features.fitting import fit_transforms
-from torcheer.features.journal import Ended, Progress, read_journals
-from torcheer.features.manifest import NAME, Fingerprints, Manifest, read_manifest
-from torcheer.features.modelmarks import (
-    code_marks,
-    setting_marks,
-    steady_settings,
+from torcheer.features.identity import (
+    machine_mark,
+    refuse_other_marks,
+    refuse_other_plan,
+    refuse_other_values,
     steady_weights,
     structure_mark,
     weight_marks,
 )
+from torcheer.features.journal import Ended, Progress, read_journals
+from torcheer.features.manifest import NAME, Fingerprints, Manifest, read_manifest
 from torcheer.features.planning import Plan
 from torcheer.features.progressing import ExtractionProgress, say
 from torcheer.features.ranks import Rank, this_rank, wait_for_others
@@ -116,16 +116,24 @@ class _Extraction:
         marks = self._marks(threads)
         if there is not None:
             refuse_other_marks(there.fingerprints, marks, self._store.where)
-            features = Features(self._store, there)
-            if features.is_complete:
-                self.say(f"{self._store.where} is complete: {features.num_samples:,} samples, nothing to do.")
-                return features
-        plan = self._plan(threads)
-        manifest = self._settled(there, self._manifest(plan, marks), plan)
-        self._store.make_room(manifest.arrays, manifest.num_samples, manifest.batch_size)
+        plan, samples, values = self._task.plan()
+        manifest = self._settled(there, self._manifest(plan, marks))
+        features = Features(self._store, manifest)
+        is_complete = features.is_complete
+        if not is_complete:
+            self._begin(manifest, plan, is_new=there is None)
         fit_transforms(plan, self._store, self._first_batches, self.say)
-        self._extract(plan, manifest, threads)
-        return Features(self._store, manifest)
+        first = features.progress.done.get(0)
+        machine = machine_mark(self._task.device)
+        if first is not None and first.machine == machine != "" and marks.has_steady_data:
+            refuse_other_values(plan.layers, values, samples, self._store, first)
+        if is_complete:
+            self.say(f"{self._store.where} is complete: {features.num_samples:,} samples, nothing to do.")
+            return features
+        threads.remember(values)
+        del samples, values  # no third batch in memory
+        self._extract(plan, manifest, threads, machine)
+        return features
 
     # --- what is to be done --------------------------------------------------------------------------------
 
@@ -138,24 +146,13 @@ class _Extraction:
         return Fingerprints(
             weights=weight_marks(self._task.model),
             structure=structure_mark(self._task.model),
-            settings=setting_marks(self._task.model),
-            code=code_marks(self._task.model),
             data=self._task.source.marks(),
             call={**self._task.wishes.words(), "batch size": size, "threads": threads.words},
         )
 
-    def _plan(self, threads: Threads) -> Plan:
-        plan, values = self._task.plan()
-        threads.remember(values)
-        return plan
-
     def _manifest(self, plan: Plan, marks: Fingerprints) -> Manifest:
-        # The model ran twice by now: what that changed is no setting.
-        marks = msgspec.structs.replace(
-            marks,
-            weights=steady_weights(self._task.model, marks.weights),
-            settings=steady_settings(marks.settings, setting_marks(self._task.model)),
-        )
+        # The model ran twice by now: a buffer that this changed tells nothing.
+        marks = msgspec.structs.replace(marks, weights=steady_weights(self._task.model, marks.weights))
         return Manifest(
             storage=self._store.kind,
             model=type(self._task.model).__name__,
@@ -170,21 +167,25 @@ class _Extraction:
             classes=self._task.source.classes(),
         )
 
-    def _settled(self, there: Manifest | None, asked: Manifest, plan: Plan) -> Manifest:
+    def _settled(self, there: Manifest | None, asked: Manifest) -> Manifest:
         """The manifest that holds for all processes: whoever comes first writes it, the others agree."""
-        is_new = there is None
-        check_room(self._store, asked)
         if there is None:
+            check_room(self._store, asked)
             self._refuse_other_things()
             content = self._store.write_new(NAME, asked.encoded())
             there = read_manifest(content, self._store.where)
         refuse_other_plan(there, asked, self._store.where)
+        return there
+
+    def _begin(self, manifest: Manifest, plan: Plan, *, is_new: bool) -> None:
+        if not is_new:
+            check_room(self._store, manifest)
         if self._is_shown:
-            self._announce(there, is_new)
+            self._announce(manifest, is_new)
         column = plan.column("ids")
         if column is not None and column.is_text and self._task.wishes.ids is not None:
             self._store.write_texts(column, self._task.wishes.ids)
-        return there
+        self._store.make_room(manifest.arrays, manifest.num_samples, manifest.batch_size)
 
     def _refuse_other_things(self) -> None:
         """Asked in this order: another process may begin in between, and writes its manifest first."""
@@ -204,7 +205,7 @@ class _Extraction:
 
     # --- doing it ------------------------------------------------------------------------------------------
 
-    def _extract(self, plan: Plan, manifest: Manifest, threads: Threads) -> None:
+    def _extract(self, plan: Plan, manifest: Manifest, threads: Threads, machine: str) -> None:
         progress = read_journals(self._store.journals())
         self._refuse_other_batches(progress, manifest)
         is_stream = isinstance(self._task.source, StreamSource)
@@ -216,7 +217,7 @@ class _Extraction:
         wanted = WantedLayers(self._task.model, plan.choices)
         work = Work(wanted, plan, self._task.caller, self._task.device, self._task.wishes, threads)
         try:
-            with bar, self._told_if_interrupted(), WriterThread(writer) as thread:
+            with bar, self._told_if_interrupted(), WriterThread(writer, machine) as thread:
                 for piece in self._task.source.pieces(
                     lambda number: self._rank.owns(number) and (is_stream or number not in progress.done)
                 ):

@@ -20,7 +20,7 @@ def layers_text(model: nn.Module, data: Any, *, layers: Any = "all", **options: 
     values are kept.
     """
     with set_up(model, data, layers=layers, **options) as task:
-        plan, _ = task.plan()
+        plan, _, _ = task.plan()
         num_samples = task.source.num_samples
     rows = [_row(layer, num_samples) for layer in plan.layers]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

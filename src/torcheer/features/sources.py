@@ -7,8 +7,10 @@ how many others are in its batch.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy
@@ -28,7 +30,7 @@ from torch.utils.data import (
 
 from torcheer.capture import TARGET_NAMES, seed_everything
 from torcheer.errors import InputError
-from torcheer.features.datamarks import checksum_of_item, class_names, marks_of, names_of_samples
+from torcheer.features.identity import checksum_of_item, data_marks
 from torcheer.features.manifest import STEADY, STREAM
 from torcheer.features.places import ChosenBatches, EvenPlaces, ListedPlaces, Places
 from torcheer.features.stores.protocol import Array
@@ -112,7 +114,7 @@ class IndexedSource:
 
     def marks(self) -> dict[str, str]:
         if self._marks is None:
-            self._marks = marks_of(self._dataset, self._places.order(), self._looked_at)
+            self._marks = data_marks(self._dataset, self._places.order(), self._looked_at)
             if STEADY not in self._marks:
                 self.notes.append("a sample is another one each time it is read: changes go unnoticed.")
         return self._marks
@@ -472,3 +474,48 @@ def _first_of(columns: Any) -> Any:
     if isinstance(columns, Mapping):
         return next(iter(columns.values()), ())
     return columns[0] if isinstance(columns, tuple) else columns
+
+
+# --- names -------------------------------------------------------------------------------------------------
+
+
+def names_of_samples(dataset: Any) -> Sequence[str] | None:
+    """File names, where a data set of files has them: of ImageFolder and its kin, and of parts of one."""
+    inner, indices = getattr(dataset, "dataset", None), getattr(dataset, "indices", None)
+    if inner is not None and indices is not None:
+        names = names_of_samples(inner)
+        return None if names is None else [names[int(number)] for number in indices]
+    for attribute in ("samples", "imgs", "files", "paths"):
+        found = getattr(dataset, attribute, None)
+        if isinstance(found, list | tuple) and found and len(found) == _length(dataset):
+            names = [one[0] if isinstance(one, tuple | list) and one else one for one in found]
+            if all(isinstance(one, str | os.PathLike) for one in names):
+                return _short([os.fspath(one) for one in names])
+    return None
+
+
+def class_names(dataset: Any) -> tuple[str, ...]:
+    """Of a data set that names its classes, and of parts of one; of several in a row, if they agree."""
+    found = getattr(dataset, "classes", None)
+    if isinstance(found, list | tuple) and found and all(isinstance(one, str) for one in found):
+        return tuple(found)
+    inner = getattr(dataset, "dataset", None)
+    parts = [inner] if inner is not None else getattr(dataset, "datasets", None) or []
+    named = {class_names(part) for part in parts} if isinstance(parts, list | tuple) else set()
+    return named.pop() if len(named) == 1 else ()
+
+
+def _short(names: list[Any]) -> list[str]:
+    """Below the folder that they have in common."""
+    texts = [str(name) for name in names]
+    folders = {os.path.dirname(text) for text in texts}
+    are_alike = len(set(map(os.path.isabs, texts))) == 1
+    common = os.path.commonpath(folders) if are_alike and "" not in folders else ""
+    return [Path(os.path.relpath(text, common)).as_posix() if common else text for text in texts]
+
+
+def _length(dataset: Any) -> int:
+    try:
+        return len(dataset)
+    except TypeError:
+        return -1

@@ -25,7 +25,7 @@ from torcheer.errors import InputError, TorcheerError
 from torcheer.features.givenids import given_ids
 from torcheer.features.planning import Plan, plan_extraction
 from torcheer.features.recording import batch_seed
-from torcheer.features.samples import Caller
+from torcheer.features.samples import Caller, Samples
 from torcheer.features.shapes import read_shapes
 from torcheer.features.sharded import check_whole
 from torcheer.features.sources import Source, StreamSource, note_on_batches, source_of
@@ -42,13 +42,14 @@ class Task:
     caller: Caller
     device: torch.device
 
-    def plan(self) -> tuple[Plan, list[Tensor]]:
-        """Runs the model on the first batch, whose values are given, too."""
+    def plan(self) -> tuple[Plan, Samples, list[Tensor]]:
+        """Runs the model on the first batch, which is given, too, with its values."""
         samples = self.caller.samples_of(self.source.first()).moved_to(self.device)
         if not samples.num_samples:
             raise InputError("the first batch has no samples: there is nothing to extract.")
         try:
-            return plan_extraction(self.model, samples, self.wishes)
+            plan, values = plan_extraction(self.model, samples.copied(), self.wishes)
+            return plan, samples, values
         except TorcheerError:
             raise
         except Exception as error:

@@ -31,8 +31,9 @@ class Finished:
 class WriterThread:
     """Takes one batch at a time. Whoever hands over the next one waits until it is written."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, machine: str) -> None:
         self._writer = writer
+        self._machine = machine
         self._batch: Finished | None = None
         self._state = threading.Condition()
         self._is_ending = False
@@ -115,6 +116,7 @@ class WriterThread:
             first=batch.first,
             rows=batch.num_rows,
             inputs=batch.checksum,
+            machine=self._machine,
             places=places,
             texts=batch.texts,
         )

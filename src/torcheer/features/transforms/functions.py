@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from torcheer.errors import InputError
-from torcheer.features.transforms.fingerprints import describe
 from torcheer.features.transforms.protocol import Applied
 
 
@@ -18,10 +19,8 @@ from torcheer.features.transforms.protocol import Applied
 class Function:
     """A function of a batch of values, which keeps the first dimension: that of samples.
 
-    - `words`: what it is called beside the features. When left out, its name and a hash of what it does: its
-      code, constants, defaults, what it closes over, the simple values and functions of its own package that
-      it names, and the weights of a module. Where one of these changes, features are extracted again. What
-      the functions of other packages do is not looked at. Say `words` yourself if this is not what you want.
+    - `words`: what it is called beside the features; its name when left out. Whether it still does the same
+      is seen on the first batch, which is computed again when an extraction goes on.
 
     A module runs as it is: put it into eval mode first.
     """
@@ -32,7 +31,7 @@ class Function:
     def __post_init__(self) -> None:
         if not callable(self.call):
             raise InputError(f"Function takes a function of a tensor, not {self.call!r}.")
-        said = f"function {self.words}" if self.words else describe(self.call)
+        said = f"function {self.words}" if self.words else _described(self.call)
         object.__setattr__(self, "words", said)
 
     def begin(self, layer: str, shape: tuple[int, ...], dtype: torch.dtype, dims: tuple[str, ...]) -> Applied:
@@ -45,6 +44,27 @@ class Function:
         if len(result) == 1:
             return ("unit",)
         return tuple(f"dim_{at}" for at in range(1, len(result) + 1))
+
+
+def _described(function: Any) -> str:
+    """Such as "function package.module.name"."""
+    kind = "module" if isinstance(function, nn.Module) else "function"
+    return f"{kind} {_name_of(function)}"
+
+
+def _name_of(thing: Any) -> str:
+    if isinstance(thing, functools.partial):
+        return f"partial({_name_of(thing.func)})"
+    if isinstance(thing, types.MethodType) and not isinstance(thing.__self__, type):
+        return f"{_name_of(type(thing.__self__))}.{thing.__name__}"
+    if not hasattr(thing, "__qualname__"):
+        thing = type(thing)
+    module, name = str(getattr(thing, "__module__", "") or ""), str(thing.__qualname__)
+    if name.startswith("_VariableFunctionsClass."):
+        return f"torch.{thing.__name__}"
+    if module == "__mp_main__":  # a process that was spawned knows the script under another name
+        module = "__main__"
+    return name if module in ("", "builtins") else f"{module}.{name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from torcheer.features.stores.protocol import Store
 from torcheer.features.tasks import Task, set_up
 from torcheer.features.threads import Threads
 from torcheer.features.writing import WriterThread
-from torcheer.features.written import Work
+from torcheer.features.written import BatchWorker
 
 
 def extract(
@@ -210,12 +210,10 @@ class _Extraction:
         self._refuse_other_batches(progress, manifest)
         is_stream = isinstance(self._task.source, StreamSource)
         left = self._num_left(progress, manifest)
-        row_bytes = sum(array.row_bytes for array in manifest.arrays)
         title = "extracting" if self._rank.num_ranks == 1 else f"rank 0 of {self._rank.num_ranks}"
         writer = self._store.writer(self._rank.writer_name())
-        bar = ExtractionProgress(left, row_bytes, title, is_shown=self._is_shown)
-        wanted = WantedLayers(self._task.model, plan.choices)
-        work = Work(wanted, plan, self._task.caller, self._task.device, self._task.wishes, threads)
+        bar = ExtractionProgress(left, title, is_shown=self._is_shown)
+        worker = BatchWorker(self._task, plan, threads)
         try:
             with bar, self._told_if_interrupted(), WriterThread(writer, machine) as thread:
                 for piece in self._task.source.pieces(
@@ -224,7 +222,7 @@ class _Extraction:
                     if piece.number in progress.done:  # of a stream, whose batches go by in any case
                         self._refuse_other_batch(piece, progress)
                         continue
-                    finished = work.finished(piece)
+                    finished = worker.finished(piece)
                     thread.put(finished)
                     bar.add(finished.num_rows)
                 if isinstance(self._task.source, StreamSource) and self._task.source.end is not None:

@@ -48,7 +48,7 @@ def _fit(
                 rows = layer.before_transforms(values[plan.layers.index(layer)], samples, number)
                 if isinstance(rows, list):
                     raise InputError(f"{layer.choice.name} is ragged: {key} needs samples of one shape.")
-                layer.chain.look(key, rows)
+                layer.chain.look(part, rows)
         seen += samples.num_samples
     for layer, (key, part) in zip(layers, parts, strict=True):
         part.finish()

@@ -12,8 +12,7 @@ import torch.distributed
 
 from torcheer.errors import CaptureError
 from torcheer.features.reading import Features
-from torcheer.inspector import rank_of
-from torcheer.run import num_ranks_of_program
+from torcheer.run import num_ranks_of_program, rank_of_process
 
 _PATIENCE_SECONDS: Final = 1800.0
 _FIRST_PAUSE_SECONDS: Final = 0.05
@@ -41,10 +40,10 @@ class Rank:
 
 
 def this_rank() -> Rank:
-    grouped = _has_group()
-    world = torch.distributed.get_world_size() if grouped else num_ranks_of_program()
-    number = rank_of(None)
-    return Rank(number=number, num_ranks=max(world, number + 1))
+    if _has_group():
+        return Rank(number=torch.distributed.get_rank(), num_ranks=torch.distributed.get_world_size())
+    number = rank_of_process()
+    return Rank(number=number, num_ranks=max(num_ranks_of_program(), number + 1))
 
 
 def wait_for_others(features: Features) -> None:

@@ -31,7 +31,7 @@ class BegunChain:
 
         for key, part in chain.fitted:
             for values in first_batches(part.num_samples):
-                chain.look(key, values)
+                chain.look(part, values)
             part.finish()
 
     or restored: `part.restore(state)`.
@@ -73,20 +73,9 @@ class BegunChain:
         result = self._through(values, len(self._parts)).detach().resolve_conj().resolve_neg()
         return result.to(numpy_dtype(result.dtype, self.layer))
 
-    def look(self, key: str, values: Tensor) -> None:
-        """Show a batch of the first samples to a fitted part, through those before it."""
-        self._part(key).look(self.before(key, values))
-
-    def before(self, key: str, values: Tensor) -> Tensor:
-        """What arrives at a fitted part. Those before it must be ready."""
-        return self._through(values, self._parts.index(self._part(key)))
-
-    def _part(self, key: str) -> Fitted:
-        for name, part in self.fitted:
-            if name == key:
-                return part
-        keys = ", ".join(name for name, _ in self.fitted) or "none"
-        raise InputError(f"layer {self.layer!r} has no part {key!r} that is fitted. There are: {keys}.")
+    def look(self, part: Fitted, values: Tensor) -> None:
+        """Show a batch of the first samples to a fitted part, through those before it, which are ready."""
+        part.look(self._through(values, self._parts.index(part)))
 
     def _through(self, values: Tensor, num_parts: int) -> Tensor:
         values = open_values(values, self.layer)

@@ -39,11 +39,6 @@ class Fitted(Applied, Protocol):
         """Of the values afterwards."""
         ...
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether it was finished or restored."""
-        ...
-
     def look(self, values: Tensor) -> None:
         """The next batch of the first samples, in order. Rows beyond `num_samples` are not looked at."""
         ...

@@ -80,16 +80,6 @@ class RunningPCA:
         return ("component",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Basis:
-    """What was found, all in float64."""
-
-    mean: Tensor
-    axes: Tensor  # components by units, of length 1; the largest entry of each is positive
-    variances: Tensor  # along each axis, over samples less one
-    shares: Tensor  # of the variance of all units
-
-
 class RunningComponents:
     """The components of one layer."""
 
@@ -97,20 +87,16 @@ class RunningComponents:
         self.num_samples = pca.samples_to_see
         self.shape: tuple[int, ...] = (pca.num_components,)
         self.dtype = dtype
-        self._pca, self._layer, self._num_units = pca, layer, num_units
-        self._running: _RunningBasis | None = None
-        self._basis: _Basis | None = None
-        self._columns: Tensor | None = None  # of the axes, as they are multiplied with
-
-    @property
-    def is_ready(self) -> bool:
-        return self._basis is not None
+        self._pca, self._num_units = pca, num_units
+        self._where = f"{pca.words} of layer {layer!r}"
+        self._layer = layer
+        self._running: _RunningBasis | None = _RunningBasis(pca.num_components, num_units)
+        self._basis: dict[str, Tensor] = {}  # in float64: mean, axes, variances, shares
+        self._columns = torch.empty(0)  # of the axes, as they are multiplied with
 
     def look(self, values: Tensor) -> None:
-        if self._basis is not None:
-            raise InputError(f"{self._where}: it is fitted already, and cannot look at more samples.")
         if self._running is None:
-            self._running = _RunningBasis(self._pca.num_components, self._num_units)
+            raise InputError(f"{self._where}: it is fitted already, and cannot look at more samples.")
         rows = self._rows(values)[: self.num_samples - self._running.num_seen]
         num_bad = int((~rows.isfinite()).any(1).sum())
         if num_bad:
@@ -129,42 +115,35 @@ class RunningComponents:
                 "Ask for fewer components, or extract from more samples."
             )
         self._take(self._running.finish())
-        self._running = None
 
     def __call__(self, values: Tensor) -> Tensor:
-        if self._basis is None or self._columns is None:
+        if not self._basis:
             raise InputError(
                 f"{self._where}: let it look at the first {self.num_samples:,} samples and finish it, "
                 "or restore its state, before it is applied."
             )
-        rows, results = self._rows(values), []
+        rows, results = self._rows(values), [torch.empty(0, *self.shape, dtype=torch.float64)]
         for start in range(0, len(rows), _CALL_ROWS):
-            block = rows[start : start + _CALL_ROWS].to("cpu", torch.float64) - self._basis.mean
-            num_rows = len(block)
-            if num_rows < _CALL_ROWS:
-                # A product takes another path for fewer rows, with other last bits.
-                block = torch.cat([block, block.new_zeros(_CALL_ROWS - num_rows, self._num_units)])
-            results.append((block @ self._columns)[:num_rows])
-        if not results:
-            return torch.empty(0, *self.shape, dtype=self.dtype)
+            block = rows[start : start + _CALL_ROWS].to("cpu", torch.float64) - self._basis["mean"]
+            # A product takes another path for fewer rows, with other last bits.
+            full = torch.nn.functional.pad(block, (0, 0, 0, _CALL_ROWS - len(block)))
+            results.append((full @ self._columns)[: len(block)])
         return torch.cat(results).to(self.dtype)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        basis = self._basis
-        if basis is None:
+        if not self._basis:
             raise InputError(f"{self._where}: it has no state before it is finished.")
-        return {name: getattr(basis, name).numpy() for name in ("mean", "axes", "variances", "shares")}
+        return {name: values.numpy() for name, values in self._basis.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        kept = self._pca.num_components
-        wanted = {
-            "mean": (self._num_units,),
-            "axes": (kept, self._num_units),
-            "variances": (kept,),
-            "shares": (kept,),
-        }
+        kept, units = self._pca.num_components, self._num_units
         found: dict[str, Tensor] = {}
-        for name, shape in wanted.items():
+        for name, shape in (
+            ("mean", (units,)),
+            ("axes", (kept, units)),
+            ("variances", (kept,)),
+            ("shares", (kept,)),
+        ):
             if name not in state:
                 raise InputError(f"{self._where}: the state to restore has no {name!r}.")
             given = numpy.asarray(state[name])
@@ -174,69 +153,67 @@ class RunningComponents:
                     f"shape {given.shape}, and must be finite float64 of shape {shape}."
                 )
             found[name] = torch.from_numpy(numpy.array(given, order="C"))
-        self._take(_Basis(**found))
+        self._take(found)
 
-    def _take(self, basis: _Basis) -> None:
-        self._basis = basis
-        self._columns = basis.axes.t().contiguous()
+    def _take(self, basis: dict[str, Tensor]) -> None:
+        self._basis, self._running = basis, None
+        self._columns = basis["axes"].t().contiguous()
         if self._pca.whiten:
+            variances = basis["variances"]
             # Along a direction without variance all is rounding: it must not be blown up.
-            least = float(basis.variances[0]) * torch.finfo(torch.float64).eps * self._num_units
-            deviations = basis.variances.sqrt()
-            self._columns /= torch.where(basis.variances > least, deviations, torch.inf)
+            least = float(variances[0]) * torch.finfo(torch.float64).eps * self._num_units
+            self._columns /= torch.where(variances > least, variances.sqrt(), torch.inf)
 
     def _rows(self, values: Tensor) -> Tensor:
         return rows_of(values.detach(), self._num_units, self._layer, self._pca.words)
-
-    @property
-    def _where(self) -> str:
-        return f"{self._pca.words} of layer {self._layer!r}"
 
 
 class _RunningBasis:
     """Gathers rows into blocks, and follows the longest directions from block to block."""
 
     def __init__(self, num_components: int, num_units: int) -> None:
-        self.num_seen = 0
         self._num_kept = num_components
-        self._block = torch.empty(max(num_components, _LEAST_ROWS), num_units, dtype=torch.float64)
-        self._num_waiting = 0
+        self._num_done = 0  # samples in what follows
         self._mean = torch.zeros(num_units, dtype=torch.float64)
         self._axes = torch.empty(0, num_units, dtype=torch.float64)
         self._lengths = torch.empty(0, dtype=torch.float64)  # singular values
         self._total = 0.0  # of the squares of all units about their means
+        self._block = torch.empty(0, num_units, dtype=torch.float64)  # that is not full yet
+
+    @property
+    def num_seen(self) -> int:
+        return self._num_done + len(self._block)
 
     def add(self, rows: Tensor) -> None:
+        size = max(self._num_kept, _LEAST_ROWS)
         while len(rows):
-            fresh = rows[: len(self._block) - self._num_waiting]
-            self._block[self._num_waiting : self._num_waiting + len(fresh)] = fresh
-            self._num_waiting += len(fresh)
-            self.num_seen += len(fresh)
+            fresh = rows[: size - len(self._block)]
+            self._block = torch.cat([self._block, fresh.to("cpu", torch.float64)])
             rows = rows[len(fresh) :]
-            if self._num_waiting == len(self._block):
+            if len(self._block) == size:
                 self._decompose()
 
-    def finish(self) -> _Basis:
-        if self._num_waiting:
+    def finish(self) -> dict[str, Tensor]:
+        if len(self._block):
             self._decompose()
         axes, squares = self._axes.numpy(), self._lengths.square()
         farthest = numpy.abs(axes).argmax(axis=1)
         axes = axes * numpy.where(axes[numpy.arange(len(axes)), farthest] < 0, -1.0, 1.0)[:, None]
-        return _Basis(
-            mean=self._mean,
-            axes=torch.from_numpy(axes),
-            variances=squares / (self.num_seen - 1),
-            shares=squares / (self._total or 1.0),
-        )
+        return {
+            "mean": self._mean,
+            "axes": torch.from_numpy(axes),  # components by units; the largest entry of each is positive
+            "variances": squares / (self._num_done - 1),  # along each axis
+            "shares": squares / (self._total or 1.0),  # of the variance of all units
+        }
 
     def _decompose(self) -> None:
-        block = self._block[: self._num_waiting]
-        num_new, num_old = len(block), self.num_seen - len(block)
-        mean = block.mean(0)
-        shift = (self._mean - mean) * math.sqrt(num_old * num_new / self.num_seen)
-        block = block - mean
+        num_new, num_old = len(self._block), self._num_done
+        self._num_done += num_new
+        mean = self._block.mean(0)
+        shift = (self._mean - mean) * math.sqrt(num_old * num_new / self._num_done)
+        block = self._block - mean
         self._total += float(block.square().sum() + shift.square().sum())
-        self._mean += (mean - self._mean) * (num_new / self.num_seen)
+        self._mean += (mean - self._mean) * (num_new / self._num_done)
         stretched = self._axes * self._lengths[:, None]
         together = torch.cat([stretched, block, shift[None]] if num_old else [block])
         # As precise as to decompose all of it, and several times as fast where there are many units.
@@ -244,4 +221,4 @@ class _RunningBasis:
         vectors, lengths, _ = torch.linalg.svd(small, full_matrices=False)
         self._axes = (turned @ vectors[:, : self._num_kept]).t().contiguous()
         self._lengths = lengths[: self._num_kept]
-        self._num_waiting = 0
+        self._block = self._block[:0]

@@ -35,7 +35,7 @@ _IMPORTED: Final = (
     "torch.utils.data",
     "tests.inspector.feeding",
     "torcheer.cli",
-    "torcheer.features.extracting",
+    "torcheer.features.extraction",
     "torcheer.inspector.child.beginning",
     "torcheer.inspector.watching",
     "torcheer.run.reading.face",

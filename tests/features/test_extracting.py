@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from tests.features.hooking import NUM_PLANNED, StoppedError, batches_of, hooked, interrupted, stopping_at
 from torcheer.errors import InputError
-from torcheer.features import extract, open_features
+from torcheer.features import extract, open_features, plan
 from torcheer.features.stores.folder import FolderStore
 
 NUM = 20
@@ -259,11 +259,10 @@ def test_no_more_than_two_batches_are_in_memory(tmp_path: Path) -> None:
 
 def test_values_of_many_batches_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted where they become arrays: at most one that is written, and one that waits."""
-    from torcheer.features import planning
 
     alive: list[weakref.ref[Any]] = []
     most = 0
-    made = planning._as_array
+    made = plan._as_array
 
     def counted(values: Tensor) -> Any:
         nonlocal most
@@ -272,7 +271,7 @@ def test_values_of_many_batches_do_not_pile_up(tmp_path: Path, monkeypatch: pyte
         most = max(most, sum(one() is not None for one in alive))
         return result
 
-    monkeypatch.setattr(planning, "_as_array", counted)
+    monkeypatch.setattr(plan, "_as_array", counted)
     run(tmp_path / "f", layers=["3"], batch_size=1)
 
     assert most <= 3

@@ -12,11 +12,10 @@ import pytest
 
 from torcheer.errors import InputError
 from torcheer.features.journal import Done
-from torcheer.features.labelled import dimension_names
 from torcheer.features.manifest import NAME, ArraySpec, Fingerprints, LayerOrigin, Manifest
-from torcheer.features.reading import Features, open_features
-from torcheer.features.stores.opening import store_at
-from torcheer.features.stores.protocol import Array
+from torcheer.features.read import Features, open_features
+from torcheer.features.stores.store import Array, store_at
+from torcheer.features.xarray_dataset import dimension_names
 
 xarray = pytest.importorskip("xarray")
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from torcheer.errors import InputError
 from torcheer.features import Padded, Pooled, Ragged, extract
-from torcheer.features.shapes import read_shapes
+from torcheer.features.dimensions import read_shapes
 
 LENGTHS = [5, 2, 4, 1, 3, 3]
 

@@ -14,7 +14,7 @@ import numpy
 
 from tests.features.torture_target import PACE
 from torcheer.errors import FileFormatError
-from torcheer.features.reading import Features, open_features
+from torcheer.features.read import Features, open_features
 
 ROOT: Final = Path(__file__).parents[2]
 _TARGETS: Final = "tests.features.torture_target"

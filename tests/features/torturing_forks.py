@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Final
 from unittest import mock
 
-import torcheer.features.writing
+import torcheer.features.batch_worker
 from tests.features import torture_target
 from tests.features.torture_target import PACE
 from tests.features.torturing import Kind, Reference, changes, leftovers, state_of
 from tests.features.torturing_launches import Tally, is_running, kill
-from torcheer.features.extracting import extract
+from torcheer.features.extraction import extract
 from torcheer.features.journal import read_journals
-from torcheer.features.stores.opening import store_at
+from torcheer.features.stores.store import store_at
 
 _NUM_SLOTS: Final = 4
 _PATIENCE_SECONDS: Final = 120.0
@@ -87,7 +87,7 @@ class ForkRound:
         status = 1
         try:
             os.environ.update(RANK=str(rank), WORLD_SIZE=str(num_ranks), **{PACE: str(self._pace)})
-            with mock.patch.object(torcheer.features.writing, "_COMMIT_SECONDS", commit_seconds):
+            with mock.patch.object(torcheer.features.batch_worker, "_COMMIT_SECONDS", commit_seconds):
                 self._extract()
             status = 0
         except BaseException:

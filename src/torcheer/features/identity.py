@@ -14,7 +14,7 @@ import os
 import platform
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,11 +27,9 @@ from torch.nn.parameter import is_lazy
 from torcheer.capture import named_root, tensors_in
 from torcheer.errors import InputError
 from torcheer.features.journal import Done
-from torcheer.features.manifest import STEADY, Fingerprints, Manifest
-from torcheer.features.planning import PlannedLayer
-from torcheer.features.rawbytes import raw_bytes
-from torcheer.features.samples import Samples, checksum_of
-from torcheer.features.stores.protocol import Array, Store
+from torcheer.features.manifest import STEADY, ArraySpec, Fingerprints, Manifest
+from torcheer.features.samples import checksum_of
+from torcheer.features.stores.store import Array, Store, raw_bytes
 
 _TOLERANCE: Final = 1e-2  # of a witness: another machine rounds in another way, half precision coarsely
 _WAY_OUT: Final = "Extract to another place, or remove these features first."
@@ -294,20 +292,18 @@ def machine_mark(device: torch.device) -> str:
 
 
 def refuse_other_values(
-    layers: Sequence[PlannedLayer], values: Sequence[Tensor], samples: Samples, store: Store, done: Done
+    again: Iterable[tuple[ArraySpec, Array | list[Array]]], store: Store, done: Done
 ) -> None:
-    """`values`: of the first batch, computed again; `done`: what the journal says about it."""
-    for layer, value in zip(layers, values, strict=True):
-        new = layer.kept(value, samples, done.batch)
-        old: Array | list[Array]
+    """`again`: what the first batch gives now; `done`: what the journal says about it."""
+    for array, new in again:
         if isinstance(new, list):
-            old = store.ragged(layer.spec, done.places[layer.spec.file])
+            old = store.ragged(array, done.places[array.file])
         else:
-            old, new = [store.rows(layer.spec, done.rows)[:]], [new]
+            old, new = [store.rows(array, done.rows)[:]], [new]
         if len(old) != len(new) or not all(map(_is_same, old, new)):
             raise InputError(
                 f"{store.where} holds features that this call would not give: computed again, the first "
-                f"batch of {layer.choice.name!r} has other values. {_WHY} {_WAY_OUT}"
+                f"batch of {array.name!r} has other values. {_WHY} {_WAY_OUT}"
             )
 
 

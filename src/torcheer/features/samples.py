@@ -15,9 +15,8 @@ from torch import Tensor, nn
 
 from torcheer.capture import TARGET_NAMES, Call, map_tensors, moved, named_root, num_items_of, tensors_in
 from torcheer.errors import InputError
-from torcheer.features.rawbytes import raw_bytes
 from torcheer.features.sharded import whole
-from torcheer.features.stores.protocol import Array
+from torcheer.features.stores.store import Array, raw_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

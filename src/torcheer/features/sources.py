@@ -32,7 +32,7 @@ from torcheer.capture import TARGET_NAMES, seed_everything
 from torcheer.errors import InputError
 from torcheer.features.identity import checksum_of_item, data_marks
 from torcheer.features.manifest import STEADY, STREAM
-from torcheer.features.stores.protocol import Array
+from torcheer.features.stores.store import Array
 
 USUAL_BATCH_SIZE: Final = 32
 _KINDS: Final = "a DataLoader, a Dataset, tensors, or anything that yields batches"

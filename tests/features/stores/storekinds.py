@@ -12,8 +12,8 @@ from zarr.storage import ObjectStore
 
 from torcheer.features.manifest import ArraySpec
 from torcheer.features.stores.folder import FolderStore
-from torcheer.features.stores.protocol import Array, Store
-from torcheer.features.stores.zarrstore import RemoteObjects, ZarrStore
+from torcheer.features.stores.store import Array, Store
+from torcheer.features.stores.zarr_store import RemoteObjects, ZarrStore
 
 KINDS = ["folder", "zarr", "zarr-file", "zarr-memory", "zarr-obstore-memory", "zarr-obstore-local"]
 LOCAL_KINDS = ["folder", "zarr", "zarr-file"]

@@ -21,9 +21,8 @@ from tests.features.stores.storekinds import CONV, HEAD, IDS, LABELS, WORDS, ope
 from torcheer.errors import FileFormatError, InputError
 from torcheer.features.journal import Done, RaggedPlace, read_journals
 from torcheer.features.manifest import ArraySpec
-from torcheer.features.stores.opening import store_at
-from torcheer.features.stores.protocol import Array
-from torcheer.features.stores.zarrstore import LocalObjects, RemoteObjects, ZarrStore
+from torcheer.features.stores.store import Array, store_at
+from torcheer.features.stores.zarr_store import LocalObjects, RemoteObjects, ZarrStore
 
 ROWS, BATCH = 10, 4
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from torcheer.errors import InputError
 from torcheer.features.transforms import Cast
-from torcheer.features.transforms.casting import CASTS
+from torcheer.features.transforms.values import CASTS
 
 WHOLE = ["int8", "int16", "int32", "int64", "uint8"]
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from tests.copying import ROOT, run_copy
 from torcheer.errors import InputError
 from torcheer.features.transforms import Project, units_keeping_distances
-from torcheer.features.transforms.projecting import draw_matrix
+from torcheer.features.transforms.project import draw_matrix
 
 
 def projected(project: Project, values: Tensor) -> Tensor:

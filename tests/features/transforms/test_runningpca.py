@@ -11,7 +11,7 @@ from torch import Tensor
 
 from torcheer.errors import InputError
 from torcheer.features.transforms import RunningPCA
-from torcheer.features.transforms.runningpca import RunningComponents
+from torcheer.features.transforms.pca import RunningComponents
 
 BLOCK = 64  # rows that are decomposed together where there are fewer components
 

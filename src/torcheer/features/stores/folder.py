@@ -19,8 +19,7 @@ import numpy
 from torcheer.errors import FileFormatError
 from torcheer.features.journal import FOLDER, Done, Ended, RaggedPlace, line_of
 from torcheer.features.manifest import ArraySpec
-from torcheer.features.rawbytes import npy_bytes, raw_bytes
-from torcheer.features.stores.protocol import Array, Rows
+from torcheer.features.stores.store import Array, Rows, npy_bytes, raw_bytes
 from torcheer.tensorfile import NoOrdinaryFileError, open_file, sync_folder
 
 _LARGEST_WRITE: Final = 256 << 20  # at once: some systems take no more than 2 GB

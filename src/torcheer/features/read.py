@@ -5,24 +5,181 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from torcheer.errors import FileFormatError, InputError, LayerNotFoundError
-from torcheer.features.journal import Progress, read_journals
+from torcheer.features.journal import Done, Progress, read_journals
 from torcheer.features.manifest import NAME, ArraySpec, LayerOrigin, Manifest, read_manifest
-from torcheer.features.storedlayers import Mask, StoredLayer, StoredRagged
-from torcheer.features.stores.opening import store_at
-from torcheer.features.stores.protocol import Array, Store
+from torcheer.features.stores.store import Array, Rows, Store, store_at
+from torcheer.graph import readable_bytes
 
 if TYPE_CHECKING:
     import xarray
 
     from torcheer.analysis import LayerComparison, Probe, SimilarityMatrix
+
+
+Mask = NDArray[numpy.bool_]
+
+
+class StoredLayer:
+    """Rows of samples: `layer[100:200]`, `layer[[3, 5]]`, `layer[7, :4]`, as NumPy has it."""
+
+    def __init__(self, spec: ArraySpec, rows: Rows, missing: Callable[[], Mask | None]) -> None:
+        self.spec = spec
+        self.rows = rows
+        self._missing = missing
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.rows.shape)
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        return self.rows.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.dtype.itemsize * int(numpy.prod(self.shape, dtype=numpy.int64))
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The names of its dimensions, "sample" first."""
+        return ("sample", *self.spec.dims)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        missing = self._missing()
+        if missing is not None:
+            _refuse_missing(missing, key, self.name)
+        return self.rows[key]
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[number] for number in range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        whole = numpy.asarray(self[:])
+        return numpy.array(whole, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        return f"<StoredLayer {self.name!r}: {self.dtype} {self.shape}>"
+
+
+class StoredRagged:
+    """Samples of different shapes: `layer[3]` is an array, `layer[3:5]` a list of them."""
+
+    def __init__(self, spec: ArraySpec, store: Store, batches: list[Done], num_rows: int) -> None:
+        self.spec = spec
+        self._store = store
+        self._batches = sorted(batches, key=lambda done: done.first)
+        self._firsts = [done.first for done in self._batches]
+        self._num_rows = num_rows
+        self._last: tuple[int, list[Array]] | None = None  # a batch is read as a whole: neighbours come next
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        return self.spec.numpy_dtype
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        return ("sample", *self.spec.dims)
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Of each sample."""
+        return [shape for done in self._batches for shape in done.places[self.spec.file].shapes]
+
+    @property
+    def nbytes(self) -> int:
+        return self.dtype.itemsize * sum(int(numpy.prod(shape, dtype=numpy.int64)) for shape in self.shapes)
+
+    def __len__(self) -> int:
+        return self._num_rows
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return [self._one(number) for number in range(*key.indices(len(self)))]
+        if isinstance(key, int | numpy.integer):
+            return self._one(int(key))
+        return [self._one(int(number)) for number in _numbers_of(key, len(self))]
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self._one(number) for number in range(len(self)))
+
+    def padded(self, key: Any = slice(None), value: float = 0) -> tuple[Array, NDArray[numpy.int64]]:
+        """As one array, filled up with `value`; and the shape of each sample."""
+        samples = self[key]
+        shapes = numpy.array([one.shape for one in samples], dtype=numpy.int64)
+        whole = numpy.full((len(samples), *shapes.max(axis=0)), value, self.dtype)
+        for row, one in zip(whole, samples, strict=True):
+            row[tuple(slice(size) for size in one.shape)] = one
+        return whole, shapes
+
+    def _one(self, number: int) -> Array:
+        number = number + len(self) if number < 0 else number
+        if not 0 <= number < len(self):
+            raise IndexError(f"there is no sample {number}: there are {len(self):,}.")
+        place = int(numpy.searchsorted(self._firsts, number, side="right")) - 1
+        done = self._batches[place] if place >= 0 else None
+        if done is None or number >= done.first + done.rows:
+            raise _missing_error(self.name, number)
+        if self._last is None or self._last[0] != place:
+            self._last = place, self._store.ragged(self.spec, done.places[self.spec.file])
+        return self._last[1][number - done.first]
+
+    def __repr__(self) -> str:
+        shape = ", ".join("?" if size < 0 else str(size) for size in self.spec.shape)
+        return f"<StoredRagged {self.name!r}: {self.dtype}, {len(self):,} samples of ({shape})>"
+
+
+def _numbers_of(key: Any, length: int) -> NDArray[numpy.int64]:
+    found = numpy.asarray(key)
+    if found.dtype == bool and found.shape == (length,):
+        return numpy.flatnonzero(found)
+    if found.dtype.kind not in "iu" or found.ndim != 1:
+        raise InputError(f"{key!r} names no samples: give a number, a slice, or a list of numbers.")
+    return found.astype(numpy.int64)
+
+
+def _refuse_missing(missing: Mask, key: Any, name: str) -> None:
+    """A row that nobody has written is zeros, and must not be taken for values."""
+    first = key if not isinstance(key, tuple) else key[0] if key else ...
+    if first is Ellipsis or first is None:
+        first = slice(None)  # rather too many rows than too few
+    chosen = numpy.asarray(first) if isinstance(first, list | numpy.ndarray) else None
+    if chosen is not None and chosen.dtype == bool and chosen.ndim > 1:
+        first = chosen.any(axis=tuple(range(1, chosen.ndim)))
+    numbers = numpy.atleast_1d(numpy.arange(len(missing))[first])
+    wanted = numbers[missing[numbers]]
+    if wanted.size:
+        raise _missing_error(name, int(wanted.min()))
+
+
+def _missing_error(name: str, number: int) -> InputError:
+    return InputError(
+        f"sample {number:,} of {name!r} is not extracted yet: features.done says which are there, and the "
+        "call of "
+        "tl.extract that began it goes on with it."
+    )
 
 
 _MOST_UNCHECKED = 1 << 22  # samples: fewer are listed whatever there is
@@ -237,7 +394,7 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
 
     def to_xarray(self, *names: str) -> xarray.Dataset:
         """As an xarray.Dataset: named dimensions, labels and ids as coordinates; read when it is used."""
-        from torcheer.features.labelled import dataset_of
+        from torcheer.features.xarray_dataset import dataset_of
 
         return dataset_of(self, names or tuple(self.layers))
 
@@ -248,7 +405,6 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
         return address
 
     def __repr__(self) -> str:
-        from torcheer.features.telling import features_text
 
         return features_text(self)
 
@@ -262,3 +418,52 @@ def open_features(path: str | os.PathLike[str]) -> Features:
             f"there are no features at {store.where}: give the folder or URL that tl.extract wrote to."
         )
     return Features(store, read_manifest(content, store.where))
+
+
+# --- in words ----------------------------------------------------------------------------------------------
+
+_MOST_LINES: Final = 40
+
+
+def size_text(manifest: Manifest) -> str:
+    """`3 layers of 1,797 samples, 12.3 MB`."""
+    samples = "a stream of samples" if manifest.num_samples is None else f"{manifest.num_samples:,} samples"
+    size = manifest.num_bytes
+    words = "size not known before" if size is None else readable_bytes(size)
+    return f"{_count(manifest)} of {samples}, {words}"
+
+
+def _count(manifest: Manifest) -> str:
+    count = len(manifest.layers)
+    return f"{count} {'layer' if count == 1 else 'layers'}"
+
+
+def features_text(features: Features) -> str:
+    """What print() shows."""
+    manifest = features.manifest
+    state = "" if features.is_complete else f", {features.num_done:,} extracted so far"
+    labels = manifest.column("labels")
+    lines = [
+        f"Features of {manifest.model} at {features.path}:",
+        f"\t{features.num_samples:,} samples ({manifest.data}){state}; "
+        f"{'no labels' if labels is None else 'with labels'}",
+        f"\t{_count(manifest)}, {readable_bytes(features.num_bytes)}:",
+    ]
+    width = max(len(layer.name) for layer in manifest.layers)
+    for layer in manifest.layers[:_MOST_LINES]:
+        done = ", ".join(features.origin(layer.name).transforms)
+        lines.append(
+            f"\t\t{layer.name:<{width}}  {shape_text(layer)}  {layer.numpy_dtype.name}" + f"  {done}".rstrip()
+        )
+    if len(manifest.layers) > _MOST_LINES:
+        lines.append(f"\t\t… and {len(manifest.layers) - _MOST_LINES} more")
+    return "\n".join(lines)
+
+
+def shape_text(layer: ArraySpec) -> str:
+    """`channel 64 × y 55 × x 55`."""
+    names = layer.dims if len(layer.dims) == len(layer.shape) else ("",) * len(layer.shape)
+    sizes = ["?" if size < 0 else f"{size:,}" for size in layer.shape]
+    return (
+        " × ".join(f"{name} {size}".strip() for name, size in zip(names, sizes, strict=True)) or "one number"
+    )

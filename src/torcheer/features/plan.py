@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -12,37 +13,44 @@ import torch
 from torch import Tensor, nn
 
 from torcheer.capture import ModelHistory, Op
-from torcheer.errors import InputError, LayerNotFoundError
-from torcheer.features.choosing import Choice, choose, indices_in, places_of_ops
+from torcheer.errors import FileFormatError, InputError, LayerNotFoundError, TorcheerError
 from torcheer.features.dimensions import (
     Channels,
-    SampleAxis,
-    depends_on_own_sample,
-    names_of_dims,
-    place_of_channels,
-    sample_axis,
-    with_tokens_at,
-)
-from torcheer.features.manifest import ArraySpec, LayerOrigin, Role, file_names
-from torcheer.features.recording import WantedLayers, batch_seed, pass_without_values, whole_pass
-from torcheer.features.samples import Samples, column_of
-from torcheer.features.shapes import (
     Padded,
     Pooled,
     Ragged,
+    SampleAxis,
     Shapes,
+    depends_on_own_sample,
     kept_tokens,
+    names_of_dims,
     padded,
+    place_of_channels,
     pooled,
     pooled_dims,
+    sample_axis,
     says_what_to_choose,
     varying_dims,
+    with_tokens_at,
 )
+from torcheer.features.layers import (
+    Choice,
+    WantedLayers,
+    batch_seed,
+    choose,
+    indices_in,
+    pass_without_values,
+    places_of_ops,
+    whole_pass,
+)
+from torcheer.features.manifest import ArraySpec, LayerOrigin, Role, file_names
+from torcheer.features.options import Task, Wishes
+from torcheer.features.samples import Samples, column_of
 from torcheer.features.sharded import whole
-from torcheer.features.stores.protocol import Array
-from torcheer.features.transforms.chaining import BegunChain, begin_all
-from torcheer.features.transforms.storable import open_values
-from torcheer.features.wishes import Wishes
+from torcheer.features.sources import note_on_batches
+from torcheer.features.stores.store import Array, Store
+from torcheer.features.transforms.chain import BegunChain, begin_all
+from torcheer.features.transforms.transform import Fitted, open_values
 
 _COLUMNS = ("labels", "ids", "lengths")
 
@@ -115,7 +123,22 @@ class Plan:
         return next((column for column in self.columns if column.role == role), None)
 
 
-def plan_extraction(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple[Plan, list[Tensor]]:
+def plan_of(task: Task) -> tuple[Plan, Samples, list[Tensor]]:
+    """Runs the model on the first batch, which is given, too, with its values."""
+    samples = task.caller.samples_of(task.source.first()).moved_to(task.device)
+    if not samples.num_samples:
+        raise InputError("the first batch has no samples: there is nothing to extract.")
+    try:
+        plan, values = _plan(task.model, samples.copied(), task.wishes)
+        return plan, samples, values
+    except TorcheerError:
+        raise
+    except Exception as error:
+        note_on_batches(task.source, error)
+        raise
+
+
+def _plan(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple[Plan, list[Tensor]]:
     """Runs the model on two samples, with all its ops, and on the first batch, whose values it gives."""
     seed = batch_seed(wishes.seed, 0)
     few, num_few = _few_samples(model, samples, wishes)
@@ -394,3 +417,70 @@ def _size_of(values: Tensor) -> float:
 def _as_array(values: Tensor) -> Array:
     found = values.detach().cpu().resolve_conj().resolve_neg()
     return found.numpy() if found.is_contiguous() else numpy.ascontiguousarray(found.numpy())
+
+
+Batches = Callable[[Plan, int], Iterator[tuple[Any, list[Tensor], int]]]
+
+
+def fit_transforms(plan: Plan, store: Store, batches: Batches, say: Callable[[str], None]) -> None:
+    """What another process has found out already is taken from it."""
+    depth = max((len(layer.chain.fitted) for layer in plan.layers), default=0)
+    for level in range(depth):
+        open_ones = [
+            layer
+            for layer in plan.layers
+            if len(layer.chain.fitted) > level and not _restored(layer, level, store)
+        ]
+        if open_ones:
+            _fit(plan, open_ones, level, store, batches, say)
+
+
+def _fit(
+    plan: Plan,
+    layers: list[PlannedLayer],
+    level: int,
+    store: Store,
+    batches: Batches,
+    say: Callable[[str], None],
+) -> None:
+    parts = [layer.chain.fitted[level] for layer in layers]
+    most = max(part.num_samples for _, part in parts)
+    say(f"fitting {parts[0][0].partition('_')[2]} of {len(layers)} layers to the first {most:,} samples")
+    seen = 0
+    for samples, values, number in batches(plan, most):
+        for layer, (key, part) in zip(layers, parts, strict=True):
+            if seen < part.num_samples:
+                rows = layer.before_transforms(values[plan.layers.index(layer)], samples, number)
+                if isinstance(rows, list):
+                    raise InputError(f"{layer.choice.name} is ragged: {key} needs samples of one shape.")
+                layer.chain.look(part, rows)
+        seen += samples.num_samples
+    for layer, (key, part) in zip(layers, parts, strict=True):
+        part.finish()
+        content = io.BytesIO()
+        arrays: dict[str, Any] = dict(part.state())
+        numpy.savez(content, **arrays)
+        kept = store.write_new(_name(layer, key), content.getvalue())
+        _restore(part, kept, layer)
+
+
+def _restored(layer: PlannedLayer, level: int, store: Store) -> bool:
+    key, part = layer.chain.fitted[level]
+    content = store.read(_name(layer, key))
+    if content is not None:
+        _restore(part, content, layer)
+    return content is not None
+
+
+def _restore(part: Fitted, content: bytes, layer: PlannedLayer) -> None:
+    try:
+        with numpy.load(io.BytesIO(content), allow_pickle=False) as state:
+            part.restore(dict(state))
+    except InputError:  # it says itself why it is not of this layer
+        raise
+    except (ValueError, OSError, KeyError) as error:
+        raise FileFormatError(f"what was fitted to {layer.choice.name} is damaged: {error}.") from error
+
+
+def _name(layer: PlannedLayer, key: str) -> str:
+    return f"{layer.spec.file}.{key}.npz"

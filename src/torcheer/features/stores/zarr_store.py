@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from torcheer.errors import FileFormatError, InputError
 from torcheer.features.journal import FOLDER, Done, Ended, RaggedPlace, line_of, read_journals
-from torcheer.features.labelled import dimension_names
 from torcheer.features.manifest import NAME, NO_JSON, ArraySpec, safe_name
 from torcheer.features.stores.folder import FolderStore, split_ragged
-from torcheer.features.stores.protocol import Array, Rows
+from torcheer.features.stores.store import Array, Rows
+from torcheer.features.xarray_dataset import dimension_names
 from torcheer.tensorfile import sync_folder
 
 Numbers = NDArray[numpy.int64]

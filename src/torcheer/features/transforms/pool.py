@@ -11,8 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from torcheer.errors import InputError
-from torcheer.features.transforms.protocol import Applied
-from torcheer.features.transforms.rows import working_dtype
+from torcheer.features.transforms.transform import Applied, working_dtype
 
 POOLED_DIMS: Final = ("z", "y", "x", "time", "token")
 _KINDS: Final = ("mean", "max")

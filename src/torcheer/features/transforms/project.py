@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.features.transforms.protocol import Applied
-from torcheer.features.transforms.rows import rows_of, working_dtype
+from torcheer.features.transforms.transform import Applied, rows_of, working_dtype
 
 _HALF: Final = numpy.uint64(32)  # bits
 _ONE: Final = numpy.uint64(1)

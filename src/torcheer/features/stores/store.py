@@ -1,13 +1,17 @@
-"""What a place must be able to do so that features can be kept there."""
+"""What a place must be able to do so that features can be kept there, and which place a path or URL is."""
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Sequence
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, cast
 
 import numpy
 from numpy.typing import NDArray
 
+from torcheer.errors import InputError
 from torcheer.features.journal import Done, Ended, RaggedPlace
 from torcheer.features.manifest import ArraySpec
 
@@ -90,3 +94,37 @@ class Store(Protocol):
 
     def used_bytes(self) -> int:
         """What its files take up."""
+
+
+_ENDING = ".zarr"
+
+
+def store_at(place: str | os.PathLike[str]) -> Store:
+    """`features/vgg` is a folder; `s3://bucket/vgg`, `memory://vgg` and `features/vgg.zarr` are Zarr."""
+    text = os.fspath(place)
+    if not isinstance(text, str) or not text.strip():
+        raise InputError(
+            f"{place!r} is no place for features: give a folder, or a URL such as s3://bucket/vgg."
+        )
+    if "://" in text or text.rstrip("/").endswith(_ENDING):
+        from torcheer.features.stores.zarr_store import ZarrStore  # imported here: both import this module
+
+        return ZarrStore(text.rstrip("/"))
+    if Path(text).exists() and not Path(text).is_dir():
+        raise InputError(f"{text} is a file: features need a folder of their own.")
+    from torcheer.features.stores.folder import FolderStore
+
+    return FolderStore(text)
+
+
+def raw_bytes(values: NDArray[Any]) -> memoryview:
+    """One after the other, without a copy where they lie so already."""
+    flat = numpy.ascontiguousarray(values).reshape(-1)
+    return memoryview(cast(Any, flat.view(numpy.uint8))) if flat.size else memoryview(b"")
+
+
+def npy_bytes(values: NDArray[Any]) -> bytes:
+    """The content of an .npy file."""
+    content = io.BytesIO()
+    numpy.lib.format.write_array(content, values, allow_pickle=False)
+    return content.getvalue()

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.features.transforms.protocol import Applied
-from torcheer.features.transforms.rows import rows_of, working_dtype
+from torcheer.features.transforms.transform import Applied, rows_of, working_dtype
 
 _LEAST_ROWS: Final = 64  # that are decomposed together
 _CALL_ROWS: Final = 32  # that are multiplied together

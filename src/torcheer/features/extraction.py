@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from time import monotonic, sleep
+from typing import Any, Final
 
 import msgspec
+import numpy
 import torch
+import torch.distributed
 from torch import nn
 
-from torcheer.errors import InputError
-from torcheer.features.finishing import finish_up
-from torcheer.features.fitting import fit_transforms
+from torcheer import graph
+from torcheer.errors import CaptureError, InputError
+from torcheer.features.batch_worker import BatchWorker, Threads, WriterThread
 from torcheer.features.identity import (
     machine_mark,
     refuse_other_marks,
@@ -24,20 +29,15 @@ from torcheer.features.identity import (
     weight_marks,
 )
 from torcheer.features.journal import Ended, Progress, read_journals
-from torcheer.features.manifest import NAME, Fingerprints, Manifest, read_manifest
-from torcheer.features.planning import Plan
-from torcheer.features.progressing import ExtractionProgress, say
-from torcheer.features.ranks import Rank, this_rank, wait_for_others
-from torcheer.features.reading import Features
-from torcheer.features.recording import WantedLayers, batch_seed
-from torcheer.features.room import check_room
+from torcheer.features.layers import WantedLayers, batch_seed
+from torcheer.features.manifest import NAME, ArraySpec, Fingerprints, Manifest, read_manifest
+from torcheer.features.options import Task, set_up
+from torcheer.features.plan import Plan, PlannedLayer, fit_transforms, plan_of
+from torcheer.features.read import Features, shape_text
 from torcheer.features.sources import Piece, StreamSource
-from torcheer.features.stores.opening import store_at
-from torcheer.features.stores.protocol import Store
-from torcheer.features.tasks import Task, set_up
-from torcheer.features.threads import Threads
-from torcheer.features.writing import WriterThread
-from torcheer.features.written import BatchWorker
+from torcheer.features.stores.store import Array, Store, npy_bytes, store_at
+from torcheer.graph import readable_bytes
+from torcheer.run import num_ranks_of_program, rank_of_process
 
 
 def extract(
@@ -116,7 +116,7 @@ class _Extraction:
         marks = self._marks(threads)
         if there is not None:
             refuse_other_marks(there.fingerprints, marks, self._store.where)
-        plan, samples, values = self._task.plan()
+        plan, samples, values = plan_of(self._task)
         manifest = self._settled(there, self._manifest(plan, marks))
         features = Features(self._store, manifest)
         is_complete = features.is_complete
@@ -126,7 +126,11 @@ class _Extraction:
         first = features.progress.done.get(0)
         machine = machine_mark(self._task.device)
         if first is not None and first.machine == machine != "" and marks.has_steady_data:
-            refuse_other_values(plan.layers, values, samples, self._store, first)
+            again = [
+                (layer.spec, layer.kept(value, samples, 0))
+                for layer, value in zip(plan.layers, values, strict=True)
+            ]
+            refuse_other_values(again, self._store, first)
         if is_complete:
             self.say(f"{self._store.where} is complete: {features.num_samples:,} samples, nothing to do.")
             return features
@@ -197,7 +201,7 @@ class _Extraction:
             )
 
     def _announce(self, manifest: Manifest, is_new: bool) -> None:
-        from torcheer.features.telling import size_text
+        from torcheer.features.read import size_text
 
         self.say(f"{'' if is_new else 'going on: '}{size_text(manifest)} to {self._store.where}")
         for note in manifest.notes if is_new else ():
@@ -286,3 +290,185 @@ class _Extraction:
     def say(self, line: str) -> None:
         if self._is_shown:
             say(line)
+
+
+def finish_up(store: Store, manifest: Manifest) -> None:
+    """Does nothing before the end. Any process may do it, and any number of them."""
+    features = Features(store, manifest)
+    if not features.is_complete:
+        return
+    if manifest.num_samples is None:
+        store.end_at(manifest.arrays, features.num_samples)
+    for array in manifest.arrays:
+        if array.is_text and store.texts(array) is None:
+            store.write_texts(array, features.texts(array))
+        if array.layout == "ragged":
+            name, content = f"{array.file}.places.npy", npy_bytes(_places(features, array))
+            if store.read(name) != content:
+                store.write(name, content)
+
+
+def _places(features: Features, array: ArraySpec) -> Array:
+    """A row for each sample: in which part it is, from which value on, and its shape."""
+    rank = len(array.shape)
+    found = []
+    for done in sorted(features.progress.done.values(), key=lambda one: one.first):
+        place = done.places[array.file]
+        start = place.start
+        for shape in place.shapes:
+            found.append((place.part, start, shape))
+            start += int(numpy.prod(shape, dtype=numpy.int64))
+    longest = max((len(part) for part, _, _ in found), default=1)
+    fields = [("part", f"<U{longest}"), ("start", "<i8"), ("shape", "<i8", (rank,))]
+    return numpy.array(found, dtype=fields)
+
+
+_SPARE: Final = 1.02  # what the journals take, and the disk itself
+
+
+def check_room(store: Store, manifest: Manifest) -> None:
+    """What is there already needs no more room. Streams and ragged samples: nobody knows before."""
+    total, free = manifest.num_bytes, store.free_bytes()
+    if total is None or free is None:
+        return
+    needed = max(0, total - store.used_bytes())
+    if needed * _SPARE > free:
+        largest = max(manifest.layers, key=lambda layer: layer.row_bytes)
+        share = largest.row_bytes / max(1, sum(layer.row_bytes for layer in manifest.layers))
+        raise InputError(
+            f"these features take {readable_bytes(total)}, and {store.where} has room for "
+            f"{readable_bytes(free)}: extract "
+            f"fewer layers ({largest.name} alone is {share:.0%}), make them smaller on the way "
+            "(transform='pool', "
+            "'float16', 'project:512'), or choose another place."
+        )
+
+
+_LINE_SECONDS: Final = 30.0
+
+
+class ExtractionProgress:
+    """Of the samples of this process."""
+
+    def __init__(self, num_samples: int | None, title: str, *, is_shown: bool) -> None:
+        self._total = num_samples
+        self._title = title
+        self._is_shown = is_shown
+        self._done = 0
+        self._pace = graph.Pace()
+        self._pace.note(0)
+        is_bar = is_shown and graph.is_terminal()
+        self._bar = graph.Progress(title, num_samples, "samples") if is_bar else None
+        self._due = monotonic() + _LINE_SECONDS
+
+    def __enter__(self) -> ExtractionProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.__exit__()
+
+    def add(self, num_samples: int) -> None:
+        """So many more went through the model."""
+        if self._bar is not None:
+            self._bar.add(num_samples)
+            return
+        self._done += num_samples
+        self._pace.note(self._done)
+        if self._is_shown and monotonic() >= self._due:
+            say(f"{self._title}: {graph.progress_text(self._done, self._total, self._pace, 'samples')}")
+            self._due = monotonic() + _LINE_SECONDS
+
+
+def say(line: str) -> None:
+    graph.say(f"torcheer: {line}")
+
+
+def layers_text(model: nn.Module, data: Any, *, layers: Any = "all", **options: Any) -> str:
+    """One line for each layer, with all names that it answers to.
+
+    The model runs on the first batch, and nothing is written. `options` are those of `extract` that say how
+    values are kept.
+    """
+    with set_up(model, data, layers=layers, **options) as task:
+        plan, _, _ = plan_of(task)
+        num_samples = task.source.num_samples
+    rows = [_row(layer, num_samples) for layer in plan.layers]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
+    samples = "a stream of samples" if num_samples is None else f"{num_samples:,} samples"
+    head = f"{type(task.model).__name__}: {len(rows)} layers that can be extracted, of {samples}"
+    return "\n".join([head, *(f"  {line}".rstrip() for line in lines), *plan.notes])
+
+
+def _row(layer: PlannedLayer, num_samples: int | None) -> tuple[str, str, str, str]:
+    names = dict.fromkeys((layer.choice.name, layer.choice.label, *layer.choice.modules))
+    name, *others = names
+    also = f"also {', '.join(others)}" if others else ""
+    return name, also, shape_text(layer.spec), _size(layer.spec, num_samples)
+
+
+def _size(spec: ArraySpec, num_samples: int | None) -> str:
+    if spec.layout == "ragged":
+        return "size not known before"
+    if num_samples is None:
+        return f"{readable_bytes(spec.row_bytes)} a sample"
+    return readable_bytes(spec.row_bytes * num_samples)
+
+
+_PATIENCE_SECONDS: Final = 1800.0
+_FIRST_PAUSE_SECONDS: Final = 0.05
+_LONGEST_PAUSE_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """One of several processes that share the work."""
+
+    number: int
+    num_ranks: int
+
+    def owns(self, batch: int) -> bool:
+        """Batches are dealt out in turn. Nothing else decides it, so nobody has to ask."""
+        return batch % self.num_ranks == self.number
+
+    def share(self, num_batches: int) -> range:
+        return range(self.number, num_batches, self.num_ranks)
+
+    def writer_name(self) -> str:
+        """No other process has it, not even this rank's when it was started before."""
+        host = "".join(letter if letter.isalnum() else "-" for letter in socket.gethostname())[:24]
+        return f"rank-{self.number:04}-{host}-{os.getpid()}-{os.urandom(4).hex()}"
+
+
+def this_rank() -> Rank:
+    if _has_group():
+        return Rank(number=torch.distributed.get_rank(), num_ranks=torch.distributed.get_world_size())
+    number = rank_of_process()
+    return Rank(number=number, num_ranks=max(num_ranks_of_program(), number + 1))
+
+
+def wait_for_others(features: Features) -> None:
+    """Where the processes form a group, whoever is done first waits; else each goes its way.
+
+    By looking at the journals, because a barrier gives up after half an hour, however well the others get on.
+    """
+    if not _has_group() or torch.distributed.get_world_size() == 1:
+        return
+    num_done, since, pause = -1, monotonic(), _FIRST_PAUSE_SECONDS
+    while not features.is_complete:
+        if features.num_done != num_done:
+            num_done, since = features.num_done, monotonic()
+        elif monotonic() - since > _PATIENCE_SECONDS:
+            raise CaptureError(
+                f"this process is done, and the others have not written anything to {features.path} for "
+                f"{_PATIENCE_SECONDS / 60:.0f} minutes: {num_done:,} of {features.num_samples:,} samples are "
+                "there. The same call goes on."
+            )
+        sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+    torch.distributed.barrier()
+
+
+def _has_group() -> bool:
+    return torch.distributed.is_available() and torch.distributed.is_initialized()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.many import examples
 from torcheer.analysis import probe
-from torcheer.analysis.folds import fold_numbers
+from torcheer.analysis.targets import fold_numbers
 from torcheer.errors import InputError
 
 

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from torcheer.capture import (
     ModelHistory,
     ModelWalk,
-    Op,
     Order,
     Scope,
     Selection,
@@ -78,16 +77,6 @@ class Choice:
         return self.modules[0] if self.modules else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Meant:
-    """One of the layers that a key means."""
-
-    name: str
-    index: int
-    is_explicit: bool
-    call: str = ""
-
-
 def choose(keys: Iterable[Any], model: nn.Module, history: ModelHistory) -> list[Choice]:
     """What is meant; of what is not there, what there is."""
     try:
@@ -124,8 +113,7 @@ def _chosen(keys: Iterable[Any], model: nn.Module, history: ModelHistory) -> lis
                 if not one.call and not places:
                     places, spots = places_of_ops(history), _only_spots(history)
                 place, spot = (None, None) if one.call else (places[one.index], spots[one.index])
-                choice = _choice(one, history._op(one.index), key)
-                found[one.name] = replace(choice, place=place, spot=spot, ran=ran)
+                found[one.name] = replace(one, place=place, spot=spot, ran=ran, key=key)
     if not found:
         raise InputError(
             "no layers: of what was asked for nothing ran. 'all' takes every op; the modules of a scripted "
@@ -153,22 +141,18 @@ def keys_of(layers: Any) -> list[Any]:
     return list(dict.fromkeys(keys))
 
 
-def _choice(meant: _Meant, op: Op, key: Any) -> Choice:
+def _choice(history: ModelHistory, index: int, *, name: str = "", explicit: bool, call: str = "") -> Choice:
+    op = history._op(index)
     return Choice(
-        name=meant.name,
+        name=name or op.layer_label,
         index=op.index,
         label=op.layer_label,
         layer_type=op.layer_type,
-        scope=scope_of(op),
+        scope=f"{op.containing_module_origin}:{op.containing_module_pass}",
         modules=tuple(one.removesuffix(":1") for one in op.modules_exited if one),
-        call=meant.call,
-        key=key,
-        is_explicit=meant.is_explicit,
+        call=call,
+        is_explicit=explicit,
     )
-
-
-def scope_of(op: Op) -> str:
-    return f"{op.containing_module_origin}:{op.containing_module_pass}"
 
 
 # --- in another pass --------------------------------------------------------------------------------------
@@ -267,63 +251,58 @@ def _label_of(scope: Scope) -> str:
 # --- what a key means -------------------------------------------------------------------------------------
 
 
-def _meant_by(key: Any, model: nn.Module, history: ModelHistory) -> list[_Meant]:
+def _meant_by(key: Any, model: nn.Module, history: ModelHistory) -> list[Choice]:
     """A layer that ran more than once gives one for each time: `rnn:1`, `rnn:2`."""
     if key == "all":
-        return [_Meant(op.layer_label, op.index, False) for op in map(history._op, _computed(history))]
-    if key == "modules":
-        return [
-            one
-            for module in _leaves(model, history)
-            for one in _of_module(module, history, is_explicit=False)
-        ]
-    if isinstance(key, type):
-        return [
-            one for name in chosen_layers(model, key) for one in _of_module(name, history, is_explicit=False)
-        ]
+        return [_choice(history, index, explicit=False) for index in _computed(history)]
+    if key == "modules" or isinstance(key, type):
+        names = _leaves(model, history) if key == "modules" else chosen_layers(model, key)
+        return [one for name in names for one in _of_module(name, history, explicit=False)]
     if isinstance(key, int):
-        op = history[key]
-        return [_Meant(op.layer_label, op.index, True)]
+        return [_choice(history, history[key].index, explicit=True)]
     passes, number = history.module_tree.passes_named(key)
     if 0 < number <= len(passes) and passes[number - 1].output_ops:
-        return [_Meant(key, passes[number - 1].output_ops[0], True, passes[number - 1].label)]
+        chosen = passes[number - 1]
+        return [_choice(history, chosen.output_ops[0], name=key, explicit=True, call=chosen.label)]
     if (passes and not number) or key in history.module_tree.addresses:
-        return _of_module(key, history, is_explicit=True)
-    exact = history._lookup.find_exactly(key)
-    if exact is not None:
+        return _of_module(key, history, explicit=True)
+    if history._lookup.find_exactly(key) is not None:
         ops = history._lookup.find_all(key)
-        if len(ops) == 1:
-            return [_Meant(key, ops[0], True)]
-        return [_Meant(f"{key}:{history._op(index).pass_num}", index, True) for index in ops]
+        names = [key] if len(ops) == 1 else [f"{key}:{history._op(index).pass_num}" for index in ops]
+        return [
+            _choice(history, index, name=name, explicit=True) for index, name in zip(ops, names, strict=True)
+        ]
     return _by_pattern(key, history)
 
 
-def _by_pattern(key: str, history: ModelHistory) -> list[_Meant]:
-    if any(letter in key for letter in "*?["):
-        modules = [name for name in history.module_tree.addresses if name and fnmatch.fnmatchcase(name, key)]
-        found = [one for name in modules for one in _of_module(name, history, is_explicit=False)]
-        labels = [
-            _Meant(op.layer_label, op.index, False)
-            for op in map(history._op, _computed(history))
-            if not modules and fnmatch.fnmatchcase(op.layer_label, key)
-        ]
-        if not found and not labels:
-            raise LayerNotFoundError(f"no layer answers to {key!r}.")
-        return found or labels
-    ops = history._lookup.find_all(key)
-    return [_Meant(history._op(index).layer_label, index, False) for index in ops]
+def _by_pattern(key: str, history: ModelHistory) -> list[Choice]:
+    if not any(letter in key for letter in "*?["):
+        return [_choice(history, index, explicit=False) for index in history._lookup.find_all(key)]
+    modules = [name for name in history.module_tree.addresses if name and fnmatch.fnmatchcase(name, key)]
+    found = [one for name in modules for one in _of_module(name, history, explicit=False)]
+    if not modules:
+        every = [_choice(history, index, explicit=False) for index in _computed(history)]
+        found = [one for one in every if fnmatch.fnmatchcase(one.label, key)]
+    if not found:
+        raise LayerNotFoundError(f"no layer answers to {key!r}.")
+    return found
 
 
-def _of_module(address: str, history: ModelHistory, *, is_explicit: bool) -> list[_Meant]:
+def _of_module(address: str, history: ModelHistory, *, explicit: bool) -> list[Choice]:
     passes = [one for one in history.module_tree.passes_of(address) or () if one.output_ops]
-    if not passes:
-        if not is_explicit:
-            return []
+    if not passes and explicit:
         history._lookup.find(address)  # says why
         raise LayerNotFoundError(f"module {address!r} gave no tensor that could be kept.")
-    if len(passes) == 1:
-        return [_Meant(address, passes[0].output_ops[0], is_explicit, passes[0].label)]
-    return [_Meant(f"{address}:{one.pass_num}", one.output_ops[0], is_explicit, one.label) for one in passes]
+    return [
+        _choice(
+            history,
+            one.output_ops[0],
+            name=address if len(passes) == 1 else f"{address}:{one.pass_num}",
+            explicit=explicit,
+            call=one.label,
+        )
+        for one in passes
+    ]
 
 
 def _leaves(model: nn.Module, history: ModelHistory) -> list[str]:

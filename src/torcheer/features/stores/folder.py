@@ -104,22 +104,27 @@ class FolderStore:
 
     def make_room(self, arrays: Sequence[ArraySpec], num_rows: int | None, batch_size: int | None) -> None:
         (self.folder / FOLDER).mkdir(parents=True, exist_ok=True)
-        stored = tuple(array for array in arrays if array.layout == "rows" and not array.is_text)
+        stored = tuple(filter(_is_rows, arrays))
         self._streamed = stored if num_rows is None else ()
         for array in stored:
-            self._make_room(array, num_rows)
+            # Of a stream another process may have written the end: only that it is an .npy file is sure.
+            self._write_header(array, num_rows or 0, known=None if num_rows is not None else 8)
         sync_folder(self.folder)
 
-    def _make_room(self, array: ArraySpec, num_rows: int | None) -> None:
-        header = _header(array, num_rows or 0)
-        size = len(header) + (num_rows or 0) * array.row_bytes
+    def end_at(self, arrays: Sequence[ArraySpec], num_rows: int) -> None:
+        for array in filter(_is_rows, arrays):
+            self._write_header(array, num_rows)
+
+    def _write_header(self, array: ArraySpec, num_rows: int, known: int | None = None) -> None:
+        """And room for so many rows, unless it is there. `known`: so many bytes of a header tell that."""
+        header = _header(array, num_rows)
+        size = len(header) + num_rows * array.row_bytes
         descriptor = os.open(self.folder / _file_of(array), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            # Never shorter: another process may have written already. Of a stream it may do so between the
-            # two lines; its file grows with what is written.
-            if num_rows is not None and os.fstat(descriptor).st_size < size:
+            # Never shorter: another process may have written already.
+            if num_rows and os.fstat(descriptor).st_size < size:
                 os.ftruncate(descriptor, size)
-            known = len(header) if num_rows is not None else 8  # of a stream another may have written the end
+            known = known or len(header)
             if os.pread(descriptor, known, 0) != header[:known]:
                 _write_all(descriptor, header, 0)
             os.fsync(descriptor)
@@ -128,18 +133,6 @@ class FolderStore:
                 os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(descriptor)
-
-    def end_at(self, arrays: Sequence[ArraySpec], num_rows: int) -> None:
-        for array in arrays:
-            if array.layout == "rows" and not array.is_text:
-                descriptor = os.open(self.folder / _file_of(array), os.O_RDWR | os.O_CLOEXEC)
-                try:
-                    header = _header(array, num_rows)
-                    if os.pread(descriptor, len(header), 0) != header:
-                        _write_all(descriptor, header, 0)
-                        os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
 
     def writer(self, name: str) -> FolderWriter:
         return FolderWriter(self.folder, name, self._streamed)
@@ -276,6 +269,10 @@ def split_ragged(values: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array
     ends = numpy.cumsum([numpy.prod(shape, dtype=numpy.int64) for shape in shapes])
     pieces = numpy.split(values, ends[:-1]) if shapes else []
     return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+
+
+def _is_rows(array: ArraySpec) -> bool:
+    return array.layout == "rows" and not array.is_text
 
 
 def _file_of(array: ArraySpec) -> str:

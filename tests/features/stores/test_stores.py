@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from tests.features.stores.storekinds import (
+from tests.features.stores.store_kinds import (
     CONV,
     HEAD,
     IDS,

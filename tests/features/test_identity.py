@@ -354,7 +354,7 @@ def test_it_goes_on_in_a_new_process(tmp_path: Path) -> None:
     begin(tmp_path / "f", given(Counting(), Caching(), transform=doubled))
     program = (
         "from pathlib import Path\n"
-        "from tests.features import test_extracting_changes as there\n"
+        "from tests.features import test_identity as there\n"
         "again = there.given(there.Counting(), there.Caching(), transform=there.doubled)\n"
         f"assert there.go_on(Path({str(tmp_path / 'f')!r}), again).is_complete\n"
     )

@@ -17,7 +17,7 @@ import numpy
 import pytest
 from zarr.storage import MemoryStore, ObjectStore
 
-from tests.features.stores.storekinds import CONV, HEAD, IDS, LABELS, WORDS, opener, sentences, values_of
+from tests.features.stores.store_kinds import CONV, HEAD, IDS, LABELS, WORDS, opener, sentences, values_of
 from torcheer.errors import FileFormatError, InputError
 from torcheer.features.journal import Done, RaggedPlace, read_journals
 from torcheer.features.manifest import ArraySpec

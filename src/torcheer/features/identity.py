@@ -123,23 +123,16 @@ def _held_in(value: Any, depth: int, seen: set[int]) -> Iterator[Any]:
     if id(value) in seen or depth > _DEEPEST:
         return
     seen.add(id(value))
-    is_list_of_words = isinstance(value, list | tuple) and bool(value) and all(map(_is_plain, value))
-    if isinstance(value, Tensor | numpy.ndarray) or is_list_of_words:
+    is_list = isinstance(value, list | tuple)
+    if isinstance(value, Tensor | numpy.ndarray) or (is_list and value and all(map(_is_plain, value))):
         yield value
         return
-    for part in _parts_of(value):
+    parts = value if is_list else ()
+    if isinstance(value, torch.utils.data.Dataset) or type(value) is dict:
+        held = value if isinstance(value, dict) else vars(value)
+        parts = [held[name] for name in sorted(held, key=str)]
+    for part in parts:
         yield from _held_in(part, depth + 1, seen)
-
-
-def _parts_of(value: Any) -> list[Any]:
-    if isinstance(value, list | tuple):
-        return list(value)
-    if isinstance(value, torch.utils.data.Dataset):
-        held = vars(value)
-        return [held[name] for name in sorted(held)]
-    if type(value) is dict:
-        return [value[name] for name in sorted(value, key=str)]
-    return []
 
 
 def _is_plain(value: Any) -> bool:
@@ -149,16 +142,14 @@ def _is_plain(value: Any) -> bool:
 
 
 def _checksum(value: Any, start: int) -> int:
-    if isinstance(value, numpy.ndarray):
-        if value.dtype == object:
-            return zlib.crc32(repr(value.tolist()).encode("utf-8", "surrogateescape"), start)
+    if isinstance(value, Tensor | numpy.ndarray):
         if value.nbytes > _MOST_BYTES:
-            return zlib.crc32(f"{value.shape} {value.dtype}".encode(), start)
-        return zlib.crc32(raw_bytes(value), start)
-    if isinstance(value, Tensor):
-        if value.element_size() * value.nelement() > _MOST_BYTES:
             return zlib.crc32(f"{tuple(value.shape)} {value.dtype}".encode(), start)
-        return checksum_of(value, start)
+        if isinstance(value, Tensor):
+            return checksum_of(value, start)
+        is_objects = value.dtype == object
+        raw = repr(value.tolist()).encode("utf-8", "surrogateescape") if is_objects else raw_bytes(value)
+        return zlib.crc32(raw, start)
     every = max(1, len(value) // _MOST_FILES)
     for place, one in enumerate(value):
         words = _words_of(one, with_size=place % every == 0)

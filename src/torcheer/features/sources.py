@@ -298,21 +298,16 @@ class _ListedSamples(Dataset[Any]):
 def _is_sample(item: Any) -> bool:
     """A dict, or something with one number, such as `(x, 3)`: a batch would have several."""
     parts = item if isinstance(item, tuple | list) else ()
-    return isinstance(item, Mapping) or any(
-        isinstance(part, int | float) or (isinstance(part, Tensor | numpy.ndarray) and not part.ndim)
-        for part in parts
-    )
+    return isinstance(item, Mapping) or any(map(_is_number, parts))
 
 
 def _has_one_label(item: Any) -> bool:
     """A dict whose label is one number: a batch would have one for each of its samples."""
-    labels = (
-        [value for name, value in item.items() if name in TARGET_NAMES] if isinstance(item, Mapping) else []
-    )
-    return any(
-        isinstance(label, int | float) or (isinstance(label, Tensor | numpy.ndarray) and not label.ndim)
-        for label in labels
-    )
+    return isinstance(item, Mapping) and any(_is_number(item[name]) for name in TARGET_NAMES if name in item)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, Tensor | numpy.ndarray) and not value.ndim)
 
 
 def _as_tensor(value: Any) -> Any:

@@ -98,14 +98,6 @@ class SparseMatrix:
         """The size of each entry in a run: √(1/(density × columns)), with the density of that run."""
         return math.sqrt((self.edges[run + 1] - self.edges[run]) / self.places.shape[1])
 
-    def dense(self) -> NDArray[Any]:
-        """Units by columns. As large as it sounds: for looking at a small one."""
-        full = numpy.zeros((self.num_units, self.places.shape[1]))
-        columns = numpy.arange(self.places.shape[1])
-        for run, start in enumerate(self.edges[:-1]):
-            full[start + self.places[run], columns] = self.signs[run] * self.scale(run)
-        return full
-
 
 def draw_matrix(
     num_units: int, num_columns: int, *, density: float | Literal["auto"], seed: int

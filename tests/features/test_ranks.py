@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 import torcheer.features.batch_worker
 from tests.copying import torchrun
+from tests.features.torture_rounds import ROOT, changes, environment, state_of
 from tests.features.torture_target import DIES_AT, FEW_SAMPLES, few
-from tests.features.torturing import ROOT, changes, environment, state_of
 from tests.many import IS_ALL
 from torcheer.features.extraction import extract
 from torcheer.features.read import Features, open_features
@@ -292,7 +292,7 @@ def test_under_torchrun_a_group_outlives_a_kill_and_every_rank_finds_all_of_it(t
     model, data = few()
     whole = extract(model, data, layers=["inner.0", "inner.5"], to=tmp_path / "whole", progress=False)
     run = ["--nproc-per-node", "2", "--max-restarts", "1"]
-    script = ["-m", "tests.features.torturing_gloo", str(tmp_path)]
+    script = ["-m", "tests.features.torture_gloo", str(tmp_path)]
 
     # Else a group of gloo finds the addresses of the ranks that died, and no restart succeeds.
     own_store = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}

@@ -303,7 +303,8 @@ def finish_up(store: Store, manifest: Manifest) -> None:
         if array.is_text and store.texts(array) is None:
             store.write_texts(array, features.texts(array))
         if array.layout == "ragged":
-            name, content = f"{array.file}.places.npy", npy_bytes(_places(features, array))
+            name = f"places/{array.file}.npy" if store.kind == "zarr" else f"{array.file}.places.npy"
+            content = npy_bytes(_places(features, array))
             if store.read(name) != content:
                 store.write(name, content)
 

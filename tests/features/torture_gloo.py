@@ -1,6 +1,6 @@
 """A script for torchrun: the ranks form a group, extract together, and each finds everything when it is done.
 
-torchrun --nproc-per-node 2 --max-restarts 1 -m tests.features.torturing_gloo FOLDER
+torchrun --nproc-per-node 2 --max-restarts 1 -m tests.features.torture_gloo FOLDER
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _IMPORTED: Final = (
     "torch.utils.data",
     "tests.inspector.feeding",
     "torcheer.cli",
-    "torcheer.features.extracting",
+    "torcheer.features.extraction",
     "torcheer.inspector.child.lifetime",
     "torcheer.inspector.watch_api",
     "torcheer.run.read.saved_run",

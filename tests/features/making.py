@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from torcheer.features.journal import Done
 from torcheer.features.manifest import ArraySpec, Fingerprints, LayerOrigin, Manifest, file_names
-from torcheer.features.reading import Features, open_features
-from torcheer.features.stores.opening import store_at
-from torcheer.features.stores.protocol import Store
+from torcheer.features.read import Features, open_features
+from torcheer.features.stores.store import Store, store_at
 
 BATCH = 32
 

@@ -16,13 +16,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import torcheer.features.writing
+import torcheer.features.batch_worker
 from tests.copying import torchrun
+from tests.features.torture_rounds import ROOT, changes, environment, state_of
 from tests.features.torture_target import DIES_AT, FEW_SAMPLES, few
-from tests.features.torturing import ROOT, changes, environment, state_of
 from tests.many import IS_ALL
-from torcheer.features.extracting import extract
-from torcheer.features.reading import Features, open_features
+from torcheer.features.extraction import extract
+from torcheer.features.read import Features, open_features
 
 _DIED = 77  # the exit status of a process that was let die
 
@@ -201,7 +201,7 @@ def dies(number: int, work: Callable[[Path], Features], to: Path) -> bool:
     if pid == 0:
         status = 1
         try:
-            commits_at_once = mock.patch.object(torcheer.features.writing, "_COMMIT_SECONDS", 0.0)
+            commits_at_once = mock.patch.object(torcheer.features.batch_worker, "_COMMIT_SECONDS", 0.0)
             with commits_at_once, Reaper(number).armed():
                 work(to)
             status = 0
@@ -233,7 +233,7 @@ def test_wherever_it_dies_the_next_one_finishes_it(work: Callable[[Path], Featur
 def test_a_full_disk_is_told_and_what_is_there_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torcheer.features.writing, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(torcheer.features.batch_worker, "_COMMIT_SECONDS", 0.0)
     num_writes = 0
 
     def full_soon(descriptor: int, content: Any, place: int, write: Any = os.pwrite) -> int:
@@ -255,7 +255,7 @@ def test_a_full_disk_is_told_and_what_is_there_is_kept(
 def test_a_journal_says_nothing_that_is_not_synced(
     work: Callable[[Path], Features], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torcheer.features.writing, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(torcheer.features.batch_worker, "_COMMIT_SECONDS", 0.0)
     unsynced: set[int] = set()
     lines: list[bytes] = []
 
@@ -292,7 +292,7 @@ def test_under_torchrun_a_group_outlives_a_kill_and_every_rank_finds_all_of_it(t
     model, data = few()
     whole = extract(model, data, layers=["inner.0", "inner.5"], to=tmp_path / "whole", progress=False)
     run = ["--nproc-per-node", "2", "--max-restarts", "1"]
-    script = ["-m", "tests.features.torturing_gloo", str(tmp_path)]
+    script = ["-m", "tests.features.torture_gloo", str(tmp_path)]
 
     # Else a group of gloo finds the addresses of the ranks that died, and no restart succeeds.
     own_store = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}

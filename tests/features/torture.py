@@ -28,10 +28,17 @@ import time
 from functools import cache
 from pathlib import Path
 
-from tests.features.torturing import KINDS, Reference
-from tests.features.torturing_forks import ForkRound
-from tests.features.torturing_launches import Round, Stage, Tally
-from tests.features.torturing_machines import NotPermittedError, TwoMachines, two_machines
+from tests.features.torture_rounds import (
+    KINDS,
+    ForkRound,
+    NotPermittedError,
+    Reference,
+    Round,
+    Stage,
+    Tally,
+    TwoMachines,
+    two_machines,
+)
 
 _LARGEST_FORK_ROUND = 40
 

@@ -12,16 +12,16 @@ scikit-learn and SciPy: `pip install 'torcheer[analysis]'`.
 from __future__ import annotations
 
 from torcheer.analysis.cka import cka
-from torcheer.analysis.clusters import Clusters, clusters
 from torcheer.analysis.components import Components, principal_components
 from torcheer.analysis.layers import LayerComparison, compare_layers
-from torcheer.analysis.libraries import MissingLibraryError
 from torcheer.analysis.probes import Probe, probe, probe_layers
-from torcheer.analysis.rows import Array, Rows, chosen_samples, labels_of
+from torcheer.analysis.rows import Array, MissingLibraryError, Rows, chosen_samples, labels_of
 from torcheer.analysis.similarity import (
+    Clusters,
     LabelContrast,
     Metric,
     SimilarityMatrix,
+    clusters,
     compare_similarity,
     label_contrast,
     rsa,

@@ -12,7 +12,6 @@ from typing import Final, Literal, get_args
 
 import numpy
 
-from torcheer.analysis.pairs import gram, squared_distances
 from torcheer.analysis.rows import (
     MEMORY_BYTES,
     Indices,
@@ -23,8 +22,10 @@ from torcheer.analysis.rows import (
     as_size,
     check_memory,
     chosen_samples,
+    gram,
     shifted,
     source_of,
+    squared_distances,
 )
 from torcheer.errors import InputError
 

@@ -18,10 +18,8 @@ from typing import Any, Final, Literal
 
 import numpy
 
-from torcheer.analysis.folds import Fold, Mask, fold_numbers
-from torcheer.analysis.libraries import needed
-from torcheer.analysis.rows import Array, Indices, Matrix, Source
-from torcheer.analysis.targets import Targets
+from torcheer.analysis.rows import Array, Indices, Matrix, Source, needed
+from torcheer.analysis.targets import Fold, Mask, Targets, fold_numbers
 from torcheer.errors import InputError
 
 Kind = Literal["ridge", "logistic"]

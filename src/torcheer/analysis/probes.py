@@ -10,8 +10,6 @@ from typing import Any, Final, Literal
 import numpy
 from numpy.typing import ArrayLike
 
-from torcheer.analysis.folds import Fold, Folds, folds_of, groups_of
-from torcheer.analysis.libraries import needed
 from torcheer.analysis.linear_models import (
     Kind,
     Progress,
@@ -21,21 +19,24 @@ from torcheer.analysis.linear_models import (
     memory_bytes_in_blocks,
     ridge_in_blocks,
 )
-from torcheer.analysis.pairs import Affine, RawBlock, gram
 from torcheer.analysis.rows import (
     MEMORY_BYTES,
+    Affine,
     Array,
     Indices,
     Matrix,
+    RawBlock,
     Rows,
     Samples,
     Source,
     as_size,
     check_memory,
+    gram,
+    needed,
     shifted,
     source_of,
 )
-from torcheer.analysis.targets import Targets, targets_of
+from torcheer.analysis.targets import Fold, Folds, Targets, folds_of, groups_of, targets_of
 from torcheer.errors import InputError
 
 _LARGEST: Final = 1e100  # values whose squares, summed up, are still numbers

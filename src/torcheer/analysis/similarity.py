@@ -1,4 +1,4 @@
-"""How alike samples are to a layer: matrices of samples, sorted by label, and compared with one another.
+"""How alike samples are to a layer: matrices of samples, sorted by label, compared, and clustered.
 
 `similarity` takes an array, `rsa` a layer on the disk, however wide; both compute the same.
 """
@@ -11,12 +11,12 @@ from typing import Final, Literal, get_args
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
-from torcheer.analysis.pairs import RawBlock, pairs_of_blocks, place, products, squared_distances
 from torcheer.analysis.rows import (
     MEMORY_BYTES,
     Array,
     Indices,
     Matrix,
+    RawBlock,
     Rows,
     Samples,
     Source,
@@ -25,8 +25,13 @@ from torcheer.analysis.rows import (
     chosen_samples,
     in_memory,
     labels_of,
+    needed,
+    pairs_of_blocks,
+    place,
     points_of,
+    products,
     source_of,
+    squared_distances,
 )
 from torcheer.errors import InputError
 
@@ -261,3 +266,55 @@ def _by_item(matrix: SimilarityMatrix | ArrayLike) -> Matrix:
         return given.astype(numpy.float64)
     back = numpy.argsort(matrix.order)
     return matrix.distances[numpy.ix_(back, back)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Clusters:
+    """A tree of items.
+
+    Row i of `tree` makes cluster `num_items + i`: the numbers of the two that are joined, their distance, and
+    how many items are then in it. Numbers below `num_items` are items. SciPy's dendrogram draws such an
+    array.
+    """
+
+    tree: Matrix
+    order: NDArray[numpy.int64]  # items as they stand below the tree, so that no branches cross
+
+    @property
+    def num_items(self) -> int:
+        return len(self.order)
+
+    def cut(self, num_clusters: int) -> NDArray[numpy.int64]:
+        """For each item the number of its cluster, where the tree is cut into so many."""
+        if not 1 <= num_clusters <= self.num_items:
+            raise InputError(
+                f"{self.num_items:,} items cannot be cut into {num_clusters} clusters: ask for 1 to "
+                f"{self.num_items:,}."
+            )
+        members = numpy.arange(self.num_items)
+        for row, (one, other) in enumerate(self.tree[: self.num_items - num_clusters, :2]):
+            members[(members == one) | (members == other)] = self.num_items + row
+        _, first, number = numpy.unique(members, return_index=True, return_inverse=True)
+        return numpy.argsort(numpy.argsort(first))[number]
+
+
+def clusters(points: ArrayLike | SimilarityMatrix, *, metric: Metric = "correlation") -> Clusters:
+    """Of a row for each item, or of a matrix that `similarity` made.
+
+    Needs SciPy: `pip install 'torcheer[analysis]'`.
+    """
+    hierarchy = needed("scipy.cluster.hierarchy", "a tree of clusters")
+    matrix = points if isinstance(points, SimilarityMatrix) else similarity(points, metric=metric)
+    back = numpy.argsort(matrix.order)
+    distances = matrix.distances[numpy.ix_(back, back)]
+    undefined = numpy.flatnonzero(numpy.isnan(numpy.diagonal(distances)))
+    if len(undefined):
+        raise InputError(
+            f"the {matrix.metric} of item {undefined[0]} with others is not defined, since its units are all "
+            f"alike ({len(undefined)} of {len(back):,} items): leave such items out, or take "
+            "metric='euclidean'."
+        )
+    if len(distances) == 1:
+        return Clusters(tree=numpy.zeros((0, 4)), order=numpy.zeros(1, numpy.int64))
+    tree = hierarchy.linkage(distances[numpy.triu_indices(len(distances), 1)], "average")
+    return Clusters(tree=tree, order=hierarchy.leaves_list(tree).astype(numpy.int64))

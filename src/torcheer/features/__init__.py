@@ -23,16 +23,13 @@ if TYPE_CHECKING:
         probe_layers,
         rsa,
     )
-    from torcheer.features.extracting import extract
+    from torcheer.features.dimensions import Padded, Pooled, Ragged
+    from torcheer.features.extraction import extract, layers_text
     from torcheer.features.journal import FOLDER
-    from torcheer.features.listing import layers_text
     from torcheer.features.manifest import FORMAT, NAME, ArraySpec, LayerOrigin, read_manifest
-    from torcheer.features.reading import Features, open_features
-    from torcheer.features.shapes import Padded, Pooled, Ragged
-    from torcheer.features.storedlayers import StoredLayer, StoredRagged
+    from torcheer.features.read import Features, StoredLayer, StoredRagged, open_features
     from torcheer.features.stores.folder import FolderStore
-    from torcheer.features.stores.opening import store_at
-    from torcheer.features.stores.protocol import Store
+    from torcheer.features.stores.store import Store, store_at
     from torcheer.features.transforms import Cast, Flatten, Function, Pool, Project, RunningPCA, Transform
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -11,30 +11,14 @@ The same as in `torcheer.analysis`, which has more.
 
 from __future__ import annotations
 
-from torcheer.analysis import (
-    LayerComparison,
-    Probe,
-    Rows,
-    SimilarityMatrix,
-    cka,
-    compare_layers,
-    compare_similarity,
-    label_contrast,
-    probe,
-    probe_layers,
-    rsa,
-)
-
-__all__ = [
-    "LayerComparison",
-    "Probe",
-    "Rows",
-    "SimilarityMatrix",
-    "cka",
-    "compare_layers",
-    "compare_similarity",
-    "label_contrast",
-    "probe",
-    "probe_layers",
-    "rsa",
-]
+from torcheer.analysis import LayerComparison as LayerComparison
+from torcheer.analysis import Probe as Probe
+from torcheer.analysis import Rows as Rows
+from torcheer.analysis import SimilarityMatrix as SimilarityMatrix
+from torcheer.analysis import cka as cka
+from torcheer.analysis import compare_layers as compare_layers
+from torcheer.analysis import compare_similarity as compare_similarity
+from torcheer.analysis import label_contrast as label_contrast
+from torcheer.analysis import probe as probe
+from torcheer.analysis import probe_layers as probe_layers
+from torcheer.analysis import rsa as rsa

@@ -32,6 +32,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     first: int  # of its rows
     rows: int
     inputs: str = ""  # a checksum of what went into the model
+    machine: str = ""  # a mark of what computed it; "" where it is not known
     places: dict[str, RaggedPlace] = {}  # by the file of an array
     texts: dict[str, tuple[str, ...]] = {}
 

@@ -68,8 +68,6 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
 
     weights: dict[str, str]  # of each parameter and buffer
     structure: str  # of the model's modules: their names and types
-    settings: dict[str, dict[str, str]] = {}  # of each module, by name: as far as running it changes nothing
-    code: dict[str, str] = {}  # of each class of modules
     data: dict[str, str]  # "samples", "content", "items": whatever could be had
     call: dict[str, str]  # the batch size, the seed, the shapes: as they were asked for
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy
@@ -15,9 +15,8 @@ from torch import Tensor, nn
 
 from torcheer.capture import TARGET_NAMES, Call, map_tensors, moved, named_root, num_items_of, tensors_in
 from torcheer.errors import InputError
-from torcheer.features.rawbytes import raw_bytes
 from torcheer.features.sharded import whole
-from torcheer.features.stores.protocol import Array
+from torcheer.features.stores.store import Array, raw_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,18 +66,15 @@ class Samples:
 
     def moved_to(self, device: torch.device) -> Samples:
         args, kwargs = moved((self.call.args, self.call.kwargs), device)
-        return Samples(
-            call=Call(tuple(args), dict(kwargs)),
-            num_samples=self.num_samples,
-            labels=self.labels,
-            ids=self.ids,
-            names=self.names,
-        )
+        return replace(self, call=Call(tuple(args), dict(kwargs)))
 
     def copied(self) -> Samples:
         """With tensors of their own."""
-        args, kwargs = map_tensors((self.call.args, self.call.kwargs), Tensor.clone)
-        return Samples(call=Call(args, kwargs), num_samples=self.num_samples)
+        return self._mapped(Tensor.clone)
+
+    def _mapped(self, change: Callable[[Tensor], Tensor], **others: Any) -> Samples:
+        args, kwargs = map_tensors((self.call.args, self.call.kwargs), change)
+        return replace(self, call=Call(args, kwargs), **others)
 
     def shortened(self) -> Samples | None:
         """Without the last token, to see what varies with them; None where there are none, or only one."""
@@ -94,8 +90,7 @@ class Samples:
             has_tokens = has_tokens and tensor.shape[0] == own
             return tensor[:, :-1].clone() if has_tokens else tensor
 
-        args, kwargs = map_tensors((self.call.args, self.call.kwargs), cut)
-        return Samples(call=Call(args, kwargs), num_samples=own)
+        return self._mapped(cut)
 
     def resized(self, num_samples: int) -> Samples:
         """The first of them; where there are fewer, some twice. To see what changes with their number."""
@@ -106,8 +101,7 @@ class Samples:
                 return tensor
             return tensor[torch.arange(num_samples, device=tensor.device) % own]
 
-        args, kwargs = map_tensors((self.call.args, self.call.kwargs), cut)
-        return Samples(call=Call(args, kwargs), num_samples=num_samples, names=self.names)
+        return self._mapped(cut, num_samples=num_samples)
 
 
 class Caller:

@@ -7,9 +7,11 @@ how many others are in its batch.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, Protocol
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import numpy
 import torch
@@ -28,10 +30,9 @@ from torch.utils.data import (
 
 from torcheer.capture import TARGET_NAMES, seed_everything
 from torcheer.errors import InputError
-from torcheer.features.datamarks import checksum_of_item, class_names, marks_of, names_of_samples
+from torcheer.features.identity import checksum_of_item, data_marks
 from torcheer.features.manifest import STEADY, STREAM
-from torcheer.features.places import ChosenBatches, EvenPlaces, ListedPlaces, Places
-from torcheer.features.stores.protocol import Array
+from torcheer.features.stores.store import Array
 
 USUAL_BATCH_SIZE: Final = 32
 _KINDS: Final = "a DataLoader, a Dataset, tensors, or anything that yields batches"
@@ -45,62 +46,71 @@ class Piece(NamedTuple):
     batch: Any
 
 
-class Source(Protocol):
-    """Batches in a fixed order."""
+class Places:
+    """Which samples are in which batch: fixed once for all, whoever asks."""
 
-    words: str  # for people
-    num_samples: int | None
-    num_batches: int | None
-    batch_size: int | None  # None: they differ
-    notes: list[str]
+    def __init__(self, order: Sequence[int] | NDArray[numpy.int64], firsts: Sequence[int]) -> None:
+        self._order = order
+        self._firsts = (*firsts, len(order))
+        self.num_samples = len(order)
+        self.num_batches = len(firsts)
 
-    def first(self) -> Any:
-        """The first batch."""
+    def indices_of(self, number: int) -> list[int]:
+        return [int(one) for one in self._order[self._firsts[number] : self._firsts[number + 1]]]
 
-    def pieces(self, wanted: Callable[[int], bool]) -> Iterator[Piece]:
-        """Those batches that are wanted, in their order."""
+    def first_of(self, number: int) -> int:
+        return self._firsts[number]
 
-    def ids(self) -> Array | None:
-        """What each sample is called, where that is known before."""
+    def order(self) -> NDArray[numpy.int64]:
+        return numpy.asarray(self._order, dtype=numpy.int64)
 
-    def classes(self) -> tuple[str, ...]:
-        """What the labels are called, where the data say it."""
 
-    def marks(self) -> dict[str, str]:
-        """By which other data are noticed."""
+def _even_places(order: Sequence[int] | NDArray[numpy.int64], batch_size: int) -> Places:
+    return Places(order, range(0, len(order), batch_size))
+
+
+def _listed_places(batches: list[list[int]]) -> Places:
+    """As a batch sampler of the user's puts them together."""
+    firsts = list(itertools.accumulate((len(one) for one in batches), initial=0))[:-1]
+    return Places([number for batch in batches for number in batch], firsts)
 
 
 class IndexedSource:
-    """A data set of which any sample can be had at any time."""
+    """A data set of which any sample can be had at any time, in batches whose place is fixed."""
 
-    def __init__(self, dataset: Any, places: Places, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, dataset: Any, places: Places, batch_size: int | None, options: Mapping[str, Any]
+    ) -> None:
         self._dataset = dataset
         self._places = places
         self._options = dict(options)
         kinds: dict[type, str] = {_Columns: "tensors", _ListedSamples: "list"}
         kind = kinds.get(type(dataset), type(dataset).__name__)
-        self.words = f"{kind} of {places.num_samples:,} samples"
+        self.words = f"{kind} of {places.num_samples:,} samples"  # for people
         self.num_samples: int | None = places.num_samples
         self.num_batches: int | None = places.num_batches
-        self.batch_size: int | None = places.batch_size
+        self.batch_size = batch_size  # None: they differ
         self.notes: list[str] = []
         self._marks: dict[str, str] | None = None
 
     def first(self) -> Any:
         with _told_what_to_do():
-            return next(iter(self._loader([0], num_workers=self._num_readers)))
+            batch = self._places.indices_of(0)
+            return next(iter(self._loader([batch], num_workers=self._num_readers)))
 
     def pieces(self, wanted: Callable[[int], bool]) -> Iterator[Piece]:
+        """Those batches that are wanted, in their order."""
         numbers = [number for number in range(self._places.num_batches) if wanted(number)]
         if not numbers:
             return
-        batches = iter(self._loader(numbers))
+        batches = iter(self._loader([self._places.indices_of(number) for number in numbers]))
         for number in numbers:
             with _told_what_to_do():
                 batch = next(batches)
             yield Piece(number, self._places.first_of(number), batch)
 
     def ids(self) -> Array | None:
+        """What each sample is called, where that is known before."""
         names = names_of_samples(self._dataset)
         order = self._places.order()
         if names is not None and len(names) > int(order.max(initial=-1)):
@@ -108,11 +118,13 @@ class IndexedSource:
         return order
 
     def classes(self) -> tuple[str, ...]:
+        """What the labels are called, where the data say it."""
         return class_names(self._dataset)
 
     def marks(self) -> dict[str, str]:
+        """By which other data are noticed."""
         if self._marks is None:
-            self._marks = marks_of(self._dataset, self._places.order(), self._looked_at)
+            self._marks = data_marks(self._dataset, self._places.order(), self._looked_at)
             if STEADY not in self._marks:
                 self.notes.append("a sample is another one each time it is read: changes go unnoticed.")
         return self._marks
@@ -123,19 +135,15 @@ class IndexedSource:
         return min(1, int(self._options.get("num_workers", 0)))
 
     def _looked_at(self, numbers: list[int]) -> list[int]:
-        places = ListedPlaces([[number] for number in numbers])
         changed = {"num_workers": self._num_readers, "collate_fn": _checksum_of_first}
-        return list(self._loader(range(len(numbers)), places, **changed))
+        return list(self._loader([[number] for number in numbers], **changed))
 
-    def _loader(
-        self, numbers: Sequence[int], places: Places | None = None, **changed: Any
-    ) -> DataLoader[Any]:
+    def _loader(self, batches: list[list[int]], **changed: Any) -> DataLoader[Any]:
         options = {**self._options, **changed}
         if not options.get("num_workers"):
             for name in ("prefetch_factor", "multiprocessing_context", "timeout"):
                 options.pop(name, None)
-        chosen: Any = ChosenBatches(places or self._places, numbers)
-        return DataLoader(_Steady(self._dataset), batch_sampler=chosen, **options)
+        return DataLoader(_Steady(self._dataset), batch_sampler=batches, **options)
 
 
 @contextmanager
@@ -224,6 +232,9 @@ class StreamSource:
         return {"kind": STREAM}
 
 
+Source = IndexedSource | StreamSource
+
+
 class _Steady(Dataset[Any]):
     """A data set that draws the same random numbers for a sample whenever it is asked for, in any process."""
 
@@ -287,21 +298,16 @@ class _ListedSamples(Dataset[Any]):
 def _is_sample(item: Any) -> bool:
     """A dict, or something with one number, such as `(x, 3)`: a batch would have several."""
     parts = item if isinstance(item, tuple | list) else ()
-    return isinstance(item, Mapping) or any(
-        isinstance(part, int | float) or (isinstance(part, Tensor | numpy.ndarray) and not part.ndim)
-        for part in parts
-    )
+    return isinstance(item, Mapping) or any(map(_is_number, parts))
 
 
 def _has_one_label(item: Any) -> bool:
     """A dict whose label is one number: a batch would have one for each of its samples."""
-    labels = (
-        [value for name, value in item.items() if name in TARGET_NAMES] if isinstance(item, Mapping) else []
-    )
-    return any(
-        isinstance(label, int | float) or (isinstance(label, Tensor | numpy.ndarray) and not label.ndim)
-        for label in labels
-    )
+    return isinstance(item, Mapping) and any(_is_number(item[name]) for name in TARGET_NAMES if name in item)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, Tensor | numpy.ndarray) and not value.ndim)
 
 
 def _as_tensor(value: Any) -> Any:
@@ -363,7 +369,8 @@ def _of_dataset(dataset: Any, batch_size: int | None) -> IndexedSource:
         raise InputError(f"{type(dataset).__name__} has no length: give a DataLoader of it.") from error
     if not length:
         raise InputError("the data are empty: there is nothing to extract.")
-    return IndexedSource(dataset, EvenPlaces(range(length), batch_size or USUAL_BATCH_SIZE), {})
+    size = batch_size or USUAL_BATCH_SIZE
+    return IndexedSource(dataset, _even_places(range(length), size), size, {})
 
 
 def _of_loader(loader: DataLoader[Any], batch_size: int | None) -> Source:
@@ -385,23 +392,24 @@ def _of_loader(loader: DataLoader[Any], batch_size: int | None) -> Source:
         "multiprocessing_context": loader.multiprocessing_context,
         "prefetch_factor": loader.prefetch_factor,
     }
-    places, notes = _places_of(loader)
+    places, size, notes = _places_of(loader)
     if not places.num_samples:
         raise InputError("the loader gives no samples: there is nothing to extract.")
-    source = IndexedSource(loader.dataset, places, options)
+    source = IndexedSource(loader.dataset, places, size, options)
     source.notes += notes
     return source
 
 
-def _places_of(loader: DataLoader[Any]) -> tuple[Places, list[str]]:
+def _places_of(loader: DataLoader[Any]) -> tuple[Places, int | None, list[str]]:
     sampler, size = loader.sampler, loader.batch_size
     if type(loader.batch_sampler) is not BatchSampler or size is None:
-        return ListedPlaces([[int(one) for one in batch] for batch in loader.batch_sampler or ()]), []
+        listed = [[int(one) for one in batch] for batch in loader.batch_sampler or ()]
+        return _listed_places(listed), None, []
     order, note = _order_of(sampler, len(loader.dataset))  # type: ignore[arg-type]
     notes = [note] if note else []
     if loader.drop_last and len(order) % size:
         notes.append("the loader drops its last batch, which is not full: it is extracted, too.")
-    return EvenPlaces(order, size), notes
+    return _even_places(order, size), size, notes
 
 
 def _order_of(sampler: Any, length: int) -> tuple[Sequence[int] | NDArray[numpy.int64], str]:
@@ -472,3 +480,48 @@ def _first_of(columns: Any) -> Any:
     if isinstance(columns, Mapping):
         return next(iter(columns.values()), ())
     return columns[0] if isinstance(columns, tuple) else columns
+
+
+# --- names -------------------------------------------------------------------------------------------------
+
+
+def names_of_samples(dataset: Any) -> Sequence[str] | None:
+    """File names, where a data set of files has them: of ImageFolder and its kin, and of parts of one."""
+    inner, indices = getattr(dataset, "dataset", None), getattr(dataset, "indices", None)
+    if inner is not None and indices is not None:
+        names = names_of_samples(inner)
+        return None if names is None else [names[int(number)] for number in indices]
+    for attribute in ("samples", "imgs", "files", "paths"):
+        found = getattr(dataset, attribute, None)
+        if isinstance(found, list | tuple) and found and len(found) == _length(dataset):
+            names = [one[0] if isinstance(one, tuple | list) and one else one for one in found]
+            if all(isinstance(one, str | os.PathLike) for one in names):
+                return _short([os.fspath(one) for one in names])
+    return None
+
+
+def class_names(dataset: Any) -> tuple[str, ...]:
+    """Of a data set that names its classes, and of parts of one; of several in a row, if they agree."""
+    found = getattr(dataset, "classes", None)
+    if isinstance(found, list | tuple) and found and all(isinstance(one, str) for one in found):
+        return tuple(found)
+    inner = getattr(dataset, "dataset", None)
+    parts = [inner] if inner is not None else getattr(dataset, "datasets", None) or []
+    named = {class_names(part) for part in parts} if isinstance(parts, list | tuple) else set()
+    return named.pop() if len(named) == 1 else ()
+
+
+def _short(names: list[Any]) -> list[str]:
+    """Below the folder that they have in common."""
+    texts = [str(name) for name in names]
+    folders = {os.path.dirname(text) for text in texts}
+    are_alike = len(set(map(os.path.isabs, texts))) == 1
+    common = os.path.commonpath(folders) if are_alike and "" not in folders else ""
+    return [Path(os.path.relpath(text, common)).as_posix() if common else text for text in texts]
+
+
+def _length(dataset: Any) -> int:
+    try:
+        return len(dataset)
+    except TypeError:
+        return -1

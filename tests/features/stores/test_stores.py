@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from tests.features.stores.storekinds import (
+from tests.features.stores.store_kinds import (
     CONV,
     HEAD,
     IDS,
@@ -22,7 +22,7 @@ from tests.features.stores.storekinds import (
 )
 from torcheer.errors import FileFormatError
 from torcheer.features.journal import Done, Ended, read_journals
-from torcheer.features.stores.protocol import Array, Store
+from torcheer.features.stores.store import Array, Store
 
 ROWS, BATCH = 10, 4  # the last batch has two rows
 

@@ -19,9 +19,8 @@ import numpy
 from torcheer.errors import FileFormatError
 from torcheer.features.journal import FOLDER, Done, Ended, RaggedPlace, line_of
 from torcheer.features.manifest import ArraySpec
-from torcheer.features.rawbytes import npy_bytes, raw_bytes
-from torcheer.features.stores.protocol import Array, Rows
-from torcheer.tensorfile import NoOrdinaryFileError, open_file, read_file, sync_folder
+from torcheer.features.stores.store import Array, Rows, npy_bytes, raw_bytes
+from torcheer.tensorfile import NoOrdinaryFileError, open_file, sync_folder
 
 _LARGEST_WRITE: Final = 256 << 20  # at once: some systems take no more than 2 GB
 
@@ -36,11 +35,17 @@ class FolderStore:
         self.where = str(folder)
         self._streamed: tuple[ArraySpec, ...] = ()  # arrays whose length nobody knows before
 
-    def read(self, name: str) -> bytes | None:
+    def read(self, name: str, start: int = 0, end: int | None = None) -> bytes | None:
         try:
-            return _content(self.folder / name)
+            with open_file(self.folder / name) as file:
+                file.seek(start)
+                return file.read(-1 if end is None else end - start)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except (IsADirectoryError, NoOrdinaryFileError) as error:
+            raise FileFormatError(
+                f"{self.folder / name} is no ordinary file, and no part of features."
+            ) from error
 
     def write(self, name: str, content: bytes) -> None:
         with self._beside(name, content) as (beside, path):
@@ -51,10 +56,10 @@ class FolderStore:
             try:
                 os.link(beside, path)
             except FileExistsError:
-                return _content(path)
+                return self.read(name) or b""
             except OSError:  # a disk without links
                 if path.exists():
-                    return _content(path)
+                    return self.read(name) or b""
                 os.replace(beside, path)
         return content
 
@@ -74,15 +79,12 @@ class FolderStore:
             beside.unlink(missing_ok=True)
         sync_folder(path.parent)
 
-    def strangers(self) -> list[str]:
-        if not self.folder.is_dir():
+    def names(self, folder: str = "") -> list[str]:
+        try:
+            found = os.listdir(self.folder / folder)
+        except (FileNotFoundError, NotADirectoryError):
             return []
-        return sorted(path.name for path in self.folder.iterdir() if not path.name.startswith("."))
-
-    def write_places(self, array: ArraySpec, places: Array) -> None:
-        name, content = f"{array.file}.places.npy", npy_bytes(places)
-        if self.read(name) != content:
-            self.write(name, content)
+        return sorted(name for name in found if not name.startswith("."))
 
     def write_texts(self, array: ArraySpec, texts: Array) -> None:
         self.write(_file_of(array), npy_bytes(texts.astype(numpy.str_)))
@@ -96,33 +98,33 @@ class FolderStore:
         except (ValueError, EOFError, SyntaxError, MemoryError) as error:
             raise FileFormatError(f"{self.folder / _file_of(array)} is damaged: {error}.") from error
 
-    def num_disk_bytes(self) -> int:
-        return disk_bytes_of(self.folder)
-
     def journals(self) -> list[bytes]:
-        folder = self.folder / FOLDER
-        if not folder.is_dir():
-            return []
-        return [_content(path) for path in sorted(folder.glob("*.jsonl"))]
+        names = [name for name in self.names(FOLDER) if name.endswith(".jsonl")]
+        return [self.read(f"{FOLDER}/{name}") or b"" for name in names]
 
     def make_room(self, arrays: Sequence[ArraySpec], num_rows: int | None, batch_size: int | None) -> None:
         (self.folder / FOLDER).mkdir(parents=True, exist_ok=True)
-        stored = tuple(array for array in arrays if array.layout == "rows" and not array.is_text)
+        stored = tuple(filter(_is_rows, arrays))
         self._streamed = stored if num_rows is None else ()
         for array in stored:
-            self._make_room(array, num_rows)
+            # Of a stream another process may have written the end: only that it is an .npy file is sure.
+            self._write_header(array, num_rows or 0, known=None if num_rows is not None else 8)
         sync_folder(self.folder)
 
-    def _make_room(self, array: ArraySpec, num_rows: int | None) -> None:
-        header = _header(array, num_rows or 0)
-        size = len(header) + (num_rows or 0) * array.row_bytes
+    def end_at(self, arrays: Sequence[ArraySpec], num_rows: int) -> None:
+        for array in filter(_is_rows, arrays):
+            self._write_header(array, num_rows)
+
+    def _write_header(self, array: ArraySpec, num_rows: int, known: int | None = None) -> None:
+        """And room for so many rows, unless it is there. `known`: so many bytes of a header tell that."""
+        header = _header(array, num_rows)
+        size = len(header) + num_rows * array.row_bytes
         descriptor = os.open(self.folder / _file_of(array), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            # Never shorter: another process may have written already. Of a stream it may do so between the
-            # two lines; its file grows with what is written.
-            if num_rows is not None and os.fstat(descriptor).st_size < size:
+            # Never shorter: another process may have written already.
+            if num_rows and os.fstat(descriptor).st_size < size:
                 os.ftruncate(descriptor, size)
-            known = len(header) if num_rows is not None else 8  # of a stream another may have written the end
+            known = known or len(header)
             if os.pread(descriptor, known, 0) != header[:known]:
                 _write_all(descriptor, header, 0)
             os.fsync(descriptor)
@@ -131,18 +133,6 @@ class FolderStore:
                 os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(descriptor)
-
-    def end_at(self, arrays: Sequence[ArraySpec], num_rows: int) -> None:
-        for array in arrays:
-            if array.layout == "rows" and not array.is_text:
-                descriptor = os.open(self.folder / _file_of(array), os.O_RDWR | os.O_CLOEXEC)
-                try:
-                    header = _header(array, num_rows)
-                    if os.pread(descriptor, len(header), 0) != header:
-                        _write_all(descriptor, header, 0)
-                        os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
 
     def writer(self, name: str) -> FolderWriter:
         return FolderWriter(self.folder, name, self._streamed)
@@ -176,16 +166,21 @@ class FolderStore:
             raise FileFormatError(f"{part} is no ordinary file. Extract the features again.") from error
         if len(values) < sum(sizes):
             raise FileFormatError(f"{part} ends before value {place.start + sum(sizes):,}: it was cut off.")
-        pieces = numpy.split(values, numpy.cumsum(sizes)[:-1]) if sizes else []
-        return [piece.reshape(shape) for piece, shape in zip(pieces, place.shapes, strict=True)]
+        return split_ragged(values, place.shapes)
 
     def free_bytes(self) -> int | None:
         there = next(path for path in (self.folder, *self.folder.absolute().parents) if path.exists())
         return shutil.disk_usage(there).free
 
     def used_bytes(self) -> int:
-        """Room that was only promised is not taken: the files have holes until rows are written."""
-        return sum(path.stat().st_blocks * 512 for path in self.folder.glob("*.npy"))
+        """Holes do not count: room that was only promised is not taken."""
+        found = 0
+        for place, _, names in os.walk(self.folder):
+            for name in names:
+                with suppress(OSError):
+                    status = os.stat(os.path.join(place, name), follow_symlinks=False)
+                    found += min(status.st_size, getattr(status, "st_blocks", status.st_size) * 512)
+        return found
 
 
 class FolderWriter:
@@ -269,15 +264,15 @@ class FolderWriter:
         return self._files[file]
 
 
-def disk_bytes_of(folder: Path) -> int:
-    """What the files of a folder take up: holes do not count."""
-    found = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                status = os.stat(os.path.join(place, name), follow_symlinks=False)
-                found += min(status.st_size, getattr(status, "st_blocks", status.st_size) * 512)
-    return found
+def split_ragged(values: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Samples of these shapes that lie one after the other."""
+    ends = numpy.cumsum([numpy.prod(shape, dtype=numpy.int64) for shape in shapes])
+    pieces = numpy.split(values, ends[:-1]) if shapes else []
+    return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+
+
+def _is_rows(array: ArraySpec) -> bool:
+    return array.layout == "rows" and not array.is_text
 
 
 def _file_of(array: ArraySpec) -> str:
@@ -286,13 +281,6 @@ def _file_of(array: ArraySpec) -> str:
 
 def _flat(array: ArraySpec) -> ArraySpec:
     return ArraySpec(name=array.name, file=array.file, dtype=array.dtype, shape=())
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return read_file(path)
-    except NoOrdinaryFileError as error:
-        raise FileFormatError(f"{path} is no ordinary file, and no part of features.") from error
 
 
 def _header(array: ArraySpec, num_rows: int) -> bytes:

@@ -7,15 +7,12 @@ extract(model, data, layers=["features.*"], to="features/vgg", transform=[Pool("
 
 from __future__ import annotations
 
-from torcheer.features.transforms.casting import Cast
-from torcheer.features.transforms.chaining import BegunChain, begin_all
-from torcheer.features.transforms.flattening import Flatten
-from torcheer.features.transforms.functions import Function
-from torcheer.features.transforms.pooling import POOLED_DIMS, Pool
-from torcheer.features.transforms.projecting import Project, units_keeping_distances
-from torcheer.features.transforms.protocol import Applied, Fitted, Transform
-from torcheer.features.transforms.reading import read_transforms
-from torcheer.features.transforms.runningpca import RunningPCA
+from torcheer.features.transforms.chain import BegunChain, begin_all, read_transforms
+from torcheer.features.transforms.pca import RunningPCA
+from torcheer.features.transforms.pool import POOLED_DIMS, Pool
+from torcheer.features.transforms.project import Project, units_keeping_distances
+from torcheer.features.transforms.transform import Applied, Fitted, Transform
+from torcheer.features.transforms.values import Cast, Flatten, Function
 
 __all__ = [
     "POOLED_DIMS",

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torcheer.capture.memory import boxes_overlap, geometry_of, overlap
+from torcheer.capture.memory import overlap
 
 
 def elements(tensor: torch.Tensor) -> set[int]:
@@ -51,15 +51,10 @@ def test_two_views_overlap_when_they_share_an_element(a: torch.Tensor, b: torch.
     assert overlap(a, b) == bool(elements(a) & elements(b))
 
 
-@given(parts(), parts())
-def test_what_is_said_of_boxes_is_true(a: torch.Tensor, b: torch.Tensor) -> None:
-    answer = boxes_overlap(geometry_of(a), geometry_of(b))
+def test_views_of_other_types_overlap_where_they_share_a_byte() -> None:
+    real = torch.zeros(8)
 
-    assert answer is None or answer == bool(elements(a) & elements(b))
-
-
-def test_chunks_and_columns_are_told_apart_without_laying_anything_out() -> None:
-    left, right = torch.zeros(2, 8, 3).chunk(2, dim=1)
-
-    assert boxes_overlap(geometry_of(left), geometry_of(right)) is False
-    assert boxes_overlap(geometry_of(left), geometry_of(left[:, 1:])) is True
+    assert overlap(torch.view_as_complex(real.view(4, 2))[1:2], real[3:4])
+    assert not overlap(torch.view_as_complex(real.view(4, 2))[1:2], real[4:])
+    assert overlap(real.view(torch.uint8)[5:6], real[1:2])
+    assert not overlap(real.view(torch.uint8)[5:6], real[2:])

@@ -118,14 +118,7 @@ class Capture:
         if order.aten:
             self._tape.aten = {}
         is_plain = not copy_all and not walk.is_lazy and not order.aten and not order.edits
-        with_params: list[frozenset[str]] = []
-
-        def has_params(address: str) -> bool:
-            if not with_params:
-                with_params.append(walk.addresses_with_params())
-            return address in with_params[0]
-
-        self._numbering = Numbering(self._tape, has_params)
+        self._numbering = Numbering(self._tape, lambda address: address in walk.addresses_with_params)
         self._saver: Saver | None = None
         if not self._keeps_all or not order.stop.is_empty:
             save = Selection() if self._keeps_all else order.save
@@ -194,16 +187,11 @@ class Capture:
         for index, value in tape.param_values.items():
             note_written(tape.params[-index - 1][1], value)
         tape.finish()
-        self._let_go()
-        # From here on nothing of ours holds the model.
-        self._numbering.has_params = self._walk.addresses_with_params().__contains__
-        recorder.names.forget_modules()
-        return history
-
-    def _let_go(self) -> None:
-        """A history must be freed as soon as nobody holds it: these point back here."""
+        # A history must be freed as soon as nobody holds it, and nothing of ours may hold the model.
         self._saver = self._editor = self._history = None
-        self._recorder.let_go()
+        recorder.let_go()
+        self._numbering.has_params = self._walk.addresses_with_params.__contains__
+        return history
 
     def _make_history(self, error: str = "") -> ModelHistory:
         params = [param for _, param in self._walk.params.values()]

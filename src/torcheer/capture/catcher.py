@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from sys import _getframe
 from time import perf_counter
-from types import CodeType, EllipsisType, NoneType
+from types import CodeType
 from typing import Any, NamedTuple
 
 import torch
@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from torcheer.capture.aten import AtenCall, AtenWatcher
 from torcheer.capture.memory import batch_dims, unwrapped, version_of
-from torcheer.capture.nesting import collect_into, collect_tensors, map_leaves
+from torcheer.capture.nesting import ATOMS, collect_into, collect_tensors, map_leaves
 from torcheer.capture.opening import OpenCopies
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import TENSOR, Context, Read, Record, Tape, Use
@@ -26,22 +26,6 @@ from torcheer.capture.traits import Kind, Trait, find_known, is_random_call, tra
 from torcheer.capture.walk import is_lazy
 from torcheer.graph import Site
 
-_ATOMS = frozenset(
-    (
-        int,
-        float,
-        bool,
-        str,
-        complex,
-        NoneType,
-        EllipsisType,
-        torch.dtype,
-        torch.device,
-        torch.Size,
-        torch.memory_format,
-        torch.layout,
-    )
-)
 _MAX_ARRAY_BYTES = 1024
 _NONE: dict[str, Any] = {}
 
@@ -68,13 +52,10 @@ class Unkept:
 class Before(NamedTuple):
     """What is noted of a call before it runs."""
 
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any] | None
-    parents: tuple[int, ...]
+    record: Record
     targets: list[Tensor]  # that it writes into
     changed: list[tuple[Tensor, list[int]]]  # each written tensor, with the ops whose tensors change with it
     may_grow: bool
-    context: Context | None
 
 
 class Catcher(TorchFunctionMode):
@@ -120,7 +101,7 @@ class Catcher(TorchFunctionMode):
                     index = tape.find(arg, Use(self.scope, site, len(parents)))
                 parents.append(index)
                 kept.append(TENSOR)
-            elif kind_of_arg in _ATOMS:
+            elif kind_of_arg in ATOMS:
                 kept.append(arg)
             else:
                 kept.append(self._template(arg, parents, site))
@@ -131,16 +112,14 @@ class Catcher(TorchFunctionMode):
         seconds = perf_counter() - started
 
         context = Context(autocast=_autocast_state()) if _autocast_is_on() else None
+        fields = (trait, tuple(kept), kept_kwargs, tuple(parents), self.scope, site, seconds, 0, context)
+        record = _new(Record, fields)
         if type(out) is Tensor:
             try:
                 if out._version:
                     tape.memory.note_version(out)  # some ops write into their own result
             except RuntimeError:  # made in inference mode, where torch does not count
                 pass
-            record = _new(
-                Record,
-                (trait, tuple(kept), kept_kwargs, tuple(parents), self.scope, site, seconds, 0, context),
-            )
             # Cheaper than the lock: a thread that wants to record too first takes `fast` from us, and then
             # waits until we are not busy.
             tape.is_busy = True
@@ -153,7 +132,7 @@ class Catcher(TorchFunctionMode):
                 tape.is_busy = False  # type: ignore[unreachable]  # not so: another thread sets it
                 tape.commit(record, out)
         else:
-            self._record_all(out, trait, tuple(kept), kept_kwargs, tuple(parents), site, seconds, context)
+            self._record_all(out, record)
         return out
 
     # --- the ways that are not the hot one --------------------------------------
@@ -216,7 +195,7 @@ class Catcher(TorchFunctionMode):
                 return out
             if self.tape.aten is not None:
                 self.tape.aten[len(self.tape.records)] = calls
-            return self._after(before, trait, out, site, seconds)
+            return self._after(before, out, seconds)
 
     def _before(self, trait: Trait, args: Any, kwargs: dict[str, Any], site: Site) -> Before:
         """Note the arguments, and copy what is kept on memory that the call is about to write."""
@@ -238,20 +217,20 @@ class Catcher(TorchFunctionMode):
         context = self._context(trait, args, kwargs, len(targets))
         if any(op in parents for _, ops in changed for op in ops) and not trait.side_writes:
             context = (context or Context())._replace(reads_what_it_writes=True)
-        return Before(kept, kept_kwargs, tuple(parents), targets, changed, may_grow, context)
+        record = Record(trait, kept, kept_kwargs, tuple(parents), self.scope, site, 0.0, 0, context)
+        return Before(record, targets, changed, may_grow)
 
-    def _after(self, before: Before, trait: Trait, out: Any, site: Site, seconds: float) -> Any:
+    def _after(self, before: Before, out: Any, seconds: float) -> Any:
         """Record what the call gave and what it wrote; returns what goes on to the model."""
         tape = self.tape
         first = len(tape.records)
-        args, kwargs, parents, targets, changed, may_grow, context = before
-        made = self._record_all(out, trait, args, kwargs, parents, site, seconds, context)
-        missing = [target for target in targets if not any(target is tensor for tensor in made)]
-        if missing:
-            made += self._record_all(missing, trait, args, kwargs, parents, site, seconds, context, len(made))
-        for target, ops in changed:
+        record = before.record._replace(seconds=seconds)
+        made = self._record_all(out, record)
+        missing = [target for target in before.targets if not any(target is tensor for tensor in made)]
+        made += self._record_all(missing, record, len(made))
+        for target, ops in before.changed:
             write = next((first + i for i, tensor in enumerate(made) if tensor is target), first)
-            if may_grow:
+            if before.may_grow:
                 ops = sorted({*ops, *tape.memory.lying_under(target, but=write)})
             # Below autograd, where scripts are watched, a write is counted only later.
             tape.memory.after_write(ops, write, target, ahead=0 if self.drill is None else 1)
@@ -287,18 +266,7 @@ class Catcher(TorchFunctionMode):
         """While a recorded call runs, what happens below it is covered by its record."""
         return nullcontext() if self.drill is None else self.drill.covered()
 
-    def _record_all(
-        self,
-        out: Any,
-        trait: Trait,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any] | None,
-        parents: tuple[int, ...],
-        site: Site,
-        seconds: float,
-        context: Context | None,
-        first: int = 0,
-    ) -> list[Tensor]:
+    def _record_all(self, out: Any, record: Record, first: int = 0) -> list[Tensor]:
         """One record for each tensor of an output."""
         made = collect_tensors(out)
         for tensor in made:
@@ -306,17 +274,16 @@ class Catcher(TorchFunctionMode):
                 self.tape.memory.note_version(tensor)
         batched = _transforms_are_on()
         for position, tensor in enumerate(made, first):
-            its_context = _in_transform(context, tensor, len(made)) if batched else context
-            record = Record(trait, args, kwargs, parents, self.scope, site, seconds, position, its_context)
-            self.tape.commit(record, tensor)
+            context = _in_transform(record.context, tensor, len(made)) if batched else record.context
+            self.tape.commit(record._replace(position=position, context=context), tensor)
         return made
 
     def _template(self, value: Any, parents: list[int], site: Site) -> Any:
         """A copy of nested arguments with TENSOR for each tensor; its maker goes to `parents`."""
         kind = type(value)
-        if kind is dict and _ATOMS.issuperset(map(type, value.values())):
+        if kind is dict and ATOMS.issuperset(map(type, value.values())):
             return dict(value)
-        if (kind is tuple or kind is list) and _ATOMS.issuperset(map(type, value)):
+        if (kind is tuple or kind is list) and ATOMS.issuperset(map(type, value)):
             return kind(value)
 
         def keep(leaf: Any) -> Any:

@@ -7,10 +7,10 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from torch import Size, Tensor, device, dtype, nn
+from torch import Tensor, nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
-from torcheer.capture.nesting import map_tensors, tensors_in
+from torcheer.capture.nesting import ATOMS, map_tensors, tensors_in
 from torcheer.errors import InputError
 
 
@@ -86,7 +86,7 @@ def _fits(signature: inspect.Signature, call: Call) -> bool:
 
 def copy_of_containers(call: Call) -> Call:
     """The same call with lists, dicts and objects of its own: forward may change those it was given."""
-    if all(isinstance(value, _UNCHANGING) for value in _values(call)):
+    if all(type(value) in ATOMS for value in _values(call)):
         return call
     memo: dict[int, Any] = {}
     for _, tensor in tensors_in((call.args, call.kwargs), into_objects=True):
@@ -98,9 +98,6 @@ def copy_of_containers(call: Call) -> Call:
         return copy.deepcopy(call, memo)
     except Exception:  # an object that cannot be copied is used as it is
         return call
-
-
-_UNCHANGING = (bool, int, float, complex, str, bytes, type(None), dtype, device, Size)
 
 
 def copy_of_input(value: Tensor, like: Tensor) -> Tensor:

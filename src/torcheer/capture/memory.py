@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ BatchDims = tuple[tuple[int, int], ...]
 def storage_key(tensor: Tensor) -> int | None:
     """Equal for tensors on the same memory; None where a tensor has no single storage (sparse…)."""
     real = unwrapped(tensor)
-    if real.is_nested or real.layout != torch.strided:
+    if not is_strided(real):
         return None
     try:
         return _storage_address(real)
@@ -65,7 +64,7 @@ class Geometry(NamedTuple):
 
 def geometry_of(tensor: Tensor) -> Geometry:
     real = unwrapped(tensor)
-    if real.is_nested or real.layout != torch.strided:
+    if not is_strided(real):
         return Geometry((), (), 0)
     return Geometry(tuple(real.shape), tuple(real.stride()), int(real.storage_offset()))
 
@@ -79,63 +78,33 @@ def is_twin(a: Tensor, b: Tensor) -> bool:
 
 
 def overlap(a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors on one storage have an element in common."""
+    """Whether two tensors on one storage have a byte in common; also True where that is too hard to say."""
     a, b = unwrapped(a), unwrapped(b)
     if a.numel() == 0 or b.numel() == 0:
         return False
-    if a.element_size() != b.element_size() or a.is_complex() != b.is_complex():
+    try:
+        # NumPy looks at the geometry alone: neither these addresses nor the tensors are read.
+        outlines = numpy.asarray(_Outline(a)), numpy.asarray(_Outline(b))
+        return numpy.shares_memory(*outlines, max_work=10**6)  # type: ignore[arg-type]
+    except numpy.exceptions.TooHardError:
         return True
-    first_a, last_a = element_range(a)
-    first_b, last_b = element_range(b)
-    if last_a < first_b or last_b < first_a:
-        return False
-    if a.numel() == last_a - first_a + 1 and b.numel() == last_b - first_b + 1:
-        return True  # both without gaps
-    as_boxes = boxes_overlap(geometry_of(a), geometry_of(b))
-    if as_boxes is not None:
-        return as_boxes
-    start, end = min(first_a, first_b), max(last_a, last_b) + 1
-    if end - start > _MOST_ELEMENTS_LAID_OUT:
-        return True
-    # In NumPy, since a mode that fakes tensors may be on.
-    touched = numpy.zeros(end - start, dtype=bool)
-    _laid_out(touched, geometry_of(a), start)[...] = True
-    return bool(_laid_out(touched, geometry_of(b), start).any())
 
 
-_MOST_ELEMENTS_LAID_OUT = 2**28
+class _Outline:
+    """A tensor as NumPy sees an array: where its elements lie, counted from the start of its storage."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        size = tensor.element_size()
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": f"|V{size}",
+            "shape": tuple(tensor.shape),
+            "strides": tuple(step * size for step in tensor.stride()),
+            "data": (_SOMEWHERE + tensor.storage_offset() * size, True),
+        }
 
 
-def _laid_out(line: numpy.ndarray[Any, Any], geometry: Geometry, start: int) -> numpy.ndarray[Any, Any]:
-    shape, stride, offset = geometry
-    return numpy.lib.stride_tricks.as_strided(line[offset - start :], shape, stride)
-
-
-def boxes_overlap(a: Geometry, b: Geometry) -> bool | None:
-    """The same for parts of one larger tensor, such as chunks and columns; None where they are not that."""
-    sizes_a, sizes_b = _size_by_stride(a), _size_by_stride(b)
-    if sizes_a is None or sizes_b is None:
-        return None
-    strides = sorted({*sizes_a, *sizes_b}, reverse=True)
-    if any(outer % inner for outer, inner in itertools.pairwise(strides)):
-        return None
-    rest_a, rest_b, outer = a.offset, b.offset, 0
-    meets = True
-    for stride in strides:
-        (at_a, rest_a), (at_b, rest_b) = divmod(rest_a, stride), divmod(rest_b, stride)
-        end_a, end_b = at_a + sizes_a.get(stride, 1), at_b + sizes_b.get(stride, 1)
-        if outer and max(end_a, end_b) * stride > outer:
-            return None  # it runs over into the next dimension
-        meets = meets and at_a < end_b and at_b < end_a
-        outer = stride
-    return meets and rest_a == rest_b
-
-
-def _size_by_stride(geometry: Geometry) -> dict[int, int] | None:
-    """None where a stride is zero, or two dimensions share one."""
-    pairs = [(step, size) for size, step in zip(geometry.shape, geometry.stride, strict=True) if size > 1]
-    by_stride = dict(pairs)
-    return by_stride if len(by_stride) == len(pairs) and all(step > 0 for step in by_stride) else None
+_SOMEWHERE = 4096  # an address that is not null
 
 
 def element_range(tensor: Tensor) -> tuple[int, int]:
@@ -201,20 +170,18 @@ def version_of(tensor: Tensor) -> int:
 
 def num_bytes(tensor: Tensor) -> int:
     try:
-        if tensor.layout != torch.strided or tensor.is_nested:
-            return _num_bytes_of_parts(tensor)
-        return tensor.numel() * tensor.element_size()
+        parts = [tensor] if is_strided(tensor) else _parts(tensor)
+        return sum(part.numel() * part.element_size() for part in parts)
     except (RuntimeError, NotImplementedError):
         return 0
 
 
-def _num_bytes_of_parts(tensor: Any) -> int:
+def _parts(tensor: Any) -> list[Tensor]:
+    """The tensors that a sparse or nested one is made of."""
     if tensor.layout == torch.sparse_coo:
-        parts = [tensor._indices(), tensor._values()]
-    elif tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
-        parts = [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
-    elif tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
-        parts = [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
-    else:
-        parts = list(tensor.unbind())
-    return sum(part.numel() * part.element_size() for part in parts)
+        return [tensor._indices(), tensor._values()]
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
+    return list(tensor.unbind())

@@ -15,25 +15,13 @@ import torch
 from torch import Tensor, nn
 
 _MAX_DEPTH = 12
-_LEAVES = (
-    str,
-    bytes,
-    int,
-    float,
-    complex,
-    bool,
-    type(None),
-    torch.dtype,
-    torch.device,
-    torch.Size,
-    slice,
-    range,
-)
-
-
-_ATOMS = frozenset((str, bytes, int, float, complex, bool, type(None), torch.dtype, torch.device))
-# Code, and modules, whose tensors are parameters and buffers.
-_NOT_OPENED = (type, nn.Module, FunctionType, BuiltinFunctionType, MethodType, ModuleType, partial)
+# They hold nothing, and cannot change.
+ATOMS: frozenset[Any] = frozenset((bool, int, float, complex, str, bytes, type(None), type(...))) | {
+    *(torch.dtype, torch.device, torch.Size, torch.memory_format, torch.layout)
+}
+CODE = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType)
+_LEAVES = (*ATOMS, slice, range)
+_NOT_OPENED = (*CODE, partial, nn.Module)  # the tensors of modules are parameters and buffers
 
 
 def tensors_in(value: Any, path: str = "", *, into_objects: bool = False) -> Iterator[tuple[str, Tensor]]:
@@ -59,7 +47,7 @@ def _walk(
     seen.add(id(value))
     is_object = not isinstance(value, Mapping | list | tuple | set | frozenset)
     for name, item in _items(value, into_objects):
-        if type(item) in _ATOMS:
+        if type(item) in ATOMS:
             continue
         # `data.x` rather than `data._store.x`, where the object gives it by that name.
         base = owner.path if owner is not None and _gives(owner.thing, name, item) else path

@@ -21,7 +21,7 @@ from torcheer.capture.inputs import Call, input_tensors
 from torcheer.capture.nesting import map_tensors, swap_tensors, tensors_in
 from torcheer.capture.scopes import ModuleNames, Scope, is_muted, module_hooks
 from torcheer.capture.stances import without_compiler
-from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, Tape, Use
+from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, TENSOR, Tape, Use
 from torcheer.capture.threads import OtherThreads, recording_new_threads
 from torcheer.capture.walk import ModelWalk
 from torcheer.errors import CaptureError
@@ -53,7 +53,7 @@ class Recorder:
     def run(self, call: Call) -> Any:
         """Record the pass; returns what the model returned."""
         for path, tensor in input_tensors(self._root, call):
-            index = self.tape.add_node(INPUT, (), tensor, self.base, path)
+            index = self.tape.add_node(INPUT, (), tensor, Use(self.base), address=path)
             if self.tape.keep_all:
                 self.tape.input_tensors[index] = tensor
         if self.tape.editor is not None:
@@ -81,7 +81,8 @@ class Recorder:
         parents = [tape.find(tensor, Use(self.base)) for _, tensor in found]
         now: list[Tensor] = []
         for (path, tensor), parent in zip(found, parents, strict=True):
-            node = tape.add_node(OUTPUT, (parent,), tensor, self.base, f"output.{path}" if path else "output")
+            name = f"output.{path}" if path else "output"
+            node = tape.add_node(OUTPUT, (parent,), tensor, Use(self.base), address=name)
             live = tape.memory.live(node)
             now.append(tensor if live is None else live)
         if editor is None:
@@ -231,7 +232,8 @@ class Recorder:
         for slot, tensor in enumerate(tensors):
             index = tape.find(tensor, Use(scope))
             if did_nothing and index < scope.first_op:
-                index = tape.add_node(IDENTITY, (index,), tensor, scope, slot=slot)
+                use = Use(scope, slot=slot)
+                index = tape.add_node(IDENTITY, (index,), tensor, use, args=(TENSOR,))
             if index >= 0:
                 found.append((index, tensor))
         return found

@@ -44,17 +44,7 @@ class Selection:
 
     @property
     def is_empty(self) -> bool:
-        return not (
-            self.everything
-            or self.predicate
-            or self.indices
-            or self.num_last
-            or self.labels
-            or self.addresses
-            or self.names
-            or self.parts
-            or self.awaited
-        )
+        return self == Selection()
 
     def matches(self, index: int, names: tuple[str, ...], address: str | None = None) -> bool:
         """`address`: of an input or a buffer, which can be asked for by its name."""

@@ -16,7 +16,6 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from torcheer.capture.memory import (
     Geometry,
-    byte_range,
     geometry_of,
     grad_fn_of,
     is_freed,
@@ -38,37 +37,14 @@ class Write(NamedTuple):
     geometry: Geometry
 
 
-class Lying:
-    """An op whose tensor lies on a storage. Where exactly is only measured when another lies there too."""
+class Lying(NamedTuple):
+    """An op whose tensor lies on a storage."""
 
-    __slots__ = ("_bytes", "_geometry", "dtype", "op", "storage")
-
-    def __init__(self, op: int, storage: StorageWeakRef | None = None) -> None:
-        self.op = op
-        self.storage = storage  # tells a dead storage from another one at its address
-        self.dtype: torch.dtype | None = None
-        self._bytes: tuple[int, int] | None = None
-        self._geometry: Geometry | None = None
-
-    def measure(self, tensor: Tensor) -> Lying:
-        if self._bytes is None:
-            real = unwrapped(tensor)
-            self.dtype, self._bytes, self._geometry = real.dtype, byte_range(real), geometry_of(real)
-        return self
-
-    @property
-    def bytes(self) -> tuple[int, int]:
-        assert self._bytes is not None, "measured first"
-        return self._bytes
-
-    @property
-    def geometry(self) -> Geometry:
-        assert self._geometry is not None, "measured first"
-        return self._geometry
-
-    @property
-    def is_measured(self) -> bool:
-        return self._bytes is not None
+    op: int
+    # Of a tensor that nobody keeps alive: what tells its storage from another one at the same address, and
+    # where on it the tensor lies.
+    storage: StorageWeakRef | None = None
+    place: tuple[Geometry, torch.dtype] | None = None
 
     def still_there(self) -> bool:
         return self.storage is not None and not self.storage.expired()  # type: ignore[no-untyped-call]
@@ -118,7 +94,6 @@ class SharedMemory:
         copies: dict[int, Tensor] = {}
         stay: list[Lying] = []
         changed: list[int] = []
-        own = Lying(-1)
         for lying in self._on_storage(key):
             tensor = self.live(lying.op)
             if tensor is target or tensor is None:
@@ -127,9 +102,7 @@ class SharedMemory:
             stay.append(lying)
             if may_grow:
                 self._protect(lying.op, copies)  # `out=` may make its target larger, over its neighbours
-            first, last = own.measure(target).bytes
-            its_first, its_last = lying.measure(tensor).bytes
-            if its_last >= first and last >= its_first and overlap(tensor, target):
+            if overlap(tensor, target):
                 changed.append(lying.op)
                 self._protect(lying.op, copies)
         self._by_storage[key] = stay
@@ -204,23 +177,18 @@ class SharedMemory:
         key = storage_key(tensor)
         if key is None or not tensor.numel():
             return None
-        real = unwrapped(tensor)
-        geometry = geometry_of(real)
+        place = _place_of(tensor)
         newest: Alias | None = None
         for lying in reversed(self._on_storage(key)):
             known = self.live(lying.op)
-            if known is not None:
-                lying.measure(known)
-            if not lying.is_measured:
-                continue
-            is_twin = lying.geometry == geometry and lying.dtype == real.dtype
-            if known is tensor or (is_twin and known is not None and _same_bits(known, tensor)):
-                return Alias(lying.op, lying.geometry, is_twin=True)
-            # The tensor object is gone, its memory is not: a new object on it was made out of sight.
-            if known is None and is_twin and lying.still_there():
-                return Alias(lying.op, lying.geometry, is_twin=True)
-            if newest is None and known is not None and overlap(known, tensor):
-                newest = Alias(lying.op, lying.geometry, is_twin=False)
+            if known is None:
+                # The tensor object is gone, its memory is not: a new object on it was made out of sight.
+                if lying.place == place and lying.still_there():
+                    return Alias(lying.op, place[0], is_twin=True)
+            elif known is tensor or (_place_of(known) == place and _same_bits(known, tensor)):
+                return Alias(lying.op, place[0], is_twin=True)
+            elif newest is None and overlap(known, tensor):
+                newest = Alias(lying.op, geometry_of(known), is_twin=False)
         return newest
 
     def add_twin(self, index: int, tensor: Tensor) -> None:
@@ -323,13 +291,17 @@ class SharedMemory:
         others = self._by_storage.get(key, [])
         if others and others[-1].storage is not None and not others[-1].still_there():
             others = []  # another storage, at the address of one that is gone
-        others.append(Lying(index, storage).measure(tensor))
+        others.append(Lying(index, storage, _place_of(tensor)))
         self._by_storage[key] = others
         if self.is_exposed(tensor):
             self._shadows[index] = private_copy(tensor)
 
 
 _num_owners = torch._C._storage_Use_Count
+
+
+def _place_of(tensor: Tensor) -> tuple[Geometry, torch.dtype]:
+    return geometry_of(tensor), unwrapped(tensor).dtype
 
 
 def _same_bits(a: Tensor, b: Tensor) -> bool:

@@ -14,8 +14,7 @@ import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy
 import torch
@@ -23,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from torcheer.capture.memory import has_data, is_freed, is_strided, version_of
-from torcheer.capture.nesting import slots_of
+from torcheer.capture.nesting import ATOMS, CODE, slots_of
 
 _MISSING = object()
 
@@ -37,7 +36,7 @@ class Snapshot:
     def __init__(self, *roots: Any, with_tensors: bool = True) -> None:
         self._with_tensors = with_tensors
         self._has_shards = False  # then FSDP alone says which parameters hang on a module
-        self._parts: list[_Part] = []
+        self._parts: list[_Before | _TensorBefore] = []
         seen: dict[int, Any] = {}  # holds what was met, so that no id is used again
         self._waiting = list(roots)
         while self._waiting:
@@ -74,39 +73,35 @@ class Snapshot:
                 self._note_attributes(thing, kind)
 
     def _note_content(self, thing: Any, content: _Content) -> None:
-        part = _ContentBefore(thing, content)
+        part = _Before(thing, content)
         self._parts.append(part)
         self._walk_on(content.inside(part.before))
 
     def _note_attributes(self, thing: Any, kind: type) -> None:
         own = _own_dict(thing)
-        if own:
+        if own is not None:
             self._note_content(own, _DICT)
-        elif own is not None:
-            self._parts.append(_ContentBefore(own, _DICT))
         if slots_of(kind):
-            slots = _SlotsBefore(thing)
-            self._parts.append(slots)
-            self._walk_on(slots.before)
+            self._note_content(thing, _SLOTS)
 
     def _note_module(self, module: nn.Module) -> None:
         own = vars(module)
         if any(is_lazy(tensor) for tensor in _own_tensors(module)):
             return  # its first forward makes another module of it, and that is what it stays
-        self._parts.append(_ContentBefore(own, _DICT))
+        self._parts.append(_Before(own, _DICT))
         if isinstance(module, torch.jit.ScriptModule):  # all but its tensors lies outside Python
             self._walk_on(module.children())
             self._walk_on(_own_tensors(module))
             return
         if is_sharded(module):
-            self._parts.append(_ShardsBefore(module))
+            self._parts.append(_Before(module, _SHARDS))
             self._has_shards = True
         for name, value in own.items():
             if name not in _OF_EVERY_MODULE:
                 self._walk_on((value,))
             elif isinstance(value, dict) and not (name == "_parameters" and self._has_shards):
                 # Hooks stay registered as they were; what they have gathered is their own.
-                self._parts.append(_ContentBefore(value, _content_of_dict(value)))
+                self._parts.append(_Before(value, _content_of_dict(value)))
         for name in _MEMBERS:
             self._walk_on(own[name].values())
 
@@ -127,27 +122,16 @@ def held_by(modules: list[nn.Module]) -> Snapshot:
         if type(own[name]) not in _ATOMS
     ]
     snapshot = Snapshot(*kept, with_tensors=False)
-    shards = [_ShardsBefore(module) for module in modules if is_sharded(module)]
+    shards = [_Before(module, _SHARDS) for module in modules if is_sharded(module)]
     members = _MEMBERS[1:] if shards else _MEMBERS
     for own in map(vars, modules):
         # In a script they are none.
         found = [own[name] for name in members if type(own.get(name)) is dict]
-        snapshot._parts += [_ContentBefore(one, _DICT) for one in found]
+        snapshot._parts += [_Before(one, _DICT) for one in found]
         # A first forward may register hooks, and note in an attribute that it did.
-        snapshot._parts += [_ContentBefore(own[name], _ORDERED) for name in _HOOKS if name in own]
+        snapshot._parts += [_Before(own[name], _ORDERED) for name in _HOOKS if name in own]
     snapshot._parts += shards
     return snapshot
-
-
-class _Part(Protocol):
-    """One thing that may change."""
-
-    @property
-    def what(self) -> str: ...
-
-    def has_changed(self) -> bool: ...
-
-    def put_back(self) -> None: ...
 
 
 def run_all(steps: Iterable[tuple[str, Callable[[], None]]]) -> list[str]:
@@ -177,17 +161,18 @@ def run_all(steps: Iterable[tuple[str, Callable[[], None]]]) -> list[str]:
 
 
 class _Content(NamedTuple):
-    """How Python's own type reads and writes what is in a thing."""
+    """How to read and write what is in a thing: with the methods of Python's own type, not of a subclass."""
 
     read: Callable[[Any], Any]
     write: Callable[[Any, Any], Any]  # called only where something changed
     is_same: Callable[[Any, Any], bool]
     inside: Callable[[Any], Iterable[Any]] = lambda _: ()  # what is to be walked on
     is_large: bool = False
+    name: str = "a {}"
 
 
-class _ContentBefore:
-    """A container or a random generator, and what was in it."""
+class _Before:
+    """A container, an object with slots, a random generator or a sharded module, and what was in it."""
 
     def __init__(self, thing: Any, content: _Content) -> None:
         self._thing = thing
@@ -196,7 +181,7 @@ class _ContentBefore:
 
     @property
     def what(self) -> str:
-        return f"a {type(self._thing).__name__}"
+        return self._content.name.format(type(self._thing).__name__)
 
     def has_changed(self) -> bool:
         return not self._content.is_same(self._content.read(self._thing), self.before)
@@ -237,18 +222,13 @@ def _write_dict(base: type[dict[Any, Any]], thing: dict[Any, Any], before: Pairs
             base.__setitem__(thing, key, value)
 
 
-def _write_set(thing: set[Any], before: set[Any]) -> None:
-    added = _set_of(thing) - before
-    set.update(thing, before)
-    set.difference_update(thing, added)
-
-
 def _set_of(thing: set[Any]) -> set[Any]:
     return set(set.__iter__(thing))
 
 
-def _list_of(thing: deque[Any]) -> list[Any]:
-    return list(deque.__iter__(thing))
+def _write_set(thing: set[Any], before: set[Any]) -> None:
+    set.intersection_update(thing, before)
+    set.update(thing, before)
 
 
 def _write_deque(thing: deque[Any], before: list[Any]) -> None:
@@ -257,26 +237,16 @@ def _write_deque(thing: deque[Any], before: list[Any]) -> None:
         deque.popleft(thing)
 
 
-def _same_bytes(now: Any, before: Any) -> bool:
-    return bool(now.shape == before.shape and now.tobytes() == before.tobytes())
+def _never_same(_now: Any, _before: Any) -> bool:
+    return False
 
 
-def _write_array(thing: Any, before: Any) -> None:
-    numpy.copyto(thing.view(numpy.ndarray), before)
+def _write_generator(thing: numpy.random.Generator, before: Any) -> None:
+    thing.bit_generator.state = before
 
 
-def _bits(thing: Any) -> Any:
-    return thing._bit_generator if isinstance(thing, numpy.random.RandomState) else thing.bit_generator
-
-
-def _write_numpy_random(thing: Any, before: dict[str, Any]) -> None:
-    _bits(thing).state = before
-
-
-def _same_state(now: Any, before: Any) -> bool:
-    if isinstance(now, dict):
-        return now.keys() == before.keys() and all(_same_state(now[key], before[key]) for key in now)
-    return numpy.array_equal(now, before)
+def _itself(items: Any) -> Any:
+    return items
 
 
 def _content_of_dict(thing: dict[Any, Any]) -> _Content:
@@ -291,83 +261,64 @@ _DICT = _Content(
 )
 _ORDERED = _DICT._replace(read=partial(_pairs, OrderedDict), write=partial(_write_dict, OrderedDict))
 
-_NUMPY_RANDOM = _Content(lambda thing: _bits(thing).state, _write_numpy_random, _same_state)
-
 # By the type whose own methods are used; the first that fits.
 _CONTENTS: list[tuple[type, _Content]] = [
     (OrderedDict, _ORDERED),
     (dict, _DICT),
     (
         list,
-        _Content(
-            list.copy,
-            lambda thing, before: list.__setitem__(thing, slice(None), before),
-            _same_items,
-            lambda items: items,
-        ),
+        _Content(list.copy, lambda t, before: list.__setitem__(t, slice(None), before), _same_items, _itself),
     ),
-    (set, _Content(_set_of, _write_set, operator.eq, lambda items: items)),
-    (deque, _Content(_list_of, _write_deque, _same_items, lambda items: items)),
+    (set, _Content(_set_of, _write_set, operator.eq, _itself)),
+    (deque, _Content(lambda t: list(deque.__iter__(t)), _write_deque, _same_items, _itself)),
     (
         bytearray,
-        _Content(bytes, lambda thing, before: bytearray.__setitem__(thing, slice(None), before), operator.eq),
+        _Content(bytes, lambda t, before: bytearray.__setitem__(t, slice(None), before), operator.eq),
     ),
     (
         numpy.ndarray,
-        _Content(lambda thing: numpy.array(thing, subok=False), _write_array, _same_bytes, is_large=True),
+        _Content(
+            lambda t: numpy.array(t, subok=False),
+            lambda t, before: numpy.copyto(t.view(numpy.ndarray), before),
+            lambda now, before: bool(now.shape == before.shape and now.tobytes() == before.tobytes()),
+            is_large=True,
+        ),
     ),
     (random.Random, _Content(random.Random.getstate, random.Random.setstate, operator.eq)),
     (torch.Generator, _Content(torch.Generator.get_state, torch.Generator.set_state, torch.equal)),
-    (numpy.random.Generator, _NUMPY_RANDOM),
-    (numpy.random.RandomState, _NUMPY_RANDOM),
+    # Their states are nested dicts with arrays: written back without being compared.
+    (
+        numpy.random.Generator,
+        _Content(lambda t: t.bit_generator.state, _write_generator, _never_same),
+    ),
+    (
+        numpy.random.RandomState,
+        _Content(lambda t: t.get_state(legacy=False), numpy.random.RandomState.set_state, _never_same),
+    ),
 ]
 _PLAIN = frozenset((dict, OrderedDict, list, set, deque, tuple, frozenset, bytearray, numpy.ndarray))
-_ATOMS = frozenset(
-    (
-        int,
-        float,
-        bool,
-        str,
-        bytes,
-        complex,
-        NoneType,
-        torch.dtype,
-        torch.device,
-        torch.Size,
-        type,
-        range,
-        slice,
-    )
-)
+_ATOMS = ATOMS | {type, range, slice}
 
 
 # --- objects --------------------------------------------------------------------------------------
 
 
-class _SlotsBefore:
-    """An object with slots, and what was in them."""
+def _read_slots(thing: Any) -> list[Any]:
+    return [_read_slot(slot, thing) for _, slot in slots_of(type(thing))]
 
-    def __init__(self, thing: Any) -> None:
-        self._thing = thing
-        self.before = [_read_slot(slot, thing) for _, slot in slots_of(type(thing))]
 
-    @property
-    def what(self) -> str:
-        return f"a {type(self._thing).__name__}"
+def _write_slots(thing: Any, before: list[Any]) -> None:
+    # Past `__setattr__`, which a frozen class forbids.
+    for (_, slot), value in zip(slots_of(type(thing)), before, strict=True):
+        if _read_slot(slot, thing) is value:
+            continue
+        if value is _MISSING:
+            slot.__delete__(thing)
+        else:
+            slot.__set__(thing, value)
 
-    def has_changed(self) -> bool:
-        now = [_read_slot(slot, self._thing) for _, slot in slots_of(type(self._thing))]
-        return not _same_items(now, self.before)
 
-    def put_back(self) -> None:
-        # Past `__setattr__`, which a frozen class forbids.
-        for (_, slot), value in zip(slots_of(type(self._thing)), self.before, strict=True):
-            if _read_slot(slot, self._thing) is value:
-                continue
-            if value is _MISSING:
-                slot.__delete__(self._thing)
-            else:
-                slot.__set__(self._thing, value)
+_SLOTS = _Content(_read_slots, _write_slots, _same_items, _itself)
 
 
 def _read_slot(slot: Any, thing: Any) -> Any:
@@ -396,11 +347,10 @@ _FOREIGN = tuple(
         "torcheer tqdm typing weakref"
     ).split()
 )
-_NO_STATE = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
 
 
 def _is_foreign(kind: type) -> bool:
-    return issubclass(kind, _NO_STATE) or f"{kind.__module__}.".startswith(_FOREIGN)
+    return issubclass(kind, CODE) or f"{kind.__module__}.".startswith(_FOREIGN)
 
 
 _OF_EVERY_MODULE = frozenset(vars(nn.Module()))
@@ -422,30 +372,19 @@ def is_sharded(module: nn.Module) -> bool:
     return kind is not None and isinstance(module, kind)
 
 
-class _ShardsBefore:
-    """A module of FSDP2, and whether its parameters were gathered. Its own methods are the way back."""
+def _is_gathered(sharded: nn.Module) -> bool:
+    own = [sharded]
+    for module in own:
+        own += [child for child in module.children() if not is_sharded(child)]
+    params = [param for module in own for param in module.parameters(recurse=False)]
+    return any(not hasattr(param, "_local_tensor") for param in params)
 
-    def __init__(self, module: Any) -> None:
-        self._module = module
-        self._was_gathered = self._is_gathered()
 
-    @property
-    def what(self) -> str:
-        return f"the shards of a {type(self._module).__name__}"
+def _write_shards(module: Any, was_gathered: bool) -> None:
+    module.unshard() if was_gathered else module.reshard()
 
-    def has_changed(self) -> bool:
-        return self._is_gathered() != self._was_gathered
 
-    def put_back(self) -> None:
-        if self.has_changed():
-            self._module.unshard() if self._was_gathered else self._module.reshard()
-
-    def _is_gathered(self) -> bool:
-        own = [self._module]
-        for module in own:
-            own += [child for child in module.children() if not is_sharded(child)]
-        params = [param for module in own for param in module.parameters(recurse=False)]
-        return any(not hasattr(param, "_local_tensor") for param in params)
+_SHARDS = _Content(_is_gathered, _write_shards, operator.eq, name="the shards of a {}")
 
 
 # --- tensors ----------------------------------------------------------------------------------------

@@ -9,41 +9,31 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from torcheer.capture.snapshot import Snapshot, run_all
 
-
-class RandomState(NamedTuple):
-    """All random generators that a model is likely to draw from."""
-
-    python: Any
-    numpy: Any
-    torch: Tensor
-    devices: dict[str, list[Tensor]]
+RandomState = list[tuple[str, Callable[[], None]]]  # by the name of a generator: what puts it back
 
 
 def random_state() -> RandomState:
+    """All random generators that a model is likely to draw from, as they are now."""
+    steps: RandomState = [
+        ("random", partial(random.setstate, random.getstate())),
+        ("torch", partial(torch.set_rng_state, torch.get_rng_state())),
+    ]
     numpy = sys.modules.get("numpy")
-    devices = {"cuda": torch.cuda.get_rng_state_all()} if torch.cuda._initialized else {}
-    return RandomState(
-        random.getstate(), None if numpy is None else numpy.random.get_state(), torch.get_rng_state(), devices
-    )
+    if numpy is not None:
+        steps.append(("numpy.random", partial(numpy.random.set_state, numpy.random.get_state())))
+    if torch.cuda._initialized:
+        steps.append(("torch.cuda", partial(torch.cuda.set_rng_state_all, torch.cuda.get_rng_state_all())))
+    return steps
 
 
 def restore_random_state(state: RandomState) -> None:
-    steps: list[tuple[str, Callable[[], None]]] = [
-        ("random", partial(random.setstate, state.python)),
-        ("torch", partial(torch.set_rng_state, state.torch)),
-    ]
-    if state.numpy is not None:
-        steps.append(("numpy.random", partial(sys.modules["numpy"].random.set_state, state.numpy)))
-    if "cuda" in state.devices:
-        steps.append(("torch.cuda", partial(torch.cuda.set_rng_state_all, state.devices["cuda"])))
-    failed = run_all(steps)
+    failed = run_all(state)
     if failed:
         warnings.warn(f"random generators could not be put back: {'; '.join(failed)}", stacklevel=2)
 

@@ -127,20 +127,15 @@ def is_call(record: Record) -> bool:
 
 
 def meta_of(tensor: Tensor) -> Meta:
-    real = unwrapped(tensor)
+    real, node = unwrapped(tensor), grad_fn_of(tensor)
     return Meta(
         shape=shape_of(real),
         dtype=real.dtype,
         device=real.device,
         num_bytes=num_bytes(real),
         requires_grad=tensor.requires_grad,
-        grad_fn_name=_grad_fn_name(tensor),
+        grad_fn_name=None if node is None else node.name(),
     )
-
-
-def _grad_fn_name(tensor: Tensor) -> str | None:
-    node = grad_fn_of(tensor)
-    return None if node is None else node.name()
 
 
 class Tape:
@@ -190,22 +185,19 @@ class Tape:
     def find(self, tensor: Tensor, use: Use) -> int:
         """The op that made a tensor; one that nobody recorded becomes a source of its own."""
         with self.lock:
-            return self._find(tensor, use)
-
-    def _find(self, tensor: Tensor, use: Use) -> int:
-        index = self.owner.get(id(tensor))
-        # An id may be a dead tensor's, used again: only the living one counts.
-        if index is None or self.memory.live(index) is not tensor:
-            return self._trace_back(tensor, use)
-        writes = self.memory.stale.pop(index, None)
-        if writes is not None:
-            return self._after_writes(index, writes, tensor, use)
-        if self.memory.was_changed_outside(index, tensor):
-            context = Context(note="its memory was written from outside torch")
-            return self._add_node(UPDATED, (index,), tensor, use, context)
-        if self.edges is not None and index >= 0:
-            self.edges.take(index, tensor)
-        return index
+            index = self.owner.get(id(tensor))
+            # An id may be a dead tensor's, used again: only the living one counts.
+            if index is None or self.memory.live(index) is not tensor:
+                return self._trace_back(tensor, use)
+            writes = self.memory.stale.pop(index, None)
+            if writes is not None:
+                return self._after_writes(index, writes, tensor, use)
+            if self.memory.was_changed_outside(index, tensor):
+                context = Context(note="its memory was written from outside torch")
+                return self.add_node(UPDATED, (index,), tensor, use, context=context)
+            if self.edges is not None and index >= 0:
+                self.edges.take(index, tensor)
+            return index
 
     def knows(self, tensor: Tensor) -> bool:
         """True if this very object is an op's output, a parameter or a buffer."""
@@ -228,9 +220,9 @@ class Tape:
         ops = tuple(dict.fromkeys(write.op for write in writes))
         if index >= 0 and self.records[index].trait is BUFFER:
             context = Context(note="a buffer that another op updated on the side")
-            return self._add_node(BUFFER, ops, tensor, use, context, address=self.addresses[index])
+            return self.add_node(BUFFER, ops, tensor, use, context=context, address=self.addresses[index])
         geometries = (geometry_of(tensor), *{write.op: write.geometry for write in writes}.values())
-        return self._add_node(UPDATED, (index, *ops), tensor, use, None, args=geometries)
+        return self.add_node(UPDATED, (index, *ops), tensor, use, args=geometries)
 
     def _trace_back(self, tensor: Tensor, use: Use) -> int:
         registered = self._walk.params.get(id(tensor)) or self._walk.buffers.get(id(tensor))
@@ -246,7 +238,7 @@ class Tape:
 
     def _register(self, tensor: Tensor, address: str, use: Use) -> int:
         if not isinstance(tensor, nn.Parameter):
-            return self._add_node(BUFFER, (), tensor, use, None, address=address)
+            return self.add_node(BUFFER, (), tensor, use, address=address)
         self.memory.note_version(tensor)
         self.params.append((address, tensor))
         index = self.owner[id(tensor)] = -len(self.params)
@@ -256,15 +248,14 @@ class Tape:
         """A tensor that shares memory with a known one, made where nobody could see it."""
         if alias.op in self.memory.stale:
             context = Context(note="an alias made outside Python of memory that was written")
-            return self._add_node(ALIAS, (alias.op,), tensor, use, context)
+            return self.add_node(ALIAS, (alias.op,), tensor, use, context=context)
         if alias.is_twin:
             if alias.op >= 0:
                 self.owner[id(tensor)] = alias.op
                 self.memory.add_twin(alias.op, tensor)
             return alias.op
-        return self._add_node(
-            ALIAS, (alias.op,), tensor, use, None, args=(alias.geometry, geometry_of(tensor))
-        )
+        geometries = (alias.geometry, geometry_of(tensor))
+        return self.add_node(ALIAS, (alias.op,), tensor, use, args=geometries)
 
     def _unseen(self, tensor: Tensor, use: Use) -> int:
         parents = self.memory.parents_by_graph(tensor)
@@ -277,7 +268,7 @@ class Tape:
                 f"a tensor {_of_shape(tensor)}in {where} was made by {node.name()}, "
                 "which no torch call in Python shows: it stands as a node of its own."
             )
-            return self._add_node(trait, parents, tensor, use, Context(note=note))
+            return self.add_node(trait, parents, tensor, use, context=Context(note=note))
         at_work = [] if self.other_threads is None else self.other_threads.at_work()
         if at_work and not _is_held_by(self._walk, tensor):
             where = use.scope.module().address or "the model"
@@ -288,45 +279,29 @@ class Tape:
                 "forward itself starts are."
             )
         context = Context(note="made before the pass, or outside torch")
-        return self._add_node(SOURCE, (), tensor, use, context)
+        return self.add_node(SOURCE, (), tensor, use, context=context)
 
     # --- recording ------------------------------------------------------------
-
-    def _add_node(
-        self,
-        trait: Trait,
-        parents: tuple[int, ...],
-        tensor: Tensor,
-        use: Use,
-        context: Context | None,
-        *,
-        args: tuple[Any, ...] = (),
-        address: str | None = None,
-        is_extra: bool = False,  # it stands in no unedited pass
-    ) -> int:
-        self.memory.note_version(tensor)
-        with self.lock:
-            if address is not None:
-                self.addresses[len(self.records)] = address
-            record = Record(trait, args, None, parents, use.scope, use.site, 0.0, use.slot, context)
-            return self.commit(record, tensor, is_extra)
 
     def add_node(
         self,
         trait: Trait,
         parents: tuple[int, ...],
         tensor: Tensor,
-        scope: Scope,
+        use: Use,
+        *,
+        context: Context | None = None,
+        args: tuple[Any, ...] = (),
         address: str | None = None,
-        slot: int = 0,
-        is_extra: bool = False,
+        is_extra: bool = False,  # it stands in no unedited pass
     ) -> int:
-        """A node that no torch call made: an input, an output, a module that does nothing."""
-        args = (TENSOR,) if trait is IDENTITY else ()
-        use = Use(scope, (), slot)
-        return self._add_node(
-            trait, parents, tensor, use, None, args=args, address=address, is_extra=is_extra
-        )
+        """A node that no torch call made: an input, an output, a module that does nothing…"""
+        self.memory.note_version(tensor)
+        with self.lock:
+            if address is not None:
+                self.addresses[len(self.records)] = address
+            record = Record(trait, args, None, parents, use.scope, use.site, 0.0, use.slot, context)
+            return self.commit(record, tensor, is_extra)
 
     def commit(self, record: Record, tensor: Tensor, is_extra: bool = False) -> int:
         """Add a record and keep its value if it is wanted. The hot path has a copy of the simple case."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -103,6 +104,7 @@ class ModelWalk:
         """All names under which a module can be asked for."""
         return frozenset(address for address, _ in self.modules if address) | frozenset(self.other_names)
 
+    @cached_property
     def addresses_with_params(self) -> frozenset[str]:
         """Modules that hold parameters, themselves or further down."""
         return frozenset(address for address, ids in _params_below(self.notes).items() if ids)

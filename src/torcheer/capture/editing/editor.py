@@ -17,7 +17,7 @@ from torcheer.capture.memory import has_data, private_copy, shape_of
 from torcheer.capture.nesting import swap_tensors
 from torcheer.capture.scopes import muted
 from torcheer.capture.shared import Write
-from torcheer.capture.tape import IDENTITY, is_call
+from torcheer.capture.tape import IDENTITY, TENSOR, Use, is_call
 from torcheer.errors import CaptureError, InputError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Editor:
 
     def add_identity(self, op: int, tensor: Tensor, scope: Any) -> int:
         """A node for what a module hands out, where the same tensor is used inside it as it was."""
-        return self._tape.add_node(IDENTITY, (op,), tensor, scope, is_extra=True)
+        return self._tape.add_node(IDENTITY, (op,), tensor, Use(scope), args=(TENSOR,), is_extra=True)
 
     def _names(self, rule: Rule, op: int) -> bool:
         if rule.selection.predicate is not None:

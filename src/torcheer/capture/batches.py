@@ -114,12 +114,7 @@ def moved(value: Any, device: torch.device) -> Any:
         return value.to(device)
     if isinstance(value, Mapping):
         return {key: moved(part, device) for key, part in value.items()}
-    if isinstance(value, tuple | list):
-        parts = [moved(part, device) for part in value]
-        if isinstance(value, list):
-            return parts
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return value
+    return _row_of(value, lambda part: moved(part, device))
 
 
 def detached(value: Any) -> Any:
@@ -129,20 +124,21 @@ def detached(value: Any) -> Any:
     if isinstance(value, Mapping):
         # The outputs of transformers are both a mapping and a data class of their own.
         parts = {key: detached(part) for key, part in value.items()}
-        return parts if type(value) is dict else _like(value, parts)
-    if isinstance(value, tuple | list):
-        rebuilt = [detached(part) for part in value]
-        if isinstance(value, list):
-            return rebuilt
-        return type(value)(*rebuilt) if hasattr(value, "_fields") else tuple(rebuilt)
+        try:
+            return parts if type(value) is dict else type(value)(**parts)
+        except TypeError:
+            return parts
+    return _row_of(value, detached)
+
+
+def _row_of(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A list or tuple with each part changed; anything else as it is."""
+    if isinstance(value, list):
+        return [change(part) for part in value]
+    if isinstance(value, tuple):
+        parts = [change(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
-
-
-def _like(value: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
-    try:
-        return type(value)(**parts)
-    except TypeError:
-        return parts
 
 
 def _listed(batch: Mapping[Any, Any]) -> str:

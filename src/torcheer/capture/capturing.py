@@ -33,11 +33,11 @@ from torcheer.errors import CaptureError, InputError, LayerNotFoundError
 class Order:
     """What is to be kept, and where the pass may end."""
 
-    save: Selection
-    stop: Selection
-    treatment: Treatment
-    keep_arguments: bool
-    keep_unsaved: bool
+    save: Selection = field(default_factory=Selection)
+    stop: Selection = field(default_factory=Selection)
+    treatment: Treatment = field(default_factory=Treatment)
+    keep_arguments: bool = False
+    keep_unsaved: bool = True
     gradients: Selection = field(default_factory=Selection)
     aten: bool = False
     edits: tuple[Rule, ...] = ()
@@ -75,13 +75,7 @@ def plan_edits(model: nn.Module, walk: ModelWalk, order: Order, call: Call) -> b
     """
     if walk.is_lazy:
         raise InputError("a lazy model must have run once before a layer of it can be edited by its label.")
-    everything = Order(
-        save=Selection(everything=True),
-        stop=Selection(),
-        treatment=Treatment(),
-        keep_arguments=False,
-        keep_unsaved=True,
-    )
+    everything = Order(save=Selection(everything=True))
     copy_all = False
     # A script is compiled anew when it has run once, and may show other ops then.
     num_runs = 2 if any(is_scripted(module) for _, module in walk.modules) else 1

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from torcheer.capture.aten import AtenCall, AtenWatcher
+from torcheer.capture.aten import AtenCall, begin_watching, end_watching
 from torcheer.capture.memory import batch_dims, unwrapped, version_of
 from torcheer.capture.nesting import ATOMS, collect_into, collect_tensors, map_leaves
 from torcheer.capture.opening import OpenCopies
@@ -67,7 +67,6 @@ class Catcher(TorchFunctionMode):
         self.scope = scope
         self.fast = False  # keep everything by reference, one thread, nothing unusual
         self.copies = OpenCopies()
-        self.aten = None if tape.aten is None else AtenWatcher()
         self.drill: Any = None  # a dispatch mode that watches for what no Python call shows
 
     # One long function, since each call that would tidy it costs as much as it does.
@@ -249,13 +248,13 @@ class Catcher(TorchFunctionMode):
 
     def _run(self, trait: Trait, args: Any, kwargs: dict[str, Any]) -> tuple[Any, tuple[AtenCall, ...]]:
         """The call itself, and what it was made of where that is wanted."""
-        if self.aten is None:
+        if self.tape.aten is None:
             return trait.func(*args, **kwargs), ()
-        calls = self.aten.begin()
+        calls = begin_watching()
         try:
             out = trait.func(*args, **kwargs)
         finally:
-            self.aten.end(calls)
+            end_watching(calls)
         return out, tuple(calls)
 
     def is_away(self) -> bool:

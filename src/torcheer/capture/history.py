@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 from torch import Tensor
 
-from torcheer.capture.aten import AtenCall, AtenWatcher
+from torcheer.capture.aten import AtenCall
 from torcheer.capture.backward.gradgraph import GradGraph
 from torcheer.capture.backward.gradients import GradientLog
 from torcheer.capture.backward.passes import BackwardGraph, BackwardPass
@@ -90,9 +90,9 @@ class ModelHistory(RecordedPass):
         """From now on, keep what backward passes bring."""
         graph = GradGraph(self._tape)
         ops = wanted.ops_in(self)
-        aten = None if self._tape.aten is None else AtenWatcher()
         again = Recomputation.planned(self._tape, graph, self._model)
-        self._gradients = GradientLog(graph, ops.__contains__, self._facts.device, aten, again)
+        with_aten = self._tape.aten is not None
+        self._gradients = GradientLog(graph, ops.__contains__, self._facts.device, with_aten, again)
 
     @property
     def backward_passes(self) -> list[BackwardPass]:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
-from torch.nn.parallel import DataParallel, DistributedDataParallel
 
+from torcheer.capture.choosing import unwrapped
 from torcheer.capture.nesting import ATOMS, map_tensors, tensors_in
 from torcheer.errors import InputError
 
@@ -23,13 +23,7 @@ class Call(NamedTuple):
 
 def named_root(model: nn.Module) -> nn.Module:
     """The model whose names count: the one inside torch.compile's and the parallel wrappers."""
-    while True:
-        inner = getattr(model, "_orig_mod", None)
-        if isinstance(model, DataParallel | DistributedDataParallel):
-            inner = model.module
-        if not isinstance(inner, nn.Module):
-            return model
-        model = inner
+    return unwrapped(model)
 
 
 def check_model(model: Any) -> None:

@@ -21,20 +21,12 @@ def same_modes_after(model: nn.Module) -> Iterator[None]:
             module.training = mode
 
 
-class Autocast(NamedTuple):
-    """How torch casts on one kind of device."""
-
-    device: str
-    enabled: bool
-    dtype: torch.dtype
-
-
 class TorchModes(NamedTuple):
     """What decides beside a model's own code how torch computes: read when a pass begins."""
 
     grad: bool
     inference: bool
-    autocast: tuple[Autocast, ...]
+    autocast: tuple[tuple[str, bool, torch.dtype], ...]  # kind of device, whether it is on, to what
     autocast_cache: bool
     switches: tuple[Any, ...]  # in the order of _SWITCHES
 
@@ -44,7 +36,7 @@ def torch_modes() -> TorchModes:
         torch.is_grad_enabled(),
         torch.is_inference_mode_enabled(),
         tuple(
-            Autocast(kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind))
+            (kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind))
             for kind in _kinds_of_device()
         ),
         torch.is_autocast_cache_enabled(),

@@ -26,6 +26,7 @@ from torcheer.capture.memory import (
     shape_of,
     unwrapped,
 )
+from torcheer.capture.nesting import tensors_in
 from torcheer.capture.scopes import Scope
 from torcheer.capture.shared import Alias, SharedMemory, Write
 from torcheer.capture.threads import OtherThreads
@@ -412,11 +413,5 @@ def _of_shape(tensor: Tensor) -> str:
 
 def _is_held_by(walk: ModelWalk, tensor: Tensor) -> bool:
     """Whether a module keeps the tensor as a plain attribute, or in a list or dict."""
-    for _, module in walk.modules:
-        for value in vars(module).values():
-            items = value.values() if isinstance(value, dict) else value
-            if value is tensor or (
-                isinstance(value, list | tuple | dict) and any(item is tensor for item in items)
-            ):
-                return True
-    return False
+    held = (own for _, module in walk.modules for _, own in tensors_in(vars(module)))
+    return any(own is tensor for own in held)

@@ -5,20 +5,21 @@ The hooks hold the log weakly: when the history goes, so does what they gathered
 
 from __future__ import annotations
 
+import functools
+import operator
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from threading import get_ident
 from time import perf_counter
 from types import FrameType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from torcheer.capture.aten import unwatched
+from torcheer.capture.aten import AtenCall, begin_watching, end_watching, unwatched
 from torcheer.capture.backward.edges import Edge
 from torcheer.capture.backward.gradgraph import GradGraph
 from torcheer.capture.backward.kept import Kept
@@ -26,26 +27,13 @@ from torcheer.capture.backward.passes import Shapes
 from torcheer.capture.memory import shape_of, storage_key
 from torcheer.errors import InputError
 
+if TYPE_CHECKING:
+    from torcheer.capture.backward.recomputing import Recomputation
+
 _current_task: Callable[[], int] = torch._C._current_graph_task_id
 _will_run: Callable[[Any], bool] = torch._C._will_engine_execute_node
 
 Slot = tuple[int, int]  # a node, and which of its gradients
-
-
-class Watcher(Protocol):
-    """Sees what runs between its beginning and its end."""
-
-    def begin(self) -> list[Any]: ...
-    def end(self, calls: list[Any]) -> tuple[Any, ...]: ...
-
-
-class Again(Protocol):
-    """Sees a part of the forward that a node computes again, and tells of the ops in it."""
-
-    def is_at(self, node: int) -> bool: ...
-    def begin(self, node: int, found: Callable[[int, Edge], None]) -> None: ...
-    def end(self) -> None: ...
-    def forget(self) -> None: ...
 
 
 class Running:
@@ -57,7 +45,7 @@ class Running:
         self.node = node
         self.task = task  # the outermost backward pass that it is a part of
         self.started = 0.0
-        self.calls: list[Any] | None = None  # where ATen calls are watched
+        self.calls: list[AtenCall] | None = None  # where ATen calls are watched
         self.grad: Tensor | None = None  # a copy, where a hook of the user's is about to change it
         self.handles: list[Any] = []  # of hooks on nodes that live only so long
 
@@ -77,13 +65,15 @@ class Pass:
 class GradientLog:
     """All backward passes through one pass."""
 
+    _known_table: tuple[int, dict[int | str, list[Slot]]] = (-1, {})  # with the size that it was made for
+
     def __init__(
         self,
         graph: GradGraph,
         wanted: Callable[[int], bool],
         device: str = "same",
-        aten: Watcher | None = None,
-        again: Again | None = None,
+        with_aten: bool = False,
+        again: Recomputation | None = None,
     ) -> None:
         self.graph = graph
         self.passes: list[Pass] = []
@@ -91,7 +81,7 @@ class GradientLog:
         self._written: set[str] = set()  # of what the kept gradient was found to be written over
         self._wanted = wanted
         self._device = device
-        self._aten = aten
+        self._with_aten = with_aten
         self._again = again
         self._by_task: dict[int, Pass] = {}
         self._task = -1  # the newest one
@@ -123,8 +113,8 @@ class GradientLog:
         torch_node = self.graph.nodes[node]
         ref = weakref.ref(self)
         return (
-            torch_node.register_prehook(partial(_start, ref, node)),
-            torch_node.register_hook(partial(_ran, ref, node)),
+            torch_node.register_prehook(functools.partial(_start, ref, node)),
+            torch_node.register_hook(functools.partial(_ran, ref, node)),
         )
 
     # --- called by the hooks ---------------------------------------------------------
@@ -140,14 +130,14 @@ class GradientLog:
             if not self._is_ours(now, running):
                 return  # a parameter in the backward of another pass
         if now.task != self._task:
-            self._begin_task(now.task)
+            self._task, self._task_started = now.task, perf_counter()
         if getattr(leaf, "_post_accumulate_grad_hooks", None) and given and given[0] is not None:
             now.grad = given[0].detach().clone()
         running.append(now)
         if self._again is not None and self._again.is_at(node):
             self._again.begin(node, self._found_again)
-        if self._aten is not None and self._is_ours(now, running):
-            now.calls = self._aten.begin()
+        if self._with_aten and self._is_ours(now, running):
+            now.calls = begin_watching()
         now.started = perf_counter()
 
     def _is_ours(self, now: Running, running: list[Running]) -> bool:
@@ -166,9 +156,6 @@ class GradientLog:
         if self._again is not None:
             self._again.forget()
 
-    def _begin_task(self, task: int) -> None:
-        self._task, self._task_started = task, perf_counter()
-
     def _protect(self, leaf: Tensor) -> None:
         """A `.grad` is about to be added to: what is kept on its memory must not change with it."""
         key = None if leaf.grad is None else storage_key(leaf.grad)
@@ -186,7 +173,7 @@ class GradientLog:
         now = running[-1]
         is_ours = self._is_ours(now, running)
         running.pop()
-        calls = self._aten.end(now.calls) if self._aten is not None and now.calls is not None else ()
+        calls = () if now.calls is None else end_watching(now.calls)
         if self._again is not None and self._again.is_at(node):
             self._again.end()
         for handle in now.handles:
@@ -202,7 +189,8 @@ class GradientLog:
         for output_nr in self._slots.get(node, ()):
             grad = given[output_nr] if now.grad is None else now.grad
             if grad is not None and not self._is_batched(grad):
-                self._keep(one, (node, output_nr), self._at_home(grad))
+                home = grad if self._device == "same" else grad.to(self._device)
+                self._keep(one, (node, output_nr), home)
         one.ended = perf_counter()
 
     def _keep(self, one: Pass, slot: Slot, grad: Tensor) -> None:
@@ -218,15 +206,13 @@ class GradientLog:
             for other, its_slot in on_it:
                 other.grads[its_slot].take_sample()
 
-    def _at_home(self, grad: Tensor) -> Tensor:
-        return grad if self._device == "same" else grad.to(self._device)
-
     def _is_batched(self, grad: Tensor) -> bool:
         """Gradients of many losses at once, as torch.func and is_grads_batched have, end with their call."""
         functorch = torch._C._functorch
         batched = functorch.is_functorch_wrapped_tensor(grad) or functorch.is_legacy_batchedtensor(grad)
-        if batched:
-            self._note("gradients that were computed in a batch (is_grads_batched, vmap) were not kept.")
+        note = "gradients that were computed in a batch (is_grads_batched, vmap) were not kept."
+        if batched and note not in self._notes:
+            self._notes.append(note)
         return batched
 
     def _kind(self) -> str:
@@ -288,8 +274,7 @@ class GradientLog:
     def _table(self) -> dict[int | str, list[Slot]]:
         """Slots by op and by parameter; made anew when nodes have been added."""
         size = len(self.graph.ops_at) + len(self.graph.notes)
-        known: tuple[int, dict[int | str, list[Slot]]] = self.__dict__.get("_known_table", (-1, {}))
-        if known[0] != size:
+        if self._known_table[0] != size:
             table: dict[int | str, list[Slot]] = {}
             for slot, ops in self.graph.ops_at.items():
                 for op in ops:
@@ -297,8 +282,8 @@ class GradientLog:
             for node, note in enumerate(self.graph.notes):
                 if note.param:
                     table.setdefault(note.param, []).append((node, 0))
-            known = self.__dict__["_known_table"] = (size, table)
-        return known[1]
+            self._known_table = (size, table)
+        return self._known_table[1]
 
     def has_any(self, slots: list[Slot]) -> bool:
         return any(slot in one.grads for one in self.passes for slot in slots)
@@ -341,16 +326,9 @@ class GradientLog:
         )
         return [*self._notes, note]
 
-    def _note(self, text: str) -> None:
-        if text not in self._notes:
-            self._notes.append(text)
-
 
 def _added(grads: list[Tensor]) -> Tensor:
-    total = grads[0]
-    for grad in grads[1:]:
-        total = total + grad
-    return total
+    return functools.reduce(operator.add, grads)
 
 
 def _start(log: weakref.ref[GradientLog], node: int, given: Any) -> None:

@@ -51,6 +51,3 @@ def _sample_of(tensor: Tensor) -> Tensor | None:
     line = tensor.as_strided((tensor.numel(),), (1,), first)
     sample = line[:: max(1, line.numel() // _SAMPLE_SIZE)][:_SAMPLE_SIZE].clone()
     return sample if sample.any() else torch.cat([sample, line.sum().reshape(1)])
-
-
-_SAMPLE_SIZE = 16

@@ -186,7 +186,7 @@ def _gradient_again(history: ModelHistory, op: Op, target: int, given: Tensor) -
         # A copy each: an op that writes in place must not write into a leaf.
         copies = {parent: leaf.clone() for parent, leaf in leaves.items()}
         tensors = [copies[parent] for parent in record.parents]
-        args, kwargs = op._fill((record.args, record.kwargs or {}), tensors)
+        args, kwargs = op._call_with(tensors)
         out = record.trait.func(*args, **kwargs)
         outputs = [tensor for _, tensor in tensors_in(out)] or tensors[:1]
         (made,) = torch.autograd.grad(

@@ -60,7 +60,7 @@ def arguments(small: SmallModel, inputs: Any, kwargs: dict[str, Any]) -> tuple[l
     """How a person would call the model with what log_forward_pass is given."""
     if inputs is None:
         return [], kwargs
-    if isinstance(inputs, dict) and small.name == "InputByName":
+    if isinstance(inputs, dict) and small.name == "input_by_name":
         return [], {**inputs, **kwargs}
     return (inputs if isinstance(inputs, list) else [inputs]), kwargs
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from tests.capture.models import loops
-from tests.capture.models.structure import ResidualBlock, Siamese, relu_shared_in_sequence
+from tests.capture.models.structure import relu_shared_in_sequence, residual_block, siamese
 
 
 class Model(nn.Module):
@@ -120,7 +120,7 @@ def test_loops_of_other_lengths_have_the_same_layers() -> None:
 
 
 def test_a_loop_needs_no_parameters() -> None:
-    history = tl.log_forward_pass(loops.LoopWithoutParameters(), x())
+    history = tl.log_forward_pass(loops.loop_without_parameters(), x())
 
     assert passes_of(history) == {"sin_1": 3, "mul_1": 3}
     assert history.model_max_recurrent_loops == 3
@@ -143,8 +143,8 @@ def test_nested_loops_add_up() -> None:
 
 
 def test_interleaved_loops_are_told_apart() -> None:
-    assert passes(loops.TwoStrands(), x()) == {"sin_1": 3, "cos_1": 3, "add_1": 1}
-    assert passes(loops.InterleavedStrands(), x()) == {"add_1": 1, "sin_1": 3, "cos_1": 3, "add_2": 1}
+    assert passes(loops.two_strands(), x()) == {"sin_1": 3, "cos_1": 3, "add_1": 1}
+    assert passes(loops.interleaved_strands(), x()) == {"add_1": 1, "sin_1": 3, "cos_1": 3, "add_2": 1}
 
 
 def test_numbers_that_change_from_round_to_round_make_no_new_layers() -> None:
@@ -166,7 +166,7 @@ def test_shapes_that_change_from_round_to_round_make_no_new_layers() -> None:
 
 
 def test_the_test_of_a_while_loop_runs_once_more_than_its_body() -> None:
-    history = tl.log_forward_pass(loops.WhileLoop(), torch.ones(3) * 5)
+    history = tl.log_forward_pass(loops.while_loop(), torch.ones(3) * 5)
 
     assert passes_of(history) == {"sum_1": 4, "lt_1": 4, "mul_1": 3}
     assert history.model_max_recurrent_loops == 3
@@ -175,11 +175,11 @@ def test_the_test_of_a_while_loop_runs_once_more_than_its_body() -> None:
 
 
 def test_a_loop_through_a_helper_is_a_loop() -> None:
-    assert passes(loops.LoopOverHelper(), x()) == {"add_1": 3, "tanh_1": 3}
+    assert passes(loops.loop_over_helper(), x()) == {"add_1": 3, "tanh_1": 3}
 
 
 def test_a_helper_in_two_places_of_a_loop_is_two_layers() -> None:
-    history = tl.log_forward_pass(loops.HelperTwiceInLoop(), x())
+    history = tl.log_forward_pass(loops.helper_twice_in_loop(), x())
 
     assert passes_of(history) == {"add_1": 2, "tanh_1": 2, "add_2": 2, "tanh_2": 2}
 
@@ -260,7 +260,7 @@ def test_another_function_in_each_round_is_another_layer() -> None:
 
 
 def test_alternating_branches_of_a_loop_are_two_layers() -> None:
-    assert passes(loops.AlternatingBranches(), x()) == {"cos_1": 2, "sin_1": 2}
+    assert passes(loops.alternating_branches(), x()) == {"cos_1": 2, "sin_1": 2}
 
 
 def test_a_round_may_be_skipped_or_cut_short() -> None:
@@ -279,7 +279,7 @@ def test_a_round_may_be_skipped_or_cut_short() -> None:
 
 
 def test_a_sum_from_zero_is_one_layer() -> None:
-    history = tl.log_forward_pass(loops.AccumulateFromZero(), torch.rand(3, 3))
+    history = tl.log_forward_pass(loops.accumulate_from_zero(), torch.rand(3, 3))
 
     assert passes_of(history) == {"getitem_1": 3, "exp_1": 3, "add_1": 3}
     assert history.model_max_recurrent_loops == 3
@@ -317,7 +317,7 @@ def test_module_passes_count_the_calls() -> None:
 
 
 def test_siamese_encoders_are_not_recurrent() -> None:
-    history = tl.log_forward_pass(Siamese(), [torch.rand(3, 4), torch.rand(3, 4)])
+    history = tl.log_forward_pass(siamese(), [torch.rand(3, 4), torch.rand(3, 4)])
 
     assert passes_of(history) == {"linear_1": 2, "relu_1": 2, "sub_1": 1}
     assert not history.model_is_recurrent
@@ -325,7 +325,7 @@ def test_siamese_encoders_are_not_recurrent() -> None:
 
 
 def test_a_layer_over_all_rows_is_not_recurrent() -> None:
-    history = tl.log_forward_pass(loops.SameLayerOverRows(), torch.rand(3, 3))
+    history = tl.log_forward_pass(loops.same_layer_over_rows(), torch.rand(3, 3))
 
     assert passes_of(history) == {"getitem_1": 3, "linear_1": 3, "relu_1": 3, "stack_1": 1}
     assert not history.model_is_recurrent
@@ -344,7 +344,7 @@ def test_a_buffer_that_is_updated_and_read_is_no_loop() -> None:
 
 
 def test_layers_in_a_loop_have_relus_of_their_own() -> None:
-    history = tl.log_forward_pass(loops.LoopOverLayers(), torch.rand(8))
+    history = tl.log_forward_pass(loops.loop_over_layers(), torch.rand(8))
 
     assert history.layer_labels == [
         "input_1_0",
@@ -362,10 +362,10 @@ def test_layers_in_a_loop_have_relus_of_their_own() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        loops.LoopOverLayersReluFirst,
-        loops.LoopOverLayersOneReLU,
-        loops.ResidualStream,
-        loops.DenselyConnected,
+        loops.loop_over_layers_relu_first,
+        loops.loop_over_layers_one_re_lu,
+        loops.residual_stream,
+        loops.densely_connected,
     ],
 )
 def test_a_loop_over_different_layers_is_no_loop(make: Callable[[], nn.Module]) -> None:
@@ -376,7 +376,7 @@ def test_a_loop_over_different_layers_is_no_loop(make: Callable[[], nn.Module]) 
 
 
 def test_one_relu_module_in_two_places_is_two_layers() -> None:
-    for make in (ResidualBlock, relu_shared_in_sequence):
+    for make in (residual_block, relu_shared_in_sequence):
         history = tl.log_forward_pass(make(), torch.rand(3, 4))
 
         assert {"relu_1": 1, "relu_2": 1}.items() <= passes_of(history).items()
@@ -384,14 +384,14 @@ def test_one_relu_module_in_two_places_is_two_layers() -> None:
 
 
 def test_a_residual_block_with_one_relu_can_be_looked_up_by_its_passes() -> None:
-    history = tl.log_forward_pass(ResidualBlock(), torch.rand(3, 4))
+    history = tl.log_forward_pass(residual_block(), torch.rand(3, 4))
 
     assert history["relu"].layer_label == history["relu:1"].layer_label == "relu_1_2"
     assert history["relu:2"].layer_label == "relu_2_5"
 
 
 def test_blocks_of_one_class_are_different_layers() -> None:
-    model = nn.Sequential(*(ResidualBlock() for _ in range(3)))
+    model = nn.Sequential(*(residual_block() for _ in range(3)))
 
     history = tl.log_forward_pass(model, torch.rand(3, 4))
 
@@ -400,14 +400,14 @@ def test_blocks_of_one_class_are_different_layers() -> None:
 
 
 def test_a_plain_repeat_is_no_loop() -> None:
-    history = tl.log_forward_pass(loops.PlainRepeat(), x())
+    history = tl.log_forward_pass(loops.plain_repeat(), x())
 
     assert passes_of(history) == {"relu_1": 1, "relu_2": 1, "relu_3": 1, "relu_4": 1}
     assert not history.model_is_recurrent
 
 
 def test_a_helper_called_twice_is_no_loop() -> None:
-    assert passes(loops.HelperTwice(), x()) == {"add_1": 1, "tanh_1": 1, "add_2": 1, "tanh_2": 1}
+    assert passes(loops.helper_twice(), x()) == {"add_1": 1, "tanh_1": 1, "add_2": 1, "tanh_2": 1}
 
 
 def test_heads_side_by_side_have_relus_of_their_own() -> None:

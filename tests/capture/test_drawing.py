@@ -11,19 +11,14 @@ import torch
 from torch import Tensor, nn
 
 import torcheer as tl
+from tests.capture.models.registry import module_with
 from torcheer.errors import InputError
 from torcheer.graph.drawing import formats
 
 
-class Small(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = nn.Linear(4, 8)
-        self.norm = nn.BatchNorm1d(8)
-        self.drop = nn.Dropout(0.5)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.relu(self.drop(self.norm(self.first(x))))
+@module_with(lambda: {"first": nn.Linear(4, 8), "norm": nn.BatchNorm1d(8), "drop": nn.Dropout(0.5)})
+def small(self, x: Tensor) -> Tensor:
+    return torch.relu(self.drop(self.norm(self.first(x))))
 
 
 X = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
@@ -40,7 +35,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 def test_vis_opt_draws_the_pass_and_says_where_it_is(
     vis_opt: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    history = tl.log_forward_pass(Small().eval(), X, vis_opt=vis_opt)
+    history = tl.log_forward_pass(small().eval(), X, vis_opt=vis_opt)
 
     assert "is in modelgraph.svg" in capsys.readouterr().err
     svg = (tmp_path / "modelgraph.svg").read_text(encoding="utf-8")
@@ -48,7 +43,7 @@ def test_vis_opt_draws_the_pass_and_says_where_it_is(
 
 
 def test_without_vis_opt_nothing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tl.log_forward_pass(Small(), X)
+    tl.log_forward_pass(small(), X)
 
     assert list(tmp_path.iterdir()) == []
     assert capsys.readouterr() == ("", "")
@@ -61,14 +56,14 @@ def test_the_picture_is_opened_where_it_can_be_seen_unless_it_is_only_saved(
     opened: list[str] = []
     monkeypatch.setattr("torcheer.capture.drawing.open_in_browser", opened.append)
 
-    tl.log_forward_pass(Small(), X, vis_opt="unrolled", vis_outpath="a net.svg", vis_save_only=save_only)
+    tl.log_forward_pass(small(), X, vis_opt="unrolled", vis_outpath="a net.svg", vis_save_only=save_only)
 
     assert opened == ([] if save_only else [(tmp_path / "a net.svg").as_uri()])
 
 
 def test_an_option_without_vis_opt_is_said_to_do_nothing(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="vis_outpath: nothing is drawn unless vis_opt"):
-        tl.log_forward_pass(Small(), X, vis_outpath="net.svg")
+        tl.log_forward_pass(small(), X, vis_outpath="net.svg")
 
     assert list(tmp_path.iterdir()) == []
 
@@ -86,9 +81,9 @@ def test_the_three_calls_take_the_same_options(name: str, magic: bytes, tmp_path
     target = tmp_path / (name if "." in name else f"{name}.svg")
     contents = []
     for draw in (
-        lambda: tl.log_forward_pass(Small(), X, vis_opt="unrolled", random_seed=1, **options),
-        lambda: tl.log_forward_pass(Small(), X, random_seed=1).draw(**options),
-        lambda: tl.show_model_graph(Small(), X, random_seed=1, **options),
+        lambda: tl.log_forward_pass(small(), X, vis_opt="unrolled", random_seed=1, **options),
+        lambda: tl.log_forward_pass(small(), X, random_seed=1).draw(**options),
+        lambda: tl.show_model_graph(small(), X, random_seed=1, **options),
     ):
         draw()
         contents.append(target.read_bytes())
@@ -111,7 +106,7 @@ def test_a_wrong_option_is_found_before_the_model_runs() -> None:
 
 
 def test_show_model_graph_leaves_the_model_and_the_generator_as_they_were() -> None:
-    model = Small()
+    model = small()
     before = {name: value.clone() for name, value in model.state_dict().items()}
     state = torch.get_rng_state()
 
@@ -122,7 +117,7 @@ def test_show_model_graph_leaves_the_model_and_the_generator_as_they_were() -> N
 
 
 def test_a_function_of_an_op_gives_the_colours() -> None:
-    history = tl.log_forward_pass(Small().eval(), X)
+    history = tl.log_forward_pass(small().eval(), X)
 
     by_colour = history.draw(vis_color_by=lambda op: "#12ab34" if op.layer_type == "linear" else None)
     by_number = history.draw(vis_color_by=lambda op: float(op.tensor_contents.float().mean()))
@@ -132,7 +127,7 @@ def test_a_function_of_an_op_gives_the_colours() -> None:
 
 
 def test_a_function_that_gives_something_else_is_named() -> None:
-    history = tl.log_forward_pass(Small(), X)
+    history = tl.log_forward_pass(small(), X)
 
     with pytest.raises(InputError, match=r"vis_color_by gave .* for input_1_0"):
         history.draw(vis_color_by=lambda op: object())  # type: ignore[arg-type,return-value]
@@ -148,7 +143,7 @@ def test_a_function_that_gives_something_else_is_named() -> None:
     ],
 )
 def test_every_metric_has_its_scale_in_the_legend(metric: Any, title: str) -> None:
-    history = tl.log_forward_pass(Small(), X)
+    history = tl.log_forward_pass(small(), X)
 
     picture = history.draw(vis_color_by=metric)
 
@@ -165,14 +160,14 @@ def test_zeros_are_those_of_the_values() -> None:
 
 
 def test_colours_that_cannot_be_had_are_said_to_be_missing() -> None:
-    history = tl.log_forward_pass(Small(), X, layers_to_save="none")
+    history = tl.log_forward_pass(small(), X, layers_to_save="none")
 
     with pytest.warns(UserWarning, match="colours nothing: no value was saved"):
         history.draw(vis_color_by="zeros")
 
 
 def test_an_error_of_the_function_names_the_op() -> None:
-    history = tl.log_forward_pass(Small(), X, layers_to_save="none")
+    history = tl.log_forward_pass(small(), X, layers_to_save="none")
 
     with pytest.raises(AttributeError) as caught:
         history.draw(vis_color_by=lambda op: op.tensor_contents.mean())
@@ -183,7 +178,7 @@ def test_an_error_of_the_function_names_the_op() -> None:
 @pytest.mark.parametrize("name", ["net.jpg", "net.EPS", "a\0b.svg"])
 def test_a_format_that_is_not_written_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"SVG|path of a file"):
-        tl.show_model_graph(Small(), X, vis_outpath=name)
+        tl.show_model_graph(small(), X, vis_outpath=name)
 
 
 def test_a_png_that_is_smaller_than_it_should_be_says_so(
@@ -201,12 +196,12 @@ def test_a_png_that_is_smaller_than_it_should_be_says_so(
 
 
 def test_a_loaded_pass_and_a_shape_only_one_can_be_drawn(tmp_path: Path) -> None:
-    history = tl.log_forward_pass(Small(), X)
+    history = tl.log_forward_pass(small(), X)
     history.save(tmp_path / "pass.safetensors")
 
     loaded = tl.load_history(tmp_path / "pass.safetensors").draw().svg
     assert without_lines(loaded) == without_lines(history.draw().svg)
-    shapes = tl.log_forward_pass(Small().to("meta"), X.to("meta"))
+    shapes = tl.log_forward_pass(small().to("meta"), X.to("meta"))
     assert "linear_1_1" in shapes.draw(vis_color_by="memory").svg
 
 

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import torcheer as tl
+from tests.capture.models.registry import module_with
 
 EVEN = {"relu_1": lambda tensor: tensor * 2}
 
@@ -110,29 +111,25 @@ def test_the_name_of_an_input_means_the_input_alone() -> None:
 
 
 def test_edits_reach_the_model_while_another_thread_works() -> None:
-    class Threaded(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = nn.Linear(2, 2)
+    @module_with(lambda: {"inner": nn.Linear(2, 2)})
+    def threaded(self, x: Tensor) -> Tensor:
+        stop = threading.Event()
 
-        def forward(self, x: Tensor) -> Tensor:
-            stop = threading.Event()
+        def work() -> None:
+            while not stop.is_set():
+                self.inner(torch.ones(2))
 
-            def work() -> None:
-                while not stop.is_set():
-                    self.inner(torch.ones(2))
-
-            thread = threading.Thread(target=work)
-            thread.start()
-            for _ in range(20):
-                a, b = x.chunk(2)
-                x = torch.cat([a, b])
-            stop.set()
-            thread.join()
-            return x
+        thread = threading.Thread(target=work)
+        thread.start()
+        for _ in range(20):
+            a, b = x.chunk(2)
+            x = torch.cat([a, b])
+        stop.set()
+        thread.join()
+        return x
 
     history = tl.log_forward_pass(
-        Threaded(), torch.zeros(4), edit={lambda op: op.layer_type == "chunk": lambda t: t + 1}
+        threaded(), torch.zeros(4), edit={lambda op: op.layer_type == "chunk": lambda t: t + 1}
     )
 
     assert torch.equal(history.output, torch.full((4,), 20.0))
@@ -144,27 +141,23 @@ class HandingOut(nn.Module):
         return y
 
 
-class Around(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.inner = HandingOut()
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = x.relu()
-        return (self.inner(y) + y).tanh()
+@module_with(lambda: {"inner": HandingOut()})
+def around(self, x: Tensor) -> Tensor:
+    y = x.relu()
+    return (self.inner(y) + y).tanh()
 
 
 def test_an_added_identity_shifts_no_other_key(tmp_path: Any) -> None:
     x, more = torch.ones(3), lambda t: t + 5
-    plain = tl.log_forward_pass(Around(), x)
-    edited = tl.log_forward_pass(Around(), x, edit={"inner": torch.zeros_like})
+    plain = tl.log_forward_pass(around(), x)
+    edited = tl.log_forward_pass(around(), x, edit={"inner": torch.zeros_like})
     plain.save(tmp_path / "pass")
     loaded = tl.load_history(tmp_path / "pass")
     expected = torch.tanh(x) + 5
 
     keys = ("tanh_1", "tanh_1_4", plain["tanh_1"], edited["tanh_1"], loaded["tanh_1"], plain["tanh_1"].index)
     for key in keys:
-        history = tl.log_forward_pass(Around(), x, edit={"inner": torch.zeros_like, key: more})
+        history = tl.log_forward_pass(around(), x, edit={"inner": torch.zeros_like, key: more})
         assert torch.equal(history.output, expected), key
 
 

@@ -17,6 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 import torcheer as tl
 from tests.capture.models import SmallModel, some_models
+from tests.capture.models.registry import module_with
 from tests.capture.programs import Program, programs
 from tests.capture.running import run, same, tensors_in
 from tests.capture.test_hypothesis import calls_by_line
@@ -235,23 +236,18 @@ class Nested(Tapped):
         return self.tap("stating", self.stating(self.tap("block", self.block(x))))
 
 
-class Peeking(nn.Module):
+@module_with(lambda: {"linear": nn.Linear(4, 4)})
+def make_peeking(self, x: Tensor) -> Tensor:
     """Looks at its own output, and then returns it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.linear(x)
-        self.size = y.abs().sum()
-        return y
+    y = self.linear(x)
+    self.size = y.abs().sum()
+    return y
 
 
 class UsedInside(Tapped):
     def __init__(self) -> None:
         super().__init__()
-        self.peeking = Peeking()
+        self.peeking = make_peeking()
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.tap("peeking", self.peeking(x))
@@ -844,15 +840,10 @@ def test_modes_of_torch_hold_for_an_edited_pass(around: Callable[[], Any], key: 
     assert history.output.requires_grad == by_hand.requires_grad
 
 
-class Passing(nn.Module):
+@module_with(lambda: {"same": nn.Identity()})
+def passing(self, x: Tensor) -> Tensor:
     """Takes any tensor there is."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.same = nn.Identity()
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.same(torch.stack([x, x]))
+    return self.same(torch.stack([x, x]))
 
 
 @pytest.mark.parametrize("key", ["stack_1", "same", "identity_1", "input_1", "output_1"])
@@ -870,7 +861,7 @@ class Passing(nn.Module):
     ids=["int", "bool", "complex", "bfloat16", "scalar", "empty", "expanded"],
 )
 def test_any_tensor_is_edited(x: Tensor, key: str) -> None:
-    history = tl.log_forward_pass(Passing(), x, edit={key: torch.ones_like})
+    history = tl.log_forward_pass(passing(), x, edit={key: torch.ones_like})
 
     assert torch.equal(history.output, torch.ones_like(torch.stack([x, x])))
     assert history.validate(), str(history.validate())
@@ -979,19 +970,14 @@ def test_a_lazy_model_is_edited_by_address() -> None:
 # --- another way through the model ------------------------------------------------------------------
 
 
-class Deciding(nn.Module):
+@module_with(lambda: {"linear": nn.Linear(4, 4)})
+def deciding(self, x: Tensor) -> Tensor:
     """Goes on until its numbers are large enough, and repairs what died."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        while x.abs().max() < 5:
-            x = torch.add(x.abs(), self.linear(x).abs())
-        if x.sum() > 1000:
-            x = torch.relu(x - 1000)
-        return torch.relu(x)
+    while x.abs().max() < 5:
+        x = torch.add(x.abs(), self.linear(x).abs())
+    if x.sum() > 1000:
+        x = torch.relu(x - 1000)
+    return torch.relu(x)
 
 
 def by_hand_or_refused(edit: dict[Any, Edit], expected: Tensor, model: nn.Module, x: Tensor) -> None:
@@ -1006,7 +992,7 @@ def by_hand_or_refused(edit: dict[Any, Edit], expected: Tensor, model: nn.Module
 @pytest.mark.parametrize("key", ["add_1", "add", lambda op: op.layer_type == "add"])
 @pytest.mark.parametrize("factor", [0.8, 3.0])
 def test_a_loop_that_an_edit_makes_longer_or_shorter(key: Any, factor: float) -> None:
-    model, x = Deciding(), torch.randn(3, 4)
+    model, x = deciding(), torch.randn(3, 4)
     y = x
     while y.abs().max() < 5:
         y = (y.abs() + model.linear(y).abs()) * factor
@@ -1016,7 +1002,7 @@ def test_a_loop_that_an_edit_makes_longer_or_shorter(key: Any, factor: float) ->
 
 @pytest.mark.parametrize("key", ["relu", "relu_1", "relu_1_19", -2, lambda op: op.layer_type == "relu"])
 def test_a_branch_that_an_edit_opens(key: Any) -> None:
-    model, x = Deciding(), torch.randn(3, 4) + 6
+    model, x = deciding(), torch.randn(3, 4) + 6
     large, one = {"input_1": lambda t: t * 1000}, torch.ones(3, 4)
     through = torch.relu(x * 1000 - 1000)
     expected = one if key in ("relu", -2) or callable(key) else through

@@ -16,6 +16,7 @@ from torch.utils.checkpoint import checkpoint
 
 import torcheer as tl
 from tests.capture.models import MODELS, SmallModel
+from tests.capture.models.registry import module_with
 from tests.capture.programs import Program, programs
 from tests.capture.running import capture, name_of, run, same, seed_all, tensors_in
 from tests.capture.test_hypothesis import calls_by_line
@@ -28,7 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*jit.*:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]
-SCRIPTS = ("scripted", "traced", "ScriptsInside", "ScriptedFunction")
+SCRIPTS = ("scripted", "traced", "scripts_inside", "calls_scripted_function")
 some_models = pytest.mark.parametrize(
     "differentiable", some([m.name for m in MODELS], one_in=5), indirect=True
 )
@@ -106,7 +107,7 @@ def is_copy(op: tl.Op) -> bool:
 
 @some_models
 def test_the_gradients_of_a_small_model_are_those_that_torch_gives(differentiable: SmallModel) -> None:
-    if differentiable.name in ("InvalidatedView", "ReturnsItsInput"):
+    if differentiable.name in ("invalidated_view", "returns_its_input"):
         pytest.skip("torch refuses to ask for them, or there is no node of the pass")
     with differentiable.around():
         history = capture(differentiable, save_gradients=True)
@@ -231,28 +232,23 @@ def test_views_and_writes_have_the_gradients_of_their_moment(program: Program, w
                 assert any(agrees(ours, grad) for grad in grads or [None]), where
 
 
-class WritesEverywhere(nn.Module):
+@module_with(lambda: {"linear": nn.Linear(4, 6)})
+def writes_everywhere(self, x: Tensor) -> Tensor:
     """Each way to write in place, on values that need gradients."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 6)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.linear(x)
-        y.relu_()
-        z = y * 0.5
-        z += 1
-        z[0] = y[1] * 2
-        z[:, 2:4].mul_(3)
-        first, *others = z.sin().split(2, dim=-1)
-        left, right = torch.stack([first, others[1]]).unbind()
-        return left * right.exp()
+    y = self.linear(x)
+    y.relu_()
+    z = y * 0.5
+    z += 1
+    z[0] = y[1] * 2
+    z[:, 2:4].mul_(3)
+    first, *others = z.sin().split(2, dim=-1)
+    left, right = torch.stack([first, others[1]]).unbind()
+    return left * right.exp()
 
 
 def test_a_chain_of_writes_has_the_gradients_of_the_same_steps_without_writes() -> None:
     torch.manual_seed(0)
-    model, x = WritesEverywhere(), torch.randn(3, 4)
+    model, x = writes_everywhere(), torch.randn(3, 4)
     history = tl.log_forward_pass(model, x, save_gradients=True)
     history.output.sum().backward()
 
@@ -273,18 +269,14 @@ def test_a_chain_of_writes_has_the_gradients_of_the_same_steps_without_writes() 
 
 
 def test_a_write_under_no_grad_leaves_each_gradient_with_its_op() -> None:
-    class Shifted(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.linear = nn.Linear(4, 4)
+    @module_with(lambda: {"linear": nn.Linear(4, 4)})
+    def shifted(self, x: Tensor) -> Tensor:
+        y = self.linear(x)
+        with torch.no_grad():
+            y.add_(1)
+        return y.sin()
 
-        def forward(self, x: Tensor) -> Tensor:
-            y = self.linear(x)
-            with torch.no_grad():
-                y.add_(1)
-            return y.sin()
-
-    history = tl.log_forward_pass(Shifted(), torch.randn(3, 4), save_gradients=True)
+    history = tl.log_forward_pass(shifted(), torch.randn(3, 4), save_gradients=True)
     history.output.sum().backward()
 
     expected = (history["linear_1"].tensor_contents + 1).cos()
@@ -295,20 +287,16 @@ def test_a_write_under_no_grad_leaves_each_gradient_with_its_op() -> None:
 # --- loops, several inputs and outputs, kinds of numbers ----------------------------------------------
 
 
-class Recurrent(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.step = nn.Linear(3, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        for _ in range(4):
-            x = torch.tanh(self.step(x))
-        return x
+@module_with(lambda: {"step": nn.Linear(3, 3)})
+def recurrent(self, x: Tensor) -> Tensor:
+    for _ in range(4):
+        x = torch.tanh(self.step(x))
+    return x
 
 
 def test_each_pass_of_a_layer_has_its_own_gradient() -> None:
     torch.manual_seed(0)
-    model, x = Recurrent(), torch.randn(2, 3)
+    model, x = recurrent(), torch.randn(2, 3)
     plain: list[Tensor] = []
     h = x
     for _ in range(4):

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.modules import module as torch_module
 
 import torcheer as tl
+from tests.capture.models.registry import module_with
 
 
 class Fragile(nn.Module):
@@ -105,18 +106,14 @@ def test_an_op_that_torch_refuses_is_not_recorded() -> None:
 
 
 def test_a_model_that_catches_its_own_error_goes_on() -> None:
-    class Tries(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.part = Fragile()
+    @module_with(lambda: {"part": Fragile()})
+    def tries(self, x: Tensor) -> Tensor:
+        try:
+            return self.part(x)
+        except ValueError:
+            return x.cos()
 
-        def forward(self, x: Tensor) -> Tensor:
-            try:
-                return self.part(x)
-            except ValueError:
-                return x.cos()
-
-    model, x = Tries(), torch.rand(2, 3)
+    model, x = tries(), torch.rand(2, 3)
 
     history = tl.log_forward_pass(model, x)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import torcheer as tl
+from tests.capture.models.registry import module_with
 from tests.many import examples
 
 
@@ -205,19 +206,15 @@ def test_where_no_way_leads_the_error_says_which_way_it_is() -> None:
         history.path("sin_1", "tan_1")
 
 
-class Loop(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.step = nn.Linear(3, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        for _ in range(3):
-            x = self.step(x).tanh()
-        return x
+@module_with(lambda: {"step": nn.Linear(3, 3)})
+def loop(self, x: Tensor) -> Tensor:
+    for _ in range(3):
+        x = self.step(x).tanh()
+    return x
 
 
 def test_a_layer_without_a_pass_stands_for_all_its_passes() -> None:
-    history = tl.log_forward_pass(Loop(), torch.randn(2, 3))
+    history = tl.log_forward_pass(loop(), torch.randn(2, 3))
 
     assert len(history.path("linear_1", "tanh_1")) == 6
     assert labels(history.path("linear_1:2", "tanh_1:2")) == ["linear_1_1:2", "tanh_1_2:2"]

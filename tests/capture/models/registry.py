@@ -75,6 +75,11 @@ def small(
     return enter
 
 
+def module_with(parts: Callable[[], Mapping[str, Any]]) -> Callable[[Callable[..., Any]], type[nn.Module]]:
+    """A decorator that makes a module class of a forward."""
+    return lambda forward: _module_class(forward, parts)
+
+
 def _module_class(forward: Callable[..., Any], parts: Callable[[], Mapping[str, Any]]) -> type[nn.Module]:
     def fill(self: nn.Module) -> None:
         nn.Module.__init__(self)

@@ -12,11 +12,12 @@ from torch import nn
 from torcheer.capture.capturing import Order, capture
 from torcheer.capture.editing.rules import Edits, read_edits
 from torcheer.capture.history import ModelHistory
-from torcheer.capture.inputs import bind, check_model, input_tensors, named_root
+from torcheer.capture.inputs import bind, check_model, input_tensors
 from torcheer.capture.saving import Selection, Treatment, select
 from torcheer.capture.state import seed_everything
 from torcheer.capture.walk import ModelWalk
 from torcheer.errors import InputError
+from torcheer.models import unwrapped_model
 
 if TYPE_CHECKING:
     from torcheer.graph import Drawing, DrawingOptions
@@ -72,7 +73,7 @@ def log_forward_pass(
         raise InputError(f"level must be one of {', '.join(map(repr, _LEVELS))}, not {level!r}.")
     _check_options(input_kwargs, output_device, activation_postfunc, random_seed)
     call = bind(model, input_args, input_kwargs)
-    walk = ModelWalk(named_root(model))
+    walk = ModelWalk(unwrapped_model(model))
     inputs = [name for name, _ in input_tensors(walk.root, call)]
     save = select(layers_to_save, walk, inputs, "layers_to_save")
     stop = select(stop_after, walk, inputs, "stop_after")

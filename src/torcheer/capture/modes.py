@@ -1,4 +1,4 @@
-"""Modes that a model runs in: of its layers, and of torch around it. Changed for a while, and put back."""
+"""Modes of torch that a model runs in, changed for a while and put back."""
 
 from __future__ import annotations
 
@@ -7,18 +7,6 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
-
-
-@contextmanager
-def same_modes_after(model: nn.Module) -> Iterator[None]:
-    """Whatever is done to the modes inside, each layer has its own again: some may be kept from training."""
-    modes = [(module, module.training) for module in model.modules()]
-    try:
-        yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
 
 
 class TorchModes(NamedTuple):

@@ -20,11 +20,11 @@ from torcheer.capture.editing.editor import Editor
 from torcheer.capture.inputs import Call, input_tensors
 from torcheer.capture.nesting import map_tensors, swap_tensors, tensors_in
 from torcheer.capture.scopes import ModuleNames, Scope, is_muted, module_hooks
-from torcheer.capture.stances import without_compiler
 from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, TENSOR, Tape, Use
 from torcheer.capture.threads import OtherThreads, recording_new_threads
 from torcheer.capture.walk import ModelWalk
 from torcheer.errors import CaptureError
+from torcheer.models import without_compiler
 
 ModuleExit = Callable[[str, int, list[tuple[int, Tensor]]], None]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.inputs import Call, copy_of_containers, copy_of_input, named_root
+from torcheer.capture.inputs import Call, copy_of_containers, copy_of_input
 from torcheer.capture.modes import under
 from torcheer.capture.nesting import map_tensors
 from torcheer.capture.snapshot import held_by
@@ -22,6 +22,7 @@ from torcheer.capture.state import (
 )
 from torcheer.capture.tape import BUFFER
 from torcheer.capture.walk import ModelWalk
+from torcheer.models import unwrapped_model
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
@@ -69,7 +70,7 @@ def _changes(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
 def as_before_the_pass(history: ModelHistory, model: nn.Module) -> Iterator[Call]:
     """Gives the call as it was; afterwards model, generators and modes are as they are now."""
     start: PassStart = history._facts.start
-    root = named_root(model)
+    root = unwrapped_model(model)
     with same_random_state_after(), same_model_after(model):
         start.put_back()
         for address, module in root.named_modules():

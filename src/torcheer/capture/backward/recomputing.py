@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from torcheer.capture.backward.edges import Edge, EdgesTaken, edge_of_tensor
 from torcheer.capture.backward.gradgraph import GradGraph
 from torcheer.capture.catcher import Catcher
-from torcheer.capture.inputs import named_root
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import Record, Tape, is_call
 from torcheer.capture.walk import ModelWalk
+from torcheer.models import unwrapped_model
 
 _NODE = "CheckpointFunctionBackward"
 
@@ -53,7 +53,7 @@ class Recomputation:
         model = self._model()
         assert model is not None, "asked before"
         if self._walk is None:
-            self._walk = ModelWalk(named_root(model))
+            self._walk = ModelWalk(unwrapped_model(model))
             torch.autograd.Variable._execution_engine.queue_callback(self._forget_walk)
         tape = Tape(self._walk, keep_all=False)
         tape.edges = OpsMetAgain(tape, self._records, self._ops_of(node), found)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import torcheer as tl
-from torcheer.capture.choosing import chosen_layers
+from torcheer.models import chosen_layers
 
 
 def model() -> nn.Module:

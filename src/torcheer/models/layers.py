@@ -37,7 +37,7 @@ def trackable(model: nn.Module) -> list[Trackable]:
     These are the modules without modules of their own, and those with parameters of their own.
     """
     _checked(model)
-    model = unwrapped(model)
+    model = unwrapped_model(model)
     found = []
     for name, module in model.named_modules():
         own = tuple(name for name, _ in module.named_parameters(recurse=False))
@@ -51,7 +51,7 @@ def chosen_layers(model: nn.Module, layers: Any) -> dict[str, nn.Module]:
     if isinstance(layers, str) and layers == "all":
         return {layer.name: layer.module for layer in trackable(model)}
     _checked(model)
-    modules = dict(unwrapped(model).named_modules())
+    modules = dict(unwrapped_model(model).named_modules())
     wanted = [layers] if _is_one(layers) else _listed(layers)
     if not wanted:
         raise InputError("layers is empty: give 'all', names, patterns such as 'features.*', or types.")
@@ -59,7 +59,7 @@ def chosen_layers(model: nn.Module, layers: Any) -> dict[str, nn.Module]:
     return {name: module for name, module in modules.items() if name in names}
 
 
-def unwrapped(model: nn.Module) -> nn.Module:
+def unwrapped_model(model: nn.Module) -> nn.Module:
     """The model as its author wrote it: without torch.compile, and without data parallelism around it."""
     while True:
         inner = getattr(model, "_orig_mod", None)
@@ -68,6 +68,9 @@ def unwrapped(model: nn.Module) -> nn.Module:
         if not isinstance(inner, nn.Module):
             return model
         model = inner
+
+
+unwrapped = named_root = unwrapped_model  # as rooms call it that are yet to be changed
 
 
 def _checked(model: Any) -> None:

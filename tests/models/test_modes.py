@@ -10,7 +10,7 @@ import torch._dynamo
 from torch import Tensor, nn
 
 import torcheer as tl
-from torcheer.capture.stances import begin_eager, end_eager, without_compiler
+from torcheer.models import begin_eager, end_eager, without_compiler
 
 
 class Somebody:

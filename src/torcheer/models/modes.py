@@ -1,8 +1,4 @@
-"""Let compiled code run without the compiler for a while, however many want that at once.
-
-torch has one stance for the whole process, and who sets it puts back the one he found. Two who overlap, as
-passes of two threads do, would leave it changed for ever: here it is taken once and given back once.
-"""
+"""Modes that a model runs in: training or not, compiled or not. Changed for a while, and put back."""
 
 from __future__ import annotations
 
@@ -14,7 +10,24 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import nn
 
+
+@contextmanager
+def same_modes_after(model: nn.Module) -> Iterator[None]:
+    """Whatever is done to the modes inside, each layer has its own again: some may be kept from training."""
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+# --- without the compiler ---------------------------------------------------------------------------------
+
+# torch has one stance for the whole process, and whoever sets it puts back the one that was there. Two that
+# overlap, as passes of two threads do, would leave it changed: here it is taken once and given back once.
 _lock = threading.RLock()  # the collector may run in the midst of it, and let somebody go
 _wanting: dict[int, weakref.ref[object]] = {}
 _stance: Any = None

@@ -125,7 +125,7 @@ gallery: $(VENV)/dev.stamp
 docs: $(VENV)/dev.stamp
 	$(BIN)/pdoc -o build/docs torcheer torcheer.errors torcheer.capture.op torcheer.capture.summarising \
 	  torcheer.capture.aten torcheer.capture.checking.validation torcheer.capture.backward.passes \
-	  torcheer.capture.editing.rules torcheer.capture.examining.findings \
+	  torcheer.capture.editing.editor torcheer.capture.examining.findings \
 	  torcheer.capture.examining.statistics torcheer.capture.examining.comparison \
 	  torcheer.capture.fields.fields torcheer.graph.modules torcheer.graph.places torcheer.graph.decisions
 	@echo "Open build/docs/index.html"

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from torcheer.capture.aten import AtenCall
     from torcheer.capture.backward.passes import BackwardPass
     from torcheer.capture.capturing import Order, capture
+    from torcheer.capture.catcher import OpenCopies
     from torcheer.capture.checking.validation import ValidationReport, validate_saved_activations
     from torcheer.capture.describing import document_of
     from torcheer.capture.drawing import draw_history, show_model_graph
-    from torcheer.capture.editing.editor import Edit
-    from torcheer.capture.editing.rules import patch_from
+    from torcheer.capture.editing.editor import Edit, patch_from
     from torcheer.capture.examining.comparing import compare
     from torcheer.capture.examining.comparison import Comparison
     from torcheer.capture.examining.findings import Fault
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from torcheer.capture.memory import has_data
     from torcheer.capture.nesting import collect_tensors, map_leaves, map_tensors, tensors_in
     from torcheer.capture.op import Op
-    from torcheer.capture.opening import OpenCopies
     from torcheer.capture.saving import Selection, Treatment
     from torcheer.capture.scopes import Scope
     from torcheer.capture.state import same_model_after, same_random_state_after, seed_everything

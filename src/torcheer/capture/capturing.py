@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import linecache
 from dataclasses import dataclass, field
+from pathlib import Path
+from traceback import walk_tb
+from types import FrameType
 from typing import Any
 
 import torch
 from torch import nn
 
-from torcheer.capture.backward.edges import EdgesTaken
+from torcheer.capture.backward.gradgraph import EdgesTaken
 from torcheer.capture.drill import is_scripted
-from torcheer.capture.editing.editor import WAY_CHANGED, Editor
-from torcheer.capture.editing.rules import Place, Rule
+from torcheer.capture.editing.editor import WAY_CHANGED, Editor, Place, Rule
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import Call, copy_of_tensors
 from torcheer.capture.modes import torch_modes
 from torcheer.capture.numbering import Numbering
-from torcheer.capture.op import Op
-from torcheer.capture.raising import what_was_raised
+from torcheer.capture.op import Op, is_torchs
 from torcheer.capture.recorded import PassFacts
 from torcheer.capture.recorder import Recorder
 from torcheer.capture.rerunning import PassStart, as_before_the_pass
@@ -274,3 +276,34 @@ def check_selection(selection: Selection, history: ModelHistory, from_end: tuple
     for index in (*selection.indices, *([-selection.num_last] if selection.num_last else []), *from_end):
         if not -num_ops <= index < num_ops:
             raise LayerNotFoundError(f"there is no op {index}: this pass has {num_ops}.")
+
+
+_OUR_HOME = str(Path(__file__).parents[1])
+
+
+def what_was_raised(error: BaseException, walk: ModelWalk) -> str:
+    """`RuntimeError: …`, and in a second line the module and the line of source that it came from."""
+    frames = [(frame, line) for frame, line in walk_tb(error.__traceback__) if not _is_ours(frame)]
+    module = next(filter(None, (_module_of(frame, walk) for frame, _ in reversed(frames))), "")
+    own = [(frame, line) for frame, line in frames if not is_torchs(frame.f_code.co_filename)]
+    place = ""
+    if own:
+        frame, number = own[-1]
+        file = frame.f_code.co_filename
+        place = f"{file}:{number} in {frame.f_code.co_qualname}: {linecache.getline(file, number).strip()}"
+    where = ", ".join(filter(None, (module, place)))
+    said = f"{type(error).__name__}: {error}"
+    return f"{said}\nin {where}" if where else said
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_OUR_HOME)
+
+
+def _module_of(frame: FrameType, walk: ModelWalk) -> str:
+    """`m.0 (Linear)`, where the frame is a method of a module of the model."""
+    holder = frame.f_locals.get("self")
+    if not isinstance(holder, nn.Module) or id(holder) not in walk.address_of:
+        return ""
+    address = walk.address_of[id(holder)]
+    return f"{address} ({type(holder).__name__})" if address else type(holder).__name__

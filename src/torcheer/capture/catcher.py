@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from sys import _getframe
 from time import perf_counter
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import torch
@@ -19,7 +19,6 @@ from torch.overrides import TorchFunctionMode
 from torcheer.capture.aten import AtenCall, begin_watching, end_watching
 from torcheer.capture.memory import batch_dims, unwrapped, version_of
 from torcheer.capture.nesting import ATOMS, collect_into, collect_tensors, map_leaves
-from torcheer.capture.opening import OpenCopies
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import TENSOR, Context, Read, Record, Tape, Use
 from torcheer.capture.traits import Kind, Trait, find_known, is_random_call, trait_of
@@ -416,3 +415,37 @@ _STOPS = frozenset(
         Catcher._open.__code__,
     )
 )
+
+
+def _no(*_args: Any) -> bool:
+    return False
+
+
+_CHECKS = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
+
+
+class OpenCopies:
+    """Copies of torch functions that are written in Python, to look inside of them.
+
+    While a function mode is active, `F.multi_head_attention_forward` and its like hand themselves over as
+    one call. A copy of the function whose `has_torch_function` answers no runs its body instead. The copies
+    are made for one capture: a function that is replaced later is found anew.
+    """
+
+    def __init__(self) -> None:
+        self._globals: dict[int, dict[str, Any]] = {}
+        self._copies: dict[FunctionType, FunctionType] = {}
+
+    def copy_of(self, func: FunctionType) -> FunctionType:
+        copy = self._copies.get(func)
+        if copy is None:
+            namespace = func.__globals__
+            unchecked = self._globals.get(id(namespace))
+            if unchecked is None:
+                unchecked = dict(namespace)
+                unchecked.update((name, _no) for name in _CHECKS if name in namespace)
+                self._globals[id(namespace)] = unchecked
+            copy = FunctionType(func.__code__, unchecked, func.__name__, func.__defaults__, func.__closure__)
+            copy.__kwdefaults__ = func.__kwdefaults__
+            self._copies[func] = copy
+        return copy

@@ -14,8 +14,13 @@ from torch import Tensor
 from torcheer.capture.aten import AtenCall
 from torcheer.capture.backward.gradgraph import GradGraph
 from torcheer.capture.backward.gradients import GradientLog
-from torcheer.capture.backward.passes import BackwardGraph, BackwardPass
-from torcheer.capture.backward.reading import backward_passes, check_loss, grad_nodes
+from torcheer.capture.backward.passes import (
+    BackwardGraph,
+    BackwardPass,
+    backward_passes,
+    check_loss,
+    grad_nodes,
+)
 from torcheer.capture.backward.recomputing import Recomputation
 from torcheer.capture.checking.validation import ValidationReport, validate_history
 from torcheer.capture.editing.editor import Edit

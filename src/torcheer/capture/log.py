@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from torcheer.capture.capturing import Order, capture
-from torcheer.capture.editing.rules import Edits, read_edits
+from torcheer.capture.editing.editor import Edits, read_edits
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import bind, check_model, input_tensors
 from torcheer.capture.saving import Selection, Treatment, select

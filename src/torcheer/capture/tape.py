@@ -14,9 +14,11 @@ import torch
 from torch import Tensor, nn
 
 from torcheer.capture.aten import AtenCall
-from torcheer.capture.backward.edges import Edge, EdgesTaken
 from torcheer.capture.memory import (
+    Alias,
     BatchDims,
+    SharedMemory,
+    Write,
     geometry_of,
     grad_fn_of,
     has_data,
@@ -28,13 +30,13 @@ from torcheer.capture.memory import (
 )
 from torcheer.capture.nesting import tensors_in
 from torcheer.capture.scopes import Scope
-from torcheer.capture.shared import Alias, SharedMemory, Write
 from torcheer.capture.threads import OtherThreads
 from torcheer.capture.traits import Trait, own_trait
 from torcheer.capture.walk import ModelWalk
 from torcheer.graph import Site
 
 if TYPE_CHECKING:
+    from torcheer.capture.backward.gradgraph import Edge, EdgesTaken
     from torcheer.capture.editing.editor import Editor
 
 

@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+import torch
+import torch.utils.checkpoint
 from torch import Tensor
 
-from torcheer.capture.backward.checkpoints import checkpointed_ops, inputs_held
-from torcheer.capture.backward.edges import Edge, Node, edge_of_tensor
 from torcheer.capture.backward.passes import SavedTensor
-from torcheer.capture.memory import has_data, num_bytes, shape_of, storage_key
+from torcheer.capture.memory import has_data, num_bytes, shape_of, storage_key, unwrapped
 from torcheer.capture.nesting import tensors_in
-from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, SOURCE, Tape
+from torcheer.capture.scopes import Scope
+from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, SOURCE, Record, Tape
+from torcheer.graph import Site
+
+Node = Any  # torch.autograd.graph.Node
+Edge = tuple[Node, int]  # a node, and which of its outputs the tensor was
+
+
+def edge_of_tensor(tensor: Tensor) -> Edge | None:
+    """None where no gradient can arrive."""
+    tensor = unwrapped(tensor)
+    if not tensor.requires_grad:
+        return None
+    try:
+        node = tensor.grad_fn
+        if node is not None:
+            return node, tensor.output_nr
+        with torch.enable_grad():  # a leaf: its node is asked for through a view
+            node, output_nr = tensor.view_as(tensor).grad_fn.next_functions[0]  # type: ignore[union-attr]
+            return None if node is None else (node, output_nr)
+    except (RuntimeError, AttributeError):
+        # A view whose base was written over, in a way that torch refuses; or made below autograd.
+        return None
+
+
+class EdgesTaken:
+    """The edges of ops whose values nobody keeps, taken while the model runs."""
+
+    def __init__(self) -> None:
+        self.by_op: dict[int, Edge] = {}
+
+    def take(self, op: int, tensor: Tensor) -> None:
+        """When the op is made, and again at each use.
+
+        What a custom Function returns gets its node only when it has returned; a view gets another one
+        when its base is written.
+        """
+        edge = edge_of_tensor(tensor)
+        if edge is not None:
+            self.by_op[op] = edge
+
 
 # What is before the pass: gradients arrive there, but the node behind is not the pass's own.
 _BORDERS = frozenset(id(trait) for trait in (INPUT, SOURCE, BUFFER))
@@ -249,3 +290,51 @@ def _owners(tape: Tape, edges: dict[int, Edge]) -> dict[Node, int]:
         if tape.records[op].trait is not OUTPUT:
             owner.setdefault(node, op)
     return owner
+
+
+_CODES = frozenset(
+    id(code)
+    for code in (
+        inspect.unwrap(torch.utils.checkpoint.checkpoint).__code__,
+        torch.utils.checkpoint.CheckpointFunction.forward.__code__,
+    )
+)
+
+
+def is_checkpointed(record: Record) -> bool:
+    return _passes(record.site) or any(_passes(scope.site) for scope in record.scope.chain())
+
+
+def checkpointed_ops(tape: Tape) -> frozenset[int]:
+    known: dict[int, bool] = {}
+
+    def inside(scope: Scope) -> bool:
+        answer = known.get(id(scope))
+        if answer is None:
+            outer = scope.parent is not None and inside(scope.parent)
+            answer = known[id(scope)] = outer or _passes(scope.site)
+        return answer
+
+    return frozenset(
+        op for op, record in enumerate(tape.records) if inside(record.scope) or _passes(record.site)
+    )
+
+
+def _passes(site: Site) -> bool:
+    return len(site) > 2 and any(id(code) in _CODES for code in site[::2])
+
+
+def inputs_held(unpack_hook: Any) -> tuple[int, list[Tensor]]:
+    """Which checkpoint a saved variable belongs to, and the inputs that it holds to compute again from.
+
+    These are torch's own private matters: where they look otherwise, nothing is said to be held.
+    """
+    for cell in getattr(unpack_hook, "__closure__", None) or ():
+        try:
+            frame = cell.cell_contents
+        except ValueError:
+            continue
+        if type(frame).__name__ == "_CheckpointFrame":
+            saved = [getattr(one, "data", one) for one in getattr(frame, "saved_args", None) or ()]
+            return id(frame), [tensor for _, tensor in tensors_in(saved)]
+    return 0, []

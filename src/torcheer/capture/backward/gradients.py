@@ -20,15 +20,59 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.aten import AtenCall, begin_watching, end_watching, unwatched
-from torcheer.capture.backward.edges import Edge
-from torcheer.capture.backward.gradgraph import GradGraph
-from torcheer.capture.backward.kept import Kept
+from torcheer.capture.backward.gradgraph import Edge, GradGraph
 from torcheer.capture.backward.passes import Shapes
-from torcheer.capture.memory import shape_of, storage_key
+from torcheer.capture.memory import element_range, has_data, shape_of, storage_key, version_of
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
     from torcheer.capture.backward.recomputing import Recomputation
+
+
+_SAMPLE_SIZE = 16
+
+
+class Kept:
+    """A gradient, and what tells whether it was written over since."""
+
+    __slots__ = ("_sample", "tensor", "version")
+
+    def __init__(self, tensor: Tensor, is_shared: bool = False) -> None:
+        self.tensor = tensor
+        self.version = version_of(tensor)
+        self._sample: Tensor | None = None
+        if is_shared:
+            self.take_sample()
+
+    def take_sample(self) -> None:
+        """Scalers, `.data` and NumPy write into a `.grad` without being counted by torch."""
+        if self._sample is None:
+            with unwatched():
+                self._sample = _sample_of(self.tensor)
+
+    def was_written(self) -> bool:
+        if version_of(self.tensor) != self.version:
+            return True
+        before, now = self._sample, None if self._sample is None else _sample_of(self.tensor)
+        if before is None or now is None:
+            return False
+        return now.shape != before.shape or not torch.allclose(now, before, rtol=0, atol=0, equal_nan=True)
+
+
+def _sample_of(tensor: Tensor) -> Tensor | None:
+    """A few elements, spread over it; where they are all zero, also the sum."""
+    if tensor.layout == torch.sparse_coo:
+        tensor = tensor._values()
+    if tensor.layout != torch.strided or not has_data(tensor):
+        return None
+    tensor = tensor.detach()
+    first, last = element_range(tensor)
+    if tensor.numel() == 0 or last - first + 1 != tensor.numel():
+        return None  # with gaps, or elements that are one
+    line = tensor.as_strided((tensor.numel(),), (1,), first)
+    sample = line[:: max(1, line.numel() // _SAMPLE_SIZE)][:_SAMPLE_SIZE].clone()
+    return sample if sample.any() else torch.cat([sample, line.sum().reshape(1)])
+
 
 _current_task: Callable[[], int] = torch._C._current_graph_task_id
 _will_run: Callable[[Any], bool] = torch._C._will_engine_execute_node

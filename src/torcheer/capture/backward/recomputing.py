@@ -14,8 +14,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.backward.edges import Edge, EdgesTaken, edge_of_tensor
-from torcheer.capture.backward.gradgraph import GradGraph
+from torcheer.capture.backward.gradgraph import Edge, EdgesTaken, GradGraph, edge_of_tensor
 from torcheer.capture.catcher import Catcher
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import Record, Tape, is_call

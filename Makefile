@@ -123,8 +123,8 @@ gallery: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.browser.gallery
 
 docs: $(VENV)/dev.stamp
-	$(BIN)/pdoc -o build/docs torcheer torcheer.errors torcheer.capture.op torcheer.capture.summarising \
-	  torcheer.capture.aten torcheer.capture.checking.validation torcheer.capture.backward.passes \
+	$(BIN)/pdoc -o build/docs torcheer torcheer.errors torcheer.capture.op torcheer.capture.api \
+	  torcheer.capture.aten torcheer.capture.checking.validation torcheer.capture.backward.backward_pass \
 	  torcheer.capture.editing.editor torcheer.capture.examining.findings \
 	  torcheer.capture.examining.statistics torcheer.capture.examining.comparison \
 	  torcheer.capture.fields.fields torcheer.graph.modules torcheer.graph.places torcheer.graph.decisions

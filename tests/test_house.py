@@ -30,7 +30,6 @@ PAST_THE_DOOR: Final = frozenset(
         "torcheer.autograd.gradchecking",
         "torcheer.autograd.modes",
         "torcheer.autograd.ruling",
-        "torcheer.capture.undisturbed",
         "torcheer.training.control.opening",
     )
 )

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from torcheer.app.page import Bundle, one_file_page
-from torcheer.capture.viewing import HistorySource
+from torcheer.capture.page_source import HistorySource
 
 SCRIPT = "const end = '</script>', comment = '<!--';\r\ndocument.title += end + comment;"
 STANDIN = Bundle(

@@ -20,7 +20,7 @@ from torcheer.app import netpage as pages
 from torcheer.app.netmessages import LEVELS
 from torcheer.app.netpage import net_file_page, show_net, write_net_page
 from torcheer.app.page import one_file_page
-from torcheer.capture.viewing import HistorySource
+from torcheer.capture.page_source import HistorySource
 from torcheer.errors import InputError
 
 NUM_MOMENTS = 9

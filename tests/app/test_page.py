@@ -21,7 +21,7 @@ from tests.app.reading_pages import CLASS_NAME, HOSTILE, SCRIPT, STANDIN, Elemen
 from torcheer.app import page as pages
 from torcheer.app.frames import as_json
 from torcheer.app.page import read_bundle, show_page, write_page
-from torcheer.capture.viewing import HistorySource
+from torcheer.capture.page_source import HistorySource
 from torcheer.errors import InputError
 from torcheer.tensorfile import TensorView
 

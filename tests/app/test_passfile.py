@@ -14,7 +14,7 @@ import torcheer as tl
 from tests.app.many_types import many_types, values_of
 from torcheer.app import storedarrays
 from torcheer.app.passfile import open_pass_file
-from torcheer.capture.viewing import HistorySource
+from torcheer.capture.page_source import HistorySource
 from torcheer.errors import InputError
 from torcheer.tensorfile import default_window
 from torcheer.tensorfile import reader as tensorbytes

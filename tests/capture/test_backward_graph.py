@@ -18,7 +18,7 @@ from torch.utils.checkpoint import checkpoint
 
 import torcheer as tl
 from tests.capture.models.registry import module_with
-from torcheer.capture.backward import gradients
+from torcheer.capture.backward import grad_log
 
 # torch's own: on TF32, and on the cycle that create_graph makes.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -600,7 +600,7 @@ def test_backward_may_run_in_other_threads(net: Net, x: Tensor) -> None:
 
 
 def hooks_alive() -> int:
-    ours = (gradients._start, gradients._ran)
+    ours = (grad_log._start, grad_log._ran)
     return sum(type(o) is functools.partial and o.func in ours for o in gc.get_objects())
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import torcheer as tl
 from tests.capture.programs import Program, programs
 from tests.many import examples
-from torcheer.capture.nesting import collect_tensors
+from torcheer.capture.pytree import collect_tensors
 
 # Some of what is drawn torch finds odd, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

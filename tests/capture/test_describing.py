@@ -12,7 +12,7 @@ from torch import Tensor, nn
 import torcheer as tl
 from tests.capture.models import SmallModel, some_models
 from tests.capture.running import capture
-from torcheer.capture.describing import document_of
+from torcheer.capture.to_document import document_of
 from torcheer.graph import PassDocument
 
 pytestmark = [

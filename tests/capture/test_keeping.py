@@ -35,15 +35,15 @@ from tests.capture.forging import Forged
 from tests.capture.models import SmallModel, some_models
 from tests.capture.running import capture, same
 from tests.many import examples
-from torcheer.capture.catcher import Unkept
+from torcheer.capture.aliasing import Geometry
+from torcheer.capture.api import summarise
+from torcheer.capture.function_mode import Unkept
 from torcheer.capture.keeping.loading import load_history
 from torcheer.capture.keeping.pyvalues import packed, unpacked
 from torcheer.capture.keeping.stored import StoredOp
 from torcheer.capture.keeping.storing import save_history
 from torcheer.capture.keeping.tensorfile import TensorFile, bytes_of
 from torcheer.capture.keeping.writing import as_json
-from torcheer.capture.memory import Geometry
-from torcheer.capture.summarising import summarise
 from torcheer.capture.tape import TENSOR
 from torcheer.errors import InputError
 from torcheer.graph import ModuleTree, progress

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torcheer.capture.memory import overlap
+from torcheer.capture.aliasing import overlap
 
 
 def elements(tensor: torch.Tensor) -> set[int]:

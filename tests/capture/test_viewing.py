@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from tests.app.many_types import many_types, values_of
-from torcheer.capture.viewing import HistorySource
+from torcheer.capture.page_source import HistorySource
 from torcheer.errors import InputError
 from torcheer.tensorfile import default_window
 
@@ -193,7 +193,7 @@ def test_a_sparse_tensor_is_shown_dense_unless_that_would_be_too_much() -> None:
 
 
 def test_a_capture_loads_nothing_of_the_app() -> None:
-    code = "import sys, torcheer.capture.viewing as _; print([m for m in sys.modules if 'torcheer.app' in m])"
+    code = "import sys, torcheer.capture.page_source; print([m for m in sys.modules if 'torcheer.app' in m])"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

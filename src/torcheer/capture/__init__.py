@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
+    from torcheer.capture.aliasing import has_data
+    from torcheer.capture.api import Summary, log_forward_pass, summary
     from torcheer.capture.aten import AtenCall
-    from torcheer.capture.backward.passes import BackwardPass
-    from torcheer.capture.capturing import Order, capture
-    from torcheer.capture.catcher import OpenCopies
+    from torcheer.capture.backward.backward_pass import BackwardPass
     from torcheer.capture.checking.validation import ValidationReport, validate_saved_activations
-    from torcheer.capture.describing import document_of
-    from torcheer.capture.drawing import draw_history, show_model_graph
     from torcheer.capture.editing.editor import Edit, patch_from
     from torcheer.capture.examining.comparing import compare
     from torcheer.capture.examining.comparison import Comparison
     from torcheer.capture.examining.findings import Fault
     from torcheer.capture.examining.statistics import StatsTable
     from torcheer.capture.fields.field import Field
+    from torcheer.capture.function_mode import OpenCopies
     from torcheer.capture.history import ModelHistory
     from torcheer.capture.inputs import (
         Call,
@@ -31,16 +30,26 @@ if TYPE_CHECKING:
     from torcheer.capture.keeping.loading import load_history
     from torcheer.capture.keeping.storing import save_history
     from torcheer.capture.keeping.tensorfile import FILE_TYPES, Piece, TensorFile, write_tensors
-    from torcheer.capture.log import log_forward_pass
-    from torcheer.capture.memory import has_data
-    from torcheer.capture.nesting import collect_tensors, map_leaves, map_tensors, tensors_in
+    from torcheer.capture.model_state import same_model_after
+    from torcheer.capture.model_walk import ModelWalk, is_lazy
     from torcheer.capture.op import Op
-    from torcheer.capture.saving import Selection, Treatment
-    from torcheer.capture.scopes import Scope
-    from torcheer.capture.state import same_model_after, same_random_state_after, seed_everything
-    from torcheer.capture.summarising import Summary, summary
-    from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, OWN_TRAITS, SOURCE, TENSOR, Record, is_call
-    from torcheer.capture.walk import ModelWalk, is_lazy
+    from torcheer.capture.picture import draw_history, show_model_graph
+    from torcheer.capture.pytree import collect_tensors, map_leaves, map_tensors, tensors_in
+    from torcheer.capture.selection import Selection, Treatment
+    from torcheer.capture.session import Order, capture
+    from torcheer.capture.tape import (
+        BUFFER,
+        INPUT,
+        OUTPUT,
+        OWN_TRAITS,
+        SOURCE,
+        TENSOR,
+        Record,
+        Scope,
+        is_call,
+    )
+    from torcheer.capture.to_document import document_of
+    from torcheer.capture.torch_state import same_random_state_after, seed_everything, undisturbed
 
     # Until other rooms import them from where they are.
     from torcheer.models import (

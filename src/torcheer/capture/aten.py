@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-from torcheer.capture.memory import shape_of
-from torcheer.capture.nesting import collect_tensors
+from torcheer.capture.aliasing import shape_of
+from torcheer.capture.pytree import collect_tensors
 from torcheer.graph import readable_seconds
 
 Shape = tuple[int, ...]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from torcheer.capture.nesting import ATOMS, map_tensors, tensors_in
+from torcheer.capture.pytree import ATOMS, map_tensors, tensors_in
 from torcheer.errors import InputError
 from torcheer.models import unwrapped_model
 

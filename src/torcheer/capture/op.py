@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.aten import AtenCall
-from torcheer.capture.nesting import map_leaves
+from torcheer.capture.pytree import map_leaves
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, OWN_TRAITS, TENSOR, Meta, Record
 from torcheer.errors import InputError
 from torcheer.graph import Arguments, SourceLine, Work, describe_op, readable_bytes, source_lines, work_of
 
 if TYPE_CHECKING:
-    from torcheer.capture.recorded import RecordedPass
+    from torcheer.capture.history import ModelHistory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Op:
 
     __slots__ = ("_history", "index")
 
-    def __init__(self, history: RecordedPass, index: int) -> None:
+    def __init__(self, history: ModelHistory, index: int) -> None:
         self._history = history
         self.index = index
 

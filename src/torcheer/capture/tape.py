@@ -8,13 +8,14 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.aten import AtenCall
-from torcheer.capture.memory import (
+from torcheer.capture.aliasing import (
     Alias,
     BatchDims,
     SharedMemory,
@@ -28,16 +29,83 @@ from torcheer.capture.memory import (
     shape_of,
     unwrapped,
 )
-from torcheer.capture.nesting import tensors_in
-from torcheer.capture.scopes import Scope
+from torcheer.capture.aten import AtenCall
+from torcheer.capture.pytree import tensors_in
 from torcheer.capture.threads import OtherThreads
 from torcheer.capture.traits import Trait, own_trait
-from torcheer.capture.walk import ModelWalk
 from torcheer.graph import Site
 
 if TYPE_CHECKING:
-    from torcheer.capture.backward.gradgraph import Edge, EdgesTaken
+    from torcheer.capture.backward.grad_graph import Edge, EdgesTaken
     from torcheer.capture.editing.editor import Editor
+    from torcheer.capture.model_walk import ModelWalk
+
+
+class Scope:
+    """One call of a module, or of a torch function that was opened up. Filled on the hot path."""
+
+    __slots__ = (
+        "address",
+        "depth",
+        "drill",
+        "first_op",
+        "func",
+        "name",
+        "num_ops",
+        "outputs",
+        "parent",
+        "pass_num",
+        "seconds",
+        "site",
+        "started",
+    )
+
+    def __init__(
+        self, parent: Scope | None, address: str | None, name: str, site: Site, first_op: int
+    ) -> None:
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.address = address  # None for a function
+        self.name = name  # class or function
+        self.func: Any = None
+        self.site = site
+        self.pass_num = 1
+        self.first_op = first_op
+        self.num_ops = -1  # filled when it ends
+        self.outputs: tuple[int, ...] = ()
+        self.started = 0.0  # while it runs
+        self.seconds = 0.0
+        self.drill: ExitStack | None = None  # closed when a scripted module ends
+
+    @property
+    def is_module(self) -> bool:
+        return self.address is not None
+
+    def close(self, num_ops_now: int) -> None:
+        if self.started:
+            self.seconds = perf_counter() - self.started
+            self.num_ops = num_ops_now - self.first_op
+            self.started = 0.0
+
+    def end(self, num_ops_now: int) -> int:
+        """One past its last op, so far."""
+        return num_ops_now if self.num_ops < 0 else self.first_op + self.num_ops
+
+    def module(self) -> Scope:
+        """The module call that this scope is, or lies in."""
+        scope = self
+        while scope.address is None and scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    def chain(self) -> list[Scope]:
+        """From the model itself down to this scope."""
+        scopes: list[Scope] = []
+        scope: Scope | None = self
+        while scope is not None:
+            scopes.append(scope)
+            scope = scope.parent
+        return scopes[::-1]
 
 
 class _TensorSlot:

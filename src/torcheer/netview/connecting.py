@@ -7,7 +7,7 @@ from math import prod
 
 import msgspec
 
-from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture import undisturbed
 from torcheer.netview.attending import Site, merged
 from torcheer.netview.flow import Flow
 from torcheer.netview.forms import Weighted, weighted

@@ -10,7 +10,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture import undisturbed
 from torcheer.netview.attending import Site, merged, weights_of
 from torcheer.netview.flow import Flow
 from torcheer.netview.grids import grid_of

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from torcheer.capture import collect_tensors
-from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture import collect_tensors, undisturbed
 from torcheer.errors import InputError
 from torcheer.netview.batching import checked_items
 from torcheer.netview.matching import Matching

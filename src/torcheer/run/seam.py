@@ -16,12 +16,12 @@ def is_history(value: Any) -> bool:
 
 def source_of(history: Any) -> Any:
     """What gives the document of a pass, and figures of its tensors."""
-    return importlib.import_module("torcheer.capture.viewing").HistorySource(history)
+    return importlib.import_module("torcheer.capture.page_source").HistorySource(history)
 
 
 def pass_of(model: Any, inputs: Any) -> Any:
     """Run a model once, and leave it and the random generators as they were."""
-    log = importlib.import_module("torcheer.capture.log")
+    log = importlib.import_module("torcheer.capture.api")
     state = importlib.import_module("torcheer.capture.state")
     with state.same_model_after(model), state.same_random_state_after():
         return log.log_forward_pass(model, inputs)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.checking.replay import SlotValues, Values, replay
-from torcheer.capture.nesting import map_leaves
+from torcheer.capture.pytree import map_leaves
 from torcheer.capture.tape import TENSOR, UPDATED, Record
 
 _SHAPE_ONLY = frozenset(

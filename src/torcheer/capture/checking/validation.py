@@ -14,11 +14,11 @@ from torch.overrides import TorchFunctionMode
 from torcheer.capture.checking.disturbing import alike, unmoved_parents
 from torcheer.capture.checking.replay import replay, why_not_replayable
 from torcheer.capture.inputs import Call
-from torcheer.capture.modes import computing_alike, default_dtype
-from torcheer.capture.nesting import tensors_in
-from torcheer.capture.rerunning import as_before_the_pass
-from torcheer.capture.state import same_model_after, same_random_state_after
+from torcheer.capture.model_state import same_model_after
+from torcheer.capture.pytree import tensors_in
+from torcheer.capture.session import as_before_the_pass
 from torcheer.capture.tape import NOT_CALLS, OUTPUT, OWN_TRAITS
+from torcheer.capture.torch_state import computing_alike, default_dtype, same_random_state_after
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ def validate_saved_activations(
 
     The model and the random generators are left as they were.
     """
-    from torcheer.capture.log import log_forward_pass
+    from torcheer.capture.api import log_forward_pass
 
     with same_model_after(model), same_random_state_after():
         history = log_forward_pass(

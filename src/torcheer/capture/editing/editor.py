@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.backward.gradgraph import is_checkpointed
-from torcheer.capture.drill import is_in_script
-from torcheer.capture.memory import Write, has_data, private_copy, shape_of
-from torcheer.capture.nesting import swap_tensors
+from torcheer.capture.aliasing import Write, has_data, private_copy, shape_of
+from torcheer.capture.backward.grad_graph import is_checkpointed
+from torcheer.capture.module_scopes import muted
 from torcheer.capture.op import Op
-from torcheer.capture.saving import Selection, select
-from torcheer.capture.scopes import muted
+from torcheer.capture.pytree import swap_tensors
+from torcheer.capture.selection import Selection, select
 from torcheer.capture.tape import IDENTITY, TENSOR, Use, is_call
+from torcheer.capture.torchscript import is_in_script
 from torcheer.errors import CaptureError, InputError
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
-    from torcheer.capture.numbering import Numbering
+    from torcheer.capture.layers import Numbering
+    from torcheer.capture.model_walk import ModelWalk
     from torcheer.capture.op import Op
     from torcheer.capture.tape import Record, Tape
-    from torcheer.capture.walk import ModelWalk
 
 
 EditFunction = Callable[[Tensor], Tensor]

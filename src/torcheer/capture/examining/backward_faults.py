@@ -13,8 +13,8 @@ from torcheer.capture.examining.findings import Fault, Origin, Range, range_of
 from torcheer.capture.examining.forward_faults import count_nonfinite
 from torcheer.capture.examining.looking import input_ranges, kept_value, param_value
 from torcheer.capture.examining.readable import as_plain, is_finite
-from torcheer.capture.nesting import tensors_in
 from torcheer.capture.op import Op
+from torcheer.capture.pytree import tensors_in
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory

@@ -29,8 +29,8 @@ from torcheer.capture.examining.looking import kept_value
 from torcheer.capture.examining.readable import as_plain, is_on_meta
 from torcheer.capture.examining.repairing import mend
 from torcheer.capture.history import ModelHistory
-from torcheer.capture.nesting import tensors_in
 from torcheer.capture.op import Op
+from torcheer.capture.pytree import tensors_in
 from torcheer.errors import InputError, LayerNotFoundError
 
 Of = Literal["values", "gradients"]

@@ -12,8 +12,8 @@ from torch import Tensor
 from torcheer.capture.examining.findings import Fault, Origin
 from torcheer.capture.examining.looking import input_ranges, kept_value, param_value
 from torcheer.capture.examining.readable import as_plain, chunks, is_finite
-from torcheer.capture.nesting import map_leaves
 from torcheer.capture.op import Op
+from torcheer.capture.pytree import map_leaves
 from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, INPUT, SOURCE, TENSOR, UPDATED, Record
 
 if TYPE_CHECKING:

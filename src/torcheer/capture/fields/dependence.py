@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from torcheer.capture.catcher import write_targets
+from torcheer.capture.aliasing import has_data
 from torcheer.capture.checking.replay import (
     in_vmap_as_recorded,
     namespace_of,
@@ -26,8 +26,8 @@ from torcheer.capture.checking.replay import (
     written_over,
 )
 from torcheer.capture.fields.rules import About, UndecidedError, rule_for
-from torcheer.capture.memory import has_data
-from torcheer.capture.nesting import collect_tensors, map_leaves
+from torcheer.capture.function_mode import write_targets
+from torcheer.capture.pytree import collect_tensors, map_leaves
 from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, OUTPUT, OWN_TRAITS, TENSOR, UPDATED, Record
 from torcheer.capture.traits import Kind, trait_of
 

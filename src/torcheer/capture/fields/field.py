@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.fields.dependence import Dependence, Masks
-from torcheer.capture.searching import ops_between
-from torcheer.capture.state import same_random_state_after
+from torcheer.capture.search import ops_between
+from torcheer.capture.torch_state import same_random_state_after
 from torcheer.errors import InputError, LayerNotFoundError
 
 if TYPE_CHECKING:

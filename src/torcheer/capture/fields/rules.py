@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from torcheer.capture.nesting import collect_tensors
+from torcheer.capture.pytree import collect_tensors
 
 __all__ = ["About", "UndecidedError", "rule_for"]
 

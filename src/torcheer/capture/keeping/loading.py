@@ -10,7 +10,7 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.history import ModelHistory
+from torcheer.capture.history import ModelHistory, PassFacts
 from torcheer.capture.keeping import stored as rows
 from torcheer.capture.keeping.pyvalues import DTYPES, plain_device, unpacked
 from torcheer.capture.keeping.soundness import check_pass
@@ -26,13 +26,11 @@ from torcheer.capture.keeping.storedtape import (
 from torcheer.capture.keeping.storedvalues import check_stored, num_value_bytes
 from torcheer.capture.keeping.tensorfile import TensorFile
 from torcheer.capture.keeping.writing import TORCH_HOME
-from torcheer.capture.nesting import map_leaves
-from torcheer.capture.recorded import PassFacts
-from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import OWN_TRAITS, TENSOR, Context, Meta, Read, Record
+from torcheer.capture.model_walk import ModuleNote, ModulesSeen
+from torcheer.capture.pytree import map_leaves
+from torcheer.capture.tape import OWN_TRAITS, TENSOR, Context, Meta, Read, Record, Scope
+from torcheer.capture.torch_state import undisturbed
 from torcheer.capture.traits import Kind, Trait
-from torcheer.capture.undisturbed import undisturbed
-from torcheer.capture.walk import ModuleNote, ModulesSeen
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import Decision, Site, SourceLine, source_lines
 

@@ -19,8 +19,8 @@ import numpy
 import torch
 from torch import Tensor
 
-from torcheer.capture.catcher import Unkept
-from torcheer.capture.memory import Geometry
+from torcheer.capture.aliasing import Geometry
+from torcheer.capture.function_mode import Unkept
 from torcheer.capture.tape import TENSOR
 
 _MAX_DEPTH = 40

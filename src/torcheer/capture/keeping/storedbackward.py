@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.aten import AtenCall
-from torcheer.capture.backward.gradgraph import GradGraph, NodeNote
-from torcheer.capture.backward.gradients import GradientLog, Pass, Slot
-from torcheer.capture.backward.passes import SavedTensor, Shapes
+from torcheer.capture.backward.backward_pass import SavedTensor, Shapes
+from torcheer.capture.backward.grad_graph import GradGraph, NodeNote
+from torcheer.capture.backward.grad_log import GradientLog, Pass, Slot
 from torcheer.capture.keeping.pyvalues import DTYPE_NAMES, DTYPES
 from torcheer.capture.keeping.stored import (
     StoredAten,

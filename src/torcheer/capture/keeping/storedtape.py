@@ -13,7 +13,7 @@ from torcheer.capture.keeping.stored import StoredTensor
 from torcheer.capture.keeping.storedbackward import LazyTensors
 from torcheer.capture.keeping.storedvalues import make_value
 from torcheer.capture.keeping.tensorfile import TensorFile
-from torcheer.capture.numbering import Numbering
+from torcheer.capture.layers import Numbering
 from torcheer.capture.tape import Context, Meta, Read, Record, Tape
 from torcheer.errors import InputError
 from torcheer.graph import LabelBook, LayerBook

@@ -12,7 +12,7 @@ from torch import Tensor
 from torcheer.capture.keeping.pyvalues import DTYPES
 from torcheer.capture.keeping.stored import StoredTensor
 from torcheer.capture.keeping.tensorfile import TensorFile
-from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import FileFormatError
 from torcheer.tensorfile import MAX_DIMS
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import torch
 
-from torcheer.capture.describing import document_of
 from torcheer.capture.keeping.keptvalues import KeptValues
 from torcheer.capture.keeping.stored import DOCUMENT, MAX_STRUCTURE_BYTES, METADATA_KEY, STRUCTURE, VERSION
 from torcheer.capture.keeping.storedtape import StoredTape
 from torcheer.capture.keeping.tensorfile import Piece, TensorFile, write_tensors
 from torcheer.capture.keeping.writing import StructureWriter, as_json
-from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture.to_document import document_of
+from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import InputError
 from torcheer.graph import Progress, readable_bytes
 from torcheer.tensorfile import write_whole

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from torcheer.capture.aliasing import byte_range, storage_key
 from torcheer.capture.keeping.pyvalues import DTYPE_NAMES, plain_size
 from torcheer.capture.keeping.stored import StoredTensor
 from torcheer.capture.keeping.tensorfile import FILE_TYPES, Piece
-from torcheer.capture.memory import byte_range, storage_key
 
 _COMPRESSED = {
     torch.sparse_csr: ("csr", "crow_indices", "col_indices"),

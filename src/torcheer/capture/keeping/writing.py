@@ -12,8 +12,7 @@ from torcheer.capture.keeping import stored
 from torcheer.capture.keeping.keptvalues import KeptValues
 from torcheer.capture.keeping.pyvalues import DTYPE_NAMES, packed, plain_size
 from torcheer.capture.keeping.storedbackward import aten_as_rows, gradients_as_rows
-from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import OWN_TRAITS, Context, Meta, Record
+from torcheer.capture.tape import OWN_TRAITS, Context, Meta, Record, Scope
 from torcheer.capture.traits import Trait
 from torcheer.graph import Site, SourceLine, source_lines
 

@@ -10,11 +10,10 @@ import torch
 import torch.utils.checkpoint
 from torch import Tensor
 
-from torcheer.capture.backward.passes import SavedTensor
-from torcheer.capture.memory import has_data, num_bytes, shape_of, storage_key, unwrapped
-from torcheer.capture.nesting import tensors_in
-from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, SOURCE, Record, Tape
+from torcheer.capture.aliasing import has_data, num_bytes, shape_of, storage_key, unwrapped
+from torcheer.capture.backward.backward_pass import SavedTensor
+from torcheer.capture.pytree import tensors_in
+from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, SOURCE, Record, Scope, Tape
 from torcheer.graph import Site
 
 Node = Any  # torch.autograd.graph.Node

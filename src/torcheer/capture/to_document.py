@@ -11,8 +11,7 @@ from torch import Tensor
 
 from torcheer.capture.keeping.pyvalues import plain_size
 from torcheer.capture.op import Op, is_torchs, own_frames
-from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record
+from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record, Scope
 from torcheer.graph import (
     DOCUMENT_VERSION,
     BranchEntry,

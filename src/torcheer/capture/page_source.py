@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from torcheer.capture.describing import document_of
-from torcheer.capture.memory import has_data
-from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture.aliasing import has_data
+from torcheer.capture.to_document import document_of
+from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import InputError
 from torcheer.graph import (
     NO_FIGURE,

@@ -1,12 +1,27 @@
-"""Modes of torch that a model runs in, changed for a while and put back."""
+"""How torch computes around a model: its modes and random generators, changed for a while and put back."""
 
 from __future__ import annotations
 
+import random
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """The same under FakeTensorMode, a default device, or a pass that is being recorded."""
+    with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
+        yield
+
+
+# --- modes ---------------------------------------------------------------------------------
 
 
 class TorchModes(NamedTuple):
@@ -116,3 +131,70 @@ _SWITCHES: tuple[tuple[Callable[[], Any], Callable[[Any], None]], ...] = (
     (torch.backends.cuda.math_sdp_enabled, torch.backends.cuda.enable_math_sdp),
     (torch.backends.cuda.cudnn_sdp_enabled, torch.backends.cuda.enable_cudnn_sdp),
 )
+
+
+# --- random generators ----------------------------------------------------------------------
+
+
+RandomState = list[tuple[str, Callable[[], None]]]  # by the name of a generator: what puts it back
+
+
+def random_state() -> RandomState:
+    """All random generators that a model is likely to draw from, as they are now."""
+    steps: RandomState = [
+        ("random", partial(random.setstate, random.getstate())),
+        ("torch", partial(torch.set_rng_state, torch.get_rng_state())),
+    ]
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        steps.append(("numpy.random", partial(numpy.random.set_state, numpy.random.get_state())))
+    if torch.cuda._initialized:
+        steps.append(("torch.cuda", partial(torch.cuda.set_rng_state_all, torch.cuda.get_rng_state_all())))
+    return steps
+
+
+def restore_random_state(state: RandomState) -> None:
+    failed = run_all(state)
+    if failed:
+        warnings.warn(f"random generators could not be put back: {'; '.join(failed)}", stacklevel=2)
+
+
+@contextmanager
+def same_random_state_after() -> Iterator[None]:
+    """Whatever is drawn inside, the generators are afterwards as they were."""
+    state = random_state()
+    try:
+        yield
+    finally:
+        restore_random_state(state)
+
+
+def seed_everything(seed: int) -> None:
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+
+
+def run_all(steps: Iterable[tuple[str, Callable[[], None]]]) -> list[str]:
+    """Take every step, whatever becomes of the others; returns in words which failed.
+
+    An interrupt cuts it short no more than an error does: it is raised at the end.
+    """
+    failed: list[str] = []
+    interrupt: BaseException | None = None
+    for what, step in steps:
+        try:
+            try:
+                step()
+            except Exception:
+                raise
+            except BaseException as error:
+                interrupt = error
+                step()
+        except Exception as error:
+            failed.append(f"{what} ({type(error).__name__}: {error})")
+    if interrupt is not None:
+        raise interrupt
+    return failed

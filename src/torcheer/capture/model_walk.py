@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-from torcheer.capture.memory import is_twin, storage_key
-from torcheer.capture.scopes import ModuleNames, Scope
+from torcheer.capture.aliasing import is_twin, storage_key
 from torcheer.graph import ModuleInfo, ModulePass, ModuleTree
+
+if TYPE_CHECKING:
+    from torcheer.capture.tape import Scope
 
 _MAX_DEPTH = 60  # of a model that contains itself
 
@@ -109,8 +111,8 @@ class ModelWalk:
         """Modules that hold parameters, themselves or further down."""
         return frozenset(address for address, ids in _params_below(self.notes).items() if ids)
 
-    def without_model(self, names: ModuleNames) -> ModulesSeen:
-        return ModulesSeen(self.notes, self.other_names, names.calls)
+    def without_model(self, calls: dict[str, list[Scope]]) -> ModulesSeen:
+        return ModulesSeen(self.notes, self.other_names, calls)
 
     def fast_path_notes(self) -> Iterator[str]:
         """Modules that leave their fused path while a pass is recorded, which changes the last digits."""

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torcheer.capture.memory import private_copy, storage_key
-from torcheer.capture.numbering import Numbering
-from torcheer.capture.scopes import muted
+from torcheer.capture.aliasing import private_copy, storage_key
+from torcheer.capture.layers import Numbering
+from torcheer.capture.model_walk import ModelWalk
+from torcheer.capture.module_scopes import muted
 from torcheer.capture.tape import Tape
-from torcheer.capture.walk import ModelWalk
 from torcheer.errors import InputError
 from torcheer.graph import looks_like_label
 

@@ -14,8 +14,8 @@ from torcheer.graph import format_table, readable_bytes, readable_seconds
 
 if TYPE_CHECKING:
     from torcheer.capture.aten import AtenCall
-    from torcheer.capture.backward.gradgraph import GradGraph
-    from torcheer.capture.backward.gradients import GradientLog, Pass, Slot
+    from torcheer.capture.backward.grad_graph import GradGraph
+    from torcheer.capture.backward.grad_log import GradientLog, Pass, Slot
 
 
 Shapes = tuple[tuple[int, ...] | None, ...]  # None where no gradient flowed

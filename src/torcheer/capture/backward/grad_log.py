@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from torcheer.capture.aliasing import element_range, has_data, shape_of, storage_key, version_of
 from torcheer.capture.aten import AtenCall, begin_watching, end_watching, unwatched
-from torcheer.capture.backward.gradgraph import Edge, GradGraph
-from torcheer.capture.backward.passes import Shapes
-from torcheer.capture.memory import element_range, has_data, shape_of, storage_key, version_of
+from torcheer.capture.backward.backward_pass import Shapes
+from torcheer.capture.backward.grad_graph import Edge, GradGraph
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
-    from torcheer.capture.backward.recomputing import Recomputation
+    from torcheer.capture.backward.recompute import Recomputation
 
 
 _SAMPLE_SIZE = 16

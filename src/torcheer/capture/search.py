@@ -9,7 +9,7 @@ from operator import index
 from typing import TYPE_CHECKING
 
 from torcheer.capture.op import Op
-from torcheer.capture.scopes import Scope
+from torcheer.capture.tape import Scope
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import ModuleTree, reach, type_of_function
 

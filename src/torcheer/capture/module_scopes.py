@@ -1,4 +1,4 @@
-"""Run a model once with everything in place to record it, and take everything down again."""
+"""Run a model once with everything in place to record it: which module is running, in which thread."""
 
 from __future__ import annotations
 
@@ -9,22 +9,25 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from threading import get_ident
 from time import perf_counter, sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.utils.hooks import RemovableHandle
 
-from torcheer.capture.catcher import Catcher, ThreadCatcher, site_of_module_call
-from torcheer.capture.drill import DispatchWatcher, is_scripted, uses_scripted_functions
-from torcheer.capture.editing.editor import Editor
+from torcheer.capture.function_mode import Catcher, ThreadCatcher, site_of_module_call
 from torcheer.capture.inputs import Call, input_tensors
-from torcheer.capture.nesting import map_tensors, swap_tensors, tensors_in
-from torcheer.capture.scopes import ModuleNames, Scope, is_muted, module_hooks
-from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, TENSOR, Tape, Use
+from torcheer.capture.model_walk import ModelWalk
+from torcheer.capture.pytree import map_tensors, swap_tensors, tensors_in
+from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, TENSOR, Scope, Tape, Use
 from torcheer.capture.threads import OtherThreads, recording_new_threads
-from torcheer.capture.walk import ModelWalk
+from torcheer.capture.torchscript import DispatchWatcher, is_scripted, uses_scripted_functions
 from torcheer.errors import CaptureError
 from torcheer.models import without_compiler
+
+if TYPE_CHECKING:
+    from torcheer.capture.editing.editor import Editor
 
 ModuleExit = Callable[[str, int, list[tuple[int, Tensor]]], None]
 
@@ -38,8 +41,10 @@ class Recorder:
         self, model: nn.Module, walk: ModelWalk, tape: Tape, fast: bool, on_module_exit: ModuleExit | None
     ) -> None:
         self.tape = tape
-        self.names = ModuleNames(walk.address_of)
         self.base = Scope(None, "", type(walk.root).__name__, (), 0)
+        self.calls: dict[str, list[Scope]] = {"": [self.base]}  # by the address of a module, in order
+        self._address_of = dict(walk.address_of)
+        self._made: list[nn.Module] = []  # kept, so that an id stays its module's own
         self.elapsed_seconds = 0.0
         self._model = model
         self._root = walk.root
@@ -60,7 +65,6 @@ class Recorder:
             call = Call(*self.tape.editor.swapped((call.args, call.kwargs)))
         self.base.first_op = len(self.tape.records)
         self.tape.other_threads = OtherThreads()
-        self.names.calls[""] = [self.base]
         try:
             with self._in_place():
                 started = perf_counter()
@@ -71,7 +75,8 @@ class Recorder:
             return self._add_outputs(result)
         finally:
             self._close_open_scopes()
-            self.names.forget_modules()
+            self._address_of.clear()
+            self._made.clear()
 
     def _add_outputs(self, result: Any) -> Any:
         tape, editor = self.tape, self.tape.editor
@@ -142,11 +147,11 @@ class Recorder:
         if module is self._root and outer is self.base and not outer.started:
             scope = self.base
         else:
-            address = self.names.address_of.get(id(module)) or self._name_stranger(module)
+            address = self._address(module)
             scope = Scope(
                 outer, address, type(module).__name__, site_of_module_call(), len(self.tape.records)
             )
-            calls = self.names.calls.setdefault(address, [])
+            calls = self.calls.setdefault(address, [])
             calls.append(scope)
             scope.pass_num = len(calls)
             catcher.scope = scope
@@ -156,9 +161,12 @@ class Recorder:
             self._watch_dispatcher(catcher, scope.drill)
         return True
 
-    def _name_stranger(self, module: nn.Module) -> str:
-        address = self.names.address(module)
-        if module is not self._root:
+    def _address(self, module: nn.Module) -> str:
+        address = self._address_of.get(id(module))
+        if address is None:
+            # Made inside forward, or outside the model: it has no place in the tree.
+            self._made.append(module)
+            address = self._address_of[id(module)] = f"{type(module).__name__}#{len(self._made)}"
             self._walk.add_stranger(address, module)
         return address
 
@@ -168,7 +176,7 @@ class Recorder:
         if catcher is None or id(module) in self._wrappers or catcher.is_away() or is_muted():
             return None
         scope = catcher.scope
-        address = self.names.address(module)
+        address = self._address(module)
         while scope.address != address and scope.parent is not None:
             scope = scope.parent  # left by an exception that torch does not catch
         if not scope.started:
@@ -252,7 +260,7 @@ class Recorder:
 
     def _close_open_scopes(self) -> None:
         """A pass that was left midway has scopes that never ended."""
-        for calls in self.names.calls.values():
+        for calls in self.calls.values():
             for scope in calls:
                 scope.close(len(self.tape.records))
                 if scope.drill is not None:
@@ -278,3 +286,53 @@ def _wrappers_around(walk: ModelWalk, model: nn.Module) -> frozenset[int]:
     if model is walk.root:
         return frozenset()
     return frozenset(id(module) for module in model.modules() if id(module) not in walk.address_of)
+
+
+class _Muted(threading.local):
+    depth = 0
+
+
+_muted = _Muted()
+
+
+@contextmanager
+def muted() -> Iterator[None]:
+    """While a function of the user's runs that is no part of the model, its modules are not recorded."""
+    _muted.depth += 1
+    try:
+        yield
+    finally:
+        _muted.depth -= 1
+
+
+def is_muted() -> bool:
+    return _muted.depth > 0
+
+
+@contextmanager
+def module_hooks(enter: Callable[..., bool], leave: Callable[..., Any]) -> Iterator[None]:
+    """Call `enter` before and `leave` after every module that runs.
+
+    Where `enter` says that it took the module up, `leave` comes after the module's own hooks: what they put
+    in the place of its output is what the rest of the model is given.
+    """
+    hooked: dict[int, tuple[nn.Module, RemovableHandle]] = {}  # kept, so that an id stays its module's own
+
+    def enter_first(module: nn.Module, args: Any) -> None:
+        took_up = enter(module, args)
+        if took_up and module._forward_hooks and id(module) not in hooked and not is_scripted(module):
+            hooked[id(module)] = module, module.register_forward_hook(leave, always_call=True)
+
+    def leave_unless_hooked(module: nn.Module, args: Any, output: Any) -> Any:
+        return None if id(module) in hooked else leave(module, args, output)
+
+    # always_call: a forward that raises must still leave its module.
+    handles = [
+        register_module_forward_pre_hook(enter_first),
+        register_module_forward_hook(leave_unless_hooked, always_call=True),
+    ]
+    try:
+        yield
+    finally:
+        for handle in (*handles, *(own for _, own in hooked.values())):
+            handle.remove()

@@ -11,8 +11,11 @@ from __future__ import annotations
 import operator
 import random
 import sys
+import warnings
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,10 +24,47 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from torcheer.capture.memory import has_data, is_freed, is_strided, version_of
-from torcheer.capture.nesting import ATOMS, CODE, slots_of
+from torcheer.capture.aliasing import has_data, is_freed, is_strided, version_of
+from torcheer.capture.pytree import ATOMS, CODE, slots_of
+from torcheer.capture.torch_state import run_all
 
 _MISSING = object()
+
+
+@contextmanager
+def same_model_after(model: nn.Module) -> Iterator[None]:
+    """Whatever a forward inside does to buffers, gradients, flags, attributes and what they hold is undone.
+
+    Writes into parameters are undone where a pass was captured inside, which has seen them.
+    """
+    before = Snapshot(model)
+    written: list[Written] = []
+    token = _written.set(written)
+    try:
+        yield
+    finally:
+        _written.reset(token)
+        memory = [("a parameter", partial(_write, *one)) for one in reversed(written)]
+        failed = [*run_all(memory), *before.put_back()]
+        if failed:
+            name = type(model).__name__
+            warnings.warn(f"not put back in {name}: {'; '.join(failed)}. All else was.", stacklevel=4)
+
+
+Written = tuple[Tensor, Tensor]  # the memory of a parameter, and what was in it
+_written: ContextVar[list[Written] | None] = ContextVar("written", default=None)
+
+
+def note_written(parameter: Tensor, before: Tensor) -> None:
+    """A pass wrote into a parameter: whoever wants the model back as it was has to know."""
+    written = _written.get()
+    if written is not None:
+        written.append((parameter.detach(), before.detach()))
+
+
+def _write(memory: Tensor, values: Tensor) -> None:
+    with torch.no_grad():
+        memory.copy_(values)
 
 
 class Snapshot:
@@ -132,29 +172,6 @@ def held_by(modules: list[nn.Module]) -> Snapshot:
         snapshot._parts += [_Before(own[name], _ORDERED) for name in _HOOKS if name in own]
     snapshot._parts += shards
     return snapshot
-
-
-def run_all(steps: Iterable[tuple[str, Callable[[], None]]]) -> list[str]:
-    """Take every step, whatever becomes of the others; returns in words which failed.
-
-    An interrupt cuts it short no more than an error does: it is raised at the end.
-    """
-    failed: list[str] = []
-    interrupt: BaseException | None = None
-    for what, step in steps:
-        try:
-            try:
-                step()
-            except Exception:
-                raise
-            except BaseException as error:
-                interrupt = error
-                step()
-        except Exception as error:
-            failed.append(f"{what} ({type(error).__name__}: {error})")
-    if interrupt is not None:
-        raise interrupt
-    return failed
 
 
 # --- containers -----------------------------------------------------------------------------------

@@ -16,13 +16,12 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from torcheer.capture.aliasing import batch_dims, unwrapped, version_of
 from torcheer.capture.aten import AtenCall, begin_watching, end_watching
-from torcheer.capture.memory import batch_dims, unwrapped, version_of
-from torcheer.capture.nesting import ATOMS, collect_into, collect_tensors, map_leaves
-from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import TENSOR, Context, Read, Record, Tape, Use
+from torcheer.capture.model_walk import is_lazy
+from torcheer.capture.pytree import ATOMS, collect_into, collect_tensors, map_leaves
+from torcheer.capture.tape import TENSOR, Context, Read, Record, Scope, Tape, Use
 from torcheer.capture.traits import Kind, Trait, find_known, is_random_call, trait_of
-from torcheer.capture.walk import is_lazy
 from torcheer.graph import Site
 
 _MAX_ARRAY_BYTES = 1024

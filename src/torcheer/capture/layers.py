@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import (
     BUFFER,
     IDENTITY,
@@ -28,6 +27,7 @@ from torcheer.capture.tape import (
     SOURCE,
     UPDATED,
     Record,
+    Scope,
     Tape,
 )
 from torcheer.graph import LabelBook, LayerBook, PlaceBook, Site, goes_on

@@ -14,11 +14,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.backward.gradgraph import Edge, EdgesTaken, GradGraph, edge_of_tensor
-from torcheer.capture.catcher import Catcher
-from torcheer.capture.scopes import Scope
-from torcheer.capture.tape import Record, Tape, is_call
-from torcheer.capture.walk import ModelWalk
+from torcheer.capture.backward.grad_graph import Edge, EdgesTaken, GradGraph, edge_of_tensor
+from torcheer.capture.function_mode import Catcher
+from torcheer.capture.model_walk import ModelWalk
+from torcheer.capture.tape import Record, Scope, Tape, is_call
 from torcheer.models import unwrapped_model
 
 _NODE = "CheckpointFunctionBackward"

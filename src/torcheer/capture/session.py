@@ -1,34 +1,48 @@
-"""Put the parts of a capture together: walk, tape, recorder, saver; and make a history of them."""
+"""One capture from start to end: run the model under all that records it, and make a history of what came.
+
+Also the way back to where a pass began, for as long as a second forward takes.
+"""
 
 from __future__ import annotations
 
 import linecache
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from torcheer.capture.backward.gradgraph import EdgesTaken
-from torcheer.capture.drill import is_scripted
+from torcheer.capture.backward.grad_graph import EdgesTaken
 from torcheer.capture.editing.editor import WAY_CHANGED, Editor, Place, Rule
-from torcheer.capture.history import ModelHistory
-from torcheer.capture.inputs import Call, copy_of_tensors
-from torcheer.capture.modes import torch_modes
-from torcheer.capture.numbering import Numbering
+from torcheer.capture.history import ModelHistory, PassFacts
+from torcheer.capture.inputs import Call, copy_of_containers, copy_of_input, copy_of_tensors
+from torcheer.capture.layers import Numbering
+from torcheer.capture.model_state import held_by, is_sharded, note_written, same_model_after
+from torcheer.capture.model_walk import ModelWalk, num_elements, num_param_bytes
+from torcheer.capture.module_scopes import Recorder
 from torcheer.capture.op import Op, is_torchs
-from torcheer.capture.recorded import PassFacts
-from torcheer.capture.recorder import Recorder
-from torcheer.capture.rerunning import PassStart, as_before_the_pass
-from torcheer.capture.saving import Saver, Selection, StopPass, Treatment
-from torcheer.capture.snapshot import is_sharded
-from torcheer.capture.state import note_written, same_model_after, same_random_state_after
-from torcheer.capture.tape import Tape
-from torcheer.capture.walk import ModelWalk, num_elements, num_param_bytes
+from torcheer.capture.pytree import map_tensors
+from torcheer.capture.selection import Saver, Selection, StopPass, Treatment
+from torcheer.capture.tape import BUFFER, Tape
+from torcheer.capture.torch_state import (
+    RandomState,
+    random_state,
+    restore_random_state,
+    same_random_state_after,
+    torch_modes,
+    under,
+)
+from torcheer.capture.torchscript import is_scripted
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError
+from torcheer.models import unwrapped_model
+
+if TYPE_CHECKING:
+    from torcheer.capture.history import ModelHistory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +227,7 @@ class Capture:
         return ModelHistory(
             self._tape,
             self._numbering,
-            self._walk.without_model(self._recorder.names),
+            self._walk.without_model(self._recorder.calls),
             facts,
             None if self._keeps_all or saver is None else saver.saved,
             {} if saver is None else saver.treated,
@@ -307,3 +321,113 @@ def _module_of(frame: FrameType, walk: ModelWalk) -> str:
         return ""
     address = walk.address_of[id(holder)]
     return f"{address} ({type(holder).__name__})" if address else type(holder).__name__
+
+
+class PassStart:
+    """What a forward began with: a second one that begins with the same gives the same."""
+
+    def __init__(self, walk: ModelWalk, call: Call) -> None:
+        modules = [module for _, module in walk.modules]
+        self.random: RandomState = random_state()
+        self.call = copy_of_containers(call)
+        self.training = {note.address: note.training for note in walk.notes}
+        self._held = held_by(modules)
+        self._attributes = [(vars(module), dict(vars(module))) for module in modules]
+
+    def end(self) -> None:
+        """The pass is over: from here on only what it changed is kept, and no model."""
+        self._held.only_changes()
+        self._attributes = [
+            (now, changed) for now, before in self._attributes if (changed := _changes(now, before))
+        ]
+
+    def put_back(self) -> None:
+        """Give modules what they had. It is left to the caller to take it from them again."""
+        for now, changed in self._attributes:
+            for name, value in changed.items():
+                if value is _ABSENT:
+                    now.pop(name, None)
+                else:
+                    now[name] = value
+        self._held.put_back()
+
+
+_ABSENT = object()
+
+
+def _changes(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """The old values of what was re-assigned, and the names that are new."""
+    changed = {name: value for name, value in before.items() if now.get(name) is not value}
+    return changed | dict.fromkeys(now.keys() - before.keys(), _ABSENT)
+
+
+@contextmanager
+def as_before_the_pass(history: ModelHistory, model: nn.Module) -> Iterator[Call]:
+    """Gives the call as it was; afterwards model, generators and modes are as they are now."""
+    start: PassStart = history._facts.start
+    root = unwrapped_model(model)
+    with same_random_state_after(), same_model_after(model):
+        start.put_back()
+        for address, module in root.named_modules():
+            if module.training != start.training.get(address, module.training):
+                module.training = not module.training
+        _put_buffers_back(history, root)
+        restore_random_state(start.random)
+        with _parameters_as_they_were(history), under(history._facts.modes):
+            yield _call_as_it_was(history)
+
+
+@contextmanager
+def _parameters_as_they_were(history: ModelHistory) -> Iterator[None]:
+    """Lend parameters that the pass wrote into other memory, with the values from before."""
+    tape = history._tape
+    written = [(tape.params[-index - 1][1], value) for index, value in tape.param_values.items()]
+    now = [param.data for param, _ in written]
+    try:
+        for param, value in written:
+            param.data = value.detach().clone()
+        yield
+    finally:
+        for (param, _), data in zip(written, now, strict=True):
+            param.data = data
+
+
+def _put_buffers_back(history: ModelHistory, root: nn.Module) -> None:
+    """Give the model copies of its buffers as they were when the pass first used them."""
+    tape = history._tape
+    seen: set[str] = set()
+    for op, record in enumerate(tape.records):
+        address = tape.addresses.get(op)
+        if record.trait is not BUFFER or address is None or address in seen:
+            continue
+        seen.add(address)
+        owner_address, _, name = address.rpartition(".")
+        value = tape.unedited.get(op, tape.values[op])
+        owner: Any = root
+        for part in filter(None, owner_address.split(".")):
+            owner = getattr(owner, part, None)
+        if not isinstance(owner, nn.Module):
+            continue  # a module that is no part of the model
+        if value is not None and not isinstance(owner, torch.jit.ScriptModule):
+            owner._buffers[name] = value.detach().clone()
+
+
+def _call_as_it_was(history: ModelHistory) -> Call:
+    """The input as it was before the pass, also where the model wrote into it."""
+    tape = history._tape
+    call: Call = history._facts.start.call
+    originals = {
+        id(tensor): tape.unedited.get(op, tape.values[op]) for op, tensor in tape.input_tensors.items()
+    }
+
+    def fresh(tensor: Tensor) -> Tensor:
+        value = originals.get(id(tensor))
+        if value is None or value is tensor:
+            return tensor  # it was not written into
+        if value.requires_grad:
+            return value.clone()  # it hangs on the input itself
+        # A pass that writes into its input must not write into what was saved.
+        return copy_of_input(value, tensor)
+
+    again = copy_of_containers(call)  # the kept one must stay as it is
+    return Call(*map_tensors((again.args, again.kwargs), fresh, into_objects=True))

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.describing import document_of
+from torcheer.capture.aliasing import has_data
 from torcheer.capture.inputs import check_model
-from torcheer.capture.memory import has_data
+from torcheer.capture.model_state import same_model_after
 from torcheer.capture.op import Op
-from torcheer.capture.state import same_model_after, same_random_state_after
-from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture.to_document import document_of
+from torcheer.capture.torch_state import same_random_state_after, undisturbed
 from torcheer.desktop import current_cell, display_inline, in_notebook, open_in_browser
 from torcheer.errors import InputError
 from torcheer.graph import Drawing, DrawingOptions, Figure, Picture, draw_document, read_options
@@ -38,7 +38,7 @@ def show_model_graph(
 
     Buffers and random generators are left as they were. The options are those of `history.draw`.
     """
-    from torcheer.capture.log import log_forward_pass
+    from torcheer.capture.api import log_forward_pass
 
     check_model(model)
     drawing = read_options(vis_opt, options)

@@ -19,14 +19,8 @@ if TYPE_CHECKING:
     from torcheer.capture.examining.statistics import StatsTable
     from torcheer.capture.fields.field import Field
     from torcheer.capture.function_mode import OpenCopies
-    from torcheer.capture.history import ModelHistory
-    from torcheer.capture.inputs import (
-        Call,
-        bind,
-        check_model,
-        copy_of_containers,
-        copy_of_tensors,
-    )
+    from torcheer.capture.history import ModelHistory, PassRecord
+    from torcheer.capture.inputs import Call, bind, check_model, copy_of_containers, copy_of_tensors
     from torcheer.capture.keeping.loading import load_history
     from torcheer.capture.keeping.storing import save_history
     from torcheer.capture.keeping.tensorfile import FILE_TYPES, Piece, TensorFile, write_tensors

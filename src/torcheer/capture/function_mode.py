@@ -21,14 +21,13 @@ from torcheer.capture.aten import AtenCall, begin_watching, end_watching
 from torcheer.capture.model_walk import is_lazy
 from torcheer.capture.pytree import ATOMS, collect_into, collect_tensors, map_leaves
 from torcheer.capture.tape import TENSOR, Context, Read, Record, Scope, Tape, Use
-from torcheer.capture.traits import Kind, Trait, find_known, is_random_call, trait_of
+from torcheer.capture.traits import Kind, Trait, is_random_call, known_trait, trait_of
 from torcheer.graph import Site
 
 _MAX_ARRAY_BYTES = 1024
 _NONE: dict[str, Any] = {}
 
 _new = tuple.__new__
-_known_trait = find_known()
 _autocast_is_on = torch._C._is_any_autocast_enabled
 _transforms_are_on = torch._C._are_functorch_transforms_active
 _layers_of_transforms: Callable[[], list[Any]] = torch._C._functorch.get_interpreter_stack
@@ -71,7 +70,7 @@ class Catcher(TorchFunctionMode):
     def __torch_function__(  # noqa: C901
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        trait = _known_trait(func)
+        trait = known_trait(func)
         if trait is None:
             trait = trait_of(func)
         kind = trait.kind

@@ -36,6 +36,8 @@ from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import (
     ConditionalBranch,
     Decision,
+    LabelBook,
+    LayerBook,
     Lookup,
     ModuleTree,
     Site,
@@ -779,3 +781,47 @@ def _sites_after(tape: Tape, read: Read) -> Iterator[Site]:
         if site:
             yield from [site] * pending
             pending = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PassRecord:
+    """What a history is made of, for other rooms of the package: `PassRecord(history).tape`."""
+
+    history: ModelHistory
+
+    @property
+    def tape(self) -> Tape:
+        return self.history._tape
+
+    @property
+    def structure(self) -> Structure:
+        """Who feeds whom."""
+        return self.history._structure
+
+    @property
+    def lookup(self) -> Lookup:
+        """Ops by every key that names them."""
+        return self.history._lookup
+
+    @property
+    def layers(self) -> LayerBook:
+        """Which layer each op is a pass of."""
+        return self.history._numbered.layers
+
+    @property
+    def labels(self) -> LabelBook:
+        return self.history._numbered.labels
+
+    def label(self, op: int) -> str:
+        return self.history._label(op)
+
+    def op(self, index: int) -> Op:
+        """Also one that the history does not list."""
+        return self.history._op(index)
+
+    def value_of(self, op: int) -> Tensor | None:
+        """The raw value of an op or, with a negative number, of a parameter."""
+        return self.history._value_of(op)
+
+    def grad_of(self, op: int) -> Tensor | None:
+        return self.history._grad_of(op)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -40,9 +40,6 @@ from torcheer.capture.torch_state import (
 from torcheer.capture.torchscript import is_scripted
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError
 from torcheer.models import unwrapped_model
-
-if TYPE_CHECKING:
-    from torcheer.capture.history import ModelHistory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,7 +327,6 @@ class PassStart:
         modules = [module for _, module in walk.modules]
         self.random: RandomState = random_state()
         self.call = copy_of_containers(call)
-        self.training = {note.address: note.training for note in walk.notes}
         self._held = held_by(modules)
         self._attributes = [(vars(module), dict(vars(module))) for module in modules]
 
@@ -368,8 +364,9 @@ def as_before_the_pass(history: ModelHistory, model: nn.Module) -> Iterator[Call
     root = unwrapped_model(model)
     with same_random_state_after(), same_model_after(model):
         start.put_back()
+        modules = history.module_tree.modules
         for address, module in root.named_modules():
-            if module.training != start.training.get(address, module.training):
+            if address in modules and module.training != modules[address].training:
                 module.training = not module.training
         _put_buffers_back(history, root)
         restore_random_state(start.random)

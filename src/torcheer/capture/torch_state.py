@@ -50,22 +50,23 @@ def torch_modes() -> TorchModes:
 @contextmanager
 def under(modes: TorchModes) -> Iterator[None]:
     """Run as somebody did who read these modes."""
-    with ExitStack() as stack:
-        stack.enter_context(_switched(modes.switches))
-        for kind, enabled, dtype in modes.autocast:
-            stack.enter_context(_cast(kind, enabled, dtype, modes.autocast_cache))
-        stack.enter_context(torch.inference_mode(modes.inference))
-        stack.enter_context(torch.set_grad_enabled(modes.grad))
+    with (
+        computing_alike(modes, with_casts=True),
+        torch.inference_mode(modes.inference),
+        torch.set_grad_enabled(modes.grad),
+    ):
         yield
 
 
 @contextmanager
-def computing_alike(modes: TorchModes) -> Iterator[None]:
-    """For single ops, each of which brings its own autocast: all else as it was, and no cast."""
+def computing_alike(modes: TorchModes, *, with_casts: bool = False) -> Iterator[None]:
+    """All as it was but gradients and, for single ops that bring their own autocast, casts."""
     with ExitStack() as stack:
         stack.enter_context(_switched(modes.switches))
-        for kind, _, dtype in modes.autocast:
-            stack.enter_context(_cast(kind, False, dtype, False))
+        for kind, was_on, dtype in modes.autocast:
+            is_on, cache = was_on and with_casts, modes.autocast_cache and with_casts
+            cast = torch.autocast(kind, dtype=dtype if is_on else None, enabled=is_on, cache_enabled=cache)
+            stack.enter_context(cast)
         yield
 
 
@@ -77,10 +78,6 @@ def default_dtype(dtype: torch.dtype) -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(before)
-
-
-def _cast(kind: str, enabled: bool, dtype: torch.dtype, cache: bool) -> torch.autocast:
-    return torch.autocast(kind, dtype=dtype if enabled else None, enabled=enabled, cache_enabled=cache)
 
 
 def _kinds_of_device() -> Iterable[str]:

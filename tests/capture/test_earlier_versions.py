@@ -137,7 +137,8 @@ def test_a_file_of_the_first_version_has_the_values_of_the_pass(name: str) -> No
     ]
     assert is_same(loaded.param_grads, fresh.param_grads)
     assert [one.kind for one in loaded.backward_passes] == [one.kind for one in fresh.backward_passes]
-    assert [node.name for node in loaded.backward_graph] == [node.name for node in fresh.backward_graph]
+    if fresh.backward_passes:
+        assert [node.name for node in loaded.backward_graph] == [n.name for n in fresh.backward_graph]
 
 
 def test_a_jagged_value_of_the_first_version_has_its_parts() -> None:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from torcheer.capture.drawing import draw_history, show_model_graph
     from torcheer.capture.editing.editor import Edit
     from torcheer.capture.editing.rules import patch_from
-    from torcheer.capture.examining.comparing import compare
-    from torcheer.capture.examining.comparison import Comparison
+    from torcheer.capture.examining.comparing import Comparison, compare
     from torcheer.capture.examining.findings import Fault
     from torcheer.capture.examining.statistics import StatsTable
     from torcheer.capture.fields.field import Field

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
         copy_of_tensors,
         named_root,
     )
-    from torcheer.capture.keeping.loading import load_history
-    from torcheer.capture.keeping.storing import save_history
-    from torcheer.capture.keeping.tensorfile import FILE_TYPES, Piece, TensorFile, write_tensors
     from torcheer.capture.log import log_forward_pass
     from torcheer.capture.memory import has_data
     from torcheer.capture.modes import same_modes_after
     from torcheer.capture.nesting import collect_tensors, map_leaves, map_tensors, tensors_in
     from torcheer.capture.op import Op
     from torcheer.capture.opening import OpenCopies
+    from torcheer.capture.savefile.read import load_history
+    from torcheer.capture.savefile.tensors import FILE_TYPES, Piece, TensorFile, write_tensors
+    from torcheer.capture.savefile.write import save_history
     from torcheer.capture.saving import Selection, Treatment
     from torcheer.capture.scopes import Scope
     from torcheer.capture.stances import begin_eager, end_eager, without_compiler

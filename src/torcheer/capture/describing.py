@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from torcheer.capture.keeping.pyvalues import plain_size
 from torcheer.capture.op import Op, is_torchs, own_frames
+from torcheer.capture.savefile.python_values import plain_size
 from torcheer.capture.scopes import Scope
 from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record
 from torcheer.graph import (

@@ -217,7 +217,7 @@ class ModelHistory(RecordedPass):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the pass to one file, for `tl.load_history` to open without the model."""
-        from torcheer.capture.keeping.storing import save_history
+        from torcheer.capture.savefile.write import save_history
 
         save_history(self, path)
 

@@ -17,7 +17,7 @@ import torcheer as tl
 from tests.many import examples
 from tests.zoo.decoder_models import GROUPED
 from tests.zoo.specimen import load
-from torcheer.capture.examining.faults import Fault
+from torcheer.capture.analysis.faults import Fault
 from torcheer.capture.savefile.read import load_history
 
 INF = math.inf

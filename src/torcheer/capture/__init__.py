@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
+    from torcheer.capture.analysis.compare import Comparison, compare
+    from torcheer.capture.analysis.faults import Fault
+    from torcheer.capture.analysis.stats import StatsTable
+    from torcheer.capture.analysis.validate import ValidationReport, validate_saved_activations
     from torcheer.capture.aten import AtenCall
     from torcheer.capture.backward.passes import BackwardPass
     from torcheer.capture.batches import TARGET_NAMES, Batch, detached, moved, num_items_of, split
     from torcheer.capture.capturing import Order, capture
-    from torcheer.capture.checking.validation import ValidationReport, validate_saved_activations
     from torcheer.capture.choosing import Trackable, chosen_layers, trackable, unwrapped
     from torcheer.capture.describing import document_of
     from torcheer.capture.devices import AUTOMATIC, chosen_device, place
     from torcheer.capture.drawing import draw_history, show_model_graph
     from torcheer.capture.editing.editor import Edit
     from torcheer.capture.editing.rules import patch_from
-    from torcheer.capture.examining.comparing import Comparison, compare
-    from torcheer.capture.examining.findings import Fault
-    from torcheer.capture.examining.statistics import StatsTable
     from torcheer.capture.fields.field import Field
     from torcheer.capture.history import ModelHistory
     from torcheer.capture.inputs import (

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 from torch import Tensor
 
+from torcheer.capture.analysis.validate import ValidationReport, validate_history
 from torcheer.capture.aten import AtenCall, AtenWatcher
 from torcheer.capture.backward.gradgraph import GradGraph
 from torcheer.capture.backward.gradients import GradientLog
 from torcheer.capture.backward.passes import BackwardGraph, BackwardPass
 from torcheer.capture.backward.reading import backward_passes, check_loss, grad_nodes
 from torcheer.capture.backward.recomputing import Recomputation
-from torcheer.capture.checking.validation import ValidationReport, validate_history
 from torcheer.capture.editing.editor import Edit
 from torcheer.capture.op import Op
 from torcheer.capture.recorded import RecordedPass
@@ -27,8 +27,8 @@ from torcheer.errors import InputError
 from torcheer.graph import describe_pass, pass_as_html
 
 if TYPE_CHECKING:
-    from torcheer.capture.examining.faults import Fault
-    from torcheer.capture.examining.statistics import StatsTable
+    from torcheer.capture.analysis.faults import Fault
+    from torcheer.capture.analysis.stats import StatsTable
     from torcheer.capture.fields.field import Field
     from torcheer.graph import DrawingOptions, Picture
 
@@ -190,7 +190,7 @@ class ModelHistory(RecordedPass):
 
         `of='gradients'` looks at the gradients; `by_pass` gives each pass of a layer its own row.
         """
-        from torcheer.capture.examining.statistics import layer_stats
+        from torcheer.capture.analysis.stats import layer_stats
 
         self._need_values()
         return layer_stats(self, of, by_pass=by_pass)
@@ -200,7 +200,7 @@ class ModelHistory(RecordedPass):
 
         Minus infinity that a mask was filled with is no fault, unless `deliberate` is set.
         """
-        from torcheer.capture.examining.faults import first_nonfinite
+        from torcheer.capture.analysis.faults import first_nonfinite
 
         self._need_values()
         fault = first_nonfinite(self, deliberate=deliberate)

@@ -17,14 +17,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from torcheer.capture.catcher import write_targets
-from torcheer.capture.checking.replay import (
+from torcheer.capture.analysis.replay import (
     in_vmap_as_recorded,
     namespace_of,
     replay,
     why_not_replayable,
     written_over,
 )
+from torcheer.capture.catcher import write_targets
 from torcheer.capture.fields.rules import About, UndecidedError, rule_for
 from torcheer.capture.memory import has_data
 from torcheer.capture.nesting import collect_tensors, map_leaves

@@ -12,9 +12,8 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.examining.aligning import Alignment, Verdict, align_passes, mend, pair_by_name
-from torcheer.capture.examining.looking import kept_value
-from torcheer.capture.examining.readable import CHUNK, as_plain, is_on_meta
+from torcheer.capture.analysis.align import Alignment, Verdict, align_passes, mend, pair_by_name
+from torcheer.capture.analysis.plain_values import CHUNK, as_plain, is_on_meta, kept_value
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.nesting import tensors_in
 from torcheer.capture.op import Op

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor
 
-from torcheer.capture.examining.looking import param_value
-from torcheer.capture.examining.readable import as_plain
+from torcheer.capture.analysis.plain_values import as_plain, param_value
 from torcheer.capture.tape import BUFFER, IDENTITY, INPUT, OUTPUT, Record
 from torcheer.graph import Structure, align, common_name, family_name, is_move
 

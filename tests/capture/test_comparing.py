@@ -16,8 +16,7 @@ from torch.testing._comparison import default_tolerances
 import torcheer as tl
 from tests.many import examples
 from tests.vision import torchvision
-from torcheer.capture.examining.comparing import compare
-from torcheer.capture.examining.differences import difference, usual_tolerance, wider
+from torcheer.capture.analysis.compare import compare, difference, usual_tolerance, wider
 
 
 class Block(nn.Module):

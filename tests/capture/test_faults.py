@@ -17,8 +17,8 @@ import torcheer as tl
 from tests.many import examples
 from tests.zoo.decoder_models import GROUPED
 from tests.zoo.specimen import load
-from torcheer.capture.examining.faults import Fault
-from torcheer.capture.keeping.loading import load_history
+from torcheer.capture.analysis.faults import Fault
+from torcheer.capture.savefile.read import load_history
 
 INF = math.inf
 NAN = math.nan

@@ -38,12 +38,11 @@ from tests.many import examples
 from torcheer.capture.aliasing import Geometry
 from torcheer.capture.api import summarise
 from torcheer.capture.function_mode import Unkept
-from torcheer.capture.keeping.loading import load_history
-from torcheer.capture.keeping.pyvalues import packed, unpacked
-from torcheer.capture.keeping.stored import StoredOp
-from torcheer.capture.keeping.storing import save_history
-from torcheer.capture.keeping.tensorfile import TensorFile, bytes_of
-from torcheer.capture.keeping.writing import as_json
+from torcheer.capture.savefile.python_values import packed, unpacked
+from torcheer.capture.savefile.read import load_history
+from torcheer.capture.savefile.rows import StoredOp, as_json
+from torcheer.capture.savefile.tensors import TensorFile, bytes_of
+from torcheer.capture.savefile.write import save_history
 from torcheer.capture.tape import TENSOR
 from torcheer.errors import InputError
 from torcheer.graph import ModuleTree, progress
@@ -255,7 +254,7 @@ def test_a_file_is_read_where_the_model_and_its_source_are_gone(
     save_history(tl.log_forward_pass(import_module("net_that_goes").Net(), torch.ones(2)), tmp_path / "a")
     source.unlink()
     read = """
-        from torcheer.capture.keeping.loading import load_history
+        from torcheer.capture.savefile.read import load_history
         h = load_history('a')
         b, = h.conditional_branches
         print(b.layer, b.value, b.statement, b.taken, b.followed_by, b.source.code_text, sep='|')
@@ -505,7 +504,7 @@ def test_five_gigabytes_are_opened_without_reading_them(tmp_path: Path) -> None:
 
     code = """
         import resource, torch
-        from torcheer.capture.keeping.loading import load_history
+        from torcheer.capture.savefile.read import load_history
         used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + 200_000_000, -1))
         h = load_history('pass.safetensors')

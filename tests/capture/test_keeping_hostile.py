@@ -22,12 +22,12 @@ from torch import Tensor, nn
 import torcheer as tl
 from tests.capture.forging import FIELDS, Forged
 from tests.many import examples
-from torcheer.capture.keeping import stored
-from torcheer.capture.keeping.loading import load_history
-from torcheer.capture.keeping.pyvalues import unpacked
-from torcheer.capture.keeping.stored import DOCUMENT, STRUCTURE
-from torcheer.capture.keeping.storing import save_history
-from torcheer.capture.keeping.tensorfile import TensorFile
+from torcheer.capture.savefile import rows
+from torcheer.capture.savefile.python_values import unpacked
+from torcheer.capture.savefile.read import load_history
+from torcheer.capture.savefile.rows import DOCUMENT, STRUCTURE
+from torcheer.capture.savefile.tensors import TensorFile
+from torcheer.capture.savefile.write import save_history
 from torcheer.errors import FileFormatError
 from torcheer.tensorfile import CHECKSUMS
 
@@ -259,23 +259,23 @@ def test_a_tensor_named_twice_is_refused(good: Path, tmp_path: Path) -> None:
 # --- structures that lie -----------------------------------------------------------------------------------
 
 
-def column(row: type[stored.Row], name: str) -> int:
+def column(row: type[rows.Row], name: str) -> int:
     return row.__struct_fields__.index(name)
 
 
 def in_op(index: int, **changes: Any) -> Callable[[Forged], None]:
     def change(forged: Forged) -> None:
         for name, value in changes.items():
-            forged.rows("ops")[index][column(stored.StoredOp, name)] = value
+            forged.rows("ops")[index][column(rows.StoredOp, name)] = value
 
     return change
 
 
 def in_value(index: int, **changes: Any) -> Callable[[Forged], None]:
     def change(forged: Forged) -> None:
-        value = forged.rows("ops")[index][column(stored.StoredOp, "value")]
+        value = forged.rows("ops")[index][column(rows.StoredOp, "value")]
         for name, new in changes.items():
-            value[column(stored.StoredTensor, name)] = new
+            value[column(rows.StoredTensor, name)] = new
 
     return change
 
@@ -506,7 +506,7 @@ def test_hostile_files_take_little_memory_and_time(good: Path, tmp_path: Path) -
     huge.write(tmp_path / "structure", header=lambda h: h[STRUCTURE].update(shape=[2**41]))
     code = f"""
         import os, resource, signal, torch
-        from torcheer.capture.keeping.loading import load_history
+        from torcheer.capture.savefile.read import load_history
         from torcheer.errors import FileFormatError
         load_history({str(good)!r})
         pages = int(open('/proc/self/statm').read().split()[0])
@@ -563,8 +563,8 @@ def test_the_schema_has_no_field_that_could_be_anything_but_arguments() -> None:
     """`Any` is not checked by msgspec: whoever adds one must check it by hand."""
     untyped = {
         (name, field.name)
-        for name, row in vars(stored).items()
-        if isinstance(row, type) and issubclass(row, stored.Row)
+        for name, row in vars(rows).items()
+        if isinstance(row, type) and issubclass(row, rows.Row)
         for field in msgspec.structs.fields(row)
         if "Any" in str(field.type)
     }

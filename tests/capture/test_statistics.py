@@ -14,8 +14,8 @@ from torch import Tensor, nn
 import torcheer as tl
 from tests.many import examples
 from tests.vision import torchvision
-from torcheer.capture.examining import readable
-from torcheer.capture.examining.statistics import LayerStats
+from torcheer.capture.analysis import plain_values
+from torcheer.capture.analysis.stats import LayerStats
 
 
 class Of(nn.Module):
@@ -113,7 +113,7 @@ def test_figures_are_those_of_torch_whatever_the_type_and_layout(
     x = x.to(dtype)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readable, "CHUNK", chunk)  # so that a small tensor comes in many pieces
+        patch.setattr(plain_values, "CHUNK", chunk)  # so that a small tensor comes in many pieces
         row = row_of(layout, x, layer=-1)
 
     assert_is_as_torch_says(row, layout(x))

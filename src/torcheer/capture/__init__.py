@@ -8,27 +8,26 @@ from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
     from torcheer.capture.aliasing import has_data
+    from torcheer.capture.analysis.compare import Comparison, compare
+    from torcheer.capture.analysis.edits import Edit, patch_from
+    from torcheer.capture.analysis.faults import Fault
+    from torcheer.capture.analysis.stats import StatsTable
+    from torcheer.capture.analysis.validate import ValidationReport, validate_saved_activations
     from torcheer.capture.api import Summary, log_forward_pass, summary
     from torcheer.capture.aten import AtenCall
     from torcheer.capture.backward.backward_pass import BackwardPass
-    from torcheer.capture.checking.validation import ValidationReport, validate_saved_activations
-    from torcheer.capture.editing.editor import Edit, patch_from
-    from torcheer.capture.examining.comparing import compare
-    from torcheer.capture.examining.comparison import Comparison
-    from torcheer.capture.examining.findings import Fault
-    from torcheer.capture.examining.statistics import StatsTable
     from torcheer.capture.fields.field import Field
     from torcheer.capture.function_mode import OpenCopies
     from torcheer.capture.history import ModelHistory, PassRecord
     from torcheer.capture.inputs import Call, bind, check_model, copy_of_containers, copy_of_tensors
-    from torcheer.capture.keeping.loading import load_history
-    from torcheer.capture.keeping.storing import save_history
-    from torcheer.capture.keeping.tensorfile import FILE_TYPES, Piece, TensorFile, write_tensors
     from torcheer.capture.model_state import same_model_after
     from torcheer.capture.model_walk import ModelWalk, is_lazy
     from torcheer.capture.op import Op
     from torcheer.capture.picture import draw_history, show_model_graph
     from torcheer.capture.pytree import collect_tensors, map_leaves, map_tensors, tensors_in
+    from torcheer.capture.savefile.read import load_history
+    from torcheer.capture.savefile.tensors import FILE_TYPES, Piece, TensorFile, write_tensors
+    from torcheer.capture.savefile.write import save_history
     from torcheer.capture.selection import Selection, Treatment
     from torcheer.capture.session import Order, capture
     from torcheer.capture.tape import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 from torch import nn
 
-from torcheer.capture.editing.editor import Edits, read_edits
+from torcheer.capture.analysis.edits import Edits, read_edits
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import bind, check_model, input_tensors
 from torcheer.capture.model_state import same_model_after

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from torcheer.capture.aliasing import has_data, storage_key
+from torcheer.capture.analysis.edits import Edit
 from torcheer.capture.aten import AtenCall
 from torcheer.capture.backward.backward_pass import (
     BackwardGraph,
@@ -25,7 +26,6 @@ from torcheer.capture.backward.backward_pass import (
 from torcheer.capture.backward.grad_graph import GradGraph
 from torcheer.capture.backward.grad_log import GradientLog
 from torcheer.capture.backward.recompute import Recomputation
-from torcheer.capture.editing.editor import Edit
 from torcheer.capture.layers import Numbering
 from torcheer.capture.model_walk import ModulesSeen
 from torcheer.capture.op import Op
@@ -50,9 +50,9 @@ from torcheer.graph import (
 )
 
 if TYPE_CHECKING:
-    from torcheer.capture.checking.validation import ValidationReport
-    from torcheer.capture.examining.faults import Fault
-    from torcheer.capture.examining.statistics import StatsTable
+    from torcheer.capture.analysis.faults import Fault
+    from torcheer.capture.analysis.stats import StatsTable
+    from torcheer.capture.analysis.validate import ValidationReport
     from torcheer.capture.fields.field import Field
     from torcheer.graph import DrawingOptions, Picture
 
@@ -646,7 +646,7 @@ class ModelHistory:
 
         `of='gradients'` looks at the gradients; `by_pass` gives each pass of a layer its own row.
         """
-        from torcheer.capture.examining.statistics import layer_stats
+        from torcheer.capture.analysis.stats import layer_stats
 
         self._need_values()
         return layer_stats(self, of, by_pass=by_pass)
@@ -656,7 +656,7 @@ class ModelHistory:
 
         Minus infinity that a mask was filled with is no fault, unless `deliberate` is set.
         """
-        from torcheer.capture.examining.faults import first_nonfinite
+        from torcheer.capture.analysis.faults import first_nonfinite
 
         self._need_values()
         fault = first_nonfinite(self, deliberate=deliberate)
@@ -673,7 +673,7 @@ class ModelHistory:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the pass to one file, for `tl.load_history` to open without the model."""
-        from torcheer.capture.keeping.storing import save_history
+        from torcheer.capture.savefile.write import save_history
 
         save_history(self, path)
 
@@ -720,7 +720,7 @@ class ModelHistory:
 
     def validate(self) -> ValidationReport:
         """Check the saved values: a plain forward, each op replayed, each parent disturbed."""
-        from torcheer.capture.checking.validation import validate_history
+        from torcheer.capture.analysis.validate import validate_history
 
         return validate_history(self)
 

@@ -27,7 +27,7 @@ from torcheer.errors import CaptureError
 from torcheer.models import without_compiler
 
 if TYPE_CHECKING:
-    from torcheer.capture.editing.editor import Editor
+    from torcheer.capture.analysis.edits import Editor
 
 ModuleExit = Callable[[str, int, list[tuple[int, Tensor]]], None]
 

@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from torcheer.capture.analysis.edits import WAY_CHANGED, Editor, Place, Rule
 from torcheer.capture.backward.grad_graph import EdgesTaken
-from torcheer.capture.editing.editor import WAY_CHANGED, Editor, Place, Rule
 from torcheer.capture.history import ModelHistory, PassFacts
 from torcheer.capture.inputs import Call, copy_of_containers, copy_of_input, copy_of_tensors
 from torcheer.capture.layers import Numbering

@@ -36,8 +36,8 @@ from torcheer.capture.traits import Trait, own_trait
 from torcheer.graph import Site
 
 if TYPE_CHECKING:
+    from torcheer.capture.analysis.edits import Editor
     from torcheer.capture.backward.grad_graph import Edge, EdgesTaken
-    from torcheer.capture.editing.editor import Editor
     from torcheer.capture.model_walk import ModelWalk
 
 

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from torcheer.capture.aliasing import has_data
-from torcheer.capture.checking.replay import (
+from torcheer.capture.analysis.replay import (
     in_vmap_as_recorded,
     namespace_of,
     replay,
@@ -58,12 +58,6 @@ _CUTS = frozenset(
     ).split()
 )
 _SATURATES = frozenset(["softmax", "log_softmax"])
-# Linear in their one argument that is data, so that they can be counted; and where what is only added stands.
-_COUNTED = {
-    **dict.fromkeys("linear matmul rmatmul mm bmm convolution".split(), 2),
-    **{f"conv{kind}{n}d": 2 for kind in ("", "_transpose") for n in (1, 2, 3)},
-    **dict.fromkeys("addmm baddbmm".split(), 0),
-}
 # Only the shape, type or device of their argument counts, or they write over what was there.
 _SHAPE_ONLY = frozenset(
     "normal_ uniform_ random_ exponential_ geometric_ cauchy_ log_normal_ resize_as_ new".split()
@@ -151,24 +145,7 @@ class Dependence:
         self.doubts[key] = self._undecided[key]
         return {op: torch.ones(self.shape(op), dtype=torch.bool) for op in ends}
 
-    def _is_counted(self, call: Call) -> bool:
-        """Whether ones may stand for data and for weights that are not zero: that is exact, and fast."""
-        parents, kwargs = call.record.parents, call.record.kwargs or {}
-        data = [slot for slot, parent in enumerate(parents) if self.is_data(parent)]
-        return (
-            call.name in _COUNTED
-            and len(data) == 1
-            and data[0] != _COUNTED[call.name]
-            and not (call.record.context is not None and any(call.record.context.batch_dims))
-            and kwargs.keys().isdisjoint(("alpha", "beta", "out"))
-            and all(self._dtype(parent).is_floating_point for parent in parents)
-        )
-
     def _pull(self, call: Call, masks: Masks) -> Masks:
-        if self._is_counted(call):
-            leaf = torch.zeros(self.shape(call.data[0]), requires_grad=True)
-            out, mask = self._outputs(call, [leaf])[call.ops[0]], masks[call.ops[0]]
-            return {call.data[0]: torch.autograd.grad(out, leaf, mask.to(out.dtype))[0] > 0.5}
         leaves = [self._sample(parent).requires_grad_() for parent in call.data]
         outs = self._outputs(call, leaves)
         ends = [(outs[op], mask) for op, mask in masks.items() if outs[op].requires_grad]
@@ -178,10 +155,6 @@ class Dependence:
 
     def _push(self, call: Call, masks: Masks) -> Masks:
         """By differentiating the backward pass, which is linear in what it is given."""
-        if self._is_counted(call):
-            with torch.no_grad():
-                out = self._outputs(call, [masks[call.data[0]].to(torch.float32)])[call.ops[0]]
-            return {call.ops[0]: out > 0.5}
         leaves = [self._sample(parent).requires_grad_() for parent in call.data]
         found = {op: torch.zeros(self.shape(op), dtype=torch.bool) for op in call.ops}
         outs = {op: out for op, out in self._outputs(call, leaves).items() if out.requires_grad}
@@ -258,8 +231,6 @@ class Dependence:
 
     def _constant_for(self, call: Call, slot: int, is_target: bool) -> Tensor:
         value = self._constant(call.record.parents[slot])
-        if self._is_counted(call):
-            return value.ne(0).to(torch.float32) * (slot != _COUNTED[call.name])
         if value.is_complex():
             return value.to(torch.complex128)
         # A target that takes data takes numbers; an index or a mask keeps its type.

@@ -1,15 +1,21 @@
 """The structure of a saved pass: rows of a JSON text, each an array, in the order of these fields.
 
 Arrays and not objects: there is no key that could stand twice, and a field that is added at the end, with a
-default, leaves older files readable. A number that points into a table is -1 where there is nothing to
-point at. Python values inside (arguments, numbers that were read) are written as `pyvalues` says.
+default, leaves older files readable. Where a row has the fields of a class of the pass, msgspec makes one of
+the other. A number that points into a table is -1 where there is nothing to point at. Python values inside
+(arguments, numbers that were read) are written as `python_values` says.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
+import msgspec
+import torch
 from msgspec import Meta, Struct
+
+from torcheer.capture.model_walk import ModuleNote
+from torcheer.capture.savefile.python_values import DTYPE_NAMES, DTYPES, plain_device
 
 VERSION = 1  # raised when an older torcheer could no longer read what is written
 METADATA_KEY = "torcheer.history"  # of the version, in the header of the file
@@ -17,9 +23,11 @@ STRUCTURE = "torcheer.structure"  # the name of the JSON text among the tensors
 DOCUMENT = "torcheer.document"  # of a second one, for those who only look: graph/document.py
 MAX_STRUCTURE_BYTES = 1 << 29  # a million ops and more
 
+T = TypeVar("T")
 Count = Annotated[int, Meta(ge=0, le=2**62)]
 Index = Annotated[int, Meta(ge=-1, le=2**62)]
-Shape = list[Annotated[int, Meta(ge=-1, le=2**62)]]  # -1: a size that differs from part to part
+Shape = tuple[Index, ...]  # -1: a size that differs from part to part
+Shapes = tuple[Shape | None, ...]
 
 
 class Row(Struct, array_like=True, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
@@ -29,8 +37,8 @@ class Row(Struct, array_like=True, frozen=True, forbid_unknown_fields=True, kw_o
 class StoredTensor(Row, frozen=True):
     """Where a value lies in the file, and how it is made of it again."""
 
-    kind: str  # a key of storedvalues.MAKERS
-    dtype: str
+    kind: str  # a key of values._MAKERS
+    dtype: torch.dtype
     shape: Shape
     tensor: str = ""  # its name in the file
     stride: list[Count] | None = None  # None: contiguous, all of the named tensor
@@ -75,7 +83,7 @@ class StoredScope(Row, frozen=True):
     pass_num: Count
     first_op: Count
     num_ops: Index
-    outputs: list[Count]
+    outputs: tuple[Count, ...]
     seconds: float
 
 
@@ -84,8 +92,8 @@ class StoredContext(Row, frozen=True):
 
     random_device: str = ""
     random_state: StoredTensor | None = None
-    autocast: list[tuple[str, str]] = []
-    batch_dims: list[list[tuple[int, int]]] = []
+    autocast: tuple[tuple[str, torch.dtype], ...] = ()
+    batch_dims: tuple[tuple[tuple[int, int], ...], ...] = ()
     num_targets: Count = 0
     reads_what_it_writes: bool = False
     note: str = ""
@@ -94,8 +102,8 @@ class StoredContext(Row, frozen=True):
 class StoredOutline(Row, frozen=True):
     """What many tensors have in common."""
 
-    dtype: str
-    device: str
+    dtype: torch.dtype
+    device: torch.device
     requires_grad: bool
     grad_fn_name: str | None
 
@@ -104,7 +112,7 @@ class StoredOp(Row, frozen=True):
     """One output of one call."""
 
     call: Count
-    parents: list[int]  # negative: a parameter, -1 is the first
+    parents: tuple[int, ...]  # negative: a parameter, -1 is the first
     scope: Count
     site: Index
     seconds: float
@@ -122,8 +130,8 @@ class StoredParam(Row, frozen=True):
     """A parameter that was used; its values are not kept."""
 
     address: str
-    shape: Shape
-    dtype: str
+    shape: tuple[Count, ...]
+    dtype: torch.dtype
     requires_grad: bool
 
 
@@ -141,35 +149,22 @@ class StoredRead(Row, frozen=True):
     followed: Count
 
 
-class StoredModule(Row, frozen=True):
-    """A module of the model; its parent stands before it."""
-
-    address: str
-    class_name: str
-    children: list[str]
-    own_params: list[tuple[str, Count, Count]]  # name, which one, number of elements
-    training: bool
-
-
-StoredShapes = list[Shape | None]
-
-
 class StoredAten(Row, frozen=True):
-    """One ATen call."""
+    """One ATen call: an AtenCall."""
 
     name: str
     overload: str
-    input_shapes: list[Shape]
-    output_shapes: list[Shape]
+    input_shapes: tuple[Shape, ...]
+    output_shapes: tuple[Shape, ...]
     seconds: float
 
 
 class StoredSaved(Row, frozen=True):
-    """A tensor that a node kept for its backward."""
+    """A tensor that a node kept for its backward: a SavedTensor."""
 
     name: str
     shape: Shape
-    dtype: str
+    dtype: torch.dtype
     num_bytes: Count
     param: str
     memory: Count  # equal for tensors on the same memory
@@ -177,12 +172,12 @@ class StoredSaved(Row, frozen=True):
 
 
 class StoredNode(Row, frozen=True):
-    """An autograd node."""
+    """An autograd node: a NodeNote, of which `op` is -1 where it has none."""
 
     name: str
     op: Index
     param: str
-    next_nodes: list[Count]
+    next_nodes: tuple[Count, ...]
     saved: list[StoredSaved]
     recomputes: bool
     is_border: bool
@@ -193,8 +188,8 @@ class StoredRun(Row, frozen=True):
 
     node: Count
     seconds: float
-    given: StoredShapes
-    made: StoredShapes
+    given: Shapes
+    made: Shapes
     calls: list[StoredAten]
 
 
@@ -217,7 +212,7 @@ class StoredGradients(Row, frozen=True):
 
 
 class StoredFacts(Row, frozen=True):
-    """What is known of a pass besides its ops."""
+    """What is known of a pass besides its ops: PassFacts."""
 
     model_name: str
     random_seed: int
@@ -247,7 +242,7 @@ class StoredPass(Row, frozen=True):
     params: list[StoredParam]
     ops: list[StoredOp]
     reads: list[StoredRead]
-    modules: list[StoredModule]
+    modules: list[ModuleNote]  # each after its parent
     other_names: list[tuple[str, str]]
     module_calls: list[tuple[str, list[Count]]]
     saved: list[Count] | None
@@ -259,3 +254,52 @@ class StoredPass(Row, frozen=True):
     unedited: list[tuple[Count, StoredTensor]] = []
     edited_at: list[tuple[Count, Count]] = []
     activation_bytes: Count | None = None
+
+
+# --- rows and JSON -------------------------------------------------------------------------------
+
+
+def _name_of(value: Any) -> Any:
+    """How a type or a device of torch is written; what is JSON already stays as it is."""
+    if isinstance(value, msgspec.Raw):
+        return msgspec.json.decode(value)
+    return DTYPE_NAMES[value] if isinstance(value, torch.dtype) else str(value)
+
+
+def _named(kind: type, value: Any) -> Any:
+    if isinstance(value, kind):
+        return value
+    if kind is torch.device:
+        return plain_device(value)
+    if type(value) is not str or value not in DTYPES:
+        raise ValueError(f"there is no type {str(value)[:20]!r}")
+    return DTYPES[value]
+
+
+def converted(value: Any, kind: type[T]) -> T:
+    """A row as the class of the pass that has its fields, or the other way round, also inside lists."""
+    return msgspec.convert(value, kind, from_attributes=True, dec_hook=_named)
+
+
+def plain(value: Any) -> Any:
+    """A row as lists, numbers and texts."""
+    return msgspec.to_builtins(value, enc_hook=_name_of)
+
+
+decode_pass = msgspec.json.Decoder(StoredPass, dec_hook=_named).decode
+
+
+def as_json(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value, enc_hook=_name_of)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_without_surrogates(plain(value)))
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Half characters, as in the name of a file that is no text, cannot stand in JSON."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {key: _without_surrogates(item) for key, item in value.items()}
+    return [_without_surrogates(item) for item in value] if isinstance(value, list | tuple) else value

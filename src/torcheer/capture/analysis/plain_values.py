@@ -1,4 +1,4 @@
-"""A kept value as plain numbers that can be looked at, whatever kind of tensor it is."""
+"""The values of a pass as plain numbers that can be looked at, whatever kind of tensors they are."""
 
 from __future__ import annotations
 
@@ -85,3 +85,26 @@ def _flat_parts(tensor: Tensor) -> Iterator[Tensor]:
         num_rows = max(1, CHUNK // (tensor.numel() // tensor.size(0)))
         for start in range(0, tensor.size(0), num_rows):
             yield from _flat_parts(tensor[start : start + num_rows])
+
+
+def kept_value(history: ModelHistory, index: int) -> Any:
+    """The output as it was; what a postfunc made of it only where that has the same shape."""
+    value = history._value_of(index)
+    if value is not None:
+        return value
+    treated = history._saved_value(index)
+    same = isinstance(treated, Tensor) and treated.shape == history._tape.meta(index).shape
+    return treated if same else None
+
+
+def param_value(history: ModelHistory, param: int) -> Tensor | None:
+    """A parameter as it was in the pass; None where it has been written since, or was not stored."""
+    tape, place = history._tape, -param - 1
+    now = tape.params[place][1]
+    if now.is_meta:  # as in a history that was loaded from a file
+        return None
+    if param not in tape.param_values and place < len(tape.param_versions):
+        version = tape.param_versions[place]
+        if version is not None and not now.is_inference() and now._version != version:
+            return None
+    return history._value_of(param)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from torcheer.capture.examining.activations import Ends, ends_of, has_units
-from torcheer.capture.examining.readable import as_plain, chunks, is_on_meta
-from torcheer.capture.examining.units import unit_dims, usual_unit_dim
+from torcheer.capture.analysis.plain_values import as_plain, chunks, is_on_meta
 from torcheer.capture.op import Op
+from torcheer.capture.tape import Record
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import Column, RowTable, number_text, shape_text, share_text
 
@@ -224,3 +225,187 @@ def _why_empty(history: ModelHistory, of: str) -> str:
     if any(op.has_saved_activations for op in history.layer_list):
         return "there are no numbers to look at: activation_postfunc returned no tensors."
     return "no value of this pass was saved: capture with layers_to_save='all', or name some layers."
+
+
+# --- activations: where they saturate, and which of them switch units off ------------------------
+
+
+class Ends(NamedTuple):
+    """The ends of a bounded activation; a value within `margin` of an end is saturated."""
+
+    low: float | None  # None: no end that counts
+    high: float | None
+    margin: float
+
+
+def ends_of(record: Record) -> Ends | None:
+    """The ends at which values of an op saturate; None where the notion has no meaning.
+
+    A smooth activation only comes near its ends: the outermost hundredth of its range counts. A hard one
+    reaches them. The zero of a rectifier such as relu6 is its off state, and not counted.
+    """
+    find = _ENDS.get(record.trait.type)
+    return None if find is None else find(record)
+
+
+def switches_off(record: Record) -> bool:
+    """Whether an op sets units to exactly zero when they are off, as relu does."""
+    if record.trait.type in _RECTIFIERS:
+        return True
+    limits = _limits(record) if record.trait.type in _CLAMPS else None
+    return limits is not None and limits[0] == 0
+
+
+def has_units(record: Record) -> bool:
+    """Whether an op has units that can be dead: rectifiers, other activations, and ops with parameters.
+
+    Masks, dropout, views and arithmetic have none of their own.
+    """
+    has_params = any(parent < 0 for parent in record.parents)
+    return (
+        switches_off(record) or record.trait.type in _SMOOTH or (has_params and record.trait.type in _LAYERS)
+    )
+
+
+_RECTIFIERS = frozenset(
+    "relu relu6 threshold hardswish hardshrink softshrink hardsigmoid rrelu clampmin gelu silu mish".split()
+)
+_SMOOTH = frozenset(
+    "sigmoid tanh elu selu celu leakyrelu prelu softplus softsign logsigmoid tanhshrink glu".split()
+)
+_LAYERS = frozenset(
+    "linear bilinear addmm mm matmul conv1d conv2d conv3d convtranspose1d convtranspose2d convtranspose3d "
+    "convolution batchnorm layernorm groupnorm instancenorm rmsnorm embedding embeddingbag lstm gru rnntanh "
+    "rnnrelu lstmcell grucell rnntanhcell rnnrelucell".split()
+)
+_CLAMPS = frozenset(["clamp", "clip", "hardtanh"])
+
+
+def _limits(record: Record) -> tuple[float | None, float | None] | None:
+    """The lower and upper limit of a clamp; None where a limit is a tensor."""
+    kwargs = record.kwargs or {}
+    usual = (-1.0, 1.0) if record.trait.type == "hardtanh" else (None, None)
+    limits: list[float | None] = []
+    for place, names in enumerate((("min", "min_val"), ("max", "max_val"))):
+        named: list[Any] = [kwargs[name] for name in names if name in kwargs]
+        value = (
+            record.args[place + 1] if len(record.args) > place + 1 else named[0] if named else usual[place]
+        )
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            return None
+        limits.append(value)
+    return limits[0], limits[1]
+
+
+def _of_clamp(record: Record) -> Ends | None:
+    limits = _limits(record)
+    if limits is None or limits == (None, None):
+        return None
+    low, high = limits
+    if low == 0 and high is None:
+        return None  # a plain relu
+    return Ends(None if low == 0 else low, high, 0.0)
+
+
+def _smooth(low: float, high: float) -> Callable[[Record], Ends]:
+    return lambda _record: Ends(low, high, (high - low) / 100)
+
+
+_ENDS: dict[str, Callable[[Record], Ends | None]] = {
+    "sigmoid": _smooth(0.0, 1.0),
+    "tanh": _smooth(-1.0, 1.0),
+    "softsign": _smooth(-1.0, 1.0),
+    "hardsigmoid": lambda _record: Ends(0.0, 1.0, 0.0),
+    "relu6": lambda _record: Ends(None, 6.0, 0.0),
+    **dict.fromkeys(_CLAMPS, _of_clamp),
+}
+
+
+# --- units: the channels, or the features -------------------------------------------------------
+
+# Channels stand before the positions: as many dimensions from the end as the map has.
+_MAP = re.compile(
+    r"(?:conv|convtranspose|(?:adaptive)?(?:max|avg|lp)pool|instancenorm)([123])d(?:withindices)?"
+)
+_CHANNEL_SECOND = frozenset(
+    "batchnorm nativebatchnorm cudnnbatchnorm instancenorm groupnorm nativegroupnorm convolution prelu "
+    "localresponsenorm pixelshuffle".split()
+)
+_FEATURE_LAST = frozenset(
+    "linear bilinear layernorm nativelayernorm rmsnorm embedding embeddingbag scaleddotproductattention "
+    "matmul mm bmm addmm baddbmm einsum lstm gru rnntanh rnnrelu lstmcell grucell rnntanhcell rnnrelucell "
+    "softmax logsoftmax mv addmv".split()
+)
+_SWAPS = frozenset(["transpose", "swapaxes", "swapdims"])
+_RESHAPES = frozenset(
+    "flatten view reshape unflatten viewas reshapeas ravel getitem squeeze unsqueeze".split()
+)
+
+
+def unit_dims(history: ModelHistory) -> list[int | None]:
+    """For each op the dimension of its units; None where nothing before it tells."""
+    tape = history._tape
+    dims: list[int | None] = []
+    shapes = [tuple(tape.meta(op).shape) for op in range(len(tape.records))]
+    for op, record in enumerate(tape.records):
+        told = _told_by_type(record.trait.type, len(shapes[op]))
+        dims.append(told if told is not None else _inherited(record, shapes[op], dims, shapes))
+    return dims
+
+
+def usual_unit_dim(shape: Sequence[int]) -> int | None:
+    """Where nothing tells: channels of images and volumes, features of all else."""
+    if not shape:
+        return None
+    return 1 if len(shape) > 3 else len(shape) - 1
+
+
+def _told_by_type(layer_type: str, num_dims: int) -> int | None:
+    is_map = _MAP.fullmatch(layer_type)
+    if is_map is not None:
+        dim = num_dims - 1 - int(is_map[1])
+    elif layer_type in _CHANNEL_SECOND:
+        dim = 1
+    elif layer_type in _FEATURE_LAST:
+        dim = num_dims - 1
+    else:
+        return None
+    return dim if 0 <= dim < num_dims else None
+
+
+def _inherited(
+    record: Record, shape: tuple[int, ...], dims: list[int | None], shapes: list[tuple[int, ...]]
+) -> int | None:
+    """That of the first input which has one and as many dimensions, moved where the op moves them."""
+    for parent in record.parents:
+        dim = dims[parent] if parent >= 0 else None
+        if dim is None:
+            continue
+        if len(shapes[parent]) != len(shape):
+            return None
+        if record.trait.type in _RESHAPES and shapes[parent] != shape:
+            return None
+        moved = _moved(record, len(shape))
+        if moved is None:
+            return dim
+        return moved.index(dim) if dim in moved else None
+    return None
+
+
+def _moved(record: Record, num_dims: int) -> list[int] | None:
+    """For each dimension of the output the one of the input, where an op moves them; else None."""
+    layer_type = record.trait.type
+    given = (*record.args[1:], *(record.kwargs or {}).values())
+    flat = [n for part in given for n in (part if isinstance(part, list | tuple) else (part,))]
+    numbers = [n % num_dims for n in flat if isinstance(n, int)]
+    if layer_type == "permute":
+        return numbers
+    if layer_type in ("t", "mt") and num_dims > 1:
+        numbers = [num_dims - 1, num_dims - 2]
+    elif layer_type not in _SWAPS:
+        return None
+    if len(numbers) != 2:
+        return []
+    order = list(range(num_dims))
+    order[numbers[0]], order[numbers[1]] = numbers[1], numbers[0]
+    return order

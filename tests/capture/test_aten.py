@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 import torcheer as tl
-from tests.capture.running import seed_all, tensors_in
+from tests.capture.outcomes import seed_all, tensors_in
 from torcheer.capture.aten import AtenCall
 
 Seen = tuple[str, str, tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]

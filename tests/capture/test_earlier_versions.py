@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import torcheer as tl
-from tests.capture.running import same
+from tests.capture.outcomes import same
 
 FILES: Final = Path(__file__).parents[1] / "files" / "v1"
 

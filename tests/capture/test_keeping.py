@@ -33,7 +33,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 import torcheer as tl
 from tests.capture.forging import Forged
 from tests.capture.models import SmallModel, some_models
-from tests.capture.running import capture, same
+from tests.capture.outcomes import capture, same
 from tests.many import examples
 from torcheer.capture.aliasing import Geometry
 from torcheer.capture.api import summarise

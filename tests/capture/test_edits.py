@@ -18,8 +18,8 @@ from torch.utils.checkpoint import checkpoint
 import torcheer as tl
 from tests.capture.models import SmallModel, some_models
 from tests.capture.models.registry import module_with
+from tests.capture.outcomes import run, same, tensors_in
 from tests.capture.programs import Program, programs
-from tests.capture.running import run, same, tensors_in
 from tests.capture.test_hypothesis import calls_by_line
 from tests.many import examples
 

@@ -17,8 +17,8 @@ from torch.utils.checkpoint import checkpoint
 import torcheer as tl
 from tests.capture.models import MODELS, SmallModel
 from tests.capture.models.registry import module_with
+from tests.capture.outcomes import capture, name_of, run, same, seed_all, tensors_in
 from tests.capture.programs import Program, programs
-from tests.capture.running import capture, name_of, run, same, seed_all, tensors_in
 from tests.capture.test_hypothesis import calls_by_line
 from tests.many import examples, some
 from torcheer.capture.pytree import map_leaves

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from tests.capture.models import SmallModel, some_models
-from tests.capture.running import capture
+from tests.capture.outcomes import capture
 from torcheer.capture.to_document import document_of
 from torcheer.graph import PassDocument
 

@@ -45,6 +45,10 @@ def look(value: Any, depth: int = 0) -> Any:
         return (id(value), value.get_state().tolist())
     if isinstance(value, random.Random):
         return (id(value), value.getstate())
+    if isinstance(value, np.random.Generator):
+        return (id(value), repr(value.bit_generator.state))
+    if isinstance(value, np.random.RandomState):
+        return (id(value), repr(value.get_state()[1].tolist()), value.get_state()[2:])
     if isinstance(value, type | ModuleType) or callable(value) or depth > _DEPTH:
         return id(value)
     inside: list[Any] = []

@@ -150,6 +150,8 @@ HOLDINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "bytes": (lambda: bytearray(b"abc"), lambda t: t.extend(b"d")),
     "generator": (lambda: torch.Generator().manual_seed(1), lambda t: torch.rand(1, generator=t)),
     "Python's generator": (lambda: random.Random(1), lambda t: t.random()),
+    "NumPy's generator": (lambda: np.random.default_rng(1), lambda t: t.random()),
+    "NumPy's old generator": (lambda: np.random.RandomState(1), lambda t: t.rand()),
     "module in a list": (lambda: [nn.BatchNorm1d(4)], lambda t: t[0](torch.randn(3, 4))),
 }
 

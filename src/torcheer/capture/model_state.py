@@ -104,7 +104,7 @@ class Snapshot:
         elif issubclass(kind, nn.Module):
             self._note_module(thing)
         else:
-            content = next((row for base, row in _CONTENTS if issubclass(kind, base)), None)
+            content = _content_of(kind)
             if content is not None and (self._with_tensors or not content.is_large):
                 self._note_content(thing, content)
             elif issubclass(kind, tuple | frozenset):
@@ -258,7 +258,7 @@ def _never_same(_now: Any, _before: Any) -> bool:
     return False
 
 
-def _write_generator(thing: numpy.random.Generator, before: Any) -> None:
+def _write_generator(thing: Any, before: Any) -> None:
     thing.bit_generator.state = before
 
 
@@ -303,16 +303,23 @@ _CONTENTS: list[tuple[type, _Content]] = [
     ),
     (random.Random, _Content(random.Random.getstate, random.Random.setstate, operator.eq)),
     (torch.Generator, _Content(torch.Generator.get_state, torch.Generator.set_state, torch.equal)),
-    # Their states are nested dicts with arrays: written back without being compared.
-    (
-        numpy.random.Generator,
-        _Content(lambda t: t.bit_generator.state, _write_generator, _never_same),
-    ),
-    (
-        numpy.random.RandomState,
-        _Content(lambda t: t.get_state(legacy=False), numpy.random.RandomState.set_state, _never_same),
-    ),
 ]
+# By their names, for numpy.random takes a while to import. Their states are nested dicts with arrays, and are
+# written back without being compared.
+_NUMPY_GENERATORS = {
+    "Generator": _Content(lambda t: t.bit_generator.state, _write_generator, _never_same),
+    "RandomState": _Content(
+        lambda t: t.get_state(legacy=False), lambda t, state: t.set_state(state), _never_same
+    ),
+}
+
+
+def _content_of(kind: type) -> _Content | None:
+    if kind.__module__.startswith("numpy.random."):
+        return _NUMPY_GENERATORS.get(kind.__name__)
+    return next((row for base, row in _CONTENTS if issubclass(kind, base)), None)
+
+
 _PLAIN = frozenset((dict, OrderedDict, list, set, deque, tuple, frozenset, bytearray, numpy.ndarray))
 _ATOMS = ATOMS | {type, range, slice}
 

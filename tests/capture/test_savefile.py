@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import torcheer as tl
-from tests.capture.forging import Forged
+from tests.capture.forged_files import Forged
 from tests.capture.models import SmallModel, some_models
 from tests.capture.running import capture, same
 from tests.many import examples

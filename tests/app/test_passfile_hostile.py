@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 
 import torcheer as tl
 from tests.app.many_types import many_types
-from tests.capture.forging import Forged
+from tests.capture.forged_files import Forged
 from tests.many import examples
 from torcheer.app.passfile import open_pass_file
 from torcheer.capture.savefile.rows import DOCUMENT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +25,17 @@ class Outcome:
     outputs: list[Tensor]
     history: tl.ModelHistory | None
     random_state: tuple[Any, ...]
+
+
+class Does(nn.Module):
+    """A model that is one function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.function(*inputs)
 
 
 def run(small: SmallModel, *, captured: bool, **options: Any) -> Outcome:

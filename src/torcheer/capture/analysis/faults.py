@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -21,9 +20,10 @@ from torcheer.capture.analysis.plain_values import (
     kept_value,
     param_value,
 )
+from torcheer.capture.analysis.replay import as_recorded
 from torcheer.capture.op import Op
 from torcheer.capture.pytree import map_leaves, tensors_in
-from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, INPUT, SOURCE, TENSOR, UPDATED, Record
+from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, INPUT, SOURCE, TENSOR, UPDATED, Context, Record
 from torcheer.errors import InputError
 from torcheer.graph import SourceLine, number_text, shape_text
 
@@ -66,12 +66,10 @@ def range_of(name: str, value: Any, shape: tuple[int, ...] = ()) -> Range:
     plain = as_plain(value)
     if plain is None:
         return Range(name=name, shape=shape, min=None, max=None, num_nan=0, num_inf=0, is_seen=False)
-    lows, highs, num_nan, num_inf = [], [], 0, 0
-    for part, times in chunks(plain):
-        nan, inf = torch.isnan(part), torch.isinf(part)
-        num_nan += times * int(nan.sum())
-        num_inf += times * int(inf.sum())
-        finite = (part.abs() if part.is_complex() else part)[~(nan | inf)]
+    counts = count_nonfinite(plain)
+    lows, highs = [], []
+    for part, _ in chunks(plain):
+        finite = (part.abs() if part.is_complex() else part)[torch.isfinite(part)]
         if finite.numel():
             lows.append(finite.min().item())
             highs.append(finite.max().item())
@@ -80,8 +78,8 @@ def range_of(name: str, value: Any, shape: tuple[int, ...] = ()) -> Range:
         shape=shape if value.is_nested else tuple(value.shape),
         min=min(lows, default=None),
         max=max(highs, default=None),
-        num_nan=num_nan,
-        num_inf=num_inf,
+        num_nan=counts.num_nan,
+        num_inf=counts.num_inf,
         is_seen=True,
     )
 
@@ -426,12 +424,7 @@ class ForwardSearch:
             self.harmless = self._fault(Made(index, "parameter", Counts(0, 0, 0), 0), ())
 
     def _fault(self, made: Made, later: tuple[Made, ...]) -> Fault:
-        op, origin, counts, num_values = (
-            Op(self._history, made.op),
-            made.origin,
-            made.counts,
-            made.num_values,
-        )
+        op, (_, origin, counts, num_values) = Op(self._history, made.op), made
         ranges = input_ranges(self._history, op)
         name, num_nan, num_inf, note = op.layer_label, counts.num_nan, counts.num_inf, ""
         if origin == "parameter":
@@ -698,18 +691,11 @@ def _gradient_again(history: ModelHistory, op: Op, target: int, given: Tensor) -
         if value is None:
             return None
         leaves[parent] = value.detach().clone().requires_grad_(parent == target)
-    with ExitStack() as stack:
-        stack.enter_context(torch.enable_grad())
-        state = op.func_rng_state
-        if state is not None:
-            stack.enter_context(torch.random.fork_rng(devices=[]))
-            torch.set_rng_state(state)
-        for device, dtype in op.func_autocast_state.items():
-            stack.enter_context(torch.autocast(device, dtype=dtype, cache_enabled=False))
-        # A copy each: an op that writes in place must not write into a leaf.
-        copies = {parent: leaf.clone() for parent, leaf in leaves.items()}
-        tensors = [copies[parent] for parent in record.parents]
-        args, kwargs = op._call_with(tensors)
+    # A copy each: an op that writes in place must not write into a leaf.
+    copies = {parent: leaf.clone() for parent, leaf in leaves.items()}
+    tensors = [copies[parent] for parent in record.parents]
+    args, kwargs = op._call_with(tensors)
+    with torch.enable_grad(), as_recorded(record.context or Context(), kwargs):
         out = record.trait.func(*args, **kwargs)
         outputs = [tensor for _, tensor in tensors_in(out)] or tensors[:1]
         (made,) = torch.autograd.grad(

@@ -12,7 +12,7 @@ from torch import Tensor
 from torcheer.capture.aliasing import Geometry
 from torcheer.capture.function_mode import Unkept, write_targets
 from torcheer.capture.pytree import collect_tensors, map_leaves
-from torcheer.capture.tape import ALIAS, NOT_CALLS, TENSOR, UPDATED, Context, Record, Tape
+from torcheer.capture.tape import ALIAS, NOT_CALLS, OWN_TRAITS, TENSOR, UPDATED, Context, Record, Tape
 from torcheer.capture.torch_state import same_random_state_after
 
 Values = Callable[[int], Tensor | None]
@@ -64,6 +64,19 @@ def namespace_of(record: Record) -> str:
     return name.partition("::")[0] if isinstance(name, str) and "::" in name else ""
 
 
+def is_same_call(record: Record, following: Record) -> bool:
+    """True if the next record is the next output of the same call."""
+    return (
+        record.trait not in OWN_TRAITS
+        and following.position == record.position + 1
+        and following.trait is record.trait
+        and following.args is record.args
+        and following.parents == record.parents
+        and following.site is record.site
+        and following.seconds == record.seconds
+    )
+
+
 def replay(record: Record, values: Values, instead: SlotValues | None = None) -> list[Tensor]:
     """All outputs of the call, made anew; tensors that it wrote into come last, as when it was recorded."""
     tensors = [_value(values, parent) for parent in record.parents]
@@ -78,7 +91,7 @@ def replay(record: Record, values: Values, instead: SlotValues | None = None) ->
     args, kwargs = _arguments(record, tensors)
     targets = write_targets(record.trait, args, kwargs)
     context = record.context or Context()
-    with torch.no_grad(), _as_recorded(context, kwargs):
+    with torch.no_grad(), as_recorded(context, kwargs):
         if context.is_below_vmap and context.autocast:
             # torch casts less below a vmap, also what is not batched.
             out = torch.vmap(lambda _: record.trait.func(*args, **kwargs), out_dims=None)(torch.zeros(1))
@@ -128,7 +141,7 @@ def _under_vmap(record: Record, values: list[Tensor], context: Context) -> Tenso
         args, kwargs = map_leaves(tuple(record.args), fill), map_leaves(dict(record.kwargs or {}), fill)
         return collect_tensors(record.trait.func(*args, **kwargs))[0]
 
-    with torch.no_grad(), _as_recorded(context, {}):
+    with torch.no_grad(), as_recorded(context, {}):
         return in_vmap_as_recorded(context, call, values)
 
 
@@ -143,7 +156,7 @@ def in_vmap_as_recorded(context: Context, call: Callable[..., Tensor], tensors: 
 
 
 @contextmanager
-def _as_recorded(context: Context, kwargs: dict[str, Any]) -> Iterator[None]:
+def as_recorded(context: Context, kwargs: dict[str, Any]) -> Iterator[None]:
     """The random state and autocast of the moment, for the length of one call."""
     with ExitStack() as stack:
         if context.rng is not None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from torcheer.capture.analysis.replay import SlotValues, Values, replay, why_not_replayable
+from torcheer.capture.analysis.replay import SlotValues, Values, is_same_call, replay, why_not_replayable
 from torcheer.capture.inputs import Call
 from torcheer.capture.model_state import same_model_after
 from torcheer.capture.pytree import map_leaves, tensors_in
@@ -152,21 +152,10 @@ def _check_ops(history: ModelHistory, report: ValidationReport) -> None:
     op = 0
     while op < len(records):
         end = op + 1
-        while end < len(records) and _same_call(records[op], records[end], end - op):
+        while end < len(records) and is_same_call(records[end - 1], records[end]):
             end += 1
         _check_call(history, report, op, end)
         op = end
-
-
-def _same_call(first: Any, other: Any, distance: int) -> bool:
-    return (
-        first.trait not in OWN_TRAITS
-        and other.position == first.position + distance
-        and other.args is first.args
-        and other.trait is first.trait
-        and other.site is first.site
-        and other.seconds == first.seconds
-    )
 
 
 def _check_call(history: ModelHistory, report: ValidationReport, op: int, end: int) -> None:

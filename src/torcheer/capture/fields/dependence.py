@@ -20,6 +20,7 @@ from torch import Tensor
 from torcheer.capture.aliasing import has_data
 from torcheer.capture.analysis.replay import (
     in_vmap_as_recorded,
+    is_same_call,
     namespace_of,
     replay,
     why_not_replayable,
@@ -33,8 +34,6 @@ from torcheer.capture.traits import Kind, trait_of
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
-
-__all__ = ["Dependence", "Masks"]
 
 Masks = dict[int, Tensor]  # by op: which of its elements
 Run = Callable[[list[Tensor]], list[Tensor]]  # from the data of a call to its outputs
@@ -119,11 +118,10 @@ class Dependence:
         parents = sorted(self._history._structure.ancestors(op)) if is_strided else record.parents
         data = tuple(dict.fromkeys(parent for parent in parents if self.is_data(parent)))
         first = last = op
-        if record.trait not in OWN_TRAITS:
-            while first > 0 and _goes_on(records[first - 1], records[first]):
-                first -= 1
-            while last + 1 < len(records) and _goes_on(records[last], records[last + 1]):
-                last += 1
+        while first > 0 and is_same_call(records[first - 1], records[first]):
+            first -= 1
+        while last + 1 < len(records) and is_same_call(records[last], records[last + 1]):
+            last += 1
         return Call(record, range(first, last + 1), data)
 
     def backward(self, call: Call, masks: Masks) -> Masks:
@@ -146,8 +144,7 @@ class Dependence:
         return {op: torch.ones(self.shape(op), dtype=torch.bool) for op in ends}
 
     def _pull(self, call: Call, masks: Masks) -> Masks:
-        leaves = [self._sample(parent).requires_grad_() for parent in call.data]
-        outs = self._outputs(call, leaves)
+        leaves, outs = self._differentiable(call)
         ends = [(outs[op], mask) for op, mask in masks.items() if outs[op].requires_grad]
         given = [_weighted(mask, out.dtype, place) for place, (out, mask) in enumerate(ends)]
         grads = _gradients([out for out, _ in ends], leaves, given)
@@ -155,9 +152,9 @@ class Dependence:
 
     def _push(self, call: Call, masks: Masks) -> Masks:
         """By differentiating the backward pass, which is linear in what it is given."""
-        leaves = [self._sample(parent).requires_grad_() for parent in call.data]
+        leaves, made = self._differentiable(call)
         found = {op: torch.zeros(self.shape(op), dtype=torch.bool) for op in call.ops}
-        outs = {op: out for op, out in self._outputs(call, leaves).items() if out.requires_grad}
+        outs = {op: out for op, out in made.items() if out.requires_grad}
         given = [torch.zeros_like(out).requires_grad_() for out in outs.values()]
         grads = _gradients(list(outs.values()), leaves, given, create_graph=True)
         moves = [
@@ -171,13 +168,15 @@ class Dependence:
 
     # --- a call, run again -----------------------------------------------------------------------
 
-    def _outputs(self, call: Call, leaves: list[Tensor]) -> dict[int, Tensor]:
+    def _differentiable(self, call: Call) -> tuple[list[Tensor], dict[int, Tensor]]:
+        """Random values where data stood, and the outputs that the call gives on them."""
+        leaves = [self._sample(parent).requires_grad_() for parent in call.data]
         made = self._run(call)(leaves)
         first = self._tape.records[call.ops[0]].position if call.record.trait not in OWN_TRAITS else 0
         outs = {op: made[0 if len(made) == 1 else first + op - call.ops[0]] for op in call.ops}
         if any(out.shape != self.shape(op) for op, out in outs.items()):
             raise UndecidedError("its output has another shape when it is run again")
-        return outs
+        return leaves, outs
 
     def _run(self, call: Call) -> Run:
         record, data = call.record, [slot for slot, p in enumerate(call.record.parents) if self.is_data(p)]
@@ -401,10 +400,6 @@ class Dependence:
             return nothing
         where, value = self._held[parent]
         return torch.where(where, value, 0).to(nothing.dtype)
-
-
-def _goes_on(a: Record, b: Record) -> bool:
-    return b.position == a.position + 1 and a.trait is b.trait and a.args is b.args and a.parents == b.parents
 
 
 def _first_that_takes(functions: list[Callable[..., Any]], *args: Any, **kwargs: Any) -> Any:

@@ -21,8 +21,6 @@ from torcheer.errors import InputError, LayerNotFoundError
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
 
-__all__ = ["Field", "FieldEnd", "projective_field", "receptive_field"]
-
 Unit = int | Sequence[int] | None
 # Names that say no more than a label does.
 _PLAIN_NAMES = frozenset(["", "input", "inputs", "output", "x", "args"])

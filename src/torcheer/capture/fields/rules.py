@@ -17,8 +17,6 @@ from torch import Tensor
 
 from torcheer.capture.pytree import collect_tensors
 
-__all__ = ["About", "UndecidedError", "rule_for"]
-
 
 class About(NamedTuple):
     """What a rule may know of the call besides its arguments."""

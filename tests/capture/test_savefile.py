@@ -31,9 +31,9 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import torcheer as tl
-from tests.capture.forging import Forged
+from tests.capture.forged_files import Forged
 from tests.capture.models import SmallModel, some_models
-from tests.capture.outcomes import capture, same
+from tests.capture.outcomes import Does, capture, same
 from tests.many import examples
 from torcheer.capture.aliasing import Geometry
 from torcheer.capture.api import summarise
@@ -53,17 +53,6 @@ OWN = {"torcheer.structure", "torcheer.document", CHECKSUMS}
 NOT_IN_A_FILE = {"func_applied", "output", "creation_args", "creation_kwargs"}
 
 
-class Applies(nn.Module):
-    """Runs one function."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args: Any) -> Any:
-        return self.function(*args)
-
-
 def kept(history: tl.ModelHistory, folder: Path) -> tl.ModelHistory:
     """The same pass by way of a file."""
     save_history(history, folder / "pass.safetensors")
@@ -71,7 +60,7 @@ def kept(history: tl.ModelHistory, folder: Path) -> tl.ModelHistory:
 
 
 def of(function: Callable[..., Any], *inputs: Tensor, **options: Any) -> tl.ModelHistory:
-    return tl.log_forward_pass(Applies(function), list(inputs), **options)
+    return tl.log_forward_pass(Does(function), list(inputs), **options)
 
 
 def properties(kind: type) -> list[str]:

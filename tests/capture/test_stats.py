@@ -12,25 +12,15 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import torcheer as tl
+from tests.capture.outcomes import Does
 from tests.many import examples
 from tests.vision import torchvision
 from torcheer.capture.analysis import plain_values
 from torcheer.capture.analysis.stats import LayerStats
 
 
-class Of(nn.Module):
-    """A model that is one function."""
-
-    def __init__(self, function: Any) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args: Tensor) -> Any:
-        return self.function(*args)
-
-
 def row_of(function: Any, x: Tensor, layer: int = 1) -> LayerStats:
-    history = tl.log_forward_pass(Of(function), x)
+    history = tl.log_forward_pass(Does(function), x)
     return history.stats()[history[layer].layer_label]
 
 
@@ -166,7 +156,7 @@ def test_passes_of_a_loop_are_put_together_or_shown_by_pass() -> None:
             x = torch.relu(x - 0.5)
         return x
 
-    history = tl.log_forward_pass(Of(loop), torch.randn(20, 4))
+    history = tl.log_forward_pass(Does(loop), torch.randn(20, 4))
     together = torch.cat([op.tensor_contents for op in history.passes("relu_1")])
 
     assert_is_as_torch_says(history.stats()["relu_1"], together)
@@ -184,7 +174,7 @@ def test_a_unit_of_a_loop_is_dead_when_it_is_so_in_every_pass() -> None:
             y = torch.relu(x + torch.tensor([[1.0, -1.0, 0.0]]) * (1 if step else -1))
         return y
 
-    history = tl.log_forward_pass(Of(loop), torch.zeros(4, 3))
+    history = tl.log_forward_pass(Does(loop), torch.zeros(4, 3))
 
     assert history.stats()["relu_1"].dead == 1
     assert [row.dead for row in history.stats(by_pass=True) if row.type == "relu"] == [2, 2]
@@ -196,7 +186,7 @@ def test_passes_of_different_shapes_have_no_shape() -> None:
             y = torch.relu(x[:size])
         return y
 
-    row = tl.log_forward_pass(Of(loop), torch.ones(4, 3)).stats()["relu_1"]
+    row = tl.log_forward_pass(Does(loop), torch.ones(4, 3)).stats()["relu_1"]
 
     assert row.shape is None
     assert (row.num_values, row.units, row.dead) == (18, 3, 0)
@@ -239,7 +229,7 @@ def test_dead_features_of_a_linear_layer() -> None:
         nn.ReLU6(),
         nn.Threshold(0, 0),
         nn.Hardtanh(0, 3),
-        Of(lambda x: x.clamp(min=0)),
+        Does(lambda x: x.clamp(min=0)),
         nn.ReLU(True),
     ],
 )

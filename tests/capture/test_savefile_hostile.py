@@ -20,7 +20,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 import torcheer as tl
-from tests.capture.forging import FIELDS, Forged
+from tests.capture.forged_files import FIELDS, Forged
 from tests.many import examples
 from torcheer.capture.savefile import rows
 from torcheer.capture.savefile.python_values import unpacked

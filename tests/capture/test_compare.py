@@ -74,7 +74,6 @@ def test_one_changed_weight_deep_inside_is_found(x: Tensor) -> None:
     first = comparison.first_difference
 
     assert not comparison
-    assert first is not None
     assert (first.label_a, first.label_b, first.module) == ("linear_6_16", "linear_6_16", "2.down")
     assert first.source_a is not None
     assert first.source_a.code_text == "return x + self.down(y) * 0.5"
@@ -126,7 +125,6 @@ def test_the_largest_difference_is_found_and_the_table_sorts(x: Tensor) -> None:
     comparison = compare(*pair_of_passes(model, other, x))
     largest = comparison.max_difference
 
-    assert largest is not None
     assert largest.max_abs == max(row.max_abs or 0 for row in comparison)
     assert comparison.table.sort("max_abs", descending=True)[0].max_abs == largest.max_abs
     assert list(comparison.table.to_pandas().columns) == comparison.table.columns
@@ -399,7 +397,6 @@ def test_the_first_difference_of_a_port_is_its_bug(bug: str, where: tuple[str, s
     comparison = compare(*passes[::way_round], rtol=1e-4, atol=1e-4)
 
     first = comparison.first_difference
-    assert first is not None
     assert (first.module, first.module_b) == where[::way_round]
     assert first.max_abs is not None
     if bug == "gelu":

@@ -13,21 +13,11 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from examples.alexnet import AlexNet
+from tests.capture.outcomes import Does
 from tests.many import examples
 from tests.vision import torchvision
 
 QUICK = settings(max_examples=examples(25), deadline=None)
-
-
-class Does(nn.Module):
-    """A model that is one function."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: Tensor) -> Any:
-        return self.function(*inputs)
 
 
 def gradient_mask(model: nn.Module, x: Tensor, unit: tuple[int, ...]) -> Tensor:

@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -929,16 +930,23 @@ class Remembering(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.linear, self.norm, self.drop = nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout()
-        self.num_calls, self.log = 0, []
+        self.sum, self.cache, self.queue = torch.zeros(4), {"h": torch.zeros(4)}, deque()
+        self.num_calls = 0
         self.generator = torch.Generator().manual_seed(1)
 
     def forward(self, x: Tensor) -> Tensor:
+        if not hasattr(self, "weight"):
+            self.weight = nn.Parameter(torch.randn(4))
         self.num_calls += 1
-        self.log.append(self.num_calls)
+        self.queue.append(self.num_calls)
+        self.sum.add_(x[0])
+        self.cache["h"] = self.cache["h"] + x[1]
         with torch.no_grad():
             self.linear.weight.mul_(0.5)
+            self.weight.mul_(0.5)
         x += torch.rand(4, generator=self.generator)
-        return torch.relu(self.drop(self.norm(self.linear(x))))
+        held = self.sum + self.cache["h"] + self.weight
+        return torch.relu(self.drop(self.norm(self.linear(x))) + held)
 
 
 def test_the_model_runs_once_as_far_as_anybody_can_tell() -> None:
@@ -952,9 +960,11 @@ def test_the_model_runs_once_as_far_as_anybody_can_tell() -> None:
     assert torch.equal(history.output, steered(by_hand(y)))
     assert torch.equal(drawn, torch.rand(3))
     assert torch.equal(x, y)
+    assert model.state_dict().keys() == by_hand.state_dict().keys()
     assert all(map(same, model.state_dict().values(), by_hand.state_dict().values()))
-    assert model.num_calls == 1
-    assert model.log == [1]
+    assert torch.equal(model.sum, by_hand.sum)
+    assert torch.equal(model.cache["h"], by_hand.cache["h"])
+    assert (model.num_calls, list(model.queue)) == (1, [1])
     assert torch.equal(torch.rand(4, generator=model.generator), torch.rand(4, generator=by_hand.generator))
 
 

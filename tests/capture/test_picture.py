@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from tests.capture.models.registry import module_with
+from tests.capture.outcomes import Does
 from torcheer.errors import InputError
 from torcheer.graph.drawing import formats
 
@@ -184,13 +185,9 @@ def test_a_format_that_is_not_written_is_refused(name: str) -> None:
 def test_a_png_that_is_smaller_than_it_should_be_says_so(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Wide(nn.Module):
-        def forward(self, x: Tensor) -> Tensor:
-            return torch.stack([x + i for i in range(20)])
-
     # A tenth of what is borne, and of what is drawn: one of the largest takes seconds.
     monkeypatch.setattr(formats, "PNG_MAX_SIDE", formats.PNG_MAX_SIDE // 10)
-    tl.show_model_graph(Wide(), X, vis_outpath="wide.png")
+    tl.show_model_graph(Does(lambda x: torch.stack([x + i for i in range(20)])), X, vis_outpath="wide.png")
 
     assert "SVG or PDF keep every detail" in capsys.readouterr().err
 
@@ -210,12 +207,8 @@ def without_lines(svg: str) -> str:
 
 
 def test_a_pass_that_raised_is_drawn_up_to_where_it_came() -> None:
-    class Fails(nn.Module):
-        def forward(self, x: Tensor) -> Tensor:
-            return x.exp() @ torch.ones(9, 9)
-
     with pytest.raises(RuntimeError) as caught:
-        tl.log_forward_pass(Fails(), X)
+        tl.log_forward_pass(Does(lambda x: x.exp() @ torch.ones(9, 9)), X)
     history = caught.value.history  # type: ignore[attr-defined]
 
     assert "exp_1" in history.draw().svg

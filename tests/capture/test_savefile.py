@@ -37,10 +37,10 @@ from tests.capture.running import Does, capture, same
 from tests.many import examples
 from torcheer.capture.catcher import Unkept
 from torcheer.capture.memory import Geometry
+from torcheer.capture.savefile.pass_schema import StoredOp, as_json
 from torcheer.capture.savefile.python_values import packed, unpacked
 from torcheer.capture.savefile.read import load_history
-from torcheer.capture.savefile.rows import StoredOp, as_json
-from torcheer.capture.savefile.tensors import TensorFile, bytes_of
+from torcheer.capture.savefile.safetensors_file import TensorFile, bytes_of
 from torcheer.capture.savefile.write import save_history
 from torcheer.capture.summarising import summarise
 from torcheer.capture.tape import TENSOR

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from torcheer.capture.op import Op
     from torcheer.capture.opening import OpenCopies
     from torcheer.capture.savefile.read import load_history
-    from torcheer.capture.savefile.tensors import FILE_TYPES, Piece, TensorFile, write_tensors
+    from torcheer.capture.savefile.safetensors_file import FILE_TYPES, Piece, TensorFile, write_tensors
     from torcheer.capture.savefile.write import save_history
     from torcheer.capture.saving import Selection, Treatment
     from torcheer.capture.scopes import Scope

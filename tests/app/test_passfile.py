@@ -169,10 +169,10 @@ def test_the_last_tensors_are_at_hand_and_no_more_than_that(
 
 def test_rows_have_the_places_that_the_writer_gives_them() -> None:
     from torcheer.app import passvalues
-    from torcheer.capture.savefile import rows
+    from torcheer.capture.savefile import pass_schema as schema
 
     for name in ("StoredOp", "StoredParam", "StoredNode", "StoredBackward", "StoredGradients", "StoredPass"):
-        ours, theirs = getattr(passvalues, name), getattr(rows, name)
+        ours, theirs = getattr(passvalues, name), getattr(schema, name)
         fields = ours.__struct_fields__
         assert fields == theirs.__struct_fields__[: len(fields)]
-    assert storedarrays.StoredTensor.__struct_fields__ == rows.StoredTensor.__struct_fields__
+    assert storedarrays.StoredTensor.__struct_fields__ == schema.StoredTensor.__struct_fields__

@@ -20,7 +20,7 @@ from tests.app.many_types import many_types
 from tests.capture.forged_files import Forged
 from tests.many import examples
 from torcheer.app.passfile import open_pass_file
-from torcheer.capture.savefile.rows import DOCUMENT
+from torcheer.capture.savefile.pass_schema import DOCUMENT
 from torcheer.errors import FileFormatError, InputError
 
 KINDS = ("output", "grad", "param", "param_grad")

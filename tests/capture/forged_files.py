@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torcheer.capture.savefile.rows import STRUCTURE, StoredPass
+from torcheer.capture.savefile.pass_schema import STRUCTURE, StoredPass
 from torcheer.tensorfile import CHECKSUMS
 
 FIELDS = {name: place for place, name in enumerate(StoredPass.__struct_fields__)}
@@ -65,6 +65,6 @@ class Forged:
 
 
 def word_sum(body: bytes) -> int:
-    """What torcheer.capture.savefile.tensors says of its checksums, in other words."""
+    """What torcheer.capture.savefile.safetensors_file says of its checksums, in other words."""
     body += b"\0" * (-len(body) % 8)
     return sum(int.from_bytes(body[i : i + 8], "little") for i in range(0, len(body), 8)) % 2**64

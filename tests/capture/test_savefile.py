@@ -38,10 +38,10 @@ from tests.many import examples
 from torcheer.capture.aliasing import Geometry
 from torcheer.capture.api import summarise
 from torcheer.capture.function_mode import Unkept
+from torcheer.capture.savefile.pass_schema import StoredOp, as_json
 from torcheer.capture.savefile.python_values import packed, unpacked
 from torcheer.capture.savefile.read import load_history
-from torcheer.capture.savefile.rows import StoredOp, as_json
-from torcheer.capture.savefile.tensors import TensorFile, bytes_of
+from torcheer.capture.savefile.safetensors_file import TensorFile, bytes_of
 from torcheer.capture.savefile.write import save_history
 from torcheer.capture.tape import TENSOR
 from torcheer.errors import InputError

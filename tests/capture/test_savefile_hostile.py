@@ -22,11 +22,11 @@ from torch import Tensor, nn
 import torcheer as tl
 from tests.capture.forged_files import FIELDS, Forged
 from tests.many import examples
-from torcheer.capture.savefile import rows
+from torcheer.capture.savefile import pass_schema as schema
+from torcheer.capture.savefile.pass_schema import DOCUMENT, STRUCTURE
 from torcheer.capture.savefile.python_values import unpacked
 from torcheer.capture.savefile.read import load_history
-from torcheer.capture.savefile.rows import DOCUMENT, STRUCTURE
-from torcheer.capture.savefile.tensors import TensorFile
+from torcheer.capture.savefile.safetensors_file import TensorFile
 from torcheer.capture.savefile.write import save_history
 from torcheer.errors import FileFormatError
 from torcheer.tensorfile import CHECKSUMS
@@ -259,23 +259,23 @@ def test_a_tensor_named_twice_is_refused(good: Path, tmp_path: Path) -> None:
 # --- structures that lie -----------------------------------------------------------------------------------
 
 
-def column(row: type[rows.Row], name: str) -> int:
+def column(row: type[schema.Row], name: str) -> int:
     return row.__struct_fields__.index(name)
 
 
 def in_op(index: int, **changes: Any) -> Callable[[Forged], None]:
     def change(forged: Forged) -> None:
         for name, value in changes.items():
-            forged.rows("ops")[index][column(rows.StoredOp, name)] = value
+            forged.rows("ops")[index][column(schema.StoredOp, name)] = value
 
     return change
 
 
 def in_value(index: int, **changes: Any) -> Callable[[Forged], None]:
     def change(forged: Forged) -> None:
-        value = forged.rows("ops")[index][column(rows.StoredOp, "value")]
+        value = forged.rows("ops")[index][column(schema.StoredOp, "value")]
         for name, new in changes.items():
-            value[column(rows.StoredTensor, name)] = new
+            value[column(schema.StoredTensor, name)] = new
 
     return change
 
@@ -563,8 +563,8 @@ def test_the_schema_has_no_field_that_could_be_anything_but_arguments() -> None:
     """`Any` is not checked by msgspec: whoever adds one must check it by hand."""
     untyped = {
         (name, field.name)
-        for name, row in vars(rows).items()
-        if isinstance(row, type) and issubclass(row, rows.Row)
+        for name, row in vars(schema).items()
+        if isinstance(row, type) and issubclass(row, schema.Row)
         for field in msgspec.structs.fields(row)
         if "Any" in str(field.type)
     }

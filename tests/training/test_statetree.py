@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 from torch import Tensor, nn
 
 from tests.many import examples
-from torcheer.capture.savefile.tensors import bytes_of
+from torcheer.capture.savefile.safetensors_file import bytes_of
 from torcheer.errors import InputError
 from torcheer.training.checkpointing.statetensors import file_shape, file_tensor
 from torcheer.training.checkpointing.statetree import decoded, encoded

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from torcheer.capture.picture import draw_history, show_model_graph
     from torcheer.capture.pytree import collect_tensors, map_leaves, map_tensors, tensors_in
     from torcheer.capture.savefile.read import load_history
-    from torcheer.capture.savefile.tensors import FILE_TYPES, Piece, TensorFile, write_tensors
+    from torcheer.capture.savefile.safetensors_file import FILE_TYPES, Piece, TensorFile, write_tensors
     from torcheer.capture.savefile.write import save_history
     from torcheer.capture.selection import Selection, Treatment
     from torcheer.capture.session import Order, capture

@@ -26,7 +26,7 @@ from torcheer.capture.analysis.replay import (
     why_not_replayable,
     written_over,
 )
-from torcheer.capture.fields.rules import About, UndecidedError, rule_for
+from torcheer.capture.fields.dependence_rules import About, UndecidedError, rule_for
 from torcheer.capture.function_mode import write_targets
 from torcheer.capture.pytree import collect_tensors, map_leaves
 from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, OUTPUT, OWN_TRAITS, TENSOR, UPDATED, Record

@@ -27,11 +27,11 @@ from torcheer.capture.history import ModelHistory, PassFacts
 from torcheer.capture.layers import Numbering
 from torcheer.capture.model_walk import ModuleNote, ModulesSeen
 from torcheer.capture.pytree import map_leaves
-from torcheer.capture.savefile import rows
+from torcheer.capture.savefile import pass_schema as schema
+from torcheer.capture.savefile.pass_schema import StoredPass, StoredTensor, converted
 from torcheer.capture.savefile.python_values import unpacked
-from torcheer.capture.savefile.rows import StoredPass, StoredTensor, converted
-from torcheer.capture.savefile.tensors import TensorFile
-from torcheer.capture.savefile.values import check_stored, make_value, num_value_bytes
+from torcheer.capture.savefile.safetensors_file import TensorFile
+from torcheer.capture.savefile.stored_values import check_stored, make_value, num_value_bytes
 from torcheer.capture.tape import OWN_TRAITS, TENSOR, Context, Meta, Read, Record, Scope, Tape
 from torcheer.capture.torch_state import undisturbed
 from torcheer.capture.traits import Kind, Trait
@@ -68,18 +68,19 @@ def load_history(path: str | os.PathLike[str]) -> ModelHistory:
 
 
 def _structure(file: TensorFile) -> StoredPass:
-    version = file.metadata.get(rows.METADATA_KEY)
-    if version is None or rows.STRUCTURE not in file:
+    version = file.metadata.get(schema.METADATA_KEY)
+    if version is None or schema.STRUCTURE not in file:
         what = "it is a safetensors file without a history in it"
         raise file.broken(what, "safetensors.torch.load_file opens it.")
     if not (version.isascii() and version.isdigit() and len(version) < 5) or version == "0":
         raise file.broken(f"its version is {version[:20]!r}")
-    if int(version) > rows.VERSION:
-        what = f"it is in version {version} of the format, of a newer torcheer; this one knows {rows.VERSION}"
+    if int(version) > schema.VERSION:
+        what = f"it is in version {version} of the format, of a newer torcheer"
+        what += f"; this one knows {schema.VERSION}"
         raise file.broken(what, "Update torcheer: pip install --upgrade torcheer.")
-    if file.num_bytes(rows.STRUCTURE) > rows.MAX_STRUCTURE_BYTES:
+    if file.num_bytes(schema.STRUCTURE) > schema.MAX_STRUCTURE_BYTES:
         raise file.broken("its structure is larger than any that torcheer writes")
-    return rows.decode_pass(file.read(rows.STRUCTURE).numpy().data)
+    return schema.decode_pass(file.read(schema.STRUCTURE).numpy().data)
 
 
 class _Builder:
@@ -158,7 +159,7 @@ class _Builder:
             scopes.append(scope)
         return scopes
 
-    def _context(self, row: rows.StoredContext) -> Context:
+    def _context(self, row: schema.StoredContext) -> Context:
         rng: Any = None
         if row.random_state is not None:
             rng = (row.random_device, partial(self._reader.value, row.random_state))
@@ -171,7 +172,7 @@ class _Builder:
             note=row.note,
         )
 
-    def _record(self, row: rows.StoredOp) -> Record:
+    def _record(self, row: schema.StoredOp) -> Record:
         trait, args, kwargs, num_slots = self._calls[row.call]
         _need(num_slots <= len(row.parents), "a call has fewer parents than tensors")
         return Record(
@@ -196,7 +197,7 @@ class _Builder:
             )
         return metas
 
-    def _read(self, row: rows.StoredRead) -> Read:
+    def _read(self, row: schema.StoredRead) -> Read:
         scope, site = self._scopes[row.scope], self._sites[row.site]
         return Read(row.name, row.op, unpacked(row.value), row.num_ops, scope, site)
 
@@ -211,7 +212,7 @@ class _Builder:
         facts = converted(self._rows.facts, PassFacts)
         return replace(facts, edits=tuple((op, DoneEdit(key, name)) for op, key, name in self._rows.edits))
 
-    def _gradients(self, stored: rows.StoredGradients) -> GradientLog:
+    def _gradients(self, stored: schema.StoredGradients) -> GradientLog:
         notes = [
             NodeNote(
                 name=row.name,
@@ -264,13 +265,13 @@ class _Builder:
         return total + sum(metas[op].num_bytes for op in metas if op not in trees and history._is_saved(op))
 
 
-def _trait(row: rows.StoredTrait) -> Trait:
+def _trait(row: schema.StoredTrait) -> Trait:
     trait = Trait(None, row.name, Kind.OP)
     trait.type = row.type
     return trait
 
 
-def _call(row: rows.StoredCall) -> tuple[int, tuple[Any, ...], dict[str, Any] | None, int]:
+def _call(row: schema.StoredCall) -> tuple[int, tuple[Any, ...], dict[str, Any] | None, int]:
     """A function's number, its arguments, and how many tensors stand among them."""
     args = unpacked(row.args)
     kwargs = unpacked(row.kwargs)
@@ -283,12 +284,12 @@ def _call(row: rows.StoredCall) -> tuple[int, tuple[Any, ...], dict[str, Any] | 
     return row.trait, args, kwargs, len(slots)
 
 
-def _param(row: rows.StoredParam) -> Tensor:
+def _param(row: schema.StoredParam) -> Tensor:
     empty = torch.empty(row.shape, dtype=row.dtype, device="meta")
     return nn.Parameter(empty, requires_grad=row.requires_grad)
 
 
-def _decision(row: rows.StoredRead, read: Read) -> Decision:
+def _decision(row: schema.StoredRead, read: Read) -> Decision:
     return Decision(
         op=read.op,
         value=read.value,
@@ -380,7 +381,7 @@ def _values_beside_ops(stored: StoredPass) -> Iterator[StoredTensor]:
         yield from (value for _, _, value in one.grads)
 
 
-def _check_gradients(stored: rows.StoredGradients, params: frozenset[str]) -> None:
+def _check_gradients(stored: schema.StoredGradients, params: frozenset[str]) -> None:
     _need({node.param for node in stored.nodes} <= params | {""}, "a gradient is of no parameter")
     _need({one.kind for one in stored.passes} <= {"backward", "grad"}, "a backward pass is of no known kind")
     named = chain(

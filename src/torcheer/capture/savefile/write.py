@@ -14,12 +14,12 @@ from torch import Tensor
 
 from torcheer.capture.backward.grad_graph import NodeNote
 from torcheer.capture.backward.grad_log import Slot
-from torcheer.capture.savefile import rows
+from torcheer.capture.savefile import pass_schema as schema
+from torcheer.capture.savefile.pass_schema import as_json, converted
 from torcheer.capture.savefile.python_values import packed, plain_size
 from torcheer.capture.savefile.read import TORCH_HOME, StoredTape
-from torcheer.capture.savefile.rows import as_json, converted
-from torcheer.capture.savefile.tensors import Piece, TensorFile, write_tensors
-from torcheer.capture.savefile.values import CannotKeep, Item, TensorPlan
+from torcheer.capture.savefile.safetensors_file import Piece, TensorFile, write_tensors
+from torcheer.capture.savefile.stored_values import CannotKeep, Item, TensorPlan
 from torcheer.capture.tape import OWN_TRAITS, Context, Meta, Record, Scope
 from torcheer.capture.to_document import document_of
 from torcheer.capture.torch_state import undisturbed
@@ -31,7 +31,7 @@ from torcheer.tensorfile import write_whole
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
 
-METADATA = {"format": "pt", rows.METADATA_KEY: str(rows.VERSION)}
+METADATA = {"format": "pt", schema.METADATA_KEY: str(schema.VERSION)}
 _PLAIN_LABEL = re.compile(r"[A-Za-z0-9_:-]+")  # one that can stand in a header as it is
 _MAX_NAMED = 3
 
@@ -59,27 +59,27 @@ def _pieces_of(file: TensorFile, history: ModelHistory) -> Sequence[Piece]:
         size = file.num_bytes(name)
         make = partial(file.read, name)
         pieces.append(Piece(name=name, file_type=file_type, shape=shape, num_bytes=size, make=make))
-    return pieces if rows.DOCUMENT in file else [*pieces, _document(history)]
+    return pieces if schema.DOCUMENT in file else [*pieces, _document(history)]
 
 
 def _pieces(history: ModelHistory) -> Sequence[Piece]:
     values = KeptValues(history)
     text = as_json(StructureWriter(history, values).structure())
-    if len(text) > rows.MAX_STRUCTURE_BYTES:
+    if len(text) > schema.MAX_STRUCTURE_BYTES:
         raise InputError(
             f"the structure of this pass takes {readable_bytes(len(text))}, and "
-            f"{readable_bytes(rows.MAX_STRUCTURE_BYTES)} is the limit: "
+            f"{readable_bytes(schema.MAX_STRUCTURE_BYTES)} is the limit: "
             "stop the pass earlier, with stop_after."
         )
     pieces = [*values.pieces, _document(history)]
     # Blanks at its end, so that what follows it is aligned.
     text += b" " * (-(len(text) + sum(piece.num_bytes for piece in pieces)) % 8)
-    return [*pieces, _text_piece(rows.STRUCTURE, text)]
+    return [*pieces, _text_piece(schema.STRUCTURE, text)]
 
 
 def _document(history: ModelHistory) -> Piece:
     text = as_json(document_of(history))
-    return _text_piece(rows.DOCUMENT, text + b" " * (-len(text) % 8))
+    return _text_piece(schema.DOCUMENT, text + b" " * (-len(text) % 8))
 
 
 def _text_piece(name: str, text: bytes) -> Piece:
@@ -120,18 +120,18 @@ class KeptValues:
         self._plan.settle()
         self.pieces = self._plan.pieces
         for place, item in self._trees:
-            place.append(rows.plain(item.stored))
+            place.append(schema.plain(item.stored))
 
-    def value(self, op: int) -> rows.StoredTensor | None:
+    def value(self, op: int) -> schema.StoredTensor | None:
         return _stored(self._values[op])
 
-    def random_state(self, context: Context) -> rows.StoredTensor | None:
+    def random_state(self, context: Context) -> schema.StoredTensor | None:
         return _stored(self._states.get(id(context)))
 
-    def unedited(self) -> list[tuple[int, rows.StoredTensor]]:
+    def unedited(self) -> list[tuple[int, schema.StoredTensor]]:
         return [(op, stored) for op, item in self._unedited if (stored := _stored(item)) is not None]
 
-    def grads(self, number: int) -> list[tuple[int, int, rows.StoredTensor]]:
+    def grads(self, number: int) -> list[tuple[int, int, schema.StoredTensor]]:
         """Of one backward pass: node, which of its gradients, the gradient."""
         found = self._grads[number]
         return [(*slot, stored) for slot, item in found if (stored := _stored(item)) is not None]
@@ -194,7 +194,7 @@ class KeptValues:
         return places
 
 
-def _stored(item: Item | None) -> rows.StoredTensor | None:
+def _stored(item: Item | None) -> schema.StoredTensor | None:
     return None if item is None else item.stored
 
 
@@ -226,18 +226,18 @@ class StructureWriter:
     def __init__(self, history: ModelHistory, values: KeptValues) -> None:
         self._history = history
         self._values = values
-        self._traits: Table[rows.StoredTrait] = Table()
-        self._calls: Table[rows.StoredCall] = Table()
-        self._frames: Table[rows.StoredFrame] = Table()
+        self._traits: Table[schema.StoredTrait] = Table()
+        self._calls: Table[schema.StoredCall] = Table()
+        self._frames: Table[schema.StoredFrame] = Table()
         self._sites: Table[list[int]] = Table()
-        self._scopes: Table[rows.StoredScope] = Table()
-        self._contexts: Table[rows.StoredContext] = Table()
-        self._outlines: Table[rows.StoredOutline] = Table()
+        self._scopes: Table[schema.StoredScope] = Table()
+        self._contexts: Table[schema.StoredContext] = Table()
+        self._outlines: Table[schema.StoredOutline] = Table()
 
-    def structure(self) -> rows.StoredPass:
+    def structure(self) -> schema.StoredPass:
         history, tape, modules = self._history, self._history._tape, self._history._modules
         params: dict[int, int] = {}  # what was an object's address becomes a number
-        return rows.StoredPass(
+        return schema.StoredPass(
             ops=[self._op(op, record) for op, record in enumerate(tape.records)],
             reads=self._reads(),
             module_calls=[
@@ -255,7 +255,7 @@ class StructureWriter:
             ],
             other_names=list(modules._other_names.items()),
             params=[
-                rows.StoredParam(
+                schema.StoredParam(
                     address=address,
                     shape=tuple(map(plain_size, param.shape)),
                     dtype=param.dtype,
@@ -263,7 +263,7 @@ class StructureWriter:
                 )
                 for address, param in tape.params
             ],
-            facts=converted(history._facts, rows.StoredFacts),
+            facts=converted(history._facts, schema.StoredFacts),
             saved=None if history._saved is None else sorted(history._saved),
             treated=self._values.treated,
             warnings=[*tape.warnings, *self._values.notes],
@@ -277,17 +277,17 @@ class StructureWriter:
             gradients=self._gradients(),
             aten=None
             if tape.aten is None
-            else [(op, converted(calls, list[rows.StoredAten])) for op, calls in tape.aten.items()],
+            else [(op, converted(calls, list[schema.StoredAten])) for op, calls in tape.aten.items()],
             edits=[(op, rule.key, rule.name) for op, rule in history._facts.edits],
             unedited=self._values.unedited(),
             edited_at=list(tape.edited_at.items()),
             activation_bytes=history.activation_bytes if tape.keep_all else None,
         )
 
-    def _op(self, op: int, record: Record) -> rows.StoredOp:
+    def _op(self, op: int, record: Record) -> schema.StoredOp:
         tape = self._history._tape
         meta = tape.meta(op)
-        return rows.StoredOp(
+        return schema.StoredOp(
             call=self._call(record),
             parents=record.parents,
             scope=self._scope(record.scope),
@@ -308,14 +308,14 @@ class StructureWriter:
         args = as_json(packed(tuple(record.args)))
         kwargs = as_json(None if record.kwargs is None else packed(dict(record.kwargs)))
 
-        def make() -> rows.StoredCall:
-            return rows.StoredCall(trait=trait, args=msgspec.Raw(args), kwargs=msgspec.Raw(kwargs))
+        def make() -> schema.StoredCall:
+            return schema.StoredCall(trait=trait, args=msgspec.Raw(args), kwargs=msgspec.Raw(kwargs))
 
         return self._calls.place((trait, args, kwargs), make)
 
     def _trait(self, trait: Trait) -> int:
         is_own = any(trait is own for own in OWN_TRAITS)
-        row = rows.StoredTrait(name=trait.name, type=trait.type, is_own=is_own)
+        row = schema.StoredTrait(name=trait.name, type=trait.type, is_own=is_own)
         return self._traits.place(row, lambda: row)
 
     def _scope(self, scope: Scope) -> int:
@@ -324,8 +324,8 @@ class StructureWriter:
             place = self._scopes.place(id(one), partial(self._scope_row, one, place))
         return place
 
-    def _scope_row(self, scope: Scope, parent: int) -> rows.StoredScope:
-        return rows.StoredScope(
+    def _scope_row(self, scope: Scope, parent: int) -> schema.StoredScope:
+        return schema.StoredScope(
             parent=parent,
             address=scope.address,
             name=scope.name,
@@ -346,7 +346,7 @@ class StructureWriter:
 
     def _frame(self, line: SourceLine) -> int:
         is_torchs = line.file.startswith(TORCH_HOME)
-        row = rows.StoredFrame(
+        row = schema.StoredFrame(
             file=line.file.removeprefix(TORCH_HOME) if is_torchs else line.file,
             line=max(line.line, 0),
             function=line.function,
@@ -360,8 +360,8 @@ class StructureWriter:
             return -1
         return self._contexts.place(id(context), lambda: self._context_row(context))
 
-    def _context_row(self, context: Context) -> rows.StoredContext:
-        return rows.StoredContext(
+    def _context_row(self, context: Context) -> schema.StoredContext:
+        return schema.StoredContext(
             random_device="" if context.rng is None else context.rng[0],
             random_state=self._values.random_state(context),
             autocast=context.autocast,
@@ -372,7 +372,7 @@ class StructureWriter:
         )
 
     def _outline(self, meta: Meta) -> int:
-        row = rows.StoredOutline(
+        row = schema.StoredOutline(
             dtype=meta.dtype,
             device=meta.device,
             requires_grad=meta.requires_grad,
@@ -380,11 +380,11 @@ class StructureWriter:
         )
         return self._outlines.place(row, lambda: row)
 
-    def _reads(self) -> list[rows.StoredRead]:
+    def _reads(self) -> list[schema.StoredRead]:
         """What Python asked tensors for, with what was found out from the source, which may be gone later."""
         history = self._history
         return [
-            rows.StoredRead(
+            schema.StoredRead(
                 name=read.name,
                 op=read.op,
                 value=packed(read.value),
@@ -398,20 +398,20 @@ class StructureWriter:
             for read, decision in zip(history._tape.reads, history._decisions, strict=True)
         ]
 
-    def _gradients(self) -> rows.StoredGradients | None:
+    def _gradients(self) -> schema.StoredGradients | None:
         history = self._history
         log = history._gradients
         if log is None and not history._tape.keep_all:
             return None
         graph = history._grad_graph if log is None else log.graph
-        return rows.StoredGradients(
-            nodes=[converted(_with_op(note), rows.StoredNode) for note in graph.notes],
+        return schema.StoredGradients(
+            nodes=[converted(_with_op(note), schema.StoredNode) for note in graph.notes],
             slots=[(node, number, ops) for (node, number), ops in graph.ops_at.items()],
             passes=[
-                rows.StoredBackward(
+                schema.StoredBackward(
                     kind=one.kind,
                     elapsed_seconds=one.ended - one.started,
-                    runs=converted(one.runs, list[rows.StoredRun]),
+                    runs=converted(one.runs, list[schema.StoredRun]),
                     grads=self._values.grads(number),
                 )
                 for number, one in enumerate([] if log is None else log.passes)

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.aliasing import byte_range, storage_key
+from torcheer.capture.savefile.pass_schema import StoredTensor
 from torcheer.capture.savefile.python_values import DTYPE_NAMES, plain_size
-from torcheer.capture.savefile.rows import StoredTensor
-from torcheer.capture.savefile.tensors import FILE_TYPES, Piece, TensorFile
+from torcheer.capture.savefile.safetensors_file import FILE_TYPES, Piece, TensorFile
 from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import FileFormatError
 from torcheer.tensorfile import MAX_DIMS

@@ -37,7 +37,7 @@ class Row(Struct, array_like=True, frozen=True, forbid_unknown_fields=True, kw_o
 class StoredTensor(Row, frozen=True):
     """Where a value lies in the file, and how it is made of it again."""
 
-    kind: str  # a key of values._MAKERS
+    kind: str  # a key of stored_values._MAKERS
     dtype: torch.dtype
     shape: Shape
     tensor: str = ""  # its name in the file

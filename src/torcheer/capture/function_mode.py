@@ -49,7 +49,8 @@ class Unkept:
 class Before(NamedTuple):
     """What is noted of a call before it runs."""
 
-    record: Record
+    call: tuple[Trait, tuple[Any, ...], dict[str, Any] | None, tuple[int, ...], Scope, Site]
+    context: Context | None
     targets: list[Tensor]  # that it writes into
     changed: list[tuple[Tensor, list[int]]]  # each written tensor, with the ops whose tensors change with it
     may_grow: bool
@@ -213,17 +214,18 @@ class Catcher(TorchFunctionMode):
         context = self._context(trait, args, kwargs, len(targets))
         if any(op in parents for _, ops in changed for op in ops) and not trait.side_writes:
             context = (context or Context())._replace(reads_what_it_writes=True)
-        record = Record(trait, kept, kept_kwargs, tuple(parents), self.scope, site, 0.0, 0, context)
-        return Before(record, targets, changed, may_grow)
+        call = (trait, kept, kept_kwargs, tuple(parents), self.scope, site)
+        return Before(call, context, targets, changed, may_grow)
 
     def _after(self, before: Before, out: Any, seconds: float) -> Any:
         """Record what the call gave and what it wrote; returns what goes on to the model."""
         tape = self.tape
         first = len(tape.records)
-        record = before.record._replace(seconds=seconds)
+        record = Record(*before.call, seconds, 0, before.context)
         made = self._record_all(out, record)
         missing = [target for target in before.targets if not any(target is tensor for tensor in made)]
-        made += self._record_all(missing, record, len(made))
+        if missing:
+            made += self._record_all(missing, record, len(made))
         for target, ops in before.changed:
             write = next((first + i for i, tensor in enumerate(made) if tensor is target), first)
             if before.may_grow:
@@ -271,7 +273,9 @@ class Catcher(TorchFunctionMode):
         batched = _transforms_are_on()
         for position, tensor in enumerate(made, first):
             context = _in_transform(record.context, tensor, len(made)) if batched else record.context
-            self.tape.commit(record._replace(position=position, context=context), tensor)
+            is_same = not position and context is record.context  # the usual case; `_replace` takes a while
+            its_record = record if is_same else record._replace(position=position, context=context)
+            self.tape.commit(its_record, tensor)
         return made
 
     def _template(self, value: Any, parents: list[int], site: Site) -> Any:

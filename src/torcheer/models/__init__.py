@@ -9,7 +9,8 @@ from torcheer.lazy_imports import lazy_imports
 if TYPE_CHECKING:
     from torcheer.models.batches import TARGET_NAMES, Batch, detached, moved, num_items_of, split
     from torcheer.models.devices import AUTOMATIC, chosen_device, place
-    from torcheer.models.layers import (
+    from torcheer.models.model_modes import begin_eager, end_eager, same_modes_after, without_compiler
+    from torcheer.models.named_layers import (
         Trackable,
         chosen_layers,
         named_root,
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
         unwrapped,
         unwrapped_model,
     )
-    from torcheer.models.modes import begin_eager, end_eager, same_modes_after, without_compiler
     from torcheer.models.ranks import (
         has_process_group,
         num_ranks,

@@ -123,11 +123,10 @@ gallery: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.browser.gallery
 
 docs: $(VENV)/dev.stamp
-	$(BIN)/pdoc -o build/docs torcheer torcheer.errors torcheer.capture.op torcheer.capture.summarising \
-	  torcheer.capture.aten torcheer.capture.checking.validation torcheer.capture.backward.passes \
-	  torcheer.capture.editing.rules torcheer.capture.examining.findings \
-	  torcheer.capture.examining.statistics torcheer.capture.examining.comparison \
-	  torcheer.capture.fields.fields torcheer.graph.structure torcheer.graph.places
+	$(BIN)/pdoc -o build/docs torcheer torcheer.errors torcheer.capture.op torcheer.capture.api \
+	  torcheer.capture.aten torcheer.capture.analysis.validate torcheer.capture.backward.backward_pass \
+	  torcheer.capture.analysis.edits torcheer.capture.analysis.faults torcheer.capture.analysis.stats \
+	  torcheer.capture.analysis.compare torcheer.capture.fields.field torcheer.graph.structure torcheer.graph.places
 	@echo "Open build/docs/index.html"
 
 docs-outputs: $(VENV)/dev.stamp

@@ -35,16 +35,23 @@ def portrait(model: nn.Module, *, with_weights: bool = True) -> dict[str, Any]:
     return seen
 
 
+_GENERATORS: tuple[tuple[type, Any], ...] = (
+    (torch.Generator, lambda generator: generator.get_state().tolist()),
+    (random.Random, random.Random.getstate),
+    (np.random.Generator, lambda generator: repr(generator.bit_generator.state)),
+    (np.random.RandomState, lambda generator: repr(generator.get_state(legacy=False))),
+)
+
+
 def look(value: Any, depth: int = 0) -> Any:
     """What is in a value, with the identity of each container."""
     if isinstance(value, Tensor):
         return (id(value), value.dtype, tuple(value.shape), repr(value.detach().flatten().tolist()))
     if isinstance(value, np.ndarray):
         return (id(value) if depth else 0, value.dtype, repr(value.tolist()))
-    if isinstance(value, torch.Generator):
-        return (id(value), value.get_state().tolist())
-    if isinstance(value, random.Random):
-        return (id(value), value.getstate())
+    for kind, state_of in _GENERATORS:
+        if isinstance(value, kind):
+            return (id(value), state_of(value))
     if isinstance(value, type | ModuleType) or callable(value) or depth > _DEPTH:
         return id(value)
     inside: list[Any] = []

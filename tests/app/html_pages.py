@@ -9,7 +9,7 @@ from torch import nn
 
 from torcheer.app.html_page import Bundle
 from torcheer.app.passes.page import one_file_page
-from torcheer.capture.viewing import HistorySource
+from torcheer.capture.page_source import HistorySource
 
 SCRIPT = "const end = '</script>', comment = '<!--';\r\ndocument.title += end + comment;"
 STANDIN = Bundle(

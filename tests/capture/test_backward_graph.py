@@ -17,7 +17,8 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from torch.utils.checkpoint import checkpoint
 
 import torcheer as tl
-from torcheer.capture.backward import gradients
+from tests.capture.models.registry import module_with
+from torcheer.capture.backward import grad_log
 
 # torch's own: on TF32, and on the cycle that create_graph makes.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -144,16 +145,12 @@ def test_what_is_saved_for_backward_is_what_torch_packed(net: Net, x: Tensor) ->
 
 
 def test_views_on_one_memory_count_as_that_memory_once() -> None:
-    class Gates(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.linear = nn.Linear(4, 12)
+    @module_with(lambda: {"linear": nn.Linear(4, 12)})
+    def gates(self, x: Tensor) -> Tensor:
+        a, b, c = self.linear(x).chunk(3, dim=-1)
+        return a.exp() * b * c
 
-        def forward(self, x: Tensor) -> Tensor:
-            a, b, c = self.linear(x).chunk(3, dim=-1)
-            return a.exp() * b * c
-
-    history = captured(Gates(), torch.randn(3, 4))
+    history = captured(gates(), torch.randn(3, 4))
 
     x, exp, linear, product = 48, 48, 144, 48
     assert history.saved_for_backward_bytes == x + exp + linear + product
@@ -418,15 +415,11 @@ def test_gradients_added_up_over_two_captures_are_each_captures_own(net: Net, x:
 
 
 def test_a_parameter_seen_through_a_view_keeps_the_gradient_of_each_pass() -> None:
-    class Flat(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.weight = nn.Parameter(torch.randn(16))
+    @module_with(lambda: {"weight": nn.Parameter(torch.randn(16))})
+    def flat(self, x: Tensor) -> Tensor:
+        return x @ self.weight.view(4, 4)
 
-        def forward(self, x: Tensor) -> Tensor:
-            return x @ self.weight.view(4, 4)
-
-    history = captured(Flat(), torch.randn(3, 4))
+    history = captured(flat(), torch.randn(3, 4))
     loss = history.output.square().sum()
     loss.backward(retain_graph=True)
     once = history["view_1"].grad_contents.clone()
@@ -607,7 +600,7 @@ def test_backward_may_run_in_other_threads(net: Net, x: Tensor) -> None:
 
 
 def hooks_alive() -> int:
-    ours = (gradients._start, gradients._ran)
+    ours = (grad_log._start, grad_log._ran)
     return sum(type(o) is functools.partial and o.func in ours for o in gc.get_objects())
 
 

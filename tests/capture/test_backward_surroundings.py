@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 import torcheer as tl
+from tests.capture.models.registry import module_with
 
 
 def test_a_pass_stays_what_it_was_when_another_follows() -> None:
@@ -53,15 +54,11 @@ class OwnCheckpoint(torch.autograd.Function):
 
 
 def test_a_function_that_runs_a_backward_of_its_own_is_one_pass() -> None:
-    class Model(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = nn.Linear(3, 3)
+    @module_with(lambda: {"layer": nn.Linear(3, 3)})
+    def make_make_make_model(self, x: Tensor) -> Tensor:
+        return OwnCheckpoint.apply(self.layer(x), lambda y: self.layer(y).tanh())
 
-        def forward(self, x: Tensor) -> Tensor:
-            return OwnCheckpoint.apply(self.layer(x), lambda y: self.layer(y).tanh())
-
-    model = Model()
+    model = make_make_make_model()
     history = tl.log_forward_pass(model, torch.randn(2, 3), save_gradients=True)
 
     backward = history.log_backward(history.output.sum())
@@ -90,18 +87,14 @@ class Flaky(torch.autograd.Function):
 def test_a_backward_that_raised_does_not_spoil_the_next(
     monkeypatch: pytest.MonkeyPatch, level: str, in_checkpoint: bool
 ) -> None:
-    class Model(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = nn.Linear(3, 3)
+    @module_with(lambda: {"layer": nn.Linear(3, 3)})
+    def make_make_make_model(self, x: Tensor) -> Tensor:
+        def inside(y: Tensor) -> Tensor:
+            return Flaky.apply(self.layer(y))
 
-        def forward(self, x: Tensor) -> Tensor:
-            def inside(y: Tensor) -> Tensor:
-                return Flaky.apply(self.layer(y))
+        return checkpoint(inside, x, use_reentrant=True) if in_checkpoint else inside(x)
 
-            return checkpoint(inside, x, use_reentrant=True) if in_checkpoint else inside(x)
-
-    model, x = Model(), torch.randn(2, 3, requires_grad=True)
+    model, x = make_make_make_model(), torch.randn(2, 3, requires_grad=True)
     history = tl.log_forward_pass(model, x, save_gradients=True, level=level)
     monkeypatch.setattr(Flaky, "fails", True)
     with pytest.raises(ValueError, match="not this time"):
@@ -153,15 +146,11 @@ def test_unscaling_is_noticed_where_most_of_a_gradient_is_zero_or_its_memory_is_
 
 
 def test_a_view_of_a_parameter_shares_the_fate_of_its_gradient() -> None:
-    class Model(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.weight = nn.Parameter(torch.randn(6))
+    @module_with(lambda: {"weight": nn.Parameter(torch.randn(6))})
+    def make_make_make_model(self, x: Tensor) -> Tensor:
+        return x @ self.weight.view(2, 3)
 
-        def forward(self, x: Tensor) -> Tensor:
-            return x @ self.weight.view(2, 3)
-
-    model = Model()
+    model = make_make_make_model()
     history = tl.log_forward_pass(model, torch.randn(4, 2), save_gradients=True)
     history.output.square().sum().backward()
 

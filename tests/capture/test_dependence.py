@@ -9,12 +9,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import HealthCheck, given, settings
-from torch import Tensor, nn
+from torch import Tensor
 
 import torcheer as tl
+from tests.capture.outcomes import Does
 from tests.capture.programs import Program, programs
 from tests.many import examples
-from torcheer.capture.nesting import collect_tensors
+from torcheer.capture.pytree import collect_tensors
 
 # Some of what is drawn torch finds odd, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -162,15 +163,6 @@ CASES: dict[str, Case] = {
     ),
     "vmap": case(torch.vmap(lambda row: row.cumsum(0))),
 }  # fmt: skip
-
-
-class Does(nn.Module):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: Tensor) -> Any:
-        return self.function(*inputs)
 
 
 def units(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -17,8 +17,8 @@ import torcheer as tl
 from tests.many import examples
 from tests.zoo.decoder_models import GROUPED
 from tests.zoo.specimen import load
-from torcheer.capture.examining.faults import Fault
-from torcheer.capture.keeping.loading import load_history
+from torcheer.capture.analysis.faults import Fault
+from torcheer.capture.savefile.read import load_history
 
 INF = math.inf
 NAN = math.nan
@@ -76,7 +76,6 @@ def test_the_first_nan_is_named_with_its_source_line_and_inputs() -> None:
 
     fault = fault_of(forward, x)
 
-    assert fault is not None
     assert (fault.layer, fault.what, fault.phase, fault.origin) == ("log_1_2", "nan", "forward", "op")
     assert (fault.count, fault.num_values, fault.num_inf) == (2, 6, 0)
     assert fault.source_line is not None
@@ -104,33 +103,88 @@ def test_the_module_is_named() -> None:
 
     fault = tl.log_forward_pass(nn.Sequential(nn.ReLU(), Inverse()), torch.zeros(3)).first_nonfinite()
 
-    assert fault is not None
     assert fault.module == "1"
     assert fault.what == "inf"
 
 
-@pytest.mark.parametrize(
-    ("dtype", "function"),
-    [
-        (torch.float16, lambda m, x: (x + 60000) * 2),
-        (torch.bfloat16, lambda m, x: (x + 3e38) * 2),
-        (torch.float64, lambda m, x: (x + 1e300) * 1e10),
-        (torch.complex64, lambda m, x: (x + 1) / 0),
-    ],
-)
-def test_every_kind_of_float_is_looked_at(dtype: torch.dtype, function: Callable[..., Tensor]) -> None:
-    fault = fault_of(function, torch.ones(2, dtype=dtype))
+def in_place(model: Of, x: Tensor) -> Tensor:
+    y = x * 1
+    y.sub_(10)
+    y.log_()
+    return y
 
+
+def through_a_view(model: Of, x: Tensor) -> Tensor:
+    y = x * 1
+    y[0].div_(0)
+    return y + 1
+
+
+def squared_again_and_again(model: Of, x: Tensor) -> Tensor:
+    for _ in range(6):
+        x = x * x
+    return x
+
+
+CONSTANT = torch.tensor([1.0, NAN, 1.0])
+FIRST_ROW = torch.tensor([[True], [False]])
+# A function, its input, and what is to be found.
+FORWARDS: dict[str, tuple[Callable[..., Tensor], Tensor, dict[str, Any]]] = {
+    "half": (lambda m, x: (x + 60000) * 2, torch.ones(2).half(), {"layer": "mul_1_2"}),
+    "bfloat16": (lambda m, x: (x + 3e38) * 2, torch.ones(2).bfloat16(), {"layer": "mul_1_2"}),
+    "double": (lambda m, x: (x + 1e300) * 1e10, torch.ones(2).double(), {"layer": "mul_1_2"}),
+    "complex": (lambda m, x: (x + 1) / 0, torch.ones(2, dtype=torch.complex64), {"layer": "div_1_2"}),
+    "a cast": (lambda m, x: (x * 1e6).half().float(), torch.ones(2), {"layer": "half_1_2", "what": "inf"}),
+    "in place": (in_place, torch.tensor([1.0, 2.0]), {"layer": "log_1_3", "range": (-9.0, -8.0)}),
+    "through a view": (through_a_view, torch.ones(2, 3), {"type": "div"}),
+    # 1e12, 1e24, then beyond float32
+    "in a loop": (squared_again_and_again, torch.tensor([1e6]), {"layer": "mul_1_1:3"}),
+    "an input": (
+        lambda m, x: x * 2,
+        torch.tensor([[1.0, NAN, 2.0]]),
+        {"layer": "input_1_0", "origin": "input", "name": "x", "count": 1, "text": "with input_1_0 (x)"},
+    ),
+    "an input with minus infinity": (lambda m, x: x * 2, torch.tensor([1.0, -INF]), {"origin": "input"}),
+    "a constant": (lambda m, x: x * CONSTANT, torch.ones(2, 3), {"origin": "source", "type": "source"}),
+    "softmax of a masked row": (
+        lambda m, x: F.softmax(x.masked_fill(FIRST_ROW, -INF), -1),
+        torch.randn(2, 3),
+        {"type": "softmax", "what": "nan", "count": 3, "num_inf_given": 3},
+    ),
+    "plus infinity that was given": (
+        lambda m, x: x.masked_fill(x > 0, INF), torch.ones(2), {"type": "maskedfill"},
+    ),
+    "an overflow beside a mask": (
+        lambda m, x: x.masked_fill(x < 0, -INF) + 3e38, torch.tensor([-1.0, 3e38]), {"type": "add"},
+    ),
+    # Zeros and ones, but made of what the model computed.
+    "a logarithm of data": (
+        lambda m, x: (x * m.weight).clamp(0, 1).log(), 1000 * torch.tensor([[1.0, -1, 2]]), {"type": "log"},
+    ),
+    # Nothing but minus infinity masks everything.
+    "a logarithm of zeros": (lambda m, x: x + torch.zeros(3).log(), torch.ones(1, 3), {"type": "log"}),
+}  # fmt: skip
+
+
+def assert_is(fault: Fault | None, **expected: Any) -> None:
+    """`type` of the op, `text` in words, `later` by types; all else as the fault has it."""
     assert fault is not None
-    assert fault.layer in ("mul_1_2", "div_1_2")
+    known = {
+        "type": fault.op.layer_type,
+        "range": next(((one.min, one.max) for one in fault.inputs), None),
+        "num_inf_given": sum(one.num_inf for one in fault.inputs),
+        "later": [label.split("_")[0] for label in fault.later],
+    }
+    assert expected.pop("text", "") in str(fault)
+    found = {name: known[name] if name in known else getattr(fault, name) for name in expected}
+    assert found == expected
 
 
-def test_a_cast_that_overflows_is_the_maker() -> None:
-    fault = fault_of(lambda m, x: (x * 1e6).half().float(), torch.ones(2))
+@pytest.mark.parametrize("name", FORWARDS)
+def test_the_op_that_made_it_or_what_it_came_in_with_is_named(name: str) -> None:
+    function, x, expected = FORWARDS[name]
 
-    assert fault is not None
-    assert fault.layer == "half_1_2"
-    assert fault.what == "inf"
+    assert_is(fault_of(function, x), **expected)
 
 
 @pytest.mark.parametrize(
@@ -147,48 +201,9 @@ def test_whole_numbers_scalars_and_empty_tensors_are_no_trouble(x: Tensor) -> No
     assert fault_of(lambda m, x: x + 1, x) is None
 
 
-def test_values_before_an_inplace_write_are_what_counts() -> None:
-    def forward(model: Of, x: Tensor) -> Tensor:
-        y = x * 1
-        y.sub_(10)
-        y.log_()
-        return y
-
-    fault = fault_of(forward, torch.tensor([1.0, 2.0]))
-
-    assert fault is not None
-    assert fault.layer == "log_1_3"
-    assert (fault.inputs[0].min, fault.inputs[0].max) == (-9.0, -8.0)
-
-
-def test_a_write_through_a_view_is_found_at_the_write() -> None:
-    def forward(model: Of, x: Tensor) -> Tensor:
-        y = x * 1
-        y[0].div_(0)
-        return y + 1
-
-    fault = fault_of(forward, torch.ones(2, 3))
-
-    assert fault is not None
-    assert fault.op.layer_type == "div"
-
-
-def test_in_a_loop_the_pass_is_named() -> None:
-    def forward(model: Of, x: Tensor) -> Tensor:
-        for _ in range(6):
-            x = x * x
-        return x
-
-    fault = fault_of(forward, torch.tensor([1e6]))
-
-    assert fault is not None
-    assert fault.layer == "mul_1_1:3"  # 1e12, 1e24, then beyond float32
-
-
 def test_one_output_of_several_is_named() -> None:
     fault = fault_of(lambda m, x: sum(part.log() for part in x.chunk(2)), torch.tensor([1.0, -1.0]))
 
-    assert fault is not None
     assert fault.op.parent_layers == ["chunk_2_2"]
 
 
@@ -199,26 +214,16 @@ def test_what_does_not_reach_an_output_and_what_was_made_later_are_said() -> Non
 
     fault = fault_of(forward, torch.tensor([0.0, 1.0]))
 
-    assert fault is not None
     assert (fault.op.layer_type, fault.reaches_output) == ("log", False)
     assert [label.split("_")[0] for label in fault.later] == ["sqrt"]
     assert "does not reach an output" in str(fault)
     assert "made anew, later, by sqrt_1_5" in str(fault)
     real = fault_of(lambda m, x: torch.log(x - 10) + 1)
-    assert real is not None
     assert real.reaches_output
     assert real.later == ()
 
 
 # --- what came in ----------------------------------------------------------------------
-
-
-def test_an_input_that_came_in_with_nan_is_reported_as_such() -> None:
-    fault = fault_of(lambda m, x: x * 2, torch.tensor([[1.0, NAN, 2.0]]))
-
-    assert fault is not None
-    assert (fault.layer, fault.origin, fault.name, fault.count) == ("input_1_0", "input", "x", 1)
-    assert "came in with input_1_0 (x)" in str(fault)
 
 
 def test_a_buffer_that_came_in_with_inf_is_reported_as_such() -> None:
@@ -227,17 +232,7 @@ def test_a_buffer_that_came_in_with_inf_is_reported_as_such() -> None:
 
     fault = tl.log_forward_pass(model, torch.ones(3)).first_nonfinite()
 
-    assert fault is not None
     assert (fault.origin, fault.name, fault.what) == ("buffer", "scale", "inf")
-
-
-def test_a_constant_from_elsewhere_is_reported_as_such() -> None:
-    constant = torch.tensor([1.0, NAN, 1.0])
-
-    fault = fault_of(lambda m, x: x * constant)
-
-    assert fault is not None
-    assert (fault.origin, fault.op.layer_type) == ("source", "source")
 
 
 def test_a_parameter_is_reported_with_the_first_op_that_uses_it() -> None:
@@ -245,7 +240,6 @@ def test_a_parameter_is_reported_with_the_first_op_that_uses_it() -> None:
 
     fault = tl.log_forward_pass(model, torch.ones(2, 3)).first_nonfinite()
 
-    assert fault is not None
     assert (fault.layer, fault.origin, fault.name) == ("mul_1_2", "parameter", "weight")
     assert (fault.count, fault.num_values) == (1, 3)
     assert {one.name: one.num_nan for one in fault.inputs} == {"add_1_1": 0, "weight": 1}
@@ -259,8 +253,6 @@ def test_a_parameter_that_did_no_harm_is_reported_when_all_else_is_well() -> Non
     harmless = tl.log_forward_pass(model, torch.tensor([0, 1])).first_nonfinite()
     harmful = tl.log_forward_pass(model, torch.tensor([0, 3])).first_nonfinite()
 
-    assert harmless is not None
-    assert harmful is not None
     assert harmless.name == harmful.name == "0.weight"
     assert harmless.note
     assert not harmful.note
@@ -310,7 +302,6 @@ def test_minus_infinity_that_a_mask_was_filled_with_is_no_fault(name: str) -> No
     deliberate = fault_of(lambda m, x: MASKS[name](m, x) * 2, x, deliberate=True)
 
     assert fault is None
-    assert deliberate is not None
     assert deliberate.what == "inf"
 
 
@@ -318,36 +309,6 @@ def test_a_mask_far_larger_than_its_memory_is_looked_at() -> None:
     fault = fault_of(lambda m, x: torch.tensor([0.0, -INF]).expand(10**9, 10**3, 2)[0, 0] + x, torch.ones(2))
 
     assert fault is None
-
-
-def test_softmax_of_a_fully_masked_row_is_a_fault() -> None:
-    def forward(model: Of, x: Tensor) -> Tensor:
-        scores = x.masked_fill(torch.tensor([[True], [False]]), -INF)
-        return F.softmax(scores, -1)
-
-    fault = fault_of(forward)
-
-    assert fault is not None
-    assert (fault.op.layer_type, fault.what, fault.count) == ("softmax", "nan", 3)
-    assert fault.inputs[0].num_inf == 3
-
-
-def test_plus_infinity_is_a_fault_though_it_was_given() -> None:
-    fault = fault_of(lambda m, x: x.masked_fill(x > 0, INF), torch.ones(2))
-
-    assert fault is not None
-    assert fault.op.layer_type == "maskedfill"
-
-
-def test_an_overflow_beside_a_mask_is_found() -> None:
-    def forward(model: Of, x: Tensor) -> Tensor:
-        scores = x.masked_fill(x < 0, -INF)
-        return scores + 3e38
-
-    fault = fault_of(forward, torch.tensor([-1.0, 3e38]))
-
-    assert fault is not None
-    assert fault.op.layer_type == "add"
 
 
 @pytest.mark.parametrize("is_fully_masked", [False, True])
@@ -373,7 +334,6 @@ def test_an_additive_mask_in_a_buffer_is_no_fault() -> None:
 
     assert history.first_nonfinite() is None
     deliberate = history.first_nonfinite(deliberate=True)
-    assert deliberate is not None
     assert deliberate.origin == "buffer"
 
 
@@ -410,7 +370,6 @@ def test_a_constant_that_is_infinite_on_purpose_is_passed_over(name: str) -> Non
     assert fault_of(CONSTANTS[name], x) is None
     fault = fault_of(with_fault, x)
 
-    assert fault is not None
     assert fault.op.layer_type == "log"
 
 
@@ -429,7 +388,6 @@ def test_a_running_statistic_that_is_infinite_is_a_fault() -> None:
 
     fault = tl.log_forward_pass(model, torch.randn(4, 3)).first_nonfinite()
 
-    assert fault is not None
     assert (fault.origin, fault.name) == ("buffer", "running_mean")
 
 
@@ -445,7 +403,6 @@ def test_the_causal_masks_of_transformers_are_passed_over(attention: str) -> Non
         model.model.layers[1].mlp.up_proj.weight[0, 0] = 3e38
         fault = tl.log_forward_pass(model, inputs).first_nonfinite()
 
-    assert fault is not None
     assert "layers.1.mlp" in (fault.module or "")
 
 
@@ -461,27 +418,6 @@ def test_a_mask_that_forward_makes_by_a_logarithm_is_no_fault(mask: Callable[[Te
     x = torch.tensor([[1.0, -1.0, 2.0]] * 3)
     assert fault_of(lambda m, x: F.softmax(x * m.weight + mask(x), -1), x) is None
     assert fault_of(lambda m, x: F.softmax(x * m.weight + mask(x), -1), x, deliberate=True) is not None
-
-
-@pytest.mark.parametrize(
-    "log",
-    [
-        lambda m, x: (x * m.weight).clamp(0, 1).log(),  # zeros and ones, but made of what the model computed
-        lambda m, x: x + torch.zeros(3).log(),  # nothing but minus infinity masks everything
-    ],
-)
-def test_the_logarithm_of_zero_is_a_fault(log: Callable[..., Tensor]) -> None:
-    fault = fault_of(log, torch.tensor([[1000.0, -1000.0, 2000.0]]))
-    assert fault is not None
-    assert fault.op is not None
-    assert fault.op.layer_type == "log"
-
-
-def test_data_with_minus_infinity_is_no_mask() -> None:
-    fault = fault_of(lambda m, x: x * 2, torch.tensor([1.0, -INF]))
-
-    assert fault is not None
-    assert fault.origin == "input"
 
 
 # --- memory ----------------------------------------------------------------------------
@@ -512,7 +448,6 @@ def test_memory_that_is_read_before_it_is_written_is_named() -> None:
 
     fault = fault_of(forward)
 
-    assert fault is not None
     assert (fault.origin, fault.op.layer_type, fault.what) == ("memory", "add", "nan")
     assert "never written" in str(fault)
 
@@ -521,7 +456,6 @@ def test_memory_that_is_read_before_it_is_written_is_named() -> None:
 def test_what_is_written_into_fresh_memory_is_still_looked_at() -> None:
     fault = fault_of(lambda m, x: torch.div(x, 0, out=torch.empty(2, 3)) + 1)
 
-    assert fault is not None
     assert (fault.origin, fault.op.layer_type, fault.what) == ("op", "div", "inf")
 
 
@@ -534,7 +468,6 @@ def test_what_could_not_be_looked_at_is_counted() -> None:
     history = tl.log_forward_pass(model, -torch.ones(3), layers_to_save=["add_1"])
     fault = history.first_nonfinite()
 
-    assert fault is not None
     assert fault.layer == "add_1_3"
     assert fault.num_unseen == 3
     assert not fault.inputs[0].is_seen
@@ -586,8 +519,6 @@ def test_a_pass_that_was_loaded_from_a_file_can_be_searched(tmp_path: Path) -> N
 
     fault, again = history.first_nonfinite(), load_history(tmp_path / "pass").first_nonfinite()
 
-    assert fault is not None
-    assert again is not None
     assert (again.layer, again.what, again.source_line) == (fault.layer, fault.what, fault.source_line)
 
 
@@ -632,7 +563,6 @@ def test_a_finite_backward_has_no_fault() -> None:
 def test_the_gradient_of_a_root_at_zero() -> None:
     fault = backward_fault_of(lambda m, x: torch.sqrt(x * m.weight), torch.zeros(2, 3), Tensor.sum)
 
-    assert fault is not None
     assert (fault.layer, fault.phase, fault.what, fault.origin) == ("sqrt_1_2", "backward", "inf", "op")
     assert fault.name == "gradient of mul_1_1"
     assert fault.count == fault.num_values == 6
@@ -668,7 +598,6 @@ def test_the_op_whose_backward_made_it_is_named(name: str) -> None:
 
     fault = backward_fault_of(function, x.clone(), Tensor.sum)
 
-    assert fault is not None
     assert (fault.phase, fault.origin, fault.op.layer_type) == ("backward", "op", maker)
 
 
@@ -725,12 +654,80 @@ def test_the_maker_of_nan_is_the_one_that_anomaly_detection_finds(
     assert is_spoilt == (fault is not None and fault.reaches_output)
 
 
+class Wrong(torch.autograd.Function):
+    """Its backward gives NaN."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return grad * NAN
+
+
+def harmless_and_root(model: Of, x: Tensor) -> Tensor:
+    harmless = torch.where(x > 0, torch.log(x), 0.0)
+    return harmless.detach().sum() + (x * model.weight * 0).square().sum().sqrt()
+
+
+def harmless_twice(model: Of, x: Tensor) -> Tensor:
+    harmless = torch.where(x > 0, torch.log(x.detach()), 0.0)
+    return harmless.sum() + (x * model.weight).relu().sqrt().sum()
+
+
+def harm_before_harmless(model: Of, x: Tensor) -> Tensor:
+    spoilt = torch.acos(x * model.weight)
+    return spoilt.sum() + (x * 2).relu().sqrt().sum()  # the backward of the last runs first
+
+
+MIXED = torch.tensor([-1.0, 2.0, 3.0])
+# Of both ways: which fault comes first, and which are only mentioned.
+BOTH_WAYS: dict[str, tuple[Callable[..., Tensor], Tensor, dict[str, Any]]] = {
+    "forward comes first": (
+        lambda m, x: torch.log(x * m.weight), torch.zeros(3), {"phase": "forward", "type": "log"},
+    ),
+    "a harmless one does not hide its own backward": (
+        lambda m, x: (lambda y: torch.where(y > 0, torch.sqrt(y), 0.0))(x * m.weight),
+        MIXED,
+        {"phase": "backward", "type": "sqrt", "what": "nan", "reaches_output": True,
+         "text": "its own output is not finite either"},
+    ),
+    "a harmless one does not hide another": (
+        harmless_and_root,
+        MIXED,
+        {"phase": "backward", "type": "sqrt", "later": ["log"], "text": "made elsewhere, too, by log_1"},
+    ),
+    "a harmless one comes first where no other does harm": (
+        harmless_twice,
+        MIXED,
+        {"phase": "forward", "type": "log", "reaches_output": False, "later": ["sqrt"]},
+    ),
+    "harm comes before what does none": (
+        harm_before_harmless,
+        torch.tensor([-1.0, 0.5, 0.25]),
+        {"type": "acos", "reaches_output": True, "later": ["sqrt"]},
+    ),
+    "a custom function whose backward is wrong": (
+        lambda m, x: torch.tanh(Wrong.apply(x * m.weight)),
+        torch.randn(2, 3),
+        {"phase": "backward", "what": "nan", "name": "gradient of mul_1_1", "layer": "mul_1_1",
+         "origin": "between", "text": "custom Function"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOTH_WAYS)
+def test_what_spoils_the_step_comes_first(name: str) -> None:
+    function, x, expected = BOTH_WAYS[name]
+
+    assert_is(backward_fault_of(function, x.clone(), Tensor.sum), **expected)
+
+
 def test_a_gradient_that_came_in_with_the_loss() -> None:
     fault = backward_fault_of(lambda m, x: x * m.weight, torch.zeros(3), lambda y: y.sqrt().sum())
 
-    assert fault is not None
-    assert (fault.phase, fault.origin, fault.what) == ("backward", "loss", "inf")
-    assert "came in with the loss" in str(fault)
+    assert_is(fault, phase="backward", origin="loss", what="inf", text="came in with the loss")
 
 
 def test_a_gradient_of_a_parameter_alone() -> None:
@@ -741,53 +738,7 @@ def test_a_gradient_of_a_parameter_alone() -> None:
     history.log_backward(history.output)
     fault = history.first_nonfinite()
 
-    assert fault is not None
     assert (fault.phase, fault.name, fault.op.layer_type) == ("backward", "gradient of weight", "mul")
-
-
-def test_a_fault_of_the_forward_comes_first() -> None:
-    fault = backward_fault_of(lambda m, x: torch.log(x * m.weight), torch.zeros(3), Tensor.sum)
-
-    assert fault is not None
-    assert (fault.phase, fault.op.layer_type) == ("forward", "log")
-
-
-def test_a_harmless_fault_of_the_forward_does_not_hide_that_its_backward_spoils_the_step() -> None:
-    def forward(model: Of, x: Tensor) -> Tensor:
-        y = x * model.weight
-        return torch.where(y > 0, torch.sqrt(y), 0.0)
-
-    fault = backward_fault_of(forward, torch.tensor([-1.0, 2.0, 3.0]), Tensor.sum)
-
-    assert fault is not None
-    assert (fault.phase, fault.op.layer_type, fault.what) == ("backward", "sqrt", "nan")
-    assert fault.reaches_output
-    assert "its own output is not finite either" in str(fault)
-
-
-def test_a_harmless_fault_of_the_forward_does_not_hide_another_of_the_backward() -> None:
-    def forward(model: Of, x: Tensor) -> Tensor:
-        harmless = torch.where(x > 0, torch.log(x), 0.0)
-        return harmless.detach().sum() + (x * model.weight * 0).square().sum().sqrt()
-
-    fault = backward_fault_of(forward, torch.tensor([-1.0, 2.0, 3.0]), Tensor.sum)
-
-    assert fault is not None
-    assert (fault.phase, fault.op.layer_type) == ("backward", "sqrt")
-    assert [label.split("_")[0] for label in fault.later] == ["log"]
-    assert "made elsewhere, too, by log_1" in str(fault)
-
-
-def test_a_harmless_fault_of_the_forward_is_reported_where_the_backward_does_no_harm_either() -> None:
-    def forward(model: Of, x: Tensor) -> Tensor:
-        harmless = torch.where(x > 0, torch.log(x.detach()), 0.0)
-        return harmless.sum() + (x * model.weight).relu().sqrt().sum()
-
-    fault = backward_fault_of(forward, torch.tensor([-1.0, 2.0, 3.0]), Tensor.sum)
-
-    assert fault is not None
-    assert (fault.phase, fault.op.layer_type, fault.reaches_output) == ("forward", "log", False)
-    assert [label.split("_")[0] for label in fault.later] == ["sqrt"]
 
 
 def test_a_fault_of_the_backward_that_reaches_no_parameter_and_no_input_is_said_to_do_no_harm() -> None:
@@ -804,18 +755,6 @@ def test_a_fault_of_the_backward_that_reaches_no_parameter_and_no_input_is_said_
     assert "it reaches no gradient of a parameter or of an input" in str(fault)
 
 
-def test_in_backward_what_spoils_the_step_comes_before_what_does_no_harm() -> None:
-    def forward(model: Of, x: Tensor) -> Tensor:
-        spoilt = torch.acos(x * model.weight)
-        return spoilt.sum() + (x * 2).relu().sqrt().sum()  # the backward of the last runs first
-
-    fault = backward_fault_of(forward, torch.tensor([-1.0, 0.5, 0.25]), Tensor.sum)
-
-    assert fault is not None
-    assert (fault.op.layer_type, fault.reaches_output) == ("acos", True)
-    assert [label.split("_")[0] for label in fault.later] == ["sqrt"]
-
-
 def test_what_reaches_an_input_alone_does_harm() -> None:
     model = Of(lambda m, x: torch.sqrt(x) + m.weight)
     x = torch.zeros(3, requires_grad=True)
@@ -824,7 +763,6 @@ def test_what_reaches_an_input_alone_does_harm() -> None:
     history.output.sum().backward()
     fault = history.first_nonfinite()
 
-    assert fault is not None
     assert (fault.name, fault.reaches_output) == ("gradient of input_1_0", True)
     assert torch.isfinite(history.param_grads["weight"]).all()
 
@@ -840,7 +778,6 @@ def test_harm_is_told_where_only_some_gradients_were_saved(
     history.output.sum().backward()
     fault = history.first_nonfinite()
 
-    assert fault is not None
     assert (fault.what, fault.reaches_output) == ("inf", does_harm)
     assert does_harm != bool(torch.isfinite(history.param_grads["weight"]).all())
 
@@ -853,7 +790,6 @@ def test_gradients_are_searched_though_no_values_were_saved() -> None:
     history.output.sum().backward()
     fault = history.first_nonfinite()
 
-    assert fault is not None
     assert (fault.phase, fault.op.layer_type) == ("backward", "sqrt")
     assert not fault.inputs[1].is_seen
 
@@ -865,28 +801,8 @@ def test_a_gradient_whose_makers_were_not_saved_is_only_said_to_be_seen() -> Non
     history.output.sum().backward()
     fault = history.first_nonfinite()
 
-    assert fault is not None
     assert (fault.layer, fault.origin, fault.what) == ("linear_1_1", "unseen", "nan")
     assert "the gradients after it were not saved" in str(fault)
-
-
-def test_a_custom_function_whose_backward_is_wrong_is_named() -> None:
-    class Wrong(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Tensor) -> Tensor:
-            return x * 2
-
-        @staticmethod
-        def backward(ctx: Any, grad: Tensor) -> Tensor:
-            return grad * NAN
-
-    fault = backward_fault_of(
-        lambda m, x: torch.tanh(Wrong.apply(x * m.weight)), torch.randn(2, 3), Tensor.sum
-    )
-
-    assert fault is not None
-    assert (fault.phase, fault.what) == ("backward", "nan")
-    assert fault.name == "gradient of mul_1_1"
 
 
 def test_a_gradient_that_a_second_loss_brought_to_an_inner_layer() -> None:
@@ -898,7 +814,6 @@ def test_a_gradient_that_a_second_loss_brought_to_an_inner_layer() -> None:
     (history.output.sum() + inner.sqrt().sum()).backward()
     fault = history.first_nonfinite()
 
-    assert fault is not None
     assert (fault.layer, fault.origin, fault.phase) == ("relu_1_2", "between", "backward")
 
 
@@ -913,33 +828,4 @@ def test_a_mask_that_makes_the_loss_infinite_is_named() -> None:
     fault = history.first_nonfinite()
 
     assert torch.isinf(history.output)
-    assert fault is not None
     assert (fault.layer, fault.reaches_output) == ("maskedfill_1_2", True)
-
-
-def test_what_a_custom_backward_made_is_not_blamed_on_the_loss() -> None:
-    class Spoiling(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Tensor) -> Tensor:
-            return x * 2
-
-        @staticmethod
-        def backward(ctx: Any, grad: Tensor) -> Tensor:
-            return grad * float("nan")
-
-    class Model(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = nn.Linear(3, 3)
-
-        def forward(self, x: Tensor) -> Tensor:
-            return torch.tanh(Spoiling.apply(self.layer(x)))
-
-    history = tl.log_forward_pass(Model(), torch.randn(2, 3), save_gradients=True)
-    history.output.sum().backward()
-
-    fault = history.first_nonfinite()
-
-    assert fault is not None
-    assert (fault.layer, fault.origin) == ("linear_1_1", "between")
-    assert "custom Function" in str(fault)

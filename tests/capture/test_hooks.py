@@ -9,15 +9,12 @@ import torch
 from torch import Tensor, nn
 
 import torcheer as tl
+from tests.capture.models.registry import module_with
 
 
-class Net(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.act, self.last = nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.last(self.act(self.first(self.act(self.first(x)))))
+@module_with(lambda: {"first": nn.Linear(4, 4), "act": nn.ReLU(), "last": nn.Linear(4, 2)})
+def net(self, x: Tensor) -> Tensor:
+    return self.last(self.act(self.first(self.act(self.first(x)))))
 
 
 def outputs_of(model: nn.Module, x: Tensor) -> dict[str, list[Tensor]]:
@@ -62,7 +59,7 @@ def look_on(_: nn.Module, __: Any, output: Tensor) -> None:
 
 @pytest.mark.parametrize("name", ["first", "act", "last", ""])
 def test_what_a_hook_gives_is_what_the_module_gives(name: str) -> None:
-    model = Net()
+    model = net()
     model.get_submodule(name).register_forward_hook(double)
 
     history = check(model)
@@ -73,7 +70,7 @@ def test_what_a_hook_gives_is_what_the_module_gives(name: str) -> None:
 
 
 def test_several_hooks_of_several_modules() -> None:
-    model = Net()
+    model = net()
     for module in (model.first, model.act, model):
         module.register_forward_hook(double)
         module.register_forward_hook(look_on)
@@ -83,7 +80,7 @@ def test_several_hooks_of_several_modules() -> None:
 
 
 def test_a_hook_that_only_looks_on_changes_nothing() -> None:
-    model = Net()
+    model = net()
     model.first.register_forward_hook(look_on)
 
     history = check(model)
@@ -92,7 +89,7 @@ def test_a_hook_that_only_looks_on_changes_nothing() -> None:
 
 
 def test_a_hook_that_takes_itself_away() -> None:
-    model = Net()
+    model = net()
 
     def once(_: nn.Module, __: Any, output: Tensor) -> Tensor:
         handle.remove()
@@ -108,7 +105,7 @@ def test_a_hook_that_takes_itself_away() -> None:
 
 
 def test_a_hook_that_raises_leaves_its_module() -> None:
-    model = Net()
+    model = net()
     calls = 0
 
     def raise_first(_: nn.Module, __: Any, output: Tensor) -> Tensor:
@@ -120,18 +117,14 @@ def test_a_hook_that_raises_leaves_its_module() -> None:
 
     model.first.register_forward_hook(raise_first)
 
-    class Forgiving(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = model
+    @module_with(lambda: {"inner": model})
+    def forgiving(self, x: Tensor) -> Tensor:
+        try:
+            return self.inner(x)
+        except ValueError:
+            return self.inner(x) * 3
 
-        def forward(self, x: Tensor) -> Tensor:
-            try:
-                return self.inner(x)
-            except ValueError:
-                return self.inner(x) * 3
-
-    history = tl.log_forward_pass(Forgiving(), torch.randn(3, 4))
+    history = tl.log_forward_pass(forgiving(), torch.randn(3, 4))
 
     assert history["mul_1"].containing_module_origin == ""
     assert len(model.first._forward_hooks) == 1
@@ -139,23 +132,18 @@ def test_a_hook_that_raises_leaves_its_module() -> None:
 
 
 def test_hooks_that_a_first_forward_registers_are_not_registered_twice_by_a_replay() -> None:
-    class Recording(nn.Module):
+    @module_with(lambda: {"layers": nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))})
+    def recording(self, x: Tensor) -> list[Tensor]:
         """As models do that return all hidden states: hooks from the first forward on, noted in a flag."""
+        self.states: list[Tensor] = []
+        if not hasattr(self, "is_hooked"):
+            self.is_hooked = True
+            for layer in self.layers:
+                layer.register_forward_hook(lambda _, __, output: self.states.append(output))
+        self.layers(x)
+        return self.states
 
-        def __init__(self) -> None:
-            super().__init__()
-            self.layers = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
-
-        def forward(self, x: Tensor) -> list[Tensor]:
-            self.states: list[Tensor] = []
-            if not hasattr(self, "is_hooked"):
-                self.is_hooked = True
-                for layer in self.layers:
-                    layer.register_forward_hook(lambda _, __, output: self.states.append(output))
-            self.layers(x)
-            return self.states
-
-    model = Recording()
+    model = recording()
     history = tl.log_forward_pass(model, torch.randn(3, 4))
 
     assert history.validate()

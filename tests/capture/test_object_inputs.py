@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from tests import vision  # noqa: F401  (before transformers)
+from tests.capture.models.registry import module_with
 
 
 class Both(NamedTuple):
@@ -157,16 +158,12 @@ def test_a_graph_of_torch_geometric_is_an_input_by_its_own_names() -> None:
     from torch_geometric.data import Batch, Data, HeteroData
     from torch_geometric.nn import GCNConv
 
-    class Graphs(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.first, self.second = GCNConv(3, 4), GCNConv(4, 2)
+    @module_with(lambda: {"first": GCNConv(3, 4), "second": GCNConv(4, 2)})
+    def graphs(self, data: Any) -> Tensor:
+        x = self.first(data.x, data.edge_index).relu()
+        return self.second(x, data.edge_index)
 
-        def forward(self, data: Any) -> Tensor:
-            x = self.first(data.x, data.edge_index).relu()
-            return self.second(x, data.edge_index)
-
-    model = Graphs()
+    model = graphs()
     graph = Data(x=torch.randn(4, 3), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
     expected = model(graph)
 

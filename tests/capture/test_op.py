@@ -10,6 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import torcheer as tl
 from examples.alexnet import AlexNet
+from tests.capture.models.registry import module_with
 
 
 class Small(nn.Module):
@@ -133,17 +134,13 @@ def test_macs_are_those_that_torch_counts(make) -> None:  # type: ignore[no-unty
 
 
 def test_autocast_is_recorded() -> None:
-    class Cast(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc = nn.Linear(4, 4)
+    @module_with(lambda: {"fc": nn.Linear(4, 4)})
+    def cast(self, x: Tensor) -> Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = self.fc(x)
+        return y.float()
 
-        def forward(self, x: Tensor) -> Tensor:
-            with torch.autocast("cpu", dtype=torch.bfloat16):
-                y = self.fc(x)
-            return y.float()
-
-    history = tl.log_forward_pass(Cast(), torch.randn(2, 4))
+    history = tl.log_forward_pass(cast(), torch.randn(2, 4))
 
     assert history["linear_1"].func_autocast_state == {"cpu": torch.bfloat16}
     assert history["linear_1"].tensor_dtype == torch.bfloat16

@@ -11,7 +11,7 @@ from torch.nn.modules import module as torch_module
 
 from tests.capture.models import MODELS, SmallModel, each_model, some_models
 from tests.capture.models.inplace import UNDEFINED
-from tests.capture.running import Outcome, capture, name_of, run, same
+from tests.capture.outcomes import Outcome, capture, name_of, run, same
 
 pytestmark = [
     # torch's own: on nested and sparse tensors, and on compiling while hooks are there.

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 import torcheer as tl
 from examples.alexnet import AlexNet
 from tests import vision  # noqa: F401  declares what torchvision misses here
+from tests.capture.models.registry import module_with
 
 ALEXNET = """\
 Log of AlexNet forward pass:
@@ -138,16 +139,11 @@ def test_a_summary_has_a_row_for_every_module(history: tl.ModelHistory) -> None:
 
 
 def test_a_summary_of_shared_and_idle_modules() -> None:
-    class Shared(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc = nn.Linear(3, 3)
-            self.idle = nn.Linear(3, 3)
+    @module_with(lambda: {"fc": nn.Linear(3, 3), "idle": nn.Linear(3, 3)})
+    def shared(self, x: Tensor) -> Tensor:
+        return self.fc(self.fc(x))
 
-        def forward(self, x: Tensor) -> Tensor:
-            return self.fc(self.fc(x))
-
-    text = str(tl.summary(Shared(), torch.rand(3)))
+    text = str(tl.summary(shared(), torch.rand(3)))
 
     assert "fc (×2)" in text
     assert "not run" in text

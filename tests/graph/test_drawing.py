@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import torcheer as tl
 from tests.capture.models import MODELS, SmallModel
-from tests.capture.running import capture
+from tests.capture.outcomes import capture
 from tests.graph.picture_checks import Drawn, ReadPicture, check_picture
 from tests.many import some
 from torcheer.capture import document_of

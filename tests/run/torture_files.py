@@ -109,7 +109,7 @@ def show_in_app(folder: Path) -> None:
         if summary.listing.note == "this run cannot be read: the server's log says why.":
             raise AssertionError("the app could not read it, and nobody knows why")
         run = summary.run
-        looked = feeds._look(run, None)
+        looked = feeds._new_series(run, None)
         for listing in [] if looked is None else looked.new[:50]:
             as_json(listing)
             if listing.kind == "scalar":

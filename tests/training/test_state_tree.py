@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 from torch import Tensor, nn
 
 from tests.many import examples
-from torcheer.capture.keeping.tensorfile import bytes_of
+from torcheer.capture.savefile.safetensors_file import bytes_of
 from torcheer.errors import InputError
 from torcheer.training.checkpoint.state_tree import decoded, encoded, file_shape, file_tensor
 

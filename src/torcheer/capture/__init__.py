@@ -7,46 +7,64 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
+    from torcheer.capture.aliasing import has_data
+    from torcheer.capture.analysis.compare import Comparison, compare
+    from torcheer.capture.analysis.edits import Edit, patch_from
+    from torcheer.capture.analysis.faults import Fault
+    from torcheer.capture.analysis.stats import StatsTable
+    from torcheer.capture.analysis.validate import ValidationReport, validate_saved_activations
+    from torcheer.capture.api import Summary, log_forward_pass, summary
     from torcheer.capture.aten import AtenCall
-    from torcheer.capture.backward.passes import BackwardPass
-    from torcheer.capture.batches import TARGET_NAMES, Batch, detached, moved, num_items_of, split
-    from torcheer.capture.capturing import Order, capture
-    from torcheer.capture.checking.validation import ValidationReport, validate_saved_activations
-    from torcheer.capture.choosing import Trackable, chosen_layers, trackable, unwrapped
-    from torcheer.capture.describing import document_of
-    from torcheer.capture.devices import AUTOMATIC, chosen_device, place
-    from torcheer.capture.drawing import draw_history, show_model_graph
-    from torcheer.capture.editing.editor import Edit
-    from torcheer.capture.editing.rules import patch_from
-    from torcheer.capture.examining.comparing import compare
-    from torcheer.capture.examining.comparison import Comparison
-    from torcheer.capture.examining.findings import Fault
-    from torcheer.capture.examining.statistics import StatsTable
+    from torcheer.capture.backward.backward_pass import BackwardPass
     from torcheer.capture.fields.field import Field
-    from torcheer.capture.history import ModelHistory
-    from torcheer.capture.inputs import (
-        Call,
-        bind,
-        check_model,
-        copy_of_containers,
-        copy_of_tensors,
-        named_root,
-    )
-    from torcheer.capture.keeping.loading import load_history
-    from torcheer.capture.keeping.storing import save_history
-    from torcheer.capture.keeping.tensorfile import FILE_TYPES, Piece, TensorFile, write_tensors
-    from torcheer.capture.log import log_forward_pass
-    from torcheer.capture.memory import has_data
-    from torcheer.capture.modes import same_modes_after
-    from torcheer.capture.nesting import collect_tensors, map_leaves, map_tensors, tensors_in
+    from torcheer.capture.function_mode import OpenCopies
+    from torcheer.capture.history import ModelHistory, PassRecord
+    from torcheer.capture.inputs import Call, bind, check_model, copy_of_containers, copy_of_tensors
+    from torcheer.capture.model_state import same_model_after
+    from torcheer.capture.model_walk import ModelWalk, is_lazy
     from torcheer.capture.op import Op
-    from torcheer.capture.opening import OpenCopies
-    from torcheer.capture.saving import Selection, Treatment
-    from torcheer.capture.scopes import Scope
-    from torcheer.capture.stances import begin_eager, end_eager, without_compiler
-    from torcheer.capture.state import same_model_after, same_random_state_after, seed_everything
-    from torcheer.capture.summarising import Summary, summary
-    from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, OWN_TRAITS, SOURCE, TENSOR, Record, is_call
-    from torcheer.capture.walk import ModelWalk, is_lazy
+    from torcheer.capture.page_source import HistorySource
+    from torcheer.capture.picture import draw_history, show_model_graph
+    from torcheer.capture.pytree import collect_tensors, map_leaves, map_tensors, tensors_in
+    from torcheer.capture.savefile.read import load_history
+    from torcheer.capture.savefile.safetensors_file import FILE_TYPES, Piece, TensorFile, write_tensors
+    from torcheer.capture.savefile.write import save_history
+    from torcheer.capture.selection import Selection, Treatment
+    from torcheer.capture.session import Order, capture
+    from torcheer.capture.tape import (
+        BUFFER,
+        INPUT,
+        OUTPUT,
+        OWN_TRAITS,
+        SOURCE,
+        TENSOR,
+        Record,
+        Scope,
+        is_call,
+    )
+    from torcheer.capture.to_document import document_of
+    from torcheer.capture.torch_state import same_random_state_after, seed_everything, undisturbed
+
+    # Until other rooms import them from where they are.
+    from torcheer.models import (
+        AUTOMATIC,
+        TARGET_NAMES,
+        Batch,
+        Trackable,
+        begin_eager,
+        chosen_device,
+        chosen_layers,
+        detached,
+        end_eager,
+        moved,
+        named_root,
+        num_items_of,
+        place,
+        same_modes_after,
+        split,
+        trackable,
+        unwrapped,
+        without_compiler,
+    )
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

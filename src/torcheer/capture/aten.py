@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-from torcheer.capture.memory import shape_of
-from torcheer.capture.nesting import collect_tensors
+from torcheer.capture.aliasing import shape_of
+from torcheer.capture.pytree import collect_tensors
 from torcheer.graph import readable_seconds
 
 Shape = tuple[int, ...]
@@ -34,29 +34,27 @@ class AtenCall:
         return f"{self.name}.{self.overload}({inputs}) -> {outputs}  {readable_seconds(self.seconds)}"
 
 
-class AtenWatcher:
-    """Sees the calls between `begin` and `end`. What we do ourselves lies outside.
+def begin_watching() -> list[AtenCall]:
+    """From here on the calls of this thread are added to a list; give it to `end_watching`.
 
     Several may watch the same calls, as two histories do where their passes share a parameter; so there is
-    one mode a thread, which is on while anybody watches.
+    one mode a thread, which is on while anybody watches. What we do ourselves lies outside.
     """
+    calls: list[AtenCall] = []
+    if _thread.lists and not _thread.is_on():
+        _thread.lists.clear()  # a backward pass that raised: torch has taken the mode away
+    if not _thread.lists:
+        _thread.mode.__enter__()  # type: ignore[no-untyped-call]
+    _thread.lists.append(calls)
+    return calls
 
-    def begin(self) -> list[AtenCall]:
-        """Start a list of calls; give it to `end`."""
-        calls: list[AtenCall] = []
-        if _thread.lists and not _thread.is_on():
-            _thread.lists.clear()  # a backward pass that raised: torch has taken the mode away
+
+def end_watching(calls: list[AtenCall]) -> tuple[AtenCall, ...]:
+    if any(one is calls for one in _thread.lists):
+        _thread.lists = [one for one in _thread.lists if one is not calls]
         if not _thread.lists:
-            _thread.mode.__enter__()  # type: ignore[no-untyped-call]
-        _thread.lists.append(calls)
-        return calls
-
-    def end(self, calls: list[AtenCall]) -> tuple[AtenCall, ...]:
-        if any(one is calls for one in _thread.lists):
-            _thread.lists = [one for one in _thread.lists if one is not calls]
-            if not _thread.lists:
-                _thread.mode.__exit__(None, None, None)  # type: ignore[no-untyped-call]
-        return tuple(calls)
+            _thread.mode.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+    return tuple(calls)
 
 
 @contextmanager

@@ -7,11 +7,11 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from torch import Size, Tensor, device, dtype, nn
-from torch.nn.parallel import DataParallel, DistributedDataParallel
+from torch import Tensor, nn
 
-from torcheer.capture.nesting import map_tensors, tensors_in
+from torcheer.capture.pytree import ATOMS, map_tensors, tensors_in
 from torcheer.errors import InputError
+from torcheer.models import unwrapped_model
 
 
 class Call(NamedTuple):
@@ -21,34 +21,25 @@ class Call(NamedTuple):
     kwargs: dict[str, Any]
 
 
-def named_root(model: nn.Module) -> nn.Module:
-    """The model whose names count: the one inside torch.compile's and the parallel wrappers."""
-    while True:
-        inner = getattr(model, "_orig_mod", None)
-        if isinstance(model, DataParallel | DistributedDataParallel):
-            inner = model.module
-        if not isinstance(inner, nn.Module):
-            return model
-        model = inner
-
-
 def check_model(model: Any) -> None:
     if isinstance(model, type) and issubclass(model, nn.Module):
         raise InputError(
             f"{model.__name__} is a class, not a model: pass an instance, {model.__name__}(...)."
         )
     if not isinstance(model, nn.Module):
+        given = f"{type(model).__name__} {model!r}"[:80]
         raise InputError(
-            f"the first argument must be a torch.nn.Module, not {_a(model)}: log_forward_pass(model, x)."
+            f"the first argument must be a torch.nn.Module, not {given}: log_forward_pass(model, x)."
         )
 
 
 def bind(model: nn.Module, input_args: Any, input_kwargs: Mapping[str, Any] | None) -> Call:
     """Decide how the input fits forward: one argument, several, or by name."""
     kwargs = dict(input_kwargs or {})
-    forward = named_root(model).forward
+    root = unwrapped_model(model)
+    name = type(root).__name__
     try:
-        signature: inspect.Signature | None = inspect.signature(forward)
+        signature: inspect.Signature | None = inspect.signature(root.forward)
     except (TypeError, ValueError):
         signature = None
     choices = _choices(input_args, kwargs)
@@ -58,9 +49,9 @@ def bind(model: nn.Module, input_args: Any, input_kwargs: Mapping[str, Any] | No
         if _fits(signature, call):
             return call
     if input_args is None and not kwargs:
-        raise InputError(f"there is no input: {_name(model)}.forward takes {signature}.")
+        raise InputError(f"there is no input: {name}.forward takes {signature}.")
     raise InputError(
-        f"the input does not fit {_name(model)}.forward{signature}: it was given {_shape_of(choices[0])}."
+        f"the input does not fit {name}.forward{signature}: it was given {_shape_of(choices[0])}."
     )
 
 
@@ -86,7 +77,7 @@ def _fits(signature: inspect.Signature, call: Call) -> bool:
 
 def copy_of_containers(call: Call) -> Call:
     """The same call with lists, dicts and objects of its own: forward may change those it was given."""
-    if all(isinstance(value, _UNCHANGING) for value in _values(call)):
+    if all(type(value) in ATOMS for value in _values(call)):
         return call
     memo: dict[int, Any] = {}
     for _, tensor in tensors_in((call.args, call.kwargs), into_objects=True):
@@ -98,9 +89,6 @@ def copy_of_containers(call: Call) -> Call:
         return copy.deepcopy(call, memo)
     except Exception:  # an object that cannot be copied is used as it is
         return call
-
-
-_UNCHANGING = (bool, int, float, complex, str, bytes, type(None), dtype, device, Size)
 
 
 def copy_of_input(value: Tensor, like: Tensor) -> Tensor:
@@ -139,20 +127,12 @@ def input_tensors(model: nn.Module, call: Call) -> list[tuple[str, Tensor]]:
 
 def _parameter_names(model: nn.Module, num_args: int) -> list[str]:
     try:
-        parameters = list(inspect.signature(named_root(model).forward).parameters.values())
+        parameters = list(inspect.signature(unwrapped_model(model).forward).parameters.values())
     except (TypeError, ValueError):
         parameters = []
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
     return (names + [f"{rest}.{i}" for i in range(num_args)])[:num_args]
-
-
-def _name(model: nn.Module) -> str:
-    return type(named_root(model)).__name__
-
-
-def _a(value: Any) -> str:
-    return f"{type(value).__name__} {value!r}"[:80]
 
 
 def _shape_of(call: Call) -> str:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from torcheer.capture.aten import AtenCall
-from torcheer.capture.nesting import map_leaves
+from torcheer.capture.pytree import map_leaves
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, OWN_TRAITS, TENSOR, Meta, Record
 from torcheer.errors import InputError
 from torcheer.graph import Arguments, SourceLine, Work, describe_op, readable_bytes, source_lines, work_of
 
 if TYPE_CHECKING:
-    from torcheer.capture.recorded import RecordedPass
-
-
-T = TypeVar("T")
+    from torcheer.capture.history import ModelHistory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +39,7 @@ class Op:
 
     __slots__ = ("_history", "index")
 
-    def __init__(self, history: RecordedPass, index: int) -> None:
+    def __init__(self, history: ModelHistory, index: int) -> None:
         self._history = history
         self.index = index
 
@@ -209,15 +207,11 @@ class Op:
     @property
     def func_args(self) -> tuple[Any, ...]:
         """The positional arguments, with the label or parameter address where a tensor stood."""
-        if self._record.trait in OWN_TRAITS:
-            return ()
-        return self._fill(self._record.args, self._parent_names())
+        return () if self._record.trait in OWN_TRAITS else self._call_with(self._parent_names())[0]
 
     @property
     def func_kwargs(self) -> dict[str, Any]:
-        record = self._record
-        skip = _num_slots(record.args)
-        return self._fill(record.kwargs or {}, self._parent_names()[skip:])
+        return self._call_with(self._parent_names())[1]
 
     @property
     def func_args_non_tensor(self) -> list[Any]:
@@ -230,12 +224,11 @@ class Op:
     @property
     def creation_args(self) -> tuple[Any, ...]:
         """The positional arguments with their tensors as they were: needs the parents' values."""
-        return self._fill(self._record.args, self._parent_values())
+        return self._call_with(self._parent_values())[0]
 
     @property
     def creation_kwargs(self) -> dict[str, Any]:
-        record = self._record
-        return self._fill(record.kwargs or {}, self._parent_values()[_num_slots(record.args) :])
+        return self._call_with(self._parent_values())[1]
 
     def _parent_names(self) -> list[str]:
         tape = self._history._tape
@@ -256,11 +249,12 @@ class Op:
             )
         return values
 
-    @staticmethod
-    def _fill(template: T, values: list[Any]) -> T:
+    def _call_with(self, values: Iterable[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments, with these where tensors stood."""
         rest = iter(values)
-        filled: T = map_leaves(template, lambda leaf: next(rest) if leaf is TENSOR else leaf)
-        return filled
+        template = (self._record.args, self._record.kwargs or {})
+        args, kwargs = map_leaves(template, lambda leaf: next(rest) if leaf is TENSOR else leaf)
+        return args, kwargs
 
     @property
     def function_is_inplace(self) -> bool:
@@ -462,17 +456,6 @@ class Op:
 
 def _end(way: tuple[int, int] | None, which: int) -> int | None:
     return None if way is None else way[which]
-
-
-def _num_slots(template: Any) -> int:
-    count = 0
-
-    def see(leaf: Any) -> None:
-        nonlocal count
-        count += leaf is TENSOR
-
-    map_leaves(template, see)
-    return count
 
 
 def own_frames(lines: list[SourceLine]) -> list[SourceLine]:

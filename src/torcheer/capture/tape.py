@@ -8,15 +8,18 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.aten import AtenCall
-from torcheer.capture.backward.edges import Edge, EdgesTaken
-from torcheer.capture.memory import (
+from torcheer.capture.aliasing import (
+    Alias,
     BatchDims,
+    SharedMemory,
+    Write,
     geometry_of,
     grad_fn_of,
     has_data,
@@ -26,15 +29,83 @@ from torcheer.capture.memory import (
     shape_of,
     unwrapped,
 )
-from torcheer.capture.scopes import Scope
-from torcheer.capture.shared import Alias, SharedMemory, Write
+from torcheer.capture.aten import AtenCall
+from torcheer.capture.pytree import tensors_in
 from torcheer.capture.threads import OtherThreads
 from torcheer.capture.traits import Trait, own_trait
-from torcheer.capture.walk import ModelWalk
 from torcheer.graph import Site
 
 if TYPE_CHECKING:
-    from torcheer.capture.editing.editor import Editor
+    from torcheer.capture.analysis.edits import Editor
+    from torcheer.capture.backward.grad_graph import Edge, EdgesTaken
+    from torcheer.capture.model_walk import ModelWalk
+
+
+class Scope:
+    """One call of a module, or of a torch function that was opened up. Filled on the hot path."""
+
+    __slots__ = (
+        "address",
+        "depth",
+        "drill",
+        "first_op",
+        "func",
+        "name",
+        "num_ops",
+        "outputs",
+        "parent",
+        "pass_num",
+        "seconds",
+        "site",
+        "started",
+    )
+
+    def __init__(
+        self, parent: Scope | None, address: str | None, name: str, site: Site, first_op: int
+    ) -> None:
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.address = address  # None for a function
+        self.name = name  # class or function
+        self.func: Any = None
+        self.site = site
+        self.pass_num = 1
+        self.first_op = first_op
+        self.num_ops = -1  # filled when it ends
+        self.outputs: tuple[int, ...] = ()
+        self.started = 0.0  # while it runs
+        self.seconds = 0.0
+        self.drill: ExitStack | None = None  # closed when a scripted module ends
+
+    @property
+    def is_module(self) -> bool:
+        return self.address is not None
+
+    def close(self, num_ops_now: int) -> None:
+        if self.started:
+            self.seconds = perf_counter() - self.started
+            self.num_ops = num_ops_now - self.first_op
+            self.started = 0.0
+
+    def end(self, num_ops_now: int) -> int:
+        """One past its last op, so far."""
+        return num_ops_now if self.num_ops < 0 else self.first_op + self.num_ops
+
+    def module(self) -> Scope:
+        """The module call that this scope is, or lies in."""
+        scope = self
+        while scope.address is None and scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    def chain(self) -> list[Scope]:
+        """From the model itself down to this scope."""
+        scopes: list[Scope] = []
+        scope: Scope | None = self
+        while scope is not None:
+            scopes.append(scope)
+            scope = scope.parent
+        return scopes[::-1]
 
 
 class _TensorSlot:
@@ -127,20 +198,15 @@ def is_call(record: Record) -> bool:
 
 
 def meta_of(tensor: Tensor) -> Meta:
-    real = unwrapped(tensor)
+    real, node = unwrapped(tensor), grad_fn_of(tensor)
     return Meta(
         shape=shape_of(real),
         dtype=real.dtype,
         device=real.device,
         num_bytes=num_bytes(real),
         requires_grad=tensor.requires_grad,
-        grad_fn_name=_grad_fn_name(tensor),
+        grad_fn_name=None if node is None else node.name(),
     )
-
-
-def _grad_fn_name(tensor: Tensor) -> str | None:
-    node = grad_fn_of(tensor)
-    return None if node is None else node.name()
 
 
 class Tape:
@@ -190,22 +256,19 @@ class Tape:
     def find(self, tensor: Tensor, use: Use) -> int:
         """The op that made a tensor; one that nobody recorded becomes a source of its own."""
         with self.lock:
-            return self._find(tensor, use)
-
-    def _find(self, tensor: Tensor, use: Use) -> int:
-        index = self.owner.get(id(tensor))
-        # An id may be a dead tensor's, used again: only the living one counts.
-        if index is None or self.memory.live(index) is not tensor:
-            return self._trace_back(tensor, use)
-        writes = self.memory.stale.pop(index, None)
-        if writes is not None:
-            return self._after_writes(index, writes, tensor, use)
-        if self.memory.was_changed_outside(index, tensor):
-            context = Context(note="its memory was written from outside torch")
-            return self._add_node(UPDATED, (index,), tensor, use, context)
-        if self.edges is not None and index >= 0:
-            self.edges.take(index, tensor)
-        return index
+            index = self.owner.get(id(tensor))
+            # An id may be a dead tensor's, used again: only the living one counts.
+            if index is None or self.memory.live(index) is not tensor:
+                return self._trace_back(tensor, use)
+            writes = self.memory.stale.pop(index, None)
+            if writes is not None:
+                return self._after_writes(index, writes, tensor, use)
+            if self.memory.was_changed_outside(index, tensor):
+                context = Context(note="its memory was written from outside torch")
+                return self.add_node(UPDATED, (index,), tensor, use, context=context)
+            if self.edges is not None and index >= 0:
+                self.edges.take(index, tensor)
+            return index
 
     def knows(self, tensor: Tensor) -> bool:
         """True if this very object is an op's output, a parameter or a buffer."""
@@ -228,9 +291,9 @@ class Tape:
         ops = tuple(dict.fromkeys(write.op for write in writes))
         if index >= 0 and self.records[index].trait is BUFFER:
             context = Context(note="a buffer that another op updated on the side")
-            return self._add_node(BUFFER, ops, tensor, use, context, address=self.addresses[index])
+            return self.add_node(BUFFER, ops, tensor, use, context=context, address=self.addresses[index])
         geometries = (geometry_of(tensor), *{write.op: write.geometry for write in writes}.values())
-        return self._add_node(UPDATED, (index, *ops), tensor, use, None, args=geometries)
+        return self.add_node(UPDATED, (index, *ops), tensor, use, args=geometries)
 
     def _trace_back(self, tensor: Tensor, use: Use) -> int:
         registered = self._walk.params.get(id(tensor)) or self._walk.buffers.get(id(tensor))
@@ -246,7 +309,7 @@ class Tape:
 
     def _register(self, tensor: Tensor, address: str, use: Use) -> int:
         if not isinstance(tensor, nn.Parameter):
-            return self._add_node(BUFFER, (), tensor, use, None, address=address)
+            return self.add_node(BUFFER, (), tensor, use, address=address)
         self.memory.note_version(tensor)
         self.params.append((address, tensor))
         index = self.owner[id(tensor)] = -len(self.params)
@@ -256,15 +319,14 @@ class Tape:
         """A tensor that shares memory with a known one, made where nobody could see it."""
         if alias.op in self.memory.stale:
             context = Context(note="an alias made outside Python of memory that was written")
-            return self._add_node(ALIAS, (alias.op,), tensor, use, context)
+            return self.add_node(ALIAS, (alias.op,), tensor, use, context=context)
         if alias.is_twin:
             if alias.op >= 0:
                 self.owner[id(tensor)] = alias.op
                 self.memory.add_twin(alias.op, tensor)
             return alias.op
-        return self._add_node(
-            ALIAS, (alias.op,), tensor, use, None, args=(alias.geometry, geometry_of(tensor))
-        )
+        geometries = (alias.geometry, geometry_of(tensor))
+        return self.add_node(ALIAS, (alias.op,), tensor, use, args=geometries)
 
     def _unseen(self, tensor: Tensor, use: Use) -> int:
         parents = self.memory.parents_by_graph(tensor)
@@ -277,7 +339,7 @@ class Tape:
                 f"a tensor {_of_shape(tensor)}in {where} was made by {node.name()}, "
                 "which no torch call in Python shows: it stands as a node of its own."
             )
-            return self._add_node(trait, parents, tensor, use, Context(note=note))
+            return self.add_node(trait, parents, tensor, use, context=Context(note=note))
         at_work = [] if self.other_threads is None else self.other_threads.at_work()
         if at_work and not _is_held_by(self._walk, tensor):
             where = use.scope.module().address or "the model"
@@ -288,45 +350,29 @@ class Tape:
                 "forward itself starts are."
             )
         context = Context(note="made before the pass, or outside torch")
-        return self._add_node(SOURCE, (), tensor, use, context)
+        return self.add_node(SOURCE, (), tensor, use, context=context)
 
     # --- recording ------------------------------------------------------------
-
-    def _add_node(
-        self,
-        trait: Trait,
-        parents: tuple[int, ...],
-        tensor: Tensor,
-        use: Use,
-        context: Context | None,
-        *,
-        args: tuple[Any, ...] = (),
-        address: str | None = None,
-        is_extra: bool = False,  # it stands in no unedited pass
-    ) -> int:
-        self.memory.note_version(tensor)
-        with self.lock:
-            if address is not None:
-                self.addresses[len(self.records)] = address
-            record = Record(trait, args, None, parents, use.scope, use.site, 0.0, use.slot, context)
-            return self.commit(record, tensor, is_extra)
 
     def add_node(
         self,
         trait: Trait,
         parents: tuple[int, ...],
         tensor: Tensor,
-        scope: Scope,
+        use: Use,
+        *,
+        context: Context | None = None,
+        args: tuple[Any, ...] = (),
         address: str | None = None,
-        slot: int = 0,
-        is_extra: bool = False,
+        is_extra: bool = False,  # it stands in no unedited pass
     ) -> int:
-        """A node that no torch call made: an input, an output, a module that does nothing."""
-        args = (TENSOR,) if trait is IDENTITY else ()
-        use = Use(scope, (), slot)
-        return self._add_node(
-            trait, parents, tensor, use, None, args=args, address=address, is_extra=is_extra
-        )
+        """A node that no torch call made: an input, an output, a module that does nothing…"""
+        self.memory.note_version(tensor)
+        with self.lock:
+            if address is not None:
+                self.addresses[len(self.records)] = address
+            record = Record(trait, args, None, parents, use.scope, use.site, 0.0, use.slot, context)
+            return self.commit(record, tensor, is_extra)
 
     def commit(self, record: Record, tensor: Tensor, is_extra: bool = False) -> int:
         """Add a record and keep its value if it is wanted. The hot path has a copy of the simple case."""
@@ -437,11 +483,5 @@ def _of_shape(tensor: Tensor) -> str:
 
 def _is_held_by(walk: ModelWalk, tensor: Tensor) -> bool:
     """Whether a module keeps the tensor as a plain attribute, or in a list or dict."""
-    for _, module in walk.modules:
-        for value in vars(module).values():
-            items = value.values() if isinstance(value, dict) else value
-            if value is tensor or (
-                isinstance(value, list | tuple | dict) and any(item is tensor for item in items)
-            ):
-                return True
-    return False
+    held = (own for _, module in walk.modules for _, own in tensors_in(vars(module)))
+    return any(own is tensor for own in held)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import overrides
 from torch.overrides import TorchFunctionMode
@@ -29,13 +29,6 @@ class _Recording:
         self.thread = threading.get_ident()
         self.make_mode = make_mode
         self.is_open = True
-
-
-class _Held(NamedTuple):
-    """What a thread has been given."""
-
-    recording: _Recording
-    mode: Any  # torch does not say the types of its modes
 
 
 _lock = threading.Lock()
@@ -102,13 +95,13 @@ def recording_new_threads(make_mode: MakeMode) -> Iterator[None]:
 
 def _profile(frame: FrameType, event: str, argument: Any) -> None:
     others = _others
-    held: _Held | None = getattr(_local, "held", None)
+    held: tuple[_Recording, Any] | None = getattr(_local, "held", None)  # a pass, and its mode
     if held is None:
         if event == "call" and not _begin():
             sys.setprofile(others)
     # While the mode handles a call torch keeps it aside, and puts it back: then a later event takes it off.
-    elif not held.recording.is_open and _is_on_top(held.mode):
-        held.mode.__exit__(None, None, None)
+    elif not held[0].is_open and _is_on_top(held[1]):
+        held[1].__exit__(None, None, None)
         _local.held = None
         sys.setprofile(others)
     if others is not None:
@@ -120,8 +113,9 @@ def _begin() -> bool:
     recording = _starter()
     if recording is None:
         return False
-    _local.held = _Held(recording, recording.make_mode())
-    _local.held.mode.__enter__()
+    mode: Any = recording.make_mode()
+    _local.held = (recording, mode)
+    mode.__enter__()
     return True
 
 

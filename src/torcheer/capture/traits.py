@@ -132,6 +132,7 @@ _SIDE_WRITES: dict[str, tuple[int, ...]] = {
 }
 
 _known: dict[Any, Trait] = {}
+known_trait = _known.get  # for the hot path
 
 
 def trait_of(func: Any) -> Trait:
@@ -142,10 +143,6 @@ def trait_of(func: Any) -> Trait:
             # A function made inside another may be a new one each time: do not collect those.
             _known[func] = trait
     return trait
-
-
-def find_known() -> Callable[[Any], Trait | None]:
-    return _known.get
 
 
 def own_trait(func: Callable[..., Any], layer_type: str) -> Trait:

@@ -9,8 +9,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from torcheer.capture import Scope
-from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture import Scope, undisturbed
 from torcheer.netview.flow import ATTENTION, COMBINING, MINOR, MULTIHEAD, PRODUCTS, Flow
 
 _JOINS: Final = frozenset(("matmul", "bmm"))

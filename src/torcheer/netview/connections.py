@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture import undisturbed
 from torcheer.netview.attention import Site, merged
 from torcheer.netview.flow import (
     CONVOLUTIONS,

@@ -22,8 +22,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture import BUFFER, SOURCE, ModelHistory, Scope, unwrapped
-from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture import BUFFER, SOURCE, ModelHistory, Scope, undisturbed, unwrapped
 from torcheer.errors import InputError
 from torcheer.netview.attention import Site, find_sites, merged, weights_of
 from torcheer.netview.connections import ConnectionFinder, fold_nonlinearities, input_of, weighted

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from torcheer.capture import has_data, is_lazy, unwrapped
-from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture import has_data, is_lazy, undisturbed, unwrapped
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
 from torcheer.netview.flow import are_same_numbers

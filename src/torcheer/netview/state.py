@@ -15,8 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from torcheer.capture import collect_tensors, unwrapped
-from torcheer.capture.undisturbed import undisturbed
+from torcheer.capture import collect_tensors, undisturbed, unwrapped
 from torcheer.errors import InputError
 from torcheer.netview.connections import front_padding
 from torcheer.netview.grids import grid_of

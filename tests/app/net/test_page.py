@@ -24,7 +24,7 @@ from torcheer.app.net import page as pages
 from torcheer.app.net.messages import LEVELS
 from torcheer.app.net.page import moments_in_order, net_file_page, show_net, wishes, write_net_page
 from torcheer.app.passes.page import one_file_page
-from torcheer.capture.viewing import HistorySource
+from torcheer.capture.page_source import HistorySource
 from torcheer.errors import InputError
 
 NUM_MOMENTS = 9

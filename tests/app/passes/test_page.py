@@ -27,7 +27,7 @@ from torcheer.app.html_page import read_bundle
 from torcheer.app.passes import page as pages
 from torcheer.app.passes.page import Wanted, level_of, share_out, show_page, write_page
 from torcheer.app.wire import as_json
-from torcheer.capture.viewing import HistorySource
+from torcheer.capture.page_source import HistorySource
 from torcheer.errors import InputError
 from torcheer.tensorfile import TensorView, grid_of, item_bytes_of
 

@@ -14,7 +14,7 @@ import torcheer as tl
 from tests.app.many_types import many_types, values_of
 from torcheer.app.passes import values
 from torcheer.app.passes.saved import open_pass_file
-from torcheer.capture.viewing import HistorySource
+from torcheer.capture.page_source import HistorySource
 from torcheer.errors import InputError
 from torcheer.tensorfile import default_window
 from torcheer.tensorfile import reader as tensorbytes
@@ -168,7 +168,7 @@ def test_the_last_tensors_are_at_hand_and_no_more_than_that(
 
 
 def test_rows_have_the_places_that_the_writer_gives_them() -> None:
-    from torcheer.capture.keeping import stored
+    from torcheer.capture.savefile import pass_schema as stored
 
     for name in ("StoredOp", "StoredParam", "StoredNode", "StoredBackward", "StoredGradients", "StoredPass"):
         ours, theirs = getattr(values, name), getattr(stored, name)

@@ -17,10 +17,10 @@ from safetensors.torch import save_file
 
 import torcheer as tl
 from tests.app.many_types import many_types
-from tests.capture.forging import Forged
+from tests.capture.forged_files import Forged
 from tests.many import examples
 from torcheer.app.passes.saved import open_pass_file
-from torcheer.capture.keeping.stored import DOCUMENT
+from torcheer.capture.savefile.pass_schema import DOCUMENT
 from torcheer.errors import FileFormatError, InputError
 
 KINDS = ("output", "grad", "param", "param_grad")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from tests.capture.models.inplace import matrix, vector
 from tests.capture.models.registry import small
@@ -30,160 +30,106 @@ class Result:
     states: list[Any]
 
 
-@small(
-    lambda: [vector(), vector()],
-    "input_1, input_2 -> add_1 -> output_1",
-)
-class TwoArguments(nn.Module):
+@small(lambda: [vector(), vector()], "input_1, input_2 -> add_1 -> output_1")
+def two_arguments(self, a: Tensor, b: Tensor) -> Tensor:
     """A list of arguments."""
-
-    def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        return a + b
+    return a + b
 
 
-@small(
-    lambda: [[vector(), (vector(), {"deep": vector()})]],
-    """
+@small(lambda: [[vector(), (vector(), {"deep": vector()})]])
+def nested_input(self, nest: list[Any]) -> Tensor:
+    """One argument that holds a list, a tuple and a dict.
+
     input_1, input_2 -> add_1
     add_1, input_3 -> mul_1 -> output_1
-    """,
-)
-class NestedInput(nn.Module):
-    """One argument that holds a list, a tuple and a dict."""
-
-    def forward(self, nest: list[Any]) -> Tensor:
-        first, (second, rest) = nest
-        return (first + second) * rest["deep"]
+    """
+    first, (second, rest) = nest
+    return (first + second) * rest["deep"]
 
 
-@small(
-    lambda: {"b": vector(), "a": vector()},
-    "input_2, input_1 -> sub_1 -> output_1",
-)
-class InputByName(nn.Module):
+@small(lambda: {"b": vector(), "a": vector()}, "input_2, input_1 -> sub_1 -> output_1")
+def input_by_name(self, a: Tensor, b: Tensor) -> Tensor:
     """A dict of arguments by name, not in the order of the signature."""
-
-    def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        return a - b
+    return a - b
 
 
-@small(
-    lambda: {"x": vector(), "y": vector()},
-    "input_1, input_2 -> sub_1 -> output_1",
-)
-class DictInput(nn.Module):
+@small(lambda: {"x": vector(), "y": vector()}, "input_1, input_2 -> sub_1 -> output_1")
+def dict_input(self, batch: dict[str, Tensor]) -> Tensor:
     """A dict that is itself the one argument."""
-
-    def forward(self, batch: dict[str, Tensor]) -> Tensor:
-        return batch["x"] - batch["y"]
+    return batch["x"] - batch["y"]
 
 
-@small(
-    vector,
-    "input_1, input_2 -> mul_1 -> output_1",
-    kwargs=lambda: {"scale": vector()},
-)
-class KeywordOnly(nn.Module):
+@small(vector, "input_1, input_2 -> mul_1 -> output_1", kwargs=lambda: {"scale": vector()})
+def keyword_only(self, x: Tensor, *, scale: Tensor, mask: Tensor | None = None) -> Tensor:
     """A positional argument, one by keyword, and one that is left at its default."""
-
-    def forward(self, x: Tensor, *, scale: Tensor, mask: Tensor | None = None) -> Tensor:
-        return x * scale if mask is None else x * scale * mask
+    return x * scale if mask is None else x * scale * mask
 
 
-@small(
-    lambda: [vector(), vector(), vector()],
-    """
+@small(lambda: [vector(), vector(), vector()])
+def any_number_of_arguments(self, *tensors: Tensor) -> Tensor:
+    """`*args`.
+
     input_1, input_2, input_3 -> stack_1 -> sum_1 -> output_1
-    """,
-)
-class AnyNumberOfArguments(nn.Module):
-    """`*args`."""
-
-    def forward(self, *tensors: Tensor) -> Tensor:
-        return torch.stack(tensors).sum(0)
-
-
-@small(
-    lambda: Batch(image=vector(), extras={"masks": (vector(), vector())}),
     """
+    return torch.stack(tensors).sum(0)
+
+
+@small(lambda: Batch(image=vector(), extras={"masks": (vector(), vector())}))
+def dataclasses(self, batch: Batch) -> Result:
+    """A dataclass goes in and another comes out; one input goes straight to the output.
+
     input_1, input_2 -> mul_1 -> output_1
     input_1 -> output_2
     input_3 -> sin_1 -> output_3
-    """,
-)
-class Dataclasses(nn.Module):
-    """A dataclass goes in and another comes out; one input goes straight to the output."""
-
-    def forward(self, batch: Batch) -> Result:
-        first, second = batch.extras["masks"]
-        return Result(logits=batch.image * first, states=[batch.image, {"sine": second.sin()}])
-
-
-@small(
-    lambda: [Pair(vector(), vector())],
     """
+    first, second = batch.extras["masks"]
+    return Result(logits=batch.image * first, states=[batch.image, {"sine": second.sin()}])
+
+
+@small(lambda: [Pair(vector(), vector())])
+def named_tuples(self, pair: Pair) -> Pair:
+    """A named tuple goes in, and one comes out.
+
     input_1, input_2 -> add_1 -> output_1
     input_1, input_2 -> sub_1 -> output_2
-    """,
-)
-class NamedTuples(nn.Module):
-    """A named tuple goes in, and one comes out."""
-
-    def forward(self, pair: Pair) -> Pair:
-        return Pair(left=pair.left + pair.right, right=pair.left - pair.right)
-
-
-@small(
-    lambda: [SimpleNamespace(x=vector(), size=3)],
-    "input_1 -> sin_1 -> output_1",
-)
-class ObjectInput(nn.Module):
-    """Tensors that are attributes of some object."""
-
-    def forward(self, holder: SimpleNamespace) -> SimpleNamespace:
-        return SimpleNamespace(y=holder.x.sin(), size=holder.size)
-
-
-@small(
-    vector,
     """
+    return Pair(left=pair.left + pair.right, right=pair.left - pair.right)
+
+
+@small(lambda: [SimpleNamespace(x=vector(), size=3)], "input_1 -> sin_1 -> output_1")
+def object_input(self, holder: SimpleNamespace) -> SimpleNamespace:
+    """Tensors that are attributes of some object."""
+    return SimpleNamespace(y=holder.x.sin(), size=holder.size)
+
+
+@small(vector)
+def dict_output(self, x: Tensor) -> OrderedDict[str, Any]:
+    """A dict comes out, with a number and None among its values.
+
     input_1 -> sin_1 -> output_1
     input_1 -> cos_1 -> output_2
-    """,
-)
-class DictOutput(nn.Module):
-    """A dict comes out, with a number and None among its values."""
-
-    def forward(self, x: Tensor) -> OrderedDict[str, Any]:
-        return OrderedDict(sine=x.sin(), nothing=None, size=3, cosine=x.cos())
-
-
-@small(
-    vector,
     """
+    return OrderedDict(sine=x.sin(), nothing=None, size=3, cosine=x.cos())
+
+
+@small(vector)
+def same_output_twice(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
+    """One tensor is returned in two places.
+
     input_1 -> add_1 -> output_1, output_2
-    """,
-)
-class SameOutputTwice(nn.Module):
-    """One tensor is returned in two places."""
-
-    def forward(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
-        y = x + 1
-        return y, [y]
-
-
-@small(
-    vector,
     """
+    y = x + 1
+    return y, [y]
+
+
+@small(vector)
+def same_argument_twice(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    """One tensor stands in two places of a call: one line in the drawing.
+
     input_1 -> mul_1 -> output_1
     input_1 -> cat_1 -> output_2
-    """,
-)
-class SameArgumentTwice(nn.Module):
-    """One tensor stands in two places of a call: one line in the drawing."""
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return x * x, torch.cat([x, x])
+    """
+    return x * x, torch.cat([x, x])
 
 
 def _same_twice() -> list[Tensor]:
@@ -192,73 +138,52 @@ def _same_twice() -> list[Tensor]:
 
 
 @small(_same_twice, "input_1 -> sub_1 -> output_1", exempt={"sub_1": "one constant"})
-class SameInputTwice(nn.Module):
+def same_input_twice(self, a: Tensor, b: Tensor) -> Tensor:
     """The caller gives one tensor for two arguments."""
-
-    def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        return a - b
+    return a - b
 
 
 @small(vector, "input_1 -> identity_1 -> output_1")
-class ReturnsItsInput(nn.Module):
+def returns_its_input(self, x: Tensor) -> Tensor:
     """Nothing happens."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x
+    return x
 
 
 @small(lambda: None, "rand_1, arange_1 -> add_1 -> output_1")
-class NoInput(nn.Module):
+def no_input(self) -> Tensor:
     """A model that takes nothing."""
-
-    def forward(self) -> Tensor:
-        return torch.rand(3) + torch.arange(3)
+    return torch.rand(3) + torch.arange(3)
 
 
-@small(
-    lambda: [vector(), vector()],
-    """
+@small(lambda: [vector(), vector()])
+def unused_input(self, x: Tensor, ignored: Tensor) -> Tensor:
+    """An input that nothing reads.
+
     input_1 -> sin_1 -> output_1
     input_2
-    """,
-)
-class UnusedInput(nn.Module):
-    """An input that nothing reads."""
-
-    def forward(self, x: Tensor, ignored: Tensor) -> Tensor:
-        return x.sin()
+    """
+    return x.sin()
 
 
-@small(
-    lambda: [vector(), 2.5, "sum"],
-    "input_1 -> mul_1 -> sum_1 -> output_1",
-)
-class NumbersAndStrings(nn.Module):
+@small(lambda: [vector(), 2.5, "sum"], "input_1 -> mul_1 -> sum_1 -> output_1")
+def numbers_and_strings(self, x: Tensor, factor: float, how: str) -> Tensor:
     """Arguments that are no tensors."""
-
-    def forward(self, x: Tensor, factor: float, how: str) -> Tensor:
-        return getattr(x * factor, how)()
+    return getattr(x * factor, how)()
 
 
 @small(vector, "input_1 -> sum_1")
-class ReturnsANumber(nn.Module):
+def returns_a_number(self, x: Tensor) -> float:
     """A model whose result is no tensor."""
-
-    def forward(self, x: Tensor) -> float:
-        return x.sum().item()
+    return x.sum().item()
 
 
-@small(
-    matrix,
-    """
+@small(matrix)
+def list_of_rows(self, x: Tensor) -> list[Tensor]:
+    """Python iterates over a tensor: the same op on each row, and nothing feeds back.
+
     input_1 -> unbind_1, unbind_2, unbind_3
     unbind_1 -> mul_1:1 -> output_1
     unbind_2 -> mul_1:2 -> output_2
     unbind_3 -> mul_1:3 -> output_3
-    """,
-)
-class ListOfRows(nn.Module):
-    """Python iterates over a tensor: the same op on each row, and nothing feeds back."""
-
-    def forward(self, x: Tensor) -> list[Tensor]:
-        return [row * 2 for row in x]
+    """
+    return [row * 2 for row in x]

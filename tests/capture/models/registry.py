@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 from torch import nn
-
-Maker = TypeVar("Maker", bound=Callable[[], nn.Module])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +21,7 @@ class SmallModel:
     inputs: Callable[[], Any]
     kwargs: Callable[[], Mapping[str, Any]]
     drawn: str
-    loops: int  # how often the most repeated layer that feeds back into itself runs
+    loops: int = 1  # how often the most repeated layer that feeds back into itself runs
     exempt: Mapping[str, str] = field(default_factory=dict)  # layer -> a part of why it is not checked
     around: Callable[[], AbstractContextManager[Any]] = nullcontext
     eval: bool = False
@@ -54,30 +53,38 @@ MODELS: list[SmallModel] = []
 
 def small(
     inputs: Callable[[], Any],
-    drawn: str,
+    drawn: str = "",
     *,
     kwargs: Callable[[], Mapping[str, Any]] = dict,
-    loops: int = 1,
-    exempt: Mapping[str, str] | None = None,
-    around: Callable[[], AbstractContextManager[Any]] = nullcontext,
-    eval: bool = False,
-) -> Callable[[Maker], Maker]:
-    """Enter a model class, or a function that makes one, in the registry."""
+    parts: Callable[[], Mapping[str, Any]] = dict,
+    **more: Any,
+) -> Callable[[Callable[..., Any]], Callable[[], nn.Module]]:
+    """Enter a model in the registry: a class, a function that makes one, or a forward with its `parts`.
 
-    def enter(make: Maker) -> Maker:
-        MODELS.append(
-            SmallModel(
-                name=make.__name__,
-                make=make,
-                inputs=inputs,
-                kwargs=kwargs,
-                drawn=drawn,
-                loops=loops,
-                exempt=exempt or {},
-                around=around,
-                eval=eval,
-            )
-        )
+    The graph is drawn here, or in the docstring below its first line.
+    """
+
+    def enter(entry: Callable[..., Any]) -> Callable[[], nn.Module]:
+        is_forward = not isinstance(entry, type) and "self" in inspect.signature(entry).parameters
+        make = _module_class(entry, parts) if is_forward else entry
+        graph = drawn or (entry.__doc__ or "").partition("\n\n")[2]
+        model = SmallModel(name=entry.__name__, make=make, inputs=inputs, kwargs=kwargs, drawn=graph, **more)
+        MODELS.append(model)
         return make
 
     return enter
+
+
+def module_with(parts: Callable[[], Mapping[str, Any]]) -> Callable[[Callable[..., Any]], type[nn.Module]]:
+    """A decorator that makes a module class of a forward."""
+    return lambda forward: _module_class(forward, parts)
+
+
+def _module_class(forward: Callable[..., Any], parts: Callable[[], Mapping[str, Any]]) -> type[nn.Module]:
+    def fill(self: nn.Module) -> None:
+        nn.Module.__init__(self)
+        for name, part in parts().items():
+            setattr(self, name, part)
+
+    members = {"__init__": fill, "forward": forward, "__doc__": forward.__doc__}
+    return type(forward.__name__.title().replace("_", ""), (nn.Module,), members)

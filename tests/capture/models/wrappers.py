@@ -93,48 +93,32 @@ def under_autocast() -> nn.Module:
     return Plain()
 
 
-@small(
-    matrix,
-    """
+@small(matrix, parts=lambda: {"linear": nn.Linear(4, 4)})
+def autocast_inside(self, x: Tensor) -> Tensor:
+    """Part of the model runs in another precision.
+
     input_1 -> linear_1:1 -> float_1
     input_1 -> linear_1:2
     float_1, linear_1:2 -> add_1 -> output_1
-    """,
-)
-class AutocastInside(nn.Module):
-    """Part of the model runs in another precision."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            y = self.linear(x)
-        return y.float() + self.linear(x)
-
-
-@small(
-    matrix,
     """
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = self.linear(x)
+    return y.float() + self.linear(x)
+
+
+@small(matrix, parts=lambda: {"a": nn.Linear(4, 4), "b": nn.Linear(4, 4)})
+def grad_modes_inside(self, x: Tensor) -> Tensor:
+    """One branch without gradients, one in inference mode.
+
     input_1 -> linear_1 -> relu_1
     input_1 -> linear_2 -> clone_1
     relu_1, clone_1 -> add_1 -> output_1
-    """,
-)
-class GradModesInside(nn.Module):
-    """One branch without gradients, one in inference mode."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        with torch.no_grad():
-            left = self.a(x).relu_()
-        with torch.inference_mode():
-            right = self.b(x)
-        return left + right.clone()
+    """
+    with torch.no_grad():
+        left = self.a(x).relu_()
+    with torch.inference_mode():
+        right = self.b(x)
+    return left + right.clone()
 
 
 # --- scripts ----------------------------------------------------------------------------
@@ -154,20 +138,18 @@ def traced() -> nn.Module:
 
 @small(
     matrix,
-    """
+    parts=lambda: {
+        "scripted": torch.jit.script(Plain()),
+        "traced": torch.jit.trace(Plain(), torch.randn(3, 4)),
+    },
+)
+def scripts_inside(self, x: Tensor) -> Tensor:
+    """A scripted and a traced module among ordinary ops.
+
     t_1, input_1 -> addmm_1 -> relu_1 -> add_1 -> mul_1
     t_2, mul_1 -> addmm_2 -> relu_2 -> add_2 -> output_1
-    """,
-)
-class ScriptsInside(nn.Module):
-    """A scripted and a traced module among ordinary ops."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.scripted, self.traced = torch.jit.script(Plain()), torch.jit.trace(Plain(), torch.randn(3, 4))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.traced(self.scripted(x) * 2)
+    """
+    return self.traced(self.scripted(x) * 2)
 
 
 @torch.jit.script
@@ -176,25 +158,18 @@ def scripted_function(x: Tensor) -> Tensor:
 
 
 @small(vector, "input_1 -> add_1 -> tanh_1 -> tanh_2 -> mul_1 -> sub_1 -> output_1")
-class ScriptedFunction(nn.Module):
+def calls_scripted_function(self, x: Tensor) -> Tensor:
     """A scripted function, called from Python."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return scripted_function(x + 1) - 1
+    return scripted_function(x + 1) - 1
 
 
 # --- transforms and autograd --------------------------------------------------------------
 
 
-@small(
-    matrix,
-    "input_1 -> mul_1 -> sum_1 -> output_1",
-)
-class Vmapped(nn.Module):
+@small(matrix, "input_1 -> mul_1 -> sum_1 -> output_1")
+def vmapped(self, x: Tensor) -> Tensor:
     """A function of one row, mapped over all."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.vmap(lambda row: (row * 2).sum())(x)
+    return torch.vmap(lambda row: (row * 2).sum())(x)
 
 
 class Squared(torch.autograd.Function):
@@ -250,81 +225,51 @@ class AddedInPlace(torch.autograd.Function):
         return grad
 
 
-@small(matrix, "input_1 -> linear_1 -> mul_1 -> sin_1 -> output_1")
-class CustomFunction(nn.Module):
+@small(matrix, "input_1 -> linear_1 -> mul_1 -> sin_1 -> output_1", parts=lambda: {"linear": nn.Linear(4, 4)})
+def custom_function(self, x: Tensor) -> Tensor:
     """An autograd.Function: its ops are seen."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return Squared.apply(self.linear(x)).sin()
-
-
-@small(matrix, "input_1 -> linear_1 -> viewas_1 -> sin_1 -> output_1")
-class CustomFunctionOfNothing(nn.Module):
-    """An autograd.Function that returns its input: torch makes a view of it, and we draw that."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return GradientReversed.apply(self.linear(x)).sin()
+    return Squared.apply(self.linear(x)).sin()
 
 
 @small(
-    matrix,
-    """
+    matrix, "input_1 -> linear_1 -> viewas_1 -> sin_1 -> output_1", parts=lambda: {"linear": nn.Linear(4, 4)}
+)
+def custom_function_of_nothing(self, x: Tensor) -> Tensor:
+    """An autograd.Function that returns its input: torch makes a view of it, and we draw that."""
+    return GradientReversed.apply(self.linear(x)).sin()
+
+
+@small(matrix, parts=lambda: {"linear": nn.Linear(4, 4)})
+def custom_function_of_two(self, x: Tensor) -> Tensor:
+    """An autograd.Function with two arguments and two results.
+
     input_1 -> linear_1
     linear_1, input_1 -> add_1
     linear_1, input_1 -> mul_1
     add_1, mul_1 -> sub_1 -> output_1
-    """,
-)
-class CustomFunctionOfTwo(nn.Module):
-    """An autograd.Function with two arguments and two results."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        a, b = SumAndProduct.apply(self.linear(x), x)
-        return a - b
+    """
+    a, b = SumAndProduct.apply(self.linear(x), x)
+    return a - b
 
 
-@small(matrix, "input_1 -> linear_1 -> add_1 -> sin_1 -> output_1")
-class CustomFunctionInPlace(nn.Module):
+@small(matrix, "input_1 -> linear_1 -> add_1 -> sin_1 -> output_1", parts=lambda: {"linear": nn.Linear(4, 4)})
+def custom_function_in_place(self, x: Tensor) -> Tensor:
     """An autograd.Function that writes into its input."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.linear(x)
-        AddedInPlace.apply(y)
-        return y.sin()
+    y = self.linear(x)
+    AddedInPlace.apply(y)
+    return y.sin()
 
 
 @small(
-    lambda: torch.randn(3, 4, requires_grad=True),
-    """
-    input_1 -> linear_1 -> relu_1 -> linear_2 -> relu_2 -> output_1
-    """,
+    lambda: torch.randn(3, 4, requires_grad=True), parts=lambda: {"a": nn.Linear(4, 4), "b": nn.Linear(4, 4)}
 )
-class Checkpointed(nn.Module):
-    """Activations that are computed again in the backward pass, in both of torch's ways."""
+def checkpointed(self, x: Tensor) -> Tensor:
+    """Activations that are computed again in the backward pass, in both of torch's ways.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = checkpoint(lambda v: self.a(v).relu(), x, use_reentrant=False)
-        return checkpoint(lambda v: self.b(v).relu(), y, use_reentrant=True)
+    input_1 -> linear_1 -> relu_1 -> linear_2 -> relu_2 -> output_1
+    """
+    y = checkpoint(lambda v: self.a(v).relu(), x, use_reentrant=False)
+    return checkpoint(lambda v: self.b(v).relu(), y, use_reentrant=True)
 
 
 @torch.library.custom_op("torcheer_tests::scale_into", mutates_args={"target"})
@@ -337,20 +282,16 @@ def doubled(x: Tensor) -> Tensor:
     return x * 2
 
 
-@small(
-    vector,
-    """
+@small(vector)
+def custom_operators(self, x: Tensor) -> Tensor:
+    """Operators from torch.library; one of them writes into its second argument and returns nothing.
+
     input_1 -> add_1
     input_1, add_1 -> scaleinto_1 -> doubled_1 -> output_1
-    """,
-)
-class CustomOperators(nn.Module):
-    """Operators from torch.library; one of them writes into its second argument and returns nothing."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = x + 1
-        scale_into(x, y)
-        return doubled(y)
+    """
+    y = x + 1
+    scale_into(x, y)
+    return doubled(y)
 
 
 # --- weights that are computed, hooks, threads ----------------------------------------------
@@ -363,15 +304,13 @@ class Symmetric(nn.Module):
         return weight + weight.T
 
 
-@small(
-    matrix,
-    """
+@small(matrix)
+def parametrized() -> nn.Module:
+    """A weight that is computed from another each time it is read.
+
     t_1 -> add_1
     input_1, add_1 -> linear_1 -> output_1
-    """,
-)
-def parametrized() -> nn.Module:
-    """A weight that is computed from another each time it is read."""
+    """
     linear = nn.Linear(4, 4)
     parametrize.register_parametrization(linear, "weight", Symmetric())
     return linear
@@ -422,55 +361,38 @@ def hooked() -> nn.Module:
     return model
 
 
-@small(
-    vector,
-    """
+@small(vector)
+def thread_in_forward(self, x: Tensor) -> Tensor:
+    """Part of the work is done in a thread that forward starts.
+
     input_1 -> relu_1 -> mul_1
     mul_1, input_1 -> add_1 -> output_1
-    """,
-)
-class ThreadInForward(nn.Module):
-    """Part of the work is done in a thread that forward starts."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        results: list[Tensor] = []
-        thread = threading.Thread(target=lambda: results.append(x.relu() * 2))
-        thread.start()
-        thread.join()
-        return results[0] + x
-
-
-@small(
-    matrix,
     """
+    results: list[Tensor] = []
+    thread = threading.Thread(target=lambda: results.append(x.relu() * 2))
+    thread.start()
+    thread.join()
+    return results[0] + x
+
+
+@small(matrix, parts=lambda: {"linear": nn.Linear(4, 2)})
+def functional_call(self, x: Tensor) -> Tensor:
+    """A module runs with other weights than its own.
+
     input_1, ones_1, zeros_1 -> linear_1 -> output_1
-    """,
-)
-class FunctionalCall(nn.Module):
-    """A module runs with other weights than its own."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 2)
-
-    def forward(self, x: Tensor) -> Tensor:
-        weights = {"weight": torch.ones(2, 4), "bias": torch.zeros(2)}
-        return torch.func.functional_call(self.linear, weights, (x,))
-
-
-@small(
-    vector,
     """
+    weights = {"weight": torch.ones(2, 4), "bias": torch.zeros(2)}
+    return torch.func.functional_call(self.linear, weights, (x,))
+
+
+@small(vector, exempt={"grad_1": "autograd graph"})
+def gradient_transform(self, x: Tensor) -> Tensor:
+    """torch.func.grad, inside the model.
+
     input_1 -> requiresgrad_1 -> pow_1 -> sum_1
     sum_1, requiresgrad_1 -> grad_1 -> output_1
-    """,
-    exempt={"grad_1": "autograd graph"},
-)
-class GradientTransform(nn.Module):
-    """torch.func.grad, inside the model."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.func.grad(lambda v: (v**3).sum())(x)
+    """
+    return torch.func.grad(lambda v: (v**3).sum())(x)
 
 
 @small(matrix, "input_1 -> linear_1 -> viewas_1 -> relu_1 -> add_1 -> output_1")
@@ -481,37 +403,23 @@ def hooked_for_backward() -> nn.Module:
     return model
 
 
-@small(
-    matrix,
-    """
+@small(matrix, parts=lambda: {"linear": nn.Linear(4, 4)})
+def copied_in_forward(self, x: Tensor) -> Tensor:
+    """A layer is copied in forward, and both run.
+
     data_1 -> clone_1
     data_2 -> clone_2
     input_1, clone_1, clone_2 -> linear_1
     input_1 -> linear_2
     linear_1, linear_2 -> sub_1 -> output_1
-    """,
-)
-class CopiedInForward(nn.Module):
-    """A layer is copied in forward, and both run."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return copy.deepcopy(self.linear)(x) - self.linear(x)
+    """
+    return copy.deepcopy(self.linear)(x) - self.linear(x)
 
 
-@small(matrix, "input_1 -> linear_1 -> relu_1 -> add_1 -> output_1")
-class ForwardCalledDirectly(nn.Module):
+@small(matrix, "input_1 -> linear_1 -> relu_1 -> add_1 -> output_1", parts=lambda: {"part": Plain()})
+def forward_called_directly(self, x: Tensor) -> Tensor:
     """`module.forward(x)`: no hook sees that call, its ops are seen all the same."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.part = Plain()
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.part.forward(x)
+    return self.part.forward(x)
 
 
 @small(
@@ -533,46 +441,32 @@ def under_another_mode() -> nn.Module:
     return OtherModeInside()
 
 
-@small(matrix, "input_1 -> linear_1 -> output_1")
-class VmappedModule(nn.Module):
+@small(matrix, "input_1 -> linear_1 -> output_1", parts=lambda: {"linear": nn.Linear(4, 2)})
+def vmapped_module(self, x: Tensor) -> Tensor:
     """A module that has parameters is mapped over rows."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 2)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.vmap(self.linear)(x)
+    return torch.vmap(self.linear)(x)
 
 
-@small(matrix, "input_1 -> linear_1 -> relu_1 -> add_1 -> output_1")
-class CountedInside(nn.Module):
+@small(matrix, "input_1 -> linear_1 -> relu_1 -> add_1 -> output_1", parts=lambda: {"part": Plain()})
+def counted_inside(self, x: Tensor) -> Tensor:
     """The model counts its own FLOPs, with a dispatch mode."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.part = Plain()
-
-    def forward(self, x: Tensor) -> Tensor:
-        with FlopCounterMode(display=False):
-            return self.part(x)
+    with FlopCounterMode(display=False):
+        return self.part(x)
 
 
 @small(
     vector,
-    """
-    input_1 -> oneslike_1
-    input_1, oneslike_1 -> makedual_1 -> sin_1 -> unpackdual_1, unpackdual_2
-    unpackdual_1 -> output_1
-    unpackdual_2 -> output_2
-    """,
     exempt={
         "oneslike_1": SHAPE_ONLY,
         **dict.fromkeys(["makedual_1", "unpackdual_1"], "torch.func transform"),
     },
 )
-class ForwardModeGradient(nn.Module):
-    """torch.func.jvp, inside the model."""
+def forward_mode_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    """torch.func.jvp, inside the model.
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))
+    input_1 -> oneslike_1
+    input_1, oneslike_1 -> makedual_1 -> sin_1 -> unpackdual_1, unpackdual_2
+    unpackdual_1 -> output_1
+    unpackdual_2 -> output_2
+    """
+    return torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))

@@ -17,24 +17,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from torcheer.capture.catcher import write_targets
-from torcheer.capture.checking.replay import (
+from torcheer.capture.aliasing import has_data
+from torcheer.capture.analysis.replay import (
     in_vmap_as_recorded,
+    is_same_call,
     namespace_of,
     replay,
     why_not_replayable,
     written_over,
 )
-from torcheer.capture.fields.rules import About, UndecidedError, rule_for
-from torcheer.capture.memory import has_data
-from torcheer.capture.nesting import collect_tensors, map_leaves
+from torcheer.capture.fields.dependence_rules import About, UndecidedError, rule_for
+from torcheer.capture.function_mode import write_targets
+from torcheer.capture.pytree import collect_tensors, map_leaves
 from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, OUTPUT, OWN_TRAITS, TENSOR, UPDATED, Record
 from torcheer.capture.traits import Kind, trait_of
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
-
-__all__ = ["Dependence", "Masks"]
 
 Masks = dict[int, Tensor]  # by op: which of its elements
 Run = Callable[[list[Tensor]], list[Tensor]]  # from the data of a call to its outputs
@@ -58,12 +57,6 @@ _CUTS = frozenset(
     ).split()
 )
 _SATURATES = frozenset(["softmax", "log_softmax"])
-# Linear in their one argument that is data, so that they can be counted; and where what is only added stands.
-_COUNTED = {
-    **dict.fromkeys("linear matmul rmatmul mm bmm convolution".split(), 2),
-    **{f"conv{kind}{n}d": 2 for kind in ("", "_transpose") for n in (1, 2, 3)},
-    **dict.fromkeys("addmm baddbmm".split(), 0),
-}
 # Only the shape, type or device of their argument counts, or they write over what was there.
 _SHAPE_ONLY = frozenset(
     "normal_ uniform_ random_ exponential_ geometric_ cauchy_ log_normal_ resize_as_ new".split()
@@ -125,11 +118,10 @@ class Dependence:
         parents = sorted(self._history._structure.ancestors(op)) if is_strided else record.parents
         data = tuple(dict.fromkeys(parent for parent in parents if self.is_data(parent)))
         first = last = op
-        if record.trait not in OWN_TRAITS:
-            while first > 0 and _goes_on(records[first - 1], records[first]):
-                first -= 1
-            while last + 1 < len(records) and _goes_on(records[last], records[last + 1]):
-                last += 1
+        while first > 0 and is_same_call(records[first - 1], records[first]):
+            first -= 1
+        while last + 1 < len(records) and is_same_call(records[last], records[last + 1]):
+            last += 1
         return Call(record, range(first, last + 1), data)
 
     def backward(self, call: Call, masks: Masks) -> Masks:
@@ -151,26 +143,8 @@ class Dependence:
         self.doubts[key] = self._undecided[key]
         return {op: torch.ones(self.shape(op), dtype=torch.bool) for op in ends}
 
-    def _is_counted(self, call: Call) -> bool:
-        """Whether ones may stand for data and for weights that are not zero: that is exact, and fast."""
-        parents, kwargs = call.record.parents, call.record.kwargs or {}
-        data = [slot for slot, parent in enumerate(parents) if self.is_data(parent)]
-        return (
-            call.name in _COUNTED
-            and len(data) == 1
-            and data[0] != _COUNTED[call.name]
-            and not (call.record.context is not None and any(call.record.context.batch_dims))
-            and kwargs.keys().isdisjoint(("alpha", "beta", "out"))
-            and all(self._dtype(parent).is_floating_point for parent in parents)
-        )
-
     def _pull(self, call: Call, masks: Masks) -> Masks:
-        if self._is_counted(call):
-            leaf = torch.zeros(self.shape(call.data[0]), requires_grad=True)
-            out, mask = self._outputs(call, [leaf])[call.ops[0]], masks[call.ops[0]]
-            return {call.data[0]: torch.autograd.grad(out, leaf, mask.to(out.dtype))[0] > 0.5}
-        leaves = [self._sample(parent).requires_grad_() for parent in call.data]
-        outs = self._outputs(call, leaves)
+        leaves, outs = self._differentiable(call)
         ends = [(outs[op], mask) for op, mask in masks.items() if outs[op].requires_grad]
         given = [_weighted(mask, out.dtype, place) for place, (out, mask) in enumerate(ends)]
         grads = _gradients([out for out, _ in ends], leaves, given)
@@ -178,13 +152,9 @@ class Dependence:
 
     def _push(self, call: Call, masks: Masks) -> Masks:
         """By differentiating the backward pass, which is linear in what it is given."""
-        if self._is_counted(call):
-            with torch.no_grad():
-                out = self._outputs(call, [masks[call.data[0]].to(torch.float32)])[call.ops[0]]
-            return {call.ops[0]: out > 0.5}
-        leaves = [self._sample(parent).requires_grad_() for parent in call.data]
+        leaves, made = self._differentiable(call)
         found = {op: torch.zeros(self.shape(op), dtype=torch.bool) for op in call.ops}
-        outs = {op: out for op, out in self._outputs(call, leaves).items() if out.requires_grad}
+        outs = {op: out for op, out in made.items() if out.requires_grad}
         given = [torch.zeros_like(out).requires_grad_() for out in outs.values()]
         grads = _gradients(list(outs.values()), leaves, given, create_graph=True)
         moves = [
@@ -198,13 +168,15 @@ class Dependence:
 
     # --- a call, run again -----------------------------------------------------------------------
 
-    def _outputs(self, call: Call, leaves: list[Tensor]) -> dict[int, Tensor]:
+    def _differentiable(self, call: Call) -> tuple[list[Tensor], dict[int, Tensor]]:
+        """Random values where data stood, and the outputs that the call gives on them."""
+        leaves = [self._sample(parent).requires_grad_() for parent in call.data]
         made = self._run(call)(leaves)
         first = self._tape.records[call.ops[0]].position if call.record.trait not in OWN_TRAITS else 0
         outs = {op: made[0 if len(made) == 1 else first + op - call.ops[0]] for op in call.ops}
         if any(out.shape != self.shape(op) for op, out in outs.items()):
             raise UndecidedError("its output has another shape when it is run again")
-        return outs
+        return leaves, outs
 
     def _run(self, call: Call) -> Run:
         record, data = call.record, [slot for slot, p in enumerate(call.record.parents) if self.is_data(p)]
@@ -258,8 +230,6 @@ class Dependence:
 
     def _constant_for(self, call: Call, slot: int, is_target: bool) -> Tensor:
         value = self._constant(call.record.parents[slot])
-        if self._is_counted(call):
-            return value.ne(0).to(torch.float32) * (slot != _COUNTED[call.name])
         if value.is_complex():
             return value.to(torch.complex128)
         # A target that takes data takes numbers; an index or a mask keeps its type.
@@ -430,10 +400,6 @@ class Dependence:
             return nothing
         where, value = self._held[parent]
         return torch.where(where, value, 0).to(nothing.dtype)
-
-
-def _goes_on(a: Record, b: Record) -> bool:
-    return b.position == a.position + 1 and a.trait is b.trait and a.args is b.args and a.parents == b.parents
 
 
 def _first_that_takes(functions: list[Callable[..., Any]], *args: Any, **kwargs: Any) -> Any:

@@ -14,14 +14,12 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.fields.dependence import Dependence, Masks
-from torcheer.capture.searching import ops_between
-from torcheer.capture.state import same_random_state_after
+from torcheer.capture.search import ops_between
+from torcheer.capture.torch_state import same_random_state_after
 from torcheer.errors import InputError, LayerNotFoundError
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
-
-__all__ = ["Field", "FieldEnd", "projective_field", "receptive_field"]
 
 Unit = int | Sequence[int] | None
 # Names that say no more than a label does.

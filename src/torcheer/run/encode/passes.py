@@ -101,12 +101,11 @@ def is_history(value: Any) -> bool:
 
 def source_of(history: Any) -> Any:
     """What gives the document of a pass, and figures of its tensors."""
-    return importlib.import_module("torcheer.capture.viewing").HistorySource(history)
+    return importlib.import_module("torcheer.capture").HistorySource(history)
 
 
 def pass_of(model: Any, inputs: Any) -> Any:
     """Run a model once, and leave it and the random generators as they were."""
-    log = importlib.import_module("torcheer.capture.log")
-    state = importlib.import_module("torcheer.capture.state")
-    with state.same_model_after(model), state.same_random_state_after():
-        return log.log_forward_pass(model, inputs)
+    capture = importlib.import_module("torcheer.capture")
+    with capture.same_model_after(model), capture.same_random_state_after():
+        return capture.log_forward_pass(model, inputs)

@@ -1,0 +1,306 @@
+"""Pair the ops of two passes: by structure first, then by values where structure leaves a doubt."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor
+
+from torcheer.capture.analysis.plain_values import as_plain, param_value
+from torcheer.capture.tape import BUFFER, IDENTITY, INPUT, OUTPUT, Record
+from torcheer.graph import Structure, align, common_name, family_name, is_move
+
+if TYPE_CHECKING:
+    from torcheer.capture.history import ModelHistory
+
+Tokens = list[Hashable | None]
+Verdict = Literal["close", "far", "other shape", "unseen"]  # of two ops: unseen where a value was not saved
+Judge = Callable[[int, int], Verdict]
+_BY_PARAMS, _BY_MODULE = 1, 2  # levels whose pairs may cross others
+_NUM_SAMPLES = 16  # elements of a parameter that are looked at
+_MOST_STEPS = 4  # ops without a partner that a pair of different shapes may move over
+_MOST_TRIALS = 2000  # comparisons in all: programs that have little in common are told apart quickly
+_REACH = 12  # loose ops of the other pass, on either side, that an op is tried with
+
+
+@dataclass(slots=True)
+class Alignment:
+    """Pairs of ops, and those that have no partner. Filled by structure, then mended by values."""
+
+    partner: dict[int, int]  # op of the first pass -> op of the second
+    only_left: set[int]
+    only_right: set[int]
+
+    def pair(self, left: int, right: int) -> None:
+        """Make two ops partners; those that they had before lose theirs."""
+        if left in self.partner:
+            self.part(left)
+        rival = next((op for op, other in self.partner.items() if other == right), None)
+        if rival is not None:
+            self.part(rival)
+        self.partner[left] = right
+        self.only_left.discard(left)
+        self.only_right.discard(right)
+
+    def part(self, left: int) -> None:
+        right = self.partner.pop(left)
+        self.only_left.add(left)
+        self.only_right.add(right)
+
+
+# --- by structure --------------------------------------------------------------------------------
+
+
+def align_passes(left: ModelHistory, right: ModelHistory) -> Alignment:
+    """By structure alone: the same ops, wired in the same way, are partners one by one.
+
+    Otherwise ops of one name with parameters of the same values come first, then those in modules of one
+    name, with parameters of the same shapes, of the same name and shape, of the same name, and at last of the
+    same family. Inputs and outputs are partners by name, and the rest of them in order.
+    """
+    ends = _paired_ends(left, right)
+    ops_left, ops_right = _ops(left), _ops(right)
+    partner = dict(zip(ops_left, ops_right, strict=False))
+    if not _is_the_same_program(left, right, ops_left, ops_right, ends | partner):
+        known: dict[tuple[int, ...], list[list[int]]] = {}
+        levels_left = _levels(left, ops_left, _param_kinds(left, known))
+        levels_right = _levels(right, ops_right, _param_kinds(right, known))
+        pairs = align(levels_left, levels_right)
+        for level in (_BY_PARAMS, _BY_MODULE):
+            pairs += _crossing(levels_left[level], levels_right[level], pairs)
+        partner = {ops_left[i]: ops_right[j] for i, j in pairs}
+    partner |= ends
+    return Alignment(
+        partner=partner,
+        only_left={*ops_left, *_ends(left)} - partner.keys(),
+        only_right={*ops_right, *_ends(right)} - set(partner.values()),
+    )
+
+
+def _is_the_same_program(
+    left: ModelHistory,
+    right: ModelHistory,
+    ops_left: list[int],
+    ops_right: list[int],
+    partner: dict[int, int],
+) -> bool:
+    """Whether the ops have the same names in the same order, and the same inputs."""
+    records_left, records_right = left._tape.records, right._tape.records
+    names_left = [common_name(records_left[op].trait.type) for op in ops_left]
+    if names_left != [common_name(records_right[op].trait.type) for op in ops_right]:
+        return False
+    # A parameter is told apart from others by its place among the arguments alone.
+    partner = {**partner, -1: -1}
+    return all(
+        [partner.get(p) for p in _real_parents(records_left, op)] == _real_parents(records_right, other)
+        for op, other in partner.items()
+        if op >= 0
+    )
+
+
+def _real_parents(records: Sequence[Record], op: int) -> list[int]:
+    """Parents, seen through modules that did nothing; -1 for any parameter."""
+    found = []
+    for parent in records[op].parents:
+        while parent >= 0 and records[parent].trait is IDENTITY:
+            parent = records[parent].parents[0]
+        found.append(max(parent, -1))
+    return found
+
+
+def _crossing(left: Tokens, right: Tokens, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ops that stand in another order, as branches that run one before the other may.
+
+    The first part of their token tells them: their parameters, or their module.
+    """
+    taken_left, taken_right = {i for i, _ in pairs}, {j for _, j in pairs}
+    places: defaultdict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for side, (tokens, taken) in enumerate(((left, taken_left), (right, taken_right))):
+        for place, token in enumerate(tokens):
+            if place not in taken and isinstance(token, tuple) and token[0]:  # not the model itself
+                places[token][side].append(place)
+    rest = [sides for sides in places.values() if len(sides[0]) == len(sides[1])]
+    return [pair for sides in rest for pair in zip(*sides, strict=True)]
+
+
+def pair_by_name(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
+    """Positions of what has the same name, then of the rest in order."""
+    places = {name: j for j, name in enumerate(right)}
+    pairs = [(i, places[name]) for i, name in enumerate(left) if name in places]
+    taken_left, taken_right = {i for i, _ in pairs}, {j for _, j in pairs}
+    rest_left = [i for i in range(len(left)) if i not in taken_left]
+    rest_right = [j for j in range(len(right)) if j not in taken_right]
+    return sorted([*pairs, *zip(rest_left, rest_right, strict=False)])
+
+
+def _ops(history: ModelHistory) -> list[int]:
+    """All but inputs and outputs, and modules that did nothing: their value is that of their input."""
+    others = (IDENTITY, INPUT, OUTPUT)
+    return [op for op, record in enumerate(history._tape.records) if record.trait not in others]
+
+
+def _ends(history: ModelHistory) -> list[int]:
+    return [*history._structure.inputs, *history._structure.outputs]
+
+
+def _paired_ends(left: ModelHistory, right: ModelHistory) -> dict[int, int]:
+    """Inputs with inputs, and outputs with outputs."""
+    paired: dict[int, int] = {}
+    for ends_left, ends_right in (
+        (left._structure.inputs, right._structure.inputs),
+        (left._structure.outputs, right._structure.outputs),
+    ):
+        names = _names(left, ends_left), _names(right, ends_right)
+        paired |= {ends_left[i]: ends_right[j] for i, j in pair_by_name(*names)}
+    return paired
+
+
+def _names(history: ModelHistory, ends: Sequence[int]) -> list[str]:
+    return [history._tape.addresses.get(op, "") for op in ends]
+
+
+def _levels(history: ModelHistory, ops: list[int], kinds: list[Hashable | None]) -> list[Tokens]:
+    """What is to be the same, from the strictest level to the loosest."""
+    tape = history._tape
+    levels: list[Tokens] = [[] for _ in range(8)]
+    for op in ops:
+        record, shape = tape.records[op], tuple(tape.meta(op).shape)
+        name, address = common_name(record.trait.type), _address(history, op)
+        params = _param_shapes(history, record)
+        values = tuple(kinds[-parent - 1] for parent in record.parents if parent < 0)
+        values = values if any(kind is not None for kind in values) else ()
+        tokens = (
+            (address, name, values, shape) if values else None,
+            (values, name) if values else None,
+            (address, name, params, shape),
+            (address, name, params),
+            (name, params) if params else None,
+            (name, shape),
+            # Of views and moves that give another shape, two are hardly ever the same.
+            None if is_move(record.trait.type) else name,
+            (family_name(record.trait.type), shape),
+        )
+        for level, token in zip(levels, tokens, strict=True):
+            level.append(token)
+    return levels
+
+
+def _param_shapes(history: ModelHistory, record: Record) -> tuple[tuple[int, ...], ...]:
+    params = history._tape.params
+    return tuple(tuple(params[-parent - 1][1].shape) for parent in record.parents if parent < 0)
+
+
+def _address(history: ModelHistory, op: int) -> str:
+    if history._tape.records[op].trait is BUFFER:
+        return history._tape.addresses.get(op, "")
+    return history._tape.records[op].scope.module().address or ""
+
+
+def _param_kinds(
+    history: ModelHistory, known: dict[tuple[int, ...], list[list[int]]]
+) -> list[Hashable | None]:
+    """For each parameter its kind: the same for those with the same shape and values, whatever their type.
+
+    A few elements are looked at, of which three in four must agree. So a copy in half precision is of the
+    same kind, and so is one in which somebody has touched a single weight. None where the values are not
+    known, or are all the same and tell nothing apart.
+    """
+    kinds: list[Hashable | None] = []
+    for param in range(-1, -len(history._tape.params) - 1, -1):
+        value = as_plain(param_value(history, param))
+        sample = [] if value is None or value.numel() < 2 else _rounded_sample(value)
+        if value is None or len(set(sample)) < 2:
+            kinds.append(None)
+            continue
+        alike = known.setdefault(tuple(value.shape), [])
+        scores = [sum(map(int.__eq__, sample, other)) for other in alike]
+        best = max(range(len(alike)), key=scores.__getitem__, default=-1)
+        if best < 0 or 4 * scores[best] < 3 * len(sample):
+            best = len(alike)
+            alike.append(sample)
+        kinds.append((tuple(value.shape), best))
+    return kinds
+
+
+def _rounded_sample(value: Tensor) -> list[int]:
+    """Elements from the first to the last, as bits of a bfloat16: the other types round to it."""
+    num = value.numel()
+    count = min(num, _NUM_SAMPLES)
+    places = sorted({place * (num - 1) // (count - 1) for place in range(count)})
+    taken = value.take(torch.tensor(places, device=value.device)).cpu()
+    numbers = torch.view_as_real(taken.to(torch.complex64)).flatten() if taken.is_complex() else taken
+    rounded = numbers.to(torch.float32).add(0.0).to(torch.bfloat16)  # minus zero becomes zero
+    return [int(bits) for bits in rounded.view(torch.int16).tolist()]
+
+
+# --- by values -------------------------------------------------------------------------------------
+
+
+def mend(alignment: Alignment, left: Structure, right: Structure, judge: Judge) -> None:
+    """Give ops that differ from their partner, or have none, a partner nearby with the same values.
+
+    Two programs may cut the same work at different places. A folded convolution does the work of a
+    convolution and of the normalisation after it; `x @ w + b` is a `linear` in two steps; k, v, q may be
+    written for q, k, v.
+    """
+    ends = {*left.inputs, *left.outputs}
+    paired = sorted(alignment.partner.items())
+    loose = {op: other for op, other in paired if op not in ends and judge(op, other) != "close"}
+    loose_right = sorted({*loose.values(), *alignment.only_right})
+    trials = 0
+    for op in sorted({*loose, *alignment.only_left}):
+        before = bisect_left(paired, (op, -1)) - 1  # an op without a partner stands after the one before it
+        place = loose[op] if op in loose else paired[before][1] if before >= 0 else 0
+        at = bisect_left(loose_right, place)
+        for other in loose_right[max(at - _REACH, 0) : at + _REACH] if trials < _MOST_TRIALS else ():
+            verdict = judge(op, other)
+            trials += verdict != "other shape"
+            if verdict == "close":
+                alignment.pair(op, other)
+                loose_right.remove(other)
+                break
+    for op, other in list(alignment.partner.items()):
+        if op not in ends and judge(op, other) == "other shape":
+            further = [(below, other) for below in _free_below(op, left, alignment.only_left)]
+            further += [(op, below) for below in _free_below(other, right, alignment.only_right)]
+            # A view of one, a few steps later, may have the shape of the other: those two are compared.
+            shown = next((pair for pair in further if judge(*pair) == "far"), None)
+            if shown is not None:
+                alignment.pair(*shown)
+    _part_misfits(alignment, left, right, judge)
+
+
+def _free_below(op: int, structure: Structure, free: set[int]) -> list[int]:
+    """The ops without a partner that follow, one after the other."""
+    found: list[int] = []
+    while len(found) < _MOST_STEPS:
+        children = [child for child in structure.children[op] if child in free]
+        if len(children) != 1:
+            break
+        op = children[0]
+        found.append(op)
+    return found
+
+
+def _part_misfits(alignment: Alignment, left: Structure, right: Structure, judge: Judge) -> None:
+    """Give up pairs of different shapes where the next pair agrees, or all outputs do: nothing is wrong.
+
+    One program projects query, key and value at once, the other one by one. Where the next pair differs they
+    stay, since a wrong shape may be the reason.
+    """
+    partner, ends = alignment.partner, {*left.inputs, *left.outputs}
+    are_paired = all(op in partner for op in left.outputs) and alignment.only_right.isdisjoint(right.outputs)
+    outputs_agree = are_paired and all(judge(op, partner[op]) == "close" for op in left.outputs)
+    next_agrees = False
+    for op, other in sorted(partner.items(), reverse=True):
+        verdict = judge(op, other)
+        if verdict == "other shape" and op not in ends:
+            if outputs_agree or next_agrees:
+                alignment.part(op)
+        elif verdict != "unseen":
+            next_agrees = verdict == "close"

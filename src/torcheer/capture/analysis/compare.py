@@ -1,0 +1,650 @@
+"""Compare two passes, op by op: the first that differs, and how much all differ."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby, zip_longest
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from torcheer.capture.analysis.align import Alignment, Verdict, align_passes, mend, pair_by_name
+from torcheer.capture.analysis.plain_values import CHUNK, as_plain, is_on_meta, kept_value
+from torcheer.capture.history import ModelHistory
+from torcheer.capture.op import Op
+from torcheer.capture.pytree import tensors_in
+from torcheer.capture.tape import BUFFER, INPUT, OUTPUT
+from torcheer.errors import InputError, LayerNotFoundError
+from torcheer.graph import Column, RowTable, SourceLine, number_text, shape_text
+
+Of = Literal["values", "gradients"]
+_NUM_WORST = 5
+_NUM_NAMES = 8
+
+
+# --- how far two tensors are apart, and how far they may be --------------------------------------
+
+
+class Tolerance(NamedTuple):
+    """Two values are close when they differ by no more than atol + rtol × the second."""
+
+    rtol: float
+    atol: float
+
+
+# Those of torch.testing.assert_close.
+_TOLERANCES = {
+    torch.float16: Tolerance(1e-3, 1e-5),
+    torch.bfloat16: Tolerance(1.6e-2, 1e-5),
+    torch.float32: Tolerance(1.3e-6, 1e-5),
+    torch.float64: Tolerance(1e-7, 1e-7),
+    torch.complex32: Tolerance(1e-3, 1e-5),
+    torch.complex64: Tolerance(1.3e-6, 1e-5),
+    torch.complex128: Tolerance(1e-7, 1e-7),
+}
+_EXACT = Tolerance(0.0, 0.0)  # whole numbers and truth values
+
+
+def usual_tolerance(dtype: torch.dtype) -> Tolerance:
+    """What torch.testing allows for a type."""
+    if dtype.is_floating_point and dtype not in _TOLERANCES:  # eight-bit types: torch.testing has none
+        return Tolerance(torch.finfo(dtype).eps, 1e-5)
+    return _TOLERANCES.get(dtype, _EXACT)
+
+
+def wider(one: Tolerance, other: Tolerance) -> Tolerance:
+    return Tolerance(max(one.rtol, other.rtol), max(one.atol, other.atol))
+
+
+@dataclass(slots=True)
+class Difference:
+    """Figures of |a - b|, element by element, gathered piece by piece.
+
+    NaN in the same place, and the same Inf, count as equal.
+    """
+
+    num: int = 0
+    num_far: int = 0  # elements beyond the tolerance
+    num_both_nan: int = 0
+    num_one_nan: int = 0
+    largest: float = 0.0  # magnitude in either of the two
+    sum_abs: float = 0.0
+    max_abs: float | None = None  # infinite where only one of the two is NaN; None for empty tensors
+    max_rel: float | None = None  # of |a - b| / |b|, over the elements where b is not zero
+    _dot: float = 0.0
+    _square_a: float = 0.0
+    _square_b: float = 0.0
+
+    @property
+    def is_close(self) -> bool:
+        return self.num_far == 0
+
+    @property
+    def mean_abs(self) -> float | None:
+        return self.sum_abs / self.num if self.num else None
+
+    @property
+    def relative(self) -> float | None:
+        """The largest |a - b| over the largest magnitude in either of the two."""
+        if not self.max_abs or math.isinf(self.max_abs):
+            return self.max_abs
+        return self.max_abs / self.largest if self.largest else math.inf
+
+    @property
+    def cosine(self) -> float | None:
+        """Of the elements that are finite in both; a vector of zeros has no direction."""
+        if not self._square_a or not self._square_b:
+            return None
+        ratio = self._dot / math.sqrt(self._square_a) / math.sqrt(self._square_b)
+        return min(1.0, max(-1.0, ratio))
+
+    def add(self, a: Tensor, b: Tensor, tolerance: Tolerance) -> None:
+        self.num += a.numel()
+        self.max_abs = self.max_abs or 0.0
+        are_whole = not any(t.is_floating_point() or t.is_complex() for t in (a, b))
+        same = a == b  # before whole numbers lose digits
+        wide = torch.complex128 if a.is_complex() or b.is_complex() else torch.float64
+        a, b = a.to(wide), b.to(wide)
+        distance = (a - b).abs()
+        if are_whole:
+            distance = torch.where(same, 0.0, distance.clamp(min=1.0))
+        if not bool(distance.isfinite().all()):
+            finite = self._count_odd(a, b)
+            a, b, distance = a[finite], b[finite], distance[finite]
+        if not a.numel():
+            return
+        size = b.abs()
+        self.num_far += int(torch.count_nonzero(distance > tolerance.atol + tolerance.rtol * size))
+        self.max_abs = max(self.max_abs, distance.max().item())
+        self.sum_abs += distance.sum().item()
+        self.largest = max(self.largest, a.abs().max().item(), size.max().item())
+        usable = size > 0
+        if bool(usable.any()):
+            self.max_rel = max(self.max_rel or 0.0, (distance[usable] / size[usable]).max().item())
+        product = torch.vdot if a.is_complex() else torch.dot
+        self._dot += product(a, b).real.item()
+        self._square_a += product(a, a).real.item()
+        self._square_b += product(b, b).real.item()
+
+    def _count_odd(self, a: Tensor, b: Tensor) -> Tensor:
+        """Count the elements that are NaN or Inf in one of the two; returns which are not."""
+        nan_a, nan_b = a.isnan(), b.isnan()
+        finite = a.isfinite() & b.isfinite()
+        # The same Inf is equal; beside any other value it is infinitely far.
+        num_far = int((~finite & ~(nan_a & nan_b) & (a != b)).sum())
+        self.num_both_nan += int((nan_a & nan_b).sum())
+        self.num_one_nan += int((nan_a ^ nan_b).sum())
+        self.num_far += num_far
+        if num_far:
+            self.max_abs = self.sum_abs = math.inf
+        return finite
+
+
+def difference(a: Tensor | None, b: Tensor | None, tolerance: Tolerance) -> Difference | None:
+    """Of two plain tensors, in double precision; None where one is missing, or their shapes differ."""
+    if a is None or b is None or a.shape != b.shape:
+        return None
+    for dim in range(a.dim()):
+        if a.size(dim) > 1 and a.stride(dim) == 0 and b.stride(dim) == 0:
+            a, b = a.narrow(dim, 0, 1), b.narrow(dim, 0, 1)  # expanded: the rest are copies of the first
+    found = Difference()
+    with torch.no_grad():
+        flat_a, flat_b = a.reshape(-1), b.reshape(-1)
+        for start in range(0, flat_a.numel(), CHUNK):
+            found.add(flat_a[start : start + CHUNK].cpu(), flat_b[start : start + CHUNK].cpu(), tolerance)
+    return found
+
+
+# --- what a comparison found ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedOp:
+    """One op of each pass, side by side. Figures are None where there was nothing to compare."""
+
+    label_a: str
+    label_b: str
+    type: str
+    module: str  # in whose forward the op of the first pass ran; "" for the model itself
+    module_b: str
+    shape: tuple[int, ...]
+    shape_b: tuple[int, ...]
+    max_abs: float | None = None  # of |a - b|
+    max_rel: float | None = None  # of |a - b| / |b|, where b is not zero: large where b is next to zero
+    relative: float | None = None  # the largest |a - b| over the largest magnitude in either of the two
+    mean_abs: float | None = None
+    cosine: float | None = None
+    is_close: bool | None
+    rtol: float  # what was allowed: |a - b| <= atol + rtol × |b|
+    atol: float
+    note: str
+    source_a: SourceLine | None = field(default=None, repr=False)  # of ops that differ
+    source_b: SourceLine | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        parts = [_both(self.label_a, self.label_b)]
+        if self.module or self.module_b:
+            parts.append(f"in {_both(self.module or 'the model', self.module_b or 'the model')}")
+        parts.append(shape_text(self.shape))
+        figures = (("max abs", self.max_abs), ("relative", self.relative), ("mean abs", self.mean_abs))
+        parts += [f"{title} {number_text(value)}" for title, value in figures if value is not None]
+        if self.cosine is not None:
+            parts.append(f"cosine {_cosine_text(self.cosine)}")
+        if self.max_abs is not None:
+            parts.append(f"(allowed: rtol {self.rtol:g}, atol {self.atol:g})")
+        return "  ".join([*parts, self.note] if self.note else parts)
+
+
+def _both(one: str, other: str) -> str:
+    return one if one == other else f"{one} and {other}"
+
+
+class ComparisonTable(RowTable[ComparedOp]):
+    """One row a pair of ops. `table['relu_1']` takes a name of the first pass, or of the second."""
+
+
+def _cosine_text(value: float) -> str:
+    return f"{value:.6f}"  # how far it is from one is what matters
+
+
+_COLUMNS = (
+    *(Column(name=name, to_right=False) for name in ("label_a", "label_b", "type", "module", "module_b")),
+    Column(name="shape", show=shape_text, to_right=False),
+    *(Column(name=name, show=number_text) for name in ("max_abs", "relative", "mean_abs")),
+    Column(name="cosine", show=_cosine_text),
+    Column(name="is_close", show=lambda value: "yes" if value else "NO", to_right=False),
+    Column(name="note", to_right=False),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Comparison:
+    """Two passes side by side.
+
+    True when all that has a partner is close, and every output has one. Ops inside that stand in one pass
+    only do not count against it: a port may go another way to the same result.
+    """
+
+    table: ComparisonTable
+    only_in_a: tuple[str, ...]
+    only_in_b: tuple[str, ...]
+    num_unseen: int  # pairs that could not be compared, since a value was not saved
+    has_unmatched_outputs: bool
+    notes: tuple[str, ...]
+    modules_a: tuple[str, ...] = ()  # of the ops in only_in_a, one by one
+    modules_b: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return not self.has_unmatched_outputs and self.first_difference is None
+
+    def __iter__(self) -> Iterator[ComparedOp]:
+        return iter(self.table)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def differences(self) -> list[ComparedOp]:
+        """The pairs that are not close, in order."""
+        return [row for row in self.table if row.is_close is False]
+
+    @property
+    def first_difference(self) -> ComparedOp | None:
+        """The first pair, in the order the ops ran, that is not close; for gradients, in backward order."""
+        return next(iter(self.differences), None)
+
+    @property
+    def max_difference(self) -> ComparedOp | None:
+        """The pair with the largest absolute difference; None where no values were compared."""
+        known = [row for row in self.table if row.max_abs is not None]
+        return max(known, key=lambda row: row.max_abs or 0.0, default=None)
+
+    def __str__(self) -> str:
+        lines = [self._verdict(), *self.notes]
+        first = self.first_difference
+        if first is not None:
+            lines.append(f"first difference: {first}")
+            sources = dict.fromkeys(str(s) for s in (first.source_a, first.source_b) if s is not None)
+            lines += [f"    {source}" for source in sources]
+        if len(self.differences) > 1:
+            worst = self.table.where(lambda row: row.is_close is False).sort("max_abs", descending=True)
+            lines += ["the largest differences:", str(worst.head(_NUM_WORST))]
+        if self.only_in_a:
+            lines.append(f"only in a: {_names_text(self.only_in_a, self.modules_a)}")
+        if self.only_in_b:
+            lines.append(f"only in b: {_names_text(self.only_in_b, self.modules_b)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self._verdict()}>"
+
+    def _repr_html_(self) -> str:
+        return f"<div><pre>{html.escape(str(self))}</pre>{self.table._repr_html_()}</div>"
+
+    def _verdict(self) -> str:
+        compared = [row for row in self.table if row.is_close is not None]
+        num_far = len(self.differences)
+        total = f"{len(compared)} pairs of ops"
+        if num_far:
+            text = f"different: {num_far} of {total} are not close"
+        elif self.has_unmatched_outputs:
+            text = f"different: all of {total} are close, but not every output has a partner"
+        elif all(not row.max_abs for row in compared):
+            text = f"equal: {len(compared)} of {total} are the same to the last bit"
+        else:
+            text = f"close: {len(compared)} of {total} agree within tolerance"
+        unseen = f"; {self.num_unseen} pairs were not saved in both" if self.num_unseen else ""
+        return f"{text}{unseen}."
+
+
+def _names_text(names: tuple[str, ...], modules: tuple[str, ...]) -> str:
+    """The first few, those of one module together, and how many more there are."""
+    more = f" and {len(names) - _NUM_NAMES} more" if len(names) > _NUM_NAMES else ""
+    placed = zip_longest(names[:_NUM_NAMES], modules[:_NUM_NAMES], fillvalue="")
+    groups = [(module, [name for name, _ in group]) for module, group in groupby(placed, lambda one: one[1])]
+    texts = [", ".join(group) + (f" (in {module})" if module else "") for module, group in groups]
+    return "; ".join(texts) + more
+
+
+# --- the comparison ------------------------------------------------------------------------------
+
+
+def compare(
+    a: ModelHistory,
+    b: ModelHistory | Any,
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+    of: Of = "values",
+) -> Comparison:
+    """Lay two passes side by side and say where they differ.
+
+    - `a`, `b`: passes of the same model, or of one that does the same in another way. `b` may also be the
+      plain result of a model, such as `compiled(x)`: then only the outputs are compared.
+    - `rtol`, `atol`: two values are close when |a - b| <= atol + rtol × |b|. The default is what
+      `torch.testing.assert_close` allows for the least precise type that led to either of the two.
+    - `of`: 'values', or 'gradients' where both passes have them.
+    """
+    if not isinstance(a, ModelHistory):
+        raise InputError(f"compare takes a history first, from tl.log_forward_pass, not {type(a).__name__}.")
+    if of not in ("values", "gradients"):
+        raise InputError(f"compare looks at 'values' or 'gradients', not at {of!r}.")
+    allowed = Allowed(rtol, atol)
+    if isinstance(b, ModelHistory):
+        return PassComparison(a, b, of, allowed).run()
+    if of == "gradients":
+        raise InputError("gradients are compared between two histories: a plain result has none.")
+    return _compare_outputs(a, b, allowed)
+
+
+class Allowed(NamedTuple):
+    """The tolerances that were asked for; None: the usual ones."""
+
+    rtol: float | None
+    atol: float | None
+
+    def given(self, usual: Tolerance) -> Tolerance:
+        rtol = usual.rtol if self.rtol is None else self.rtol
+        return Tolerance(rtol, usual.atol if self.atol is None else self.atol)
+
+
+class Values(NamedTuple):
+    """Two values beside each other; None where one was not saved."""
+
+    a: Tensor | None
+    b: Tensor | None
+
+
+class PassComparison:
+    """One comparison of two histories, while it is made."""
+
+    def __init__(self, a: ModelHistory, b: ModelHistory, of: Of, allowed: Allowed) -> None:
+        self._a, self._b, self._of, self._allowed = a, b, of, allowed
+        self._precision_a, self._precision_b = _precisions(a), _precisions(b)
+        self._param_grads = (a.param_grads, b.param_grads) if of == "gradients" else ({}, {})
+        self._known: dict[tuple[int, int], Difference | None] = {}
+        self._parted: dict[int, int] = {}  # ops of different shapes, which may share parameters all the same
+
+    def run(self) -> Comparison:
+        alignment = self._aligned()
+        rows = self._rows(alignment)
+        if all(row.is_close is None for row in rows):
+            raise InputError(_why_nothing(self._of, is_on_meta(self._a) or is_on_meta(self._b)))
+        first = next((row for row in rows if row.is_close is False), None)
+        only_in_a, modules_a = _leftovers(self._a, alignment.only_left)
+        only_in_b, modules_b = _leftovers(self._b, alignment.only_right)
+        return Comparison(
+            table=ComparisonTable(rows, _COLUMNS, _finder(rows, self._a, self._b)),
+            only_in_a=only_in_a,
+            only_in_b=only_in_b,
+            num_unseen=sum(row.is_close is None for row in rows),
+            has_unmatched_outputs=any(
+                history._tape.records[op].trait is OUTPUT
+                for history, ops in ((self._a, alignment.only_left), (self._b, alignment.only_right))
+                for op in ops
+            ),
+            notes=_notes_on(self._a, self._b, alignment, first) if self._of == "values" else (),
+            modules_a=modules_a,
+            modules_b=modules_b,
+        )
+
+    def _aligned(self) -> Alignment:
+        alignment = align_passes(self._a, self._b)
+        if self._of == "values":
+            mend(alignment, self._a._structure, self._b._structure, self._judge)
+            return alignment
+        # Ops of the same values, such as a tensor and its copy, may have different gradients: values make no
+        # pairs here. They only tell which pairs of different shapes are none.
+        by_values = PassComparison(self._a, self._b, "values", self._allowed)._aligned().partner
+        for left, right in list(alignment.partner.items()):
+            is_misfit = self._a._tape.meta(left).shape != self._b._tape.meta(right).shape
+            if is_misfit and by_values.get(left) != right:
+                alignment.part(left)
+                self._parted[left] = right
+        return alignment
+
+    def _judge(self, left: int, right: int) -> Verdict:
+        values = self._values(left, right)
+        if values.a is None or values.b is None:
+            return "unseen"
+        found = self._differ(left, right, values)
+        return "other shape" if found is None else "close" if found.is_close else "far"
+
+    def _rows(self, alignment: Alignment) -> list[ComparedOp]:
+        pairs = sorted(alignment.partner.items())
+        if self._of == "values":
+            return [self._row(left, right) for left, right in pairs]
+        # Backward runs from the end: the first difference is the one that was made first.
+        rows: list[ComparedOp] = []
+        params: set[tuple[str, str]] = set()
+        for left, right in sorted([*pairs, *self._parted.items()], reverse=True):
+            if left not in self._parted and any(value is not None for value in self._values(left, right)):
+                rows.append(self._row(left, right))
+            rows += self._param_rows(left, right, params)
+        return rows
+
+    def _param_rows(self, left: int, right: int, done: set[tuple[str, str]]) -> Iterable[ComparedOp]:
+        grads_a, grads_b = self._param_grads
+        params = Op(self._a, left).parent_params, Op(self._b, right).parent_params
+        for one, other in zip(*params, strict=False):
+            names = one.address, other.address
+            if names in done or (names[0] not in grads_a and names[1] not in grads_b):
+                continue
+            values = Values(as_plain(grads_a.get(names[0])), as_plain(grads_b.get(names[1])))
+            found = difference(*values, self._tolerance(left, right))
+            if left not in self._parted or found is not None:
+                done.add(names)
+                yield self._row(left, right, names, values, found)
+
+    def _values(self, left: int, right: int) -> Values:
+        return Values(self._value(self._a, left), self._value(self._b, right))
+
+    def _value(self, history: ModelHistory, op: int) -> Tensor | None:
+        if self._of == "gradients":
+            return as_plain(Op(history, op).grad_contents)
+        saved = as_plain(history._saved_value(op))
+        return as_plain(kept_value(history, op)) if saved is None else saved
+
+    def _tolerance(self, left: int, right: int) -> Tolerance:
+        types = self._a._tape.meta(left).dtype, self._b._tape.meta(right).dtype
+        if not any(dtype.is_floating_point or dtype.is_complex for dtype in types):
+            return self._allowed.given(_EXACT)
+        return self._allowed.given(wider(self._precision_a[left], self._precision_b[right]))
+
+    def _differ(self, left: int, right: int, values: Values) -> Difference | None:
+        if (left, right) not in self._known:
+            self._known[left, right] = difference(*values, self._tolerance(left, right))
+        return self._known[left, right]
+
+    def _row(
+        self,
+        left: int,
+        right: int,
+        params: tuple[str, str] | None = None,
+        values: Values | None = None,
+        found: Difference | None = None,
+    ) -> ComparedOp:
+        """Of two ops; or of two parameters that they have, with their gradients."""
+        op_a, op_b = Op(self._a, left), Op(self._b, right)
+        if values is None:
+            values = self._values(left, right)
+            found = self._differ(left, right, values)
+        types = dict.fromkeys((op_a.layer_type, op_b.layer_type))
+        return _compared(
+            names=params or (op_a.layer_label, op_b.layer_label),
+            kind="parameter" if params else "/".join(types),
+            modules=(op_a.containing_module_origin, op_b.containing_module_origin),
+            shapes=(
+                op_a.tensor_shape if values.a is None else tuple(values.a.shape),
+                op_b.tensor_shape if values.b is None else tuple(values.b.shape),
+            ),
+            is_unseen=any(value is None for value in values),
+            found=found,
+            tolerance=self._tolerance(left, right),
+            ops=(op_a, op_b),
+        )
+
+
+def _compared(
+    *,
+    names: tuple[str, str],
+    kind: str,
+    modules: tuple[str, str] = ("", ""),
+    shapes: tuple[tuple[int, ...], tuple[int, ...]],
+    is_unseen: bool,
+    found: Difference | None,
+    tolerance: Tolerance,
+    ops: tuple[Op, Op] | None = None,  # whose source is shown where they differ
+) -> ComparedOp:
+    is_close = None if is_unseen else found is not None and found.is_close
+    figures = ("max_abs", "max_rel", "relative", "mean_abs", "cosine")
+    return ComparedOp(
+        label_a=names[0],
+        label_b=names[1],
+        type=kind,
+        module=modules[0],
+        module_b=modules[1],
+        shape=shapes[0],
+        shape_b=shapes[1],
+        is_close=is_close,
+        rtol=tolerance.rtol,
+        atol=tolerance.atol,
+        note="not saved in both" if is_unseen else _note(found, shapes),
+        source_a=ops[0].source_line if ops and is_close is False else None,
+        source_b=ops[1].source_line if ops and is_close is False else None,
+        **({} if found is None else {name: getattr(found, name) for name in figures}),
+    )
+
+
+def _note(found: Difference | None, shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> str:
+    if found is None:
+        return f"shape {shape_text(shapes[0])} against {shape_text(shapes[1])}"
+    if found.num_one_nan:
+        return f"{found.num_one_nan} NaN in one of the two only"
+    return f"{found.num_both_nan} NaN in the same places" if found.num_both_nan else ""
+
+
+def _precisions(history: ModelHistory) -> list[Tolerance]:
+    """For each op what rounding may have done: that of the least precise type which led to it."""
+    tape = history._tape
+    of_params = [usual_tolerance(param.dtype) for _, param in tape.params]
+    found: list[Tolerance] = []
+    for op, record in enumerate(tape.records):
+        widest = usual_tolerance(tape.meta(op).dtype)
+        for parent in record.parents:
+            widest = wider(widest, of_params[-parent - 1] if parent < 0 else found[parent])
+        found.append(widest)
+    return found
+
+
+def _leftovers(history: ModelHistory, ops: set[int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The labels and the modules of ops without a partner; buffers are no ops."""
+    shown = [Op(history, op) for op in sorted(ops) if history._tape.records[op].trait is not BUFFER]
+    return tuple(op.layer_label for op in shown), tuple(op.containing_module_origin for op in shown)
+
+
+def _notes_on(
+    a: ModelHistory, b: ModelHistory, alignment: Alignment, first: ComparedOp | None
+) -> tuple[str, ...]:
+    """What explains the first difference."""
+    partner = alignment.partner
+    left = next((op for op in partner if first is not None and a._label(op) == first.label_a), None)
+    if left is None:
+        return ()
+    if a._tape.records[left].trait is INPUT:
+        return ("the inputs already differ: give both models the same one.",)
+    above = (
+        ("a", _just_above(a, left, alignment.only_left)),
+        ("b", _just_above(b, partner[left], alignment.only_right)),
+    )
+    return tuple(
+        f"just before the first difference, and only in {name}: {text}." for name, text in above if text
+    )
+
+
+def _just_above(history: ModelHistory, op: int, without_partner: set[int]) -> str:
+    """The ops without a partner that lead straight to an op."""
+    found: set[int] = set()
+    queue = [op]
+    while queue:
+        parents = history._structure.parents[queue.pop()]
+        new = [p for p in parents if p in without_partner and p not in found]
+        found.update(new)
+        queue += new
+    return _names_text(*_leftovers(history, found))
+
+
+def _finder(rows: list[ComparedOp], a: ModelHistory, b: ModelHistory | None) -> Callable[[str], ComparedOp]:
+    # The names alone: a comparison must not keep the values of the passes alive.
+    by_name = {row.label_b: row for row in rows} | {row.label_a: row for row in rows}
+    books = [(each._lookup, each._all_labels) for each in (a, b) if each is not None]
+
+    def find(key: str) -> ComparedOp:
+        if key in by_name:
+            return by_name[key]
+        for lookup, labels in books:
+            try:
+                label = labels[lookup.find(key)]
+            except LayerNotFoundError:
+                continue
+            if label in by_name:
+                return by_name[label]
+        raise LayerNotFoundError(f"{key!r} is not in this comparison, or has no partner in the other pass.")
+
+    return find
+
+
+def _why_nothing(of: str, is_meta: bool) -> str:
+    if is_meta:
+        return "tensors on the meta device have no values to compare: run the models on real ones."
+    if of == "gradients":
+        return (
+            "the two passes have no gradients in common: capture both with save_gradients=True, and call "
+            "backward() on a loss made of history.output."
+        )
+    return "the two passes have no saved values in common: capture both with layers_to_save='all'."
+
+
+def _compare_outputs(a: ModelHistory, result: Any, allowed: Allowed) -> Comparison:
+    """The outputs of a pass against what another model returned, by name or in order."""
+    if isinstance(result, nn.Module):
+        raise InputError("compare takes passes, not models: give tl.log_forward_pass(model, x).")
+    given = [
+        (f"output.{p}" if p else "output", tensor) for p, tensor in tensors_in(result, into_objects=True)
+    ]
+    if not given:
+        raise InputError(f"there is no tensor in {type(result).__name__} to compare the outputs with.")
+    outputs = [Op(a, op) for op in a._structure.outputs]
+    pairs = pair_by_name([op.input_output_address or "" for op in outputs], [name for name, _ in given])
+    precisions = _precisions(a)
+    rows: list[ComparedOp] = []
+    for op, (name, tensor) in ((outputs[i], given[j]) for i, j in pairs):
+        values = Values(as_plain(kept_value(a, op.index)), as_plain(tensor))
+        is_exact = not any(t.is_floating_point() or t.is_complex() for t in values if t is not None)
+        usual = _EXACT if is_exact else wider(precisions[op.index], usual_tolerance(tensor.dtype))
+        tolerance = allowed.given(usual)
+        rows.append(
+            _compared(
+                names=(op.layer_label, name),
+                kind="output",
+                shapes=(op.tensor_shape, tuple(tensor.shape)),
+                is_unseen=any(value is None for value in values),
+                found=difference(*values, tolerance),
+                tolerance=tolerance,
+            )
+        )
+    if all(row.is_close is None for row in rows):
+        raise InputError("no output of this pass was saved: capture with layers_to_save='all'.")
+    paired = {op for op, _ in pairs}, {name for _, name in pairs}
+    return Comparison(
+        table=ComparisonTable(rows, _COLUMNS, _finder(rows, a, None)),
+        only_in_a=tuple(op.layer_label for i, op in enumerate(outputs) if i not in paired[0]),
+        only_in_b=tuple(name for j, (name, _) in enumerate(given) if j not in paired[1]),
+        num_unseen=sum(row.is_close is None for row in rows),
+        has_unmatched_outputs=len(outputs) != len(given),
+        notes=("only the outputs were compared: the second is a plain result, not a history.",),
+    )

@@ -1,0 +1,704 @@
+"""Find the first op of a pass that made NaN or Inf, in the forward or in the backward."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from torcheer.capture.analysis.plain_values import (
+    as_plain,
+    chunks,
+    is_finite,
+    is_on_meta,
+    kept_value,
+    param_value,
+)
+from torcheer.capture.analysis.replay import as_recorded
+from torcheer.capture.op import Op
+from torcheer.capture.pytree import map_leaves, tensors_in
+from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, INPUT, SOURCE, TENSOR, UPDATED, Context, Record
+from torcheer.errors import InputError
+from torcheer.graph import SourceLine, number_text, shape_text
+
+if TYPE_CHECKING:
+    from torcheer.capture.history import ModelHistory
+
+What = Literal["nan", "inf"]
+Origin = Literal["op", "input", "buffer", "source", "parameter", "memory", "loss", "between", "unseen"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """The numbers that a tensor holds, from the smallest to the largest finite one."""
+
+    name: str  # a label, a parameter's address, or 'gradient of …'
+    shape: tuple[int, ...]
+    min: float | None  # of complex numbers the magnitude; None where nothing finite was seen
+    max: float | None
+    num_nan: int
+    num_inf: int
+    is_seen: bool  # False where the value was not saved
+
+    @property
+    def is_finite(self) -> bool:
+        return not self.num_nan and not self.num_inf
+
+    def __str__(self) -> str:
+        if not self.is_seen:
+            return f"{self.name} ({shape_text(self.shape)}): not saved"
+        parts = []
+        if self.min is not None and self.max is not None:
+            parts.append(f"{number_text(self.min)} to {number_text(self.max)}")
+        parts += [
+            f"{count} {what}" for count, what in ((self.num_nan, "NaN"), (self.num_inf, "Inf")) if count
+        ]
+        return f"{self.name} ({shape_text(self.shape)}): {', '.join(parts) or 'empty'}"
+
+
+def range_of(name: str, value: Any, shape: tuple[int, ...] = ()) -> Range:
+    plain = as_plain(value)
+    if plain is None:
+        return Range(name=name, shape=shape, min=None, max=None, num_nan=0, num_inf=0, is_seen=False)
+    counts = count_nonfinite(plain)
+    lows, highs = [], []
+    for part, _ in chunks(plain):
+        finite = (part.abs() if part.is_complex() else part)[torch.isfinite(part)]
+        if finite.numel():
+            lows.append(finite.min().item())
+            highs.append(finite.max().item())
+    return Range(
+        name=name,
+        shape=shape if value.is_nested else tuple(value.shape),
+        min=min(lows, default=None),
+        max=max(highs, default=None),
+        num_nan=counts.num_nan,
+        num_inf=counts.num_inf,
+        is_seen=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Where the first NaN or Inf of a pass came from."""
+
+    layer: str
+    what: What
+    phase: Literal["forward", "backward"]
+    origin: Origin  # 'op': it was made here; else what it came in with
+    name: str  # of the tensor that holds it: a label, a parameter's address, 'gradient of …'
+    num_nan: int  # in that tensor
+    num_inf: int
+    num_values: int
+    module: str  # the module in whose forward the op ran; "" for the model itself
+    source_line: SourceLine | None
+    inputs: tuple[Range, ...]
+    num_unseen: int = 0  # ops that could not be looked at, since their values were not saved
+    # Some of it, or what came of it, is in what the model returned; of a fault in backward, in the gradient
+    # of a parameter or of an input.
+    reaches_output: bool = True
+    later: tuple[str, ...] = ()  # other layers that made NaN or Inf, forward or backward, or came in with it
+    note: str = ""
+    op: Op = field(repr=False, compare=False)
+
+    @property
+    def count(self) -> int:
+        """How many elements are NaN, or Inf, whichever the fault is."""
+        return self.num_nan if self.what == "nan" else self.num_inf
+
+    def __str__(self) -> str:
+        lines = [self._head()]
+        if self.module:
+            lines.append(f"    module  {self.module}")
+        if self.source_line is not None:
+            lines.append(f"    source  {self.source_line}")
+        for number, one in enumerate(self.inputs):
+            lines.append(f"    {'inputs' if number == 0 else '      '}  {one}")
+        return "\n".join(lines + [f"    note    {note}" for note in self._notes()])
+
+    def _notes(self) -> list[str]:
+        notes = [self.note] if self.note else []
+        if self.phase == "forward" and not self.reaches_output and self.origin != "parameter":
+            notes.append("it does not reach an output: later ops leave it out")
+        if self.phase == "backward" and not self.reaches_output:
+            notes.append("it reaches no gradient of a parameter or of an input: later steps leave it out")
+        if self.later:
+            more = f" and {len(self.later) - 5} more" if len(self.later) > 5 else ""
+            how = "made anew, later," if self.phase == "forward" else "made elsewhere, too,"
+            notes.append(f"{how} by {', '.join(self.later[:5])}{more}")
+        if self.num_unseen:
+            notes.append(f"{self.num_unseen} ops could not be looked at: their values were not saved")
+        return notes
+
+    def _head(self) -> str:
+        what = "NaN" if self.what == "nan" else "Inf"
+        counts = [f"{self.count} of {self.num_values} elements"]
+        if self.what == "nan" and self.num_inf:
+            counts.append(f"and {self.num_inf} Inf")
+        return f"{what} {self._came()}: {' '.join(counts)}."
+
+    def _came(self) -> str:
+        if self.origin == "op" and self.phase == "backward":
+            return f"made by the backward of {self.layer}, in the {self.name}"
+        if self.origin == "op":
+            return f"made by {self.layer}"
+        if self.origin == "between":
+            return (
+                f"came in between, in the {self.name}: those of all ops that read it are finite, so that a "
+                "hook, the backward of a custom Function or a loss on this layer made it"
+            )
+        if self.origin == "loss":
+            return f"came in with the loss, in the {self.name}"
+        if self.origin == "unseen":
+            return f"first seen in the {self.name}; the gradients after it were not saved"
+        if self.origin == "parameter":
+            return f"came in with the parameter {self.name}, first used by {self.layer}"
+        if self.origin == "memory":
+            return f"came from memory that was never written, read by {self.layer}"
+        held = "" if self.name == self.layer else f" ({self.name})"
+        return f"came in with {self.layer}{held}"
+
+
+def input_ranges(history: ModelHistory, op: Op) -> tuple[Range, ...]:
+    """The ranges of all that an op was given, ops and parameters, in order."""
+    tape = history._tape
+    ranges = []
+    for parent in dict.fromkeys(op._record.parents):
+        if parent < 0:
+            name, now = tape.params[-parent - 1]
+            ranges.append(range_of(name, param_value(history, parent), tuple(now.shape)))
+        else:
+            value = kept_value(history, parent)
+            ranges.append(range_of(history._label(parent), value, tuple(tape.meta(parent).shape)))
+    return tuple(ranges)
+
+
+# --- the search ----------------------------------------------------------------------------------
+
+
+def first_nonfinite(history: ModelHistory, *, deliberate: bool = False) -> Fault | None:
+    """The first op that made NaN or Inf: in the forward, and where that does no harm in the backward.
+
+    A fault of the forward does harm when it reaches an output, and one of the backward when it reaches the
+    gradient of a parameter or of an input. Where neither does, the first of the forward is returned, or else
+    of the backward; `later` lists the others.
+
+    An op made NaN when none of its inputs and parameters had any, and Inf when they were all finite. Infinity
+    that was put in on purpose is no fault unless `deliberate` is set, or it is what makes an output infinite:
+    an argument of an op, minus infinity in a buffer, an additive mask of zeros and minus infinity or numbers
+    close to it. A NaN that comes of it is a fault.
+    """
+    search = ForwardSearch(history, deliberate)
+    forward = search.run()
+    if forward is not None and search.does_harm:
+        return forward
+    backward = faults_in_backward(history)
+    if forward is not None and not any(fault.reaches_output for fault in backward):
+        return _with_later(forward, (*forward.later, *(fault.layer for fault in backward)))
+    if backward:
+        first, *others = backward
+        in_forward = () if forward is None else (forward.layer, *forward.later)
+        if first.layer in in_forward:
+            first = replace(first, note="its own output is not finite either, which does not reach an output")
+        return _with_later(first, (*(fault.layer for fault in others), *in_forward))
+    if search.num_seen == 0 and not _has_gradients(history):
+        raise InputError(_why_nothing_is_seen(history))
+    if not deliberate and _has_infinite_output(history):
+        return first_nonfinite(history, deliberate=True)  # what was meant has gone too far
+    # A parameter that holds NaN in a place that was not used is worth a word when all else is well.
+    return search.harmless
+
+
+def _has_infinite_output(history: ModelHistory) -> bool:
+    """A loss that is not finite, or plus infinity. Scores that come out with their mask are as meant."""
+    values = [as_plain(history._saved_value(op)) for op in history._structure.outputs]
+    bad = [value for value in values if value is not None and not is_finite(value)]
+    return any(value.numel() == 1 or bool((value.real == torch.inf).any()) for value in bad)
+
+
+def _with_later(fault: Fault, layers: Iterable[str]) -> Fault:
+    """With each of the other layers once."""
+    return replace(fault, later=tuple(layer for layer in dict.fromkeys(layers) if layer != fault.layer))
+
+
+def _has_gradients(history: ModelHistory) -> bool:
+    return any(op.grad_contents is not None for op in history)
+
+
+def _why_nothing_is_seen(history: ModelHistory) -> str:
+    if is_on_meta(history):
+        return "tensors on the meta device have no values to look at: run the model on real ones."
+    return (
+        "no value of this pass was saved as it was, so there is nothing to look at: capture with "
+        "layers_to_save='all' and without activation_postfunc."
+    )
+
+
+# --- forward --------------------------------------------------------------------------------------
+
+
+_CAME_IN: dict[int, Origin] = {id(INPUT): "input", id(BUFFER): "buffer", id(SOURCE): "source"}
+# Their output is whatever the memory held before.
+_UNDEFINED = frozenset(
+    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_ new".split()
+)
+# They write every element of their first argument, so what it held does not matter.
+_WRITE_ALL = frozenset(
+    "copy_ fill_ zero_ normal_ uniform_ random_ bernoulli_ exponential_ geometric_ log_normal_ cauchy_ "
+    "trunc_normal_".split()
+)
+# They show memory, or move it, and compute nothing.
+_PASS_ON = frozenset(
+    "getitem view viewas reshape reshapeas flatten unflatten select narrow slice transpose permute t mt h mh "
+    "unsqueeze squeeze expand expandas chunk split splitwithsizes tensorsplit unbind detach data contiguous "
+    "to clone movedim swapaxes swapdims diagonal asstrided ravel float double half bfloat16 type".split()
+)
+# They make or fill a tensor with a number that they are given: infinity is what was wanted.
+_FILL = frozenset(
+    "full full_like new_full fill fill_ masked_fill masked_fill_ index_fill index_fill_ tensor as_tensor "
+    "scalar_tensor new_tensor where nan_to_num nan_to_num_ __setitem__".split()
+)
+_KEEP_THE_SIGN = frozenset(
+    "add sum cumsum exp expm1 exp2 softplus relu gelu silu logsumexp cat stack".split()
+)
+
+
+class Seen(NamedTuple):
+    """What is known of a value when its readers are looked at."""
+
+    has_nan: bool = False
+    has_inf: bool = False
+    has_positive_inf: bool = False
+    is_unwritten: bool = False  # memory that nobody may have written yet
+    is_mask: bool = False  # nothing but zeros and numbers near the least that there is
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.has_nan and not self.has_inf
+
+
+FINITE = Seen()
+
+
+class Counts(NamedTuple):
+    """Elements of a value that are not finite."""
+
+    num_nan: int
+    num_inf: int
+    num_positive_inf: int
+
+    @property
+    def has_only_minus_inf(self) -> bool:
+        return self.num_inf > 0 and not self.num_nan and not self.num_positive_inf
+
+    def as_seen(self) -> Seen:
+        return Seen(self.num_nan > 0, self.num_inf > 0, self.num_positive_inf > 0)
+
+
+class Made(NamedTuple):
+    """A value that is not finite, and did not come from one that was not."""
+
+    op: int
+    origin: Origin
+    counts: Counts
+    num_values: int
+
+
+class ForwardSearch:
+    """One walk through the ops, in the order they ran."""
+
+    def __init__(self, history: ModelHistory, deliberate: bool) -> None:
+        self._history = history
+        self._deliberate = deliberate
+        self._seen: list[Seen] = []
+        self._is_of_data: list[bool] = []  # which ops give real numbers made of parameters or of real inputs
+        self._params: dict[int, Seen] = {}
+        self.num_seen = 0
+        self.num_unseen = 0
+        self._unseen: set[int] = set()
+        self._made: list[Made] = []
+        self.harmless: Fault | None = None  # a parameter that is not finite, where it did no harm
+
+    def run(self) -> Fault | None:
+        for index, record in enumerate(self._history._tape.records):
+            seen, made = self._look_at(index, record)
+            self._seen.append(seen)
+            if made is not None:
+                self._made.append(made)
+        return self._fault(self._made[0], tuple(self._made[1:])) if self._made else None
+
+    def _look_at(self, index: int, record: Record) -> tuple[Seen, Made | None]:
+        value = as_plain(kept_value(self._history, index))
+        inputs = [self._state_of(parent) for parent in _read_parents(record)]
+        is_of_data = record.trait is INPUT or any(p < 0 or self._is_of_data[p] for p in record.parents)
+        is_real = value is None or value.is_floating_point() or value.is_complex()
+        self._is_of_data.append(is_of_data and is_real)
+        if value is None:
+            self._unseen.add(index)
+            self.num_unseen += not self._made  # those before the fault
+            return self._guess(record, inputs), None
+        self.num_seen += 1
+        unwritten = _may_be_unwritten(record, inputs)
+        if is_finite(value):
+            self._note_parameters(index, record)
+            return FINITE._replace(is_unwritten=unwritten, is_mask=_is_mask(value)), None
+        counts = count_nonfinite(value)
+        state = counts.as_seen()._replace(is_mask=counts.has_only_minus_inf and _is_mask(value))
+        if self._is_deliberate(index, record, counts, inputs):
+            return state, None
+        if unwritten:
+            # Minus infinity that was written there on purpose is as good as written.
+            mask = counts.has_only_minus_inf and any(i.has_inf and not i.is_unwritten for i in inputs)
+            return state._replace(is_unwritten=not mask), None
+        origin = self._origin(record, state, inputs)
+        return state, None if origin is None else Made(index, origin, counts, value.numel())
+
+    def _guess(self, record: Record, inputs: list[Seen]) -> Seen:
+        """A value that was not saved: it may hold the minus infinity that it was given."""
+        fills = not self._deliberate and _was_given_infinity(record)
+        return Seen(
+            has_inf=fills or any(i.has_inf for i in inputs), is_unwritten=_may_be_unwritten(record, inputs)
+        )
+
+    def _is_deliberate(self, index: int, record: Record, counts: Counts, inputs: list[Seen]) -> bool:
+        if self._deliberate or counts.num_nan:
+            return False
+        if counts.num_positive_inf:
+            return record.trait.name in _FILL and _was_given_infinity(record)
+        if _was_given_infinity(record) or any(i.is_mask for i in inputs):
+            return True  # a mask on a mask overflows, and so does a score below it in half precision
+        if record.trait is BUFFER:
+            name = self._history._tape.addresses.get(index, "").rpartition(".")[2]
+            return not name.startswith("running_")  # a statistic has run away
+        value = as_plain(kept_value(self._history, index))
+        if value is None or not _is_mask(value):
+            return False
+        # `ones.tril().log()` is a mask. The same numbers as the logarithm of what a model says are a fault.
+        return not inputs or (not self._is_of_data[index] and bool((value == 0).any()))
+
+    def _origin(self, record: Record, state: Seen, inputs: list[Seen]) -> Origin | None:
+        """Where a value that is not finite came from; None where it came in with a known input."""
+        if id(record.trait) in _CAME_IN:
+            return _CAME_IN[id(record.trait)]
+        if any(self._param_state(p) != FINITE for p in record.parents if p < 0):
+            return "parameter"
+        if any(i.is_unwritten and (i.has_nan or i.has_inf) for i in inputs):
+            return "memory"
+        makes_nan = state.has_nan and not any(i.has_nan for i in inputs)
+        makes_inf = state.has_inf and not any(i.has_nan or i.has_inf for i in inputs)
+        # Next to a mask an op may overflow all the same: minus infinity does not become plus by adding.
+        overflows = (
+            state.has_positive_inf
+            and record.trait.type in _KEEP_THE_SIGN
+            and not any(i.has_nan or i.has_positive_inf for i in inputs)
+        )
+        return "op" if makes_nan or makes_inf or overflows else None
+
+    def _state_of(self, parent: int) -> Seen:
+        return self._seen[parent] if parent >= 0 else self._param_state(parent)
+
+    def _param_state(self, param: int) -> Seen:
+        known = self._params.get(param)
+        if known is None:
+            known = self._params[param] = self._see_param(param)
+        return known
+
+    def _see_param(self, param: int) -> Seen:
+        value = as_plain(param_value(self._history, param))
+        if value is None or is_finite(value):
+            return FINITE
+        counts = count_nonfinite(value)
+        is_mask = counts.has_only_minus_inf and _is_mask(value)
+        if is_mask and not self._deliberate:
+            return FINITE
+        return counts.as_seen()
+
+    def _note_parameters(self, index: int, record: Record) -> None:
+        if self.harmless is None and any(p < 0 and self._param_state(p) != FINITE for p in record.parents):
+            self.harmless = self._fault(Made(index, "parameter", Counts(0, 0, 0), 0), ())
+
+    def _fault(self, made: Made, later: tuple[Made, ...]) -> Fault:
+        op, (_, origin, counts, num_values) = Op(self._history, made.op), made
+        ranges = input_ranges(self._history, op)
+        name, num_nan, num_inf, note = op.layer_label, counts.num_nan, counts.num_inf, ""
+        if origin == "parameter":
+            culprit = next(r for r in ranges if not r.is_finite and r.name in _param_names(op))
+            name, num_nan, num_inf = culprit.name, culprit.num_nan, culprit.num_inf
+            num_values = math.prod(culprit.shape)
+            note = "" if counts.num_nan or counts.num_inf else "nothing in the pass became non-finite by it"
+        elif origin in ("input", "buffer"):
+            name = op.input_output_address or op.buffer_address or name
+        elif any(not r.is_seen for r in ranges):
+            note = "some inputs were not saved: it may have come in with them"
+        return Fault(
+            layer=op.layer_label,
+            what="nan" if num_nan else "inf",
+            phase="forward",
+            origin=origin,
+            name=name,
+            num_nan=num_nan,
+            num_inf=num_inf,
+            num_values=num_values,
+            module=op.containing_module_origin,
+            source_line=op.source_line,
+            inputs=ranges,
+            num_unseen=self.num_unseen,
+            reaches_output=self._reaches_output({made.op}),
+            later=tuple(self._history._label(other.op) for other in later),
+            note=note,
+            op=op,
+        )
+
+    @property
+    def does_harm(self) -> bool:
+        """Whether anything that was made reaches an output."""
+        return self._reaches_output({made.op for made in self._made})
+
+    def _reaches_output(self, starts: set[int]) -> bool:
+        """Whether some of it, or what came of it, is in what the model returned."""
+        tainted = {op for op in starts if op < len(self._seen) and not self._seen[op].is_sound}
+        for index in range(min(tainted, default=len(self._seen)) + 1, len(self._seen)):
+            record = self._history._tape.records[index]
+            may_hold = not self._seen[index].is_sound or index in self._unseen
+            if may_hold and not tainted.isdisjoint(record.parents):
+                tainted.add(index)
+        return any(op in tainted for op in self._history._structure.outputs)
+
+
+def count_nonfinite(value: Tensor) -> Counts:
+    """Of a plain tensor. An infinite complex number counts as positive."""
+    num_nan = num_inf = num_positive = 0
+    for part, times in chunks(value):
+        inf = torch.isinf(part)
+        num_nan += times * int(torch.isnan(part).sum())
+        num_inf += times * int(inf.sum())
+        num_positive += times * int((inf if part.is_complex() else inf & (part > 0)).sum())
+    return Counts(num_nan, num_inf, num_positive)
+
+
+def _is_mask(value: Tensor) -> bool:
+    """A mask that is added to scores holds nothing but zeros and minus infinity, or numbers close to it."""
+    if not value.is_floating_point() or not value.numel() or value[(0,) * value.dim()].item() > 0:
+        return False
+    far = torch.finfo(value.dtype).min / 2
+    parts = [part for part, _ in chunks(value)]
+    is_plain = all(bool(((part == 0) | (part <= far)).all()) for part in parts)
+    return is_plain and any(bool((part <= far).any()) for part in parts)
+
+
+def _param_names(op: Op) -> set[str]:
+    return {param.address for param in op.parent_params}
+
+
+def _was_given_infinity(record: Record) -> bool:
+    found = False
+
+    def see(leaf: Any) -> None:
+        nonlocal found
+        # Plus infinity too: `zeros - inf` is a mask as well. What comes of it is looked at elsewhere.
+        found = found or (isinstance(leaf, Real) and math.isinf(leaf))
+
+    map_leaves((record.args, record.kwargs or {}), see)
+    return found
+
+
+def _read_parents(record: Record) -> list[int]:
+    """Whose values an op reads: not those of a tensor that it writes over from end to end."""
+    parents = list(record.parents)
+    if record.trait.name in _WRITE_ALL:
+        return parents[1:]
+    if not record.kwargs or "out" not in record.kwargs:
+        return parents
+    rest = iter(parents)
+    read: list[int] = []
+    for name, part in (("", record.args), *record.kwargs.items()):
+        given: list[int] = []
+        map_leaves(part, lambda leaf, to=given: to.append(next(rest)) if leaf is TENSOR else None)  # type: ignore[misc]
+        read += given if name != "out" else []
+    return read
+
+
+def _may_be_unwritten(record: Record, inputs: list[Seen]) -> bool:
+    trait = record.trait
+    if trait.name in _UNDEFINED:
+        return True
+    writes_some = record.context is not None and record.context.num_targets > 0
+    passes_on = writes_some or trait.type in _PASS_ON or trait in (ALIAS, IDENTITY, UPDATED)
+    return passes_on and any(i.is_unwritten for i in inputs)
+
+
+# --- backward -------------------------------------------------------------------------------------
+
+
+class Suspect(NamedTuple):
+    """An op, and the gradient that is not finite: of one of its inputs where the op made it, else its own."""
+
+    op: Op
+    target: int  # negative: a parameter
+    origin: Origin
+
+
+def faults_in_backward(history: ModelHistory) -> list[Fault]:
+    """All that made a gradient which is not finite: first what the step is spoilt by.
+
+    What reaches the gradient of a parameter or of an input comes before what later steps leave out, and
+    both are in the order in which they were made.
+    """
+    found = BackwardSearch(history).run() if history.backward_passes else []
+    return sorted(found, key=lambda fault: not fault.reaches_output)
+
+
+class BackwardSearch:
+    """One walk through the ops, from the last to the first."""
+
+    def __init__(self, history: ModelHistory) -> None:
+        self._history = history
+        self._ops = [Op(history, index) for index in range(len(history._tape.records))]
+        self._grads: dict[int, Tensor] = {}  # plain, by op; negative: of a parameter
+        self._finite: dict[int, bool] = {}
+        self._readers: defaultdict[int, list[int]] = defaultdict(list)
+        for op in self._ops:
+            for parent in dict.fromkeys(op._record.parents):
+                self._readers[parent].append(op.index)
+        self._gather()
+
+    def _gather(self) -> None:
+        found: list[tuple[int, Any]] = [(op.index, op.grad_contents) for op in self._ops]
+        by_address = self._history.param_grads
+        for place, (address, _) in enumerate(self._history._tape.params):
+            found.append((-place - 1, by_address.get(address)))
+        for index, grad in found:
+            plain = as_plain(grad)
+            if plain is not None:
+                self._grads[index] = plain
+                self._finite[index] = is_finite(plain)
+
+    def run(self) -> list[Fault]:
+        if all(self._finite.values()):
+            return []
+        sure: list[Suspect] = []
+        unsure: dict[int, Suspect] = {}  # by target, the first of each
+        for op in reversed(self._ops):
+            if not self._finite.get(op.index, True):
+                origin = self._origin_without_children(op.index)
+                sure += [] if origin is None else [Suspect(op, op.index, origin)]
+                continue
+            for target in self._faulty_inputs(op):
+                made = self._makes_it(op, target)
+                is_alone = op.index in self._grads and len(self._readers[target]) == 1
+                if made or (made is None and is_alone):
+                    sure.append(Suspect(op, target, "op"))
+                elif made is None:
+                    unsure.setdefault(target, Suspect(op, target, "op"))
+        explained = {suspect.target for suspect in sure}
+        rest = [target for target in self._without_faulty_readers() if target not in explained]
+        doubtful = [unsure[target] for target in rest if target in unsure]
+        return [self._fault(one) for one in sure + doubtful + self._unexplained(set(rest) - unsure.keys())]
+
+    def _without_faulty_readers(self) -> list[int]:
+        """Gradients that are not finite though those of all readers are, from the end of the pass."""
+        bad = sorted((index for index, finite in self._finite.items() if not finite), reverse=True)
+        return [target for target in bad if all(self._finite.get(r, True) for r in self._readers[target])]
+
+    def _faulty_inputs(self, op: Op) -> list[int]:
+        return [parent for parent in dict.fromkeys(op._record.parents) if not self._finite.get(parent, True)]
+
+    def _origin_without_children(self, index: int) -> Origin | None:
+        """Where a gradient came from that no op in sight can have given; None where one can."""
+        children = self._history._structure.children[index]
+        if any(child in self._grads for child in children):
+            return None
+        return "unseen" if any(self._ops[child].requires_grad for child in children) else "loss"
+
+    def _makes_it(self, op: Op, target: int) -> bool | None:
+        """Run the backward of one op again; None where that cannot be done."""
+        given = self._grads.get(op.index)
+        if given is None:
+            return None
+        try:
+            made = _gradient_again(self._history, op, target, given)
+        except Exception:  # whatever a function that is called by itself may raise: it was only a question
+            return None
+        return None if made is None else not is_finite(made)
+
+    def _unexplained(self, targets: set[int]) -> list[Suspect]:
+        """No op made them: they were added from outside, by a loss on an inner layer or by a hook."""
+        found = []
+        for target in sorted(targets, reverse=True):
+            if target >= 0:
+                has_readers = any(reader in self._grads for reader in self._readers[target])
+                found.append(Suspect(self._ops[target], target, "between" if has_readers else "loss"))
+            elif self._readers[target]:
+                found.append(Suspect(self._ops[self._readers[target][-1]], target, "op"))
+        return found
+
+    def _reaches_a_leaf(self, start: int) -> bool:
+        """Whether some of it, or what came of it, is in the gradient of a parameter or of an input."""
+        tainted = {start}
+        for index in range(start, -1, -1):
+            record = self._ops[index]._record
+            if index not in tainted:
+                continue
+            if not record.parents:
+                return True
+            tainted.update(parent for parent in record.parents if self._may_be_bad(parent))
+        return any(index < 0 for index in tainted)
+
+    def _may_be_bad(self, index: int) -> bool:
+        """Not finite, or not kept. Of parameters every gradient is kept."""
+        if index in self._finite:
+            return not self._finite[index]
+        return index >= 0 and self._ops[index].requires_grad
+
+    def _fault(self, suspect: Suspect) -> Fault:
+        op, target, origin = suspect
+        history, grad = self._history, self._grads[target]
+        counts = count_nonfinite(grad)
+        holder = history._tape.params[-target - 1][0] if target < 0 else history._label(target)
+        inputs: tuple[Range, ...] = ()
+        if origin == "op":
+            given = range_of(f"gradient of {op.layer_label}", self._grads.get(op.index), op.tensor_shape)
+            inputs = (given, *input_ranges(history, op))
+        return Fault(
+            layer=op.layer_label,
+            what="nan" if counts.num_nan else "inf",
+            phase="backward",
+            origin=origin,
+            name=f"gradient of {holder}",
+            num_nan=counts.num_nan,
+            num_inf=counts.num_inf,
+            num_values=grad.numel(),
+            module=op.containing_module_origin,
+            source_line=op.source_line,
+            inputs=inputs,
+            reaches_output=self._reaches_a_leaf(target),
+            op=op,
+        )
+
+
+def _gradient_again(history: ModelHistory, op: Op, target: int, given: Tensor) -> Tensor | None:
+    """The gradient that one op alone hands to one of its inputs."""
+    leaves: dict[int, Tensor] = {}
+    record = op._record
+    for parent in record.parents:
+        value = param_value(history, parent) if parent < 0 else kept_value(history, parent)
+        if value is None:
+            return None
+        leaves[parent] = value.detach().clone().requires_grad_(parent == target)
+    # A copy each: an op that writes in place must not write into a leaf.
+    copies = {parent: leaf.clone() for parent, leaf in leaves.items()}
+    tensors = [copies[parent] for parent in record.parents]
+    args, kwargs = op._call_with(tensors)
+    with torch.enable_grad(), as_recorded(record.context or Context(), kwargs):
+        out = record.trait.func(*args, **kwargs)
+        outputs = [tensor for _, tensor in tensors_in(out)] or tensors[:1]
+        (made,) = torch.autograd.grad(
+            outputs[record.position], [leaves[target]], given.to(outputs[record.position].dtype)
+        )
+    return made

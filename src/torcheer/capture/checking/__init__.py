@@ -1,1 +1,0 @@
-"""A pass checked against torch itself."""

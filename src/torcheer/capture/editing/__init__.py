@@ -1,1 +1,0 @@
-"""Outputs replaced on their way."""

@@ -1,1 +1,0 @@
-"""Look at the values of a pass: faults, statistics, two passes compared."""

@@ -1,0 +1,338 @@
+"""Run a model once with everything in place to record it: which module is running, in which thread."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from threading import get_ident
+from time import perf_counter, sleep
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.utils.hooks import RemovableHandle
+
+from torcheer.capture.function_mode import Catcher, ThreadCatcher, site_of_module_call
+from torcheer.capture.inputs import Call, input_tensors
+from torcheer.capture.model_walk import ModelWalk
+from torcheer.capture.pytree import map_tensors, swap_tensors, tensors_in
+from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, TENSOR, Scope, Tape, Use
+from torcheer.capture.threads import OtherThreads, recording_new_threads
+from torcheer.capture.torchscript import DispatchWatcher, is_scripted, uses_scripted_functions
+from torcheer.errors import CaptureError
+from torcheer.models import without_compiler
+
+if TYPE_CHECKING:
+    from torcheer.capture.analysis.edits import Editor
+
+ModuleExit = Callable[[str, int, list[tuple[int, Tensor]]], None]
+
+_in_capture = threading.local()
+
+
+class Recorder:
+    """One pass of one model onto one tape."""
+
+    def __init__(
+        self, model: nn.Module, walk: ModelWalk, tape: Tape, fast: bool, on_module_exit: ModuleExit | None
+    ) -> None:
+        self.tape = tape
+        self.base = Scope(None, "", type(walk.root).__name__, (), 0)
+        self.calls: dict[str, list[Scope]] = {"": [self.base]}  # by the address of a module, in order
+        self._address_of = dict(walk.address_of)
+        self._made: list[nn.Module] = []  # kept, so that an id stays its module's own
+        self.elapsed_seconds = 0.0
+        self._model = model
+        self._root = walk.root
+        self._walk = walk
+        self._wrappers = _wrappers_around(walk, model)
+        self._on_module_exit = on_module_exit
+        self._fast = fast
+        self._catchers: dict[int, Catcher] = {}
+        self._scripted = {id(module) for _, module in walk.modules if is_scripted(module)}
+
+    def run(self, call: Call) -> Any:
+        """Record the pass; returns what the model returned."""
+        for path, tensor in input_tensors(self._root, call):
+            index = self.tape.add_node(INPUT, (), tensor, Use(self.base), address=path)
+            if self.tape.keep_all:
+                self.tape.input_tensors[index] = tensor
+        if self.tape.editor is not None:
+            call = Call(*self.tape.editor.swapped((call.args, call.kwargs)))
+        self.base.first_op = len(self.tape.records)
+        self.tape.other_threads = OtherThreads()
+        try:
+            with self._in_place():
+                started = perf_counter()
+                try:
+                    result = self._model(*call.args, **call.kwargs)
+                finally:
+                    self.elapsed_seconds = perf_counter() - started
+            return self._add_outputs(result)
+        finally:
+            self._close_open_scopes()
+            self._address_of.clear()
+            self._made.clear()
+
+    def _add_outputs(self, result: Any) -> Any:
+        tape, editor = self.tape, self.tape.editor
+        if editor is not None:
+            result = editor.swapped(result, into_objects=True)
+        found = list(tensors_in(result, into_objects=True))
+        parents = [tape.find(tensor, Use(self.base)) for _, tensor in found]
+        now: list[Tensor] = []
+        for (path, tensor), parent in zip(found, parents, strict=True):
+            name = f"output.{path}" if path else "output"
+            node = tape.add_node(OUTPUT, (parent,), tensor, Use(self.base), address=name)
+            live = tape.memory.live(node)
+            now.append(tensor if live is None else live)
+        if editor is None:
+            return result
+        edited = iter(now)
+        return map_tensors(result, lambda _: next(edited), into_objects=True)
+
+    @contextmanager
+    def _in_place(self) -> Iterator[None]:
+        if _is_capturing():
+            raise CaptureError(
+                f"a capture of {_in_capture.model} is running in this thread: log_forward_pass cannot be "
+                "called from inside a model that is being captured. Take that call out of forward."
+            )
+        _in_capture.model = type(self._root).__name__
+        try:
+            with ExitStack() as stack:
+                if "torch._dynamo" in sys.modules:
+                    stack.enter_context(without_compiler())  # it would hide the ops
+                    stack.enter_context(_no_word_of_our_hooks())
+                stack.enter_context(module_hooks(self._enter, self._leave))
+                stack.enter_context(recording_new_threads(self._catcher_for_thread))
+                catcher = self._add(Catcher(self.tape, self.base))
+                if uses_scripted_functions(self._walk.modules):
+                    self._watch_dispatcher(catcher, stack)
+                stack.callback(self.tape.end)
+                stack.enter_context(catcher)
+                yield
+        finally:
+            _in_capture.model = None
+
+    def _add(self, catcher: Catcher) -> Catcher:
+        catcher.fast = self._fast
+        self._catchers[get_ident()] = catcher
+        return catcher
+
+    def _catcher_for_thread(self) -> Catcher:
+        """For a thread that forward has started: its ops belong where it was started."""
+        main = next(iter(self._catchers.values()))
+        self._fast = main.fast = False
+        while self.tape.is_busy:
+            sleep(0)
+        return self._add(ThreadCatcher(self.tape, main.scope, _is_capturing))
+
+    def let_go(self) -> None:
+        """The pass is over: what is told of it points back to us."""
+        self._on_module_exit = None
+
+    # --- modules ------------------------------------------------------------------
+
+    def _enter(self, module: nn.Module, _args: Any) -> bool:
+        """Called when a module begins; whether it is recorded."""
+        catcher = self._catchers.get(get_ident())
+        if catcher is None or id(module) in self._wrappers or catcher.is_away() or is_muted():
+            return False
+        outer = catcher.scope
+        if module is self._root and outer is self.base and not outer.started:
+            scope = self.base
+        else:
+            address = self._address(module)
+            scope = Scope(
+                outer, address, type(module).__name__, site_of_module_call(), len(self.tape.records)
+            )
+            calls = self.calls.setdefault(address, [])
+            calls.append(scope)
+            scope.pass_num = len(calls)
+            catcher.scope = scope
+        scope.started = perf_counter()
+        if id(module) in self._scripted and catcher.drill is None:
+            scope.drill = ExitStack()
+            self._watch_dispatcher(catcher, scope.drill)
+        return True
+
+    def _address(self, module: nn.Module) -> str:
+        address = self._address_of.get(id(module))
+        if address is None:
+            # Made inside forward, or outside the model: it has no place in the tree.
+            self._made.append(module)
+            address = self._address_of[id(module)] = f"{type(module).__name__}#{len(self._made)}"
+            self._walk.add_stranger(address, module)
+        return address
+
+    def _leave(self, module: nn.Module, _args: Any, output: Any) -> Any:
+        """Called when a module ends; what it returns, if anything, goes on in the place of its output."""
+        catcher = self._catchers.get(get_ident())
+        if catcher is None or id(module) in self._wrappers or catcher.is_away() or is_muted():
+            return None
+        scope = catcher.scope
+        address = self._address(module)
+        while scope.address != address and scope.parent is not None:
+            scope = scope.parent  # left by an exception that torch does not catch
+        if not scope.started:
+            return None
+        if scope.drill is not None:
+            scope.drill.close()
+            scope.drill = None
+        given = output
+        if self.tape.editor is not None:
+            self.tape.editor.begin_call()
+            output = self.tape.editor.swapped(output, into_objects=True)
+        index = self.tape.owner.get(id(output))
+        outputs: list[tuple[int, Tensor]]
+        if index is not None and index >= scope.first_op and self.tape.values[index] is output:
+            scope.outputs = (index,)
+            outputs = [(index, output)]  # type: ignore[list-item]
+        else:
+            # A hook runs under the mode: what we do here is no part of the model.
+            with torch._C.DisableTorchFunction(), catcher.covering():
+                outputs = self._outputs_of(scope, output)
+            scope.outputs = tuple(index for index, _ in outputs)
+        if self.tape.editor is not None and outputs:
+            with torch._C.DisableTorchFunction(), catcher.covering():
+                output = self._edit_output(self.tape.editor, scope, output, outputs)
+        scope.close(len(self.tape.records))
+        if scope.parent is not None:
+            catcher.scope = scope.parent
+        if self._on_module_exit is not None:
+            with torch._C.DisableTorchFunction(), catcher.covering():
+                self._on_module_exit(address, scope.pass_num, outputs)
+        return None if output is given else output
+
+    def _edit_output(
+        self, editor: Editor, scope: Scope, output: Any, outputs: list[tuple[int, Tensor]]
+    ) -> Any:
+        """The first tensor that a module returns is the one that its address names."""
+        op, tensor = outputs[0]
+        # An op that says that the module did nothing may have been edited itself.
+        new: Tensor = editor.swapped_output(tensor)
+        if editor.rules_of_module(scope.address or "", scope.pass_num):
+            if op < scope.first_op:
+                # Made outside, where it is used as it is: what the module hands out is a thing of its own.
+                op = editor.add_identity(op, new, scope)
+            new = editor.edit_module(scope.address or "", scope.pass_num, op, new)
+        if new is tensor:
+            return output
+        outputs[0] = (op, new)
+        scope.outputs = tuple(index for index, _ in outputs)
+        return swap_tensors(output, {id(tensor): (tensor, new)}, into_objects=True)
+
+    def _outputs_of(self, scope: Scope, output: Any) -> list[tuple[int, Tensor]]:
+        """The ops whose tensors a module returns. One that did nothing gets an op that says so."""
+        if output is None:
+            return []
+        tape = self.tape
+        tensors = (
+            [output] if isinstance(output, Tensor) else [t for _, t in tensors_in(output, into_objects=True)]
+        )
+        did_nothing = len(tape.records) == scope.first_op
+        found: list[tuple[int, Tensor]] = []
+        for slot, tensor in enumerate(tensors):
+            index = tape.find(tensor, Use(scope))
+            if did_nothing and index < scope.first_op:
+                use = Use(scope, slot=slot)
+                index = tape.add_node(IDENTITY, (index,), tensor, use, args=(TENSOR,))
+            if index >= 0:
+                found.append((index, tensor))
+        return found
+
+    def _watch_dispatcher(self, catcher: Catcher, stack: ExitStack) -> None:
+        """For as long as the stack is open, record what TorchScript runs."""
+        watcher = DispatchWatcher(catcher._careful)
+        before = catcher.fast
+        catcher.drill, catcher.fast = watcher, False
+
+        def undo() -> None:
+            catcher.drill, catcher.fast = None, before
+
+        stack.callback(undo)
+        stack.enter_context(watcher)
+
+    def _close_open_scopes(self) -> None:
+        """A pass that was left midway has scopes that never ended."""
+        for calls in self.calls.values():
+            for scope in calls:
+                scope.close(len(self.tape.records))
+                if scope.drill is not None:
+                    scope.drill.close()
+                    scope.drill = None
+
+
+def _is_capturing() -> bool:
+    return getattr(_in_capture, "model", None) is not None
+
+
+@contextmanager
+def _no_word_of_our_hooks() -> Iterator[None]:
+    """torch.compile warns of global hooks, which are ours and gone after the pass."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", message="Using `torch.compile\\(module\\)` when there are global hooks"
+        )
+        yield
+
+
+def _wrappers_around(walk: ModelWalk, model: nn.Module) -> frozenset[int]:
+    if model is walk.root:
+        return frozenset()
+    return frozenset(id(module) for module in model.modules() if id(module) not in walk.address_of)
+
+
+class _Muted(threading.local):
+    depth = 0
+
+
+_muted = _Muted()
+
+
+@contextmanager
+def muted() -> Iterator[None]:
+    """While a function of the user's runs that is no part of the model, its modules are not recorded."""
+    _muted.depth += 1
+    try:
+        yield
+    finally:
+        _muted.depth -= 1
+
+
+def is_muted() -> bool:
+    return _muted.depth > 0
+
+
+@contextmanager
+def module_hooks(enter: Callable[..., bool], leave: Callable[..., Any]) -> Iterator[None]:
+    """Call `enter` before and `leave` after every module that runs.
+
+    Where `enter` says that it took the module up, `leave` comes after the module's own hooks: what they put
+    in the place of its output is what the rest of the model is given.
+    """
+    hooked: dict[int, tuple[nn.Module, RemovableHandle]] = {}  # kept, so that an id stays its module's own
+
+    def enter_first(module: nn.Module, args: Any) -> None:
+        took_up = enter(module, args)
+        if took_up and module._forward_hooks and id(module) not in hooked and not is_scripted(module):
+            hooked[id(module)] = module, module.register_forward_hook(leave, always_call=True)
+
+    def leave_unless_hooked(module: nn.Module, args: Any, output: Any) -> Any:
+        return None if id(module) in hooked else leave(module, args, output)
+
+    # always_call: a forward that raises must still leave its module.
+    handles = [
+        register_module_forward_pre_hook(enter_first),
+        register_module_forward_hook(leave_unless_hooked, always_call=True),
+    ]
+    try:
+        yield
+    finally:
+        for handle in (*handles, *(own for _, own in hooked.values())):
+            handle.remove()

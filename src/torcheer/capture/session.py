@@ -1,0 +1,430 @@
+"""One capture from start to end: run the model under all that records it, and make a history of what came.
+
+Also the way back to where a pass began, for as long as a second forward takes.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from traceback import walk_tb
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from torcheer.capture.analysis.edits import WAY_CHANGED, Editor, Place, Rule
+from torcheer.capture.backward.grad_graph import EdgesTaken
+from torcheer.capture.history import ModelHistory, PassFacts
+from torcheer.capture.inputs import Call, copy_of_containers, copy_of_input, copy_of_tensors
+from torcheer.capture.layers import Numbering
+from torcheer.capture.model_state import held_by, is_sharded, note_written, same_model_after
+from torcheer.capture.model_walk import ModelWalk, num_elements, num_param_bytes
+from torcheer.capture.module_scopes import Recorder
+from torcheer.capture.op import Op, is_torchs
+from torcheer.capture.pytree import map_tensors
+from torcheer.capture.selection import Saver, Selection, StopPass, Treatment
+from torcheer.capture.tape import BUFFER, Tape
+from torcheer.capture.torch_state import (
+    RandomState,
+    random_state,
+    restore_random_state,
+    same_random_state_after,
+    torch_modes,
+    under,
+)
+from torcheer.capture.torchscript import is_scripted
+from torcheer.errors import CaptureError, InputError, LayerNotFoundError
+from torcheer.models import unwrapped_model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be kept, and where the pass may end."""
+
+    save: Selection = field(default_factory=Selection)
+    stop: Selection = field(default_factory=Selection)
+    treatment: Treatment = field(default_factory=Treatment)
+    keep_arguments: bool = False
+    keep_unsaved: bool = True
+    gradients: Selection = field(default_factory=Selection)
+    aten: bool = False
+    edits: tuple[Rule, ...] = ()
+
+
+def capture(model: nn.Module, walk: ModelWalk, order: Order, call: Call) -> ModelHistory:
+    """Run the model once and record it."""
+    writes_unseen = False
+    if any(rule.needs_plan for rule in order.edits):
+        writes_unseen = plan_edits(model, walk, order, call)
+    # The memory of gathered parameters is let go before the pass ends.
+    has_shards = any(is_sharded(module) for _, module in walk.modules)
+    first = Capture(model, walk, order, copy_all=writes_unseen or has_shards)
+    history = first.run(call)
+    if first.surprises:
+        # Something that no call shows wrote into kept values: run once more, and copy every value at once.
+        names = ", ".join(history._label(op) for op in first.surprises[:3])
+        with as_before_the_pass(history, model) as same_call:
+            history = Capture(model, ModelWalk(walk.root), order, copy_all=True).run(same_call)
+    elif writes_unseen:
+        names = "some ops"
+    else:
+        return history
+    history._tape.warnings.append(
+        f"the outputs of {names} were written by something that no torch call in Python shows: the pass was "
+        "run a second time, and every value copied as soon as it was there."
+    )
+    return history
+
+
+def plan_edits(model: nn.Module, walk: ModelWalk, order: Order, call: Call) -> bool:
+    """Find out, in a pass of its own, which ops the labels name that are to be edited.
+
+    Returns whether something that no call shows wrote into values, which must be copied at once then.
+    """
+    if walk.is_lazy:
+        raise InputError("a lazy model must have run once before a layer of it can be edited by its label.")
+    everything = Order(save=Selection(everything=True))
+    copy_all = False
+    # A script is compiled anew when it has run once, and may show other ops then.
+    num_runs = 2 if any(is_scripted(module) for _, module in walk.modules) else 1
+    while num_runs:
+        planning = Capture(model, ModelWalk(walk.root), everything, copy_all=copy_all)
+        with same_random_state_after(), same_model_after(model):
+            history = planning.run(copy_of_tensors(call))
+        num_runs -= 1
+        if planning.surprises and not copy_all:
+            copy_all, num_runs = True, max(num_runs, 1)
+    records = history._tape.records
+    for rule in order.edits:
+        if rule.needs_plan:
+            check_selection(rule.selection, history, rule.from_end)
+            rule.planned = {op: Place.of(records[op]) for op in sorted(rule.ops_in(history))}
+    return copy_all
+
+
+class Capture:
+    """One pass of one model."""
+
+    def __init__(self, model: nn.Module, walk: ModelWalk, order: Order, *, copy_all: bool = False) -> None:
+        self.surprises: list[int] = []
+        self._model = model
+        self._walk = walk
+        self._was_lazy = walk.is_lazy
+        self._order = order
+        # Everything by reference, nothing to decide: the way that costs least.
+        treatment = order.treatment
+        self._keeps_all = order.save.everything and not treatment.changes_values and not treatment.detach
+        self._tape = Tape(walk, keep_all=self._keeps_all, copy_all=copy_all)
+        if not order.gradients.is_empty and (copy_all or not self._keeps_all):
+            self._tape.edges = EdgesTaken()
+        if order.aten:
+            self._tape.aten = {}
+        is_plain = not copy_all and not walk.is_lazy and not order.aten and not order.edits
+        self._numbering = Numbering(self._tape, lambda address: address in walk.addresses_with_params)
+        self._saver: Saver | None = None
+        if not self._keeps_all or not order.stop.is_empty:
+            save = Selection() if self._keeps_all else order.save
+            self._saver = Saver(
+                self._tape, self._numbering, save, order.stop, treatment, order.keep_arguments, self._op_now
+            )
+            self._tape.on_commit = self._saver.on_commit
+            self._tape.on_replace = self._saver.save_again
+        self._recorder = Recorder(
+            model,
+            walk,
+            self._tape,
+            fast=self._saver is None and is_plain,
+            on_module_exit=None if self._saver is None else self._saver.on_module_exit,
+        )
+        self._editor: Editor | None = None
+        if order.edits:
+            self._editor = Editor(list(order.edits), self._tape, self._numbering, self._op_now)
+            self._tape.editor = self._editor
+        self._history: ModelHistory | None = None
+        self._output: Any = None
+
+    def run(self, call: Call) -> ModelHistory:
+        self._modes = torch_modes()
+        self._start = PassStart(self._walk, call) if self._keeps_all else None
+        self._seed = torch.initial_seed()
+        try:
+            self._output = self._recorder.run(call)
+        except StopPass:
+            history = self._finish()
+            self._check_edits(history)
+            return self._followed(history)
+        except BaseException as error:
+            # The model's own exception stays what it is, with the pass so far on it.
+            history = self._followed(self._finish(what_was_raised(error, self._walk)))
+            try:
+                error.history = history  # type: ignore[attr-defined]
+                where = history.layer_labels[-1] if len(history) else "the start"
+                error.add_note(
+                    f"torcheer: the pass up to {where} is on this exception: .history, .history.draw()"
+                )
+            except AttributeError:
+                pass
+            raise
+        if self._keeps_all:
+            self.surprises = self._tape.memory.surprises()
+        history = self._finish()
+        self._check_keys(history)
+        self._check_edits(history)
+        return self._followed(history)
+
+    def _followed(self, history: ModelHistory) -> ModelHistory:
+        if not self._order.gradients.is_empty:
+            history._follow_gradients(self._order.gradients)
+        return history
+
+    def _finish(self, error: str = "") -> ModelHistory:
+        tape, recorder = self._tape, self._recorder
+        if self._saver is not None:
+            self._saver.settle()
+        if self._was_lazy:
+            self._walk = ModelWalk(self._walk.root)  # the pass has made its parameters
+        if self._start is not None:
+            self._start.end()
+        history = self._make_history(error)
+        for index, value in tape.param_values.items():
+            note_written(tape.params[-index - 1][1], value)
+        tape.finish()
+        # A history must be freed as soon as nobody holds it, and nothing of ours may hold the model.
+        self._saver = self._editor = self._history = None
+        recorder.let_go()
+        self._numbering.has_params = self._walk.addresses_with_params.__contains__
+        return history
+
+    def _make_history(self, error: str = "") -> ModelHistory:
+        params = [param for _, param in self._walk.params.values()]
+        saver = self._saver
+        facts = PassFacts(
+            model_name=type(self._walk.root).__name__,
+            random_seed=self._seed,
+            elapsed_seconds=self._recorder.elapsed_seconds,
+            num_param_tensors=len(params),
+            num_params=sum([num_elements(p) for p in params]),
+            num_param_bytes=sum([num_param_bytes(p) for p in params]),
+            keep_unsaved_layers=self._order.keep_unsaved,
+            has_treated_values=self._order.treatment.changes_values,
+            stopped_at=None if saver is None else saver.stopped_at,
+            error=error,
+            notes=tuple(self._walk.fast_path_notes()),
+            start=self._start,
+            modes=self._modes,
+            output=self._output,
+            device=self._order.treatment.device,
+            edits=() if self._editor is None else tuple(self._editor.done),
+        )
+        return ModelHistory(
+            self._tape,
+            self._numbering,
+            self._walk.without_model(self._recorder.calls),
+            facts,
+            None if self._keeps_all or saver is None else saver.saved,
+            {} if saver is None else saver.treated,
+            self._model,
+        )
+
+    def _op_now(self, index: int) -> Op:
+        """An op of the pass that is still running, for a predicate to look at."""
+        if self._history is None:
+            self._history = self._make_history()
+        for name in ("_all_labels", "_structure", "_lookup", "_visible", "_exits"):
+            self._history.__dict__.pop(name, None)
+        self._history.__dict__["_numbered"] = self._numbering  # it follows the pass
+        return Op(self._history, index)
+
+    def _check_keys(self, history: ModelHistory) -> None:
+        """Every key that was asked for must have met a layer."""
+        for selection in (self._order.save, self._order.stop, self._order.gradients):
+            check_selection(selection, history)
+
+    def _check_edits(self, history: ModelHistory) -> None:
+        """Every edit must have found its layers: all that bear its name now, and no others."""
+        for rule in self._order.edits:
+            done = {op for op, other in history._facts.edits if other is rule}
+            if not done and rule.selection.predicate is not None:
+                history._tape.warnings.append(
+                    f"nothing was edited by {rule.name}: its key answered to no op."
+                )
+            elif not done:
+                if history.stopped_after is None:
+                    check_selection(rule.selection, history, rule.from_end)
+                raise LayerNotFoundError(
+                    f"nothing was edited: {rule.key!r} did not run in this pass"
+                    + (
+                        f", which was stopped after {history.stopped_after}."
+                        if history.stopped_after
+                        else "."
+                    )
+                )
+            # An added node shifts full labels, which are those of a pass without edits.
+            is_plain = not rule.selection.addresses and not history._tape.extras
+            if rule.needs_plan and is_plain and history.stopped_after is None:
+                self._check_plan(rule, done - rule.selection.indices, rule.ops_in(history), history)
+
+    def _check_plan(self, rule: Rule, done: set[int], named: set[int], history: ModelHistory) -> None:
+        """What bears the name in the edited pass must be what was edited."""
+        for op in sorted(named ^ done):
+            how = "answers to" if op in named else "no longer answers to"
+            was = "was not edited" if op in named else "was edited"
+            raise CaptureError(f"{history._label(op)} {how} {rule.key!r}, and {was}. {WAY_CHANGED}")
+
+
+def check_selection(selection: Selection, history: ModelHistory, from_end: tuple[int, ...] = ()) -> None:
+    """Raise LayerNotFoundError for a key that no layer of a pass answers to."""
+    for key in (*sorted(selection.labels), *sorted(selection.addresses), *sorted(selection.names)):
+        history._lookup.find(key)
+    for part in sorted(selection.parts):
+        history._lookup.find_all(part)
+    num_ops = history.num_tensors_total
+    for index in (*selection.indices, *([-selection.num_last] if selection.num_last else []), *from_end):
+        if not -num_ops <= index < num_ops:
+            raise LayerNotFoundError(f"there is no op {index}: this pass has {num_ops}.")
+
+
+_OUR_HOME = str(Path(__file__).parents[1])
+
+
+def what_was_raised(error: BaseException, walk: ModelWalk) -> str:
+    """`RuntimeError: …`, and in a second line the module and the line of source that it came from."""
+    frames = [(frame, line) for frame, line in walk_tb(error.__traceback__) if not _is_ours(frame)]
+    module = next(filter(None, (_module_of(frame, walk) for frame, _ in reversed(frames))), "")
+    own = [(frame, line) for frame, line in frames if not is_torchs(frame.f_code.co_filename)]
+    place = ""
+    if own:
+        frame, number = own[-1]
+        file = frame.f_code.co_filename
+        place = f"{file}:{number} in {frame.f_code.co_qualname}: {linecache.getline(file, number).strip()}"
+    where = ", ".join(filter(None, (module, place)))
+    said = f"{type(error).__name__}: {error}"
+    return f"{said}\nin {where}" if where else said
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_OUR_HOME)
+
+
+def _module_of(frame: FrameType, walk: ModelWalk) -> str:
+    """`m.0 (Linear)`, where the frame is a method of a module of the model."""
+    holder = frame.f_locals.get("self")
+    if not isinstance(holder, nn.Module) or id(holder) not in walk.address_of:
+        return ""
+    address = walk.address_of[id(holder)]
+    return f"{address} ({type(holder).__name__})" if address else type(holder).__name__
+
+
+class PassStart:
+    """What a forward began with: a second one that begins with the same gives the same."""
+
+    def __init__(self, walk: ModelWalk, call: Call) -> None:
+        modules = [module for _, module in walk.modules]
+        self.random: RandomState = random_state()
+        self.call = copy_of_containers(call)
+        self._held = held_by(modules)
+        self._attributes = [(vars(module), dict(vars(module))) for module in modules]
+
+    def end(self) -> None:
+        """The pass is over: from here on only what it changed is kept, and no model."""
+        self._held.only_changes()
+        self._attributes = [
+            (now, changed) for now, before in self._attributes if (changed := _changes(now, before))
+        ]
+
+    def put_back(self) -> None:
+        """Give modules what they had. It is left to the caller to take it from them again."""
+        for now, changed in self._attributes:
+            for name, value in changed.items():
+                if value is _ABSENT:
+                    now.pop(name, None)
+                else:
+                    now[name] = value
+        self._held.put_back()
+
+
+_ABSENT = object()
+
+
+def _changes(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """The old values of what was re-assigned, and the names that are new."""
+    changed = {name: value for name, value in before.items() if now.get(name) is not value}
+    return changed | dict.fromkeys(now.keys() - before.keys(), _ABSENT)
+
+
+@contextmanager
+def as_before_the_pass(history: ModelHistory, model: nn.Module) -> Iterator[Call]:
+    """Gives the call as it was; afterwards model, generators and modes are as they are now."""
+    start: PassStart = history._facts.start
+    root = unwrapped_model(model)
+    with same_random_state_after(), same_model_after(model):
+        start.put_back()
+        modules = history.module_tree.modules
+        for address, module in root.named_modules():
+            if address in modules and module.training != modules[address].training:
+                module.training = not module.training
+        _put_buffers_back(history, root)
+        restore_random_state(start.random)
+        with _parameters_as_they_were(history), under(history._facts.modes):
+            yield _call_as_it_was(history)
+
+
+@contextmanager
+def _parameters_as_they_were(history: ModelHistory) -> Iterator[None]:
+    """Lend parameters that the pass wrote into other memory, with the values from before."""
+    tape = history._tape
+    written = [(tape.params[-index - 1][1], value) for index, value in tape.param_values.items()]
+    now = [param.data for param, _ in written]
+    try:
+        for param, value in written:
+            param.data = value.detach().clone()
+        yield
+    finally:
+        for (param, _), data in zip(written, now, strict=True):
+            param.data = data
+
+
+def _put_buffers_back(history: ModelHistory, root: nn.Module) -> None:
+    """Give the model copies of its buffers as they were when the pass first used them."""
+    tape = history._tape
+    seen: set[str] = set()
+    for op, record in enumerate(tape.records):
+        address = tape.addresses.get(op)
+        if record.trait is not BUFFER or address is None or address in seen:
+            continue
+        seen.add(address)
+        owner_address, _, name = address.rpartition(".")
+        value = tape.unedited.get(op, tape.values[op])
+        owner: Any = root
+        for part in filter(None, owner_address.split(".")):
+            owner = getattr(owner, part, None)
+        if not isinstance(owner, nn.Module):
+            continue  # a module that is no part of the model
+        if value is not None and not isinstance(owner, torch.jit.ScriptModule):
+            owner._buffers[name] = value.detach().clone()
+
+
+def _call_as_it_was(history: ModelHistory) -> Call:
+    """The input as it was before the pass, also where the model wrote into it."""
+    tape = history._tape
+    call: Call = history._facts.start.call
+    originals = {
+        id(tensor): tape.unedited.get(op, tape.values[op]) for op, tensor in tape.input_tensors.items()
+    }
+
+    def fresh(tensor: Tensor) -> Tensor:
+        value = originals.get(id(tensor))
+        if value is None or value is tensor:
+            return tensor  # it was not written into
+        if value.requires_grad:
+            return value.clone()  # it hangs on the input itself
+        # A pass that writes into its input must not write into what was saved.
+        return copy_of_input(value, tensor)
+
+    again = copy_of_containers(call)  # the kept one must stay as it is
+    return Call(*map_tensors((again.args, again.kwargs), fresh, into_objects=True))

@@ -1,0 +1,111 @@
+"""Which layers of a model are meant: all, or by name, pattern, type, module or rule."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from torcheer.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trackable:
+    """A layer that can be watched."""
+
+    name: str
+    module: nn.Module
+    parameters: tuple[str, ...]  # its own: weight, bias
+
+    @property
+    def type(self) -> str:
+        return type(self.module).__name__
+
+    def __repr__(self) -> str:
+        own = f" ({', '.join(self.parameters)})" if self.parameters else ""
+        return f"{self.name or 'the model itself'}: {self.type}{own}"
+
+
+def trackable(model: nn.Module) -> list[Trackable]:
+    """All layers of a model that can be watched, in the order in which the model names them.
+
+    These are the modules without modules of their own, and those with parameters of their own.
+    """
+    _checked(model)
+    model = unwrapped_model(model)
+    found = []
+    for name, module in model.named_modules():
+        own = tuple(name for name, _ in module.named_parameters(recurse=False))
+        if own or not any(True for _ in module.children()):
+            found.append(Trackable(name=name, module=module, parameters=own))
+    return found
+
+
+def chosen_layers(model: nn.Module, layers: Any) -> dict[str, nn.Module]:
+    """Modules by name. `layers` is `'all'`, or one or several names, patterns, types, modules or rules."""
+    if isinstance(layers, str) and layers == "all":
+        return {layer.name: layer.module for layer in trackable(model)}
+    _checked(model)
+    modules = dict(unwrapped_model(model).named_modules())
+    wanted = [layers] if _is_one(layers) else _listed(layers)
+    if not wanted:
+        raise InputError("layers is empty: give 'all', names, patterns such as 'features.*', or types.")
+    names = {name for choice in wanted for name in _matching(modules, choice)}
+    return {name: module for name, module in modules.items() if name in names}
+
+
+def unwrapped_model(model: nn.Module) -> nn.Module:
+    """The model as its author wrote it: without torch.compile, and without data parallelism around it."""
+    while True:
+        inner = getattr(model, "_orig_mod", None)
+        if inner is None and isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
+            inner = model.module
+        if not isinstance(inner, nn.Module):
+            return model
+        model = inner
+
+
+unwrapped = named_root = unwrapped_model  # as rooms call it that are yet to be changed
+
+
+def _checked(model: Any) -> None:
+    if not isinstance(model, nn.Module):
+        raise InputError(f"a {type(model).__name__} is no model: give a torch.nn.Module.")
+
+
+def _is_one(layers: Any) -> bool:
+    return isinstance(layers, str | re.Pattern | type | nn.Module) or callable(layers)
+
+
+def _listed(layers: Any) -> list[Any]:
+    if not isinstance(layers, Iterable):
+        raise InputError(f"layers is {layers!r}: give 'all', names, patterns such as 'features.*', or types.")
+    return list(layers)
+
+
+def _matching(modules: dict[str, nn.Module], choice: Any) -> list[str]:
+    found = [name for name, module in modules.items() if _test_of(choice)(name, module)]
+    if not found:
+        near = difflib.get_close_matches(choice, modules, 3) if isinstance(choice, str) else []
+        hint = f" The nearest: {', '.join(near)}." if near else ""
+        raise InputError(f"no layer answers to {choice!r}.{hint} tl.trackable(model) lists them all.")
+    return found
+
+
+def _test_of(choice: Any) -> Callable[[str, nn.Module], bool]:
+    if isinstance(choice, str):
+        return lambda name, _: name == choice or fnmatch.fnmatchcase(name, choice)
+    if isinstance(choice, re.Pattern):
+        return lambda name, _: choice.search(name) is not None
+    if isinstance(choice, type):
+        return lambda _, module: isinstance(module, choice)
+    if isinstance(choice, nn.Module):
+        return lambda _, module: module is choice
+    if callable(choice):
+        return lambda name, module: bool(choice(name, module))
+    raise InputError(f"{choice!r} names no layer: give a name, a pattern, a type, a module or a rule.")

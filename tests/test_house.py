@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+
+import torch
+from torch import nn
 
 SOURCE: Final = Path(__file__).resolve().parents[1] / "src"
 # Doors within a room: what users import by that name, and a part that is used as a whole.
@@ -57,3 +61,41 @@ def test_rooms_without_torch_can_be_imported_where_it_is_missing() -> None:
     names = [name for name, _ in modules() if room_of(name) in TORCH_FREE]
 
     subprocess.run([sys.executable, "-c", _IMPORT_ALL, *names], check=True, timeout=60)
+
+
+def test_no_private_name_is_reached_across_a_wall() -> None:
+    trees = {name: ast.parse(path.read_text()) for name, path in modules()}
+    own: defaultdict[str, set[str]] = defaultdict(set)  # the private names that each room defines
+    for name, tree in trees.items():
+        own[room_of(name)] |= {
+            made for node in ast.walk(tree) for made in _made_by(node) if _is_private(made)
+        }
+    of_others = {
+        *dir(torch.Tensor),
+        *dir(nn.Module()),
+        *dir(torch._C),
+        "_fields",
+    }  # torch's, Python's
+    everywhere = set[str]().union(*own.values()) - of_others
+    reached = {
+        f"{name}:{node.lineno} reaches {ast.unparse(node)}"
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and _is_private(node.attr)
+        if node.attr in everywhere - own[room_of(name)]
+    }
+
+    assert reached == set()
+
+
+def _made_by(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        yield node.attr
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
         patch_from,
         show_model_graph,
         summary,
-        trackable,
         validate_saved_activations,
     )
     from torcheer.errors import (
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
         Watcher,
         watch,
     )
+    from torcheer.models import trackable
     from torcheer.netview import NetView, State
     from torcheer.run import Run, RunWarning, SavedRun, SummaryWriter, open_run
     from torcheer.training import (

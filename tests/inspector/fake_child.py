@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from tests.inspector.feeding import job_of
-from torcheer.capture import chosen_layers
 from torcheer.inspector.frame_format import DTYPES, IS_SEEN, Frame, Layout, Plan, read_frame
 from torcheer.inspector.pace import every_of
 from torcheer.inspector.plan import Room, Share, observed
@@ -18,6 +17,7 @@ from torcheer.inspector.ring import Ring
 from torcheer.inspector.steps import ForwardSteps, OptimizerSteps
 from torcheer.inspector.watched_part import Watched
 from torcheer.inspector.watcher import Manner, Watcher
+from torcheer.models import chosen_layers
 
 
 class Seen:

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import Optimizer
 
-from torcheer.capture import moved, num_items_of, split
 from torcheer.errors import InputError
+from torcheer.models import moved, num_items_of, split
 from torcheer.training import Stepper
 
 Batches = list[tuple[Tensor, Tensor]]

@@ -44,27 +44,5 @@ if TYPE_CHECKING:
     )
     from torcheer.capture.to_document import document_of
     from torcheer.capture.torch_state import same_random_state_after, seed_everything, undisturbed
-
-    # Until other rooms import them from where they are.
-    from torcheer.models import (
-        AUTOMATIC,
-        TARGET_NAMES,
-        Batch,
-        Trackable,
-        begin_eager,
-        chosen_device,
-        chosen_layers,
-        detached,
-        end_eager,
-        moved,
-        named_root,
-        num_items_of,
-        place,
-        same_modes_after,
-        split,
-        trackable,
-        unwrapped,
-        without_compiler,
-    )
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand
 
 from torcheer.errors import InputError
-from torcheer.run import rank_of_process
+from torcheer.models import rank_of_process
 
 
 def load_function(target: str) -> Callable[[], Any]:

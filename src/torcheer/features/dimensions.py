@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import torch
 from torch import Tensor
 
-from torcheer.capture import ModelHistory
+from torcheer.capture import ModelHistory, PassRecord
 from torcheer.errors import InputError
 from torcheer.features.transforms.transform import open_values
 
@@ -98,7 +98,7 @@ def depends_on_own_sample(axis: SampleAxis, few: Tensor, many: Tensor, num_few: 
 
 def place_of_channels(history: ModelHistory, index: int) -> Channels:
     """As the nearest op before says, that knows: a convolution has channels first, a linear layer last."""
-    op = history._op(index)
+    op = PassRecord(history).op(index)
     while True:
         if op.layer_type.startswith(_CHANNELS_LAST):  # and not "upsamplebilinear2d"
             return "last"
@@ -106,7 +106,7 @@ def place_of_channels(history: ModelHistory, index: int) -> Channels:
             return "first"
         if any(word in op.layer_type for word in _MOVE_DIMS):
             return ""
-        parents = [history._op(history[label].index) for label in op.parent_layers]
+        parents = [PassRecord(history).op(history[label].index) for label in op.parent_layers]
         is_joined = op.layer_type.startswith("cat")
         alike = [
             one

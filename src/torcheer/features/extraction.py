@@ -37,7 +37,7 @@ from torcheer.features.read import Features, shape_text
 from torcheer.features.sources import Piece, StreamSource
 from torcheer.features.stores.store import Array, Store, npy_bytes, store_at
 from torcheer.graph import readable_bytes
-from torcheer.run import num_ranks_of_program, rank_of_process
+from torcheer.models import has_process_group, num_ranks, rank_of
 
 
 def extract(
@@ -443,10 +443,8 @@ class Rank:
 
 
 def this_rank() -> Rank:
-    if _has_group():
-        return Rank(number=torch.distributed.get_rank(), num_ranks=torch.distributed.get_world_size())
-    number = rank_of_process()
-    return Rank(number=number, num_ranks=max(num_ranks_of_program(), number + 1))
+    number = rank_of()
+    return Rank(number=number, num_ranks=max(num_ranks(), number + 1))
 
 
 def wait_for_others(features: Features) -> None:
@@ -454,7 +452,7 @@ def wait_for_others(features: Features) -> None:
 
     By looking at the journals, because a barrier gives up after half an hour, however well the others get on.
     """
-    if not _has_group() or torch.distributed.get_world_size() == 1:
+    if not has_process_group() or torch.distributed.get_world_size() == 1:
         return
     num_done, since, pause = -1, monotonic(), _FIRST_PAUSE_SECONDS
     while not features.is_complete:
@@ -469,7 +467,3 @@ def wait_for_others(features: Features) -> None:
         sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
     torch.distributed.barrier()
-
-
-def _has_group() -> bool:
-    return torch.distributed.is_available() and torch.distributed.is_initialized()

@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from torcheer.capture import named_root, tensors_in
+from torcheer.capture import tensors_in
 from torcheer.errors import InputError
 from torcheer.features.journal import Done
 from torcheer.features.manifest import STEADY, ArraySpec, Fingerprints, Manifest
 from torcheer.features.samples import checksum_of
 from torcheer.features.stores.store import Array, Store, raw_bytes
+from torcheer.models import named_root
 
 _TOLERANCE: Final = 1e-2  # of a witness: another machine rounds in another way, half precision coarsely
 _WAY_OUT: Final = "Extract to another place, or remove these features first."

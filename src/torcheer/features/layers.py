@@ -16,18 +16,18 @@ from torcheer.capture import (
     ModelHistory,
     ModelWalk,
     Order,
+    PassRecord,
     Scope,
     Selection,
     Treatment,
     capture,
-    chosen_layers,
     is_call,
-    named_root,
     seed_everything,
 )
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError
 from torcheer.features.samples import Samples
 from torcheer.features.sharded import running, whole
+from torcheer.models import chosen_layers, named_root
 
 _MOST_NAMED = 16
 
@@ -83,7 +83,7 @@ def choose(keys: Iterable[Any], model: nn.Module, history: ModelHistory) -> list
         return _chosen(keys, model, history)
     except LayerNotFoundError as error:
         modules = [name for name in history.module_tree.addresses if name]
-        ops = [history._op(index).layer_label for index in _computed(history)]
+        ops = [PassRecord(history).op(index).layer_label for index in _computed(history)]
         there = [
             f"its {what} are {some_names(names)}"
             for what, names in (("modules", modules), ("ops", ops))
@@ -142,7 +142,7 @@ def keys_of(layers: Any) -> list[Any]:
 
 
 def _choice(history: ModelHistory, index: int, *, name: str = "", explicit: bool, call: str = "") -> Choice:
-    op = history._op(index)
+    op = PassRecord(history).op(index)
     return Choice(
         name=name or op.layer_label,
         index=op.index,
@@ -201,7 +201,7 @@ def _spots(history: ModelHistory) -> list[Spot | None]:
         )
         if record.site and is_call(record)
         else None
-        for record in history._tape.records
+        for record in PassRecord(history).tape.records
     ]
 
 
@@ -224,7 +224,7 @@ def places_of_ops(history: ModelHistory) -> list[Place]:
     """Of every op of a pass."""
     found = []
     ways: dict[Scope, int] = {}  # of each module call: a checksum of its own ops, and of the calls in it
-    for record in history._tape.records:
+    for record in PassRecord(history).tape.records:
         scope = record.scope.module()
         _enter(scope, ways)
         if is_call(record):  # buffers and constants stand where they were first met
@@ -266,9 +266,11 @@ def _meant_by(key: Any, model: nn.Module, history: ModelHistory) -> list[Choice]
         return [_choice(history, chosen.output_ops[0], name=key, explicit=True, call=chosen.label)]
     if (passes and not number) or key in history.module_tree.addresses:
         return _of_module(key, history, explicit=True)
-    if history._lookup.find_exactly(key) is not None:
-        ops = history._lookup.find_all(key)
-        names = [key] if len(ops) == 1 else [f"{key}:{history._op(index).pass_num}" for index in ops]
+    if PassRecord(history).lookup.find_exactly(key) is not None:
+        ops = PassRecord(history).lookup.find_all(key)
+        names = (
+            [key] if len(ops) == 1 else [f"{key}:{PassRecord(history).op(index).pass_num}" for index in ops]
+        )
         return [
             _choice(history, index, name=name, explicit=True) for index, name in zip(ops, names, strict=True)
         ]
@@ -277,7 +279,7 @@ def _meant_by(key: Any, model: nn.Module, history: ModelHistory) -> list[Choice]
 
 def _by_pattern(key: str, history: ModelHistory) -> list[Choice]:
     if not any(letter in key for letter in "*?["):
-        return [_choice(history, index, explicit=False) for index in history._lookup.find_all(key)]
+        return [_choice(history, index, explicit=False) for index in PassRecord(history).lookup.find_all(key)]
     modules = [name for name in history.module_tree.addresses if name and fnmatch.fnmatchcase(name, key)]
     found = [one for name in modules for one in _of_module(name, history, explicit=False)]
     if not modules:
@@ -291,7 +293,7 @@ def _by_pattern(key: str, history: ModelHistory) -> list[Choice]:
 def _of_module(address: str, history: ModelHistory, *, explicit: bool) -> list[Choice]:
     passes = [one for one in history.module_tree.passes_of(address) or () if one.output_ops]
     if not passes and explicit:
-        history._lookup.find(address)  # says why
+        PassRecord(history).lookup.find(address)  # says why
         raise LayerNotFoundError(f"module {address!r} gave no tensor that could be kept.")
     return [
         _choice(
@@ -313,7 +315,7 @@ def _leaves(model: nn.Module, history: ModelHistory) -> list[str]:
 
 def _computed(history: ModelHistory) -> list[int]:
     """All that the model computes: not what it is given, nor buffers; what it returns is there already."""
-    ops = map(history._op, range(history.num_tensors_total))
+    ops = map(PassRecord(history).op, range(history.num_tensors_total))
     return [
         op.index
         for op in ops
@@ -382,7 +384,7 @@ class WantedLayers:
         for choice, index in zip(self._choices, indices_in(history, self._choices), strict=True):
             if index is None or now.get(choice.name, index) != index:
                 raise LayerNotFoundError(f"{choice.name} is elsewhere.")
-            found.append(whole(history._op(index).tensor_contents))
+            found.append(whole(PassRecord(history).op(index).tensor_contents))
         return found, history
 
 

@@ -13,16 +13,7 @@ import numpy
 import torch
 from torch import nn
 
-from torcheer.capture import (
-    AUTOMATIC,
-    check_model,
-    chosen_device,
-    place,
-    same_modes_after,
-    same_random_state_after,
-    seed_everything,
-    unwrapped,
-)
+from torcheer.capture import check_model, same_random_state_after, seed_everything
 from torcheer.errors import InputError
 from torcheer.features.dimensions import Shapes, read_shapes
 from torcheer.features.layers import batch_seed, keys_of
@@ -32,6 +23,7 @@ from torcheer.features.sources import Source, StreamSource, source_of
 from torcheer.features.stores.store import Array, raw_bytes
 from torcheer.features.transforms.chain import read_transforms
 from torcheer.features.transforms.transform import Transform
+from torcheer.models import AUTOMATIC, chosen_device, place, same_modes_after, unwrapped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

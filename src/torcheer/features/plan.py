@@ -12,7 +12,7 @@ import numpy
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture import ModelHistory, Op
+from torcheer.capture import ModelHistory, Op, PassRecord
 from torcheer.errors import FileFormatError, InputError, LayerNotFoundError, TorcheerError
 from torcheer.features.dimensions import (
     Channels,
@@ -201,7 +201,7 @@ def _of_first_batch(
 
 def _seen(history: ModelHistory, chosen: Sequence[Choice]) -> list[Op | None]:
     """The layers as they are in a pass; None for those that are not there."""
-    return [None if index is None else history._op(index) for index in indices_in(history, chosen)]
+    return [None if index is None else PassRecord(history).op(index) for index in indices_in(history, chosen)]
 
 
 def _few_samples(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple[ModelHistory, int]:

@@ -13,10 +13,11 @@ import numpy
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture import TARGET_NAMES, Call, map_tensors, moved, named_root, num_items_of, tensors_in
+from torcheer.capture import Call, map_tensors, tensors_in
 from torcheer.errors import InputError
 from torcheer.features.sharded import whole
 from torcheer.features.stores.store import Array, raw_bytes
+from torcheer.models import TARGET_NAMES, moved, named_root, num_items_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -28,11 +28,12 @@ from torch.utils.data import (
     SubsetRandomSampler,
 )
 
-from torcheer.capture import TARGET_NAMES, seed_everything
+from torcheer.capture import seed_everything
 from torcheer.errors import InputError
 from torcheer.features.identity import checksum_of_item, data_marks
 from torcheer.features.manifest import STEADY, STREAM
 from torcheer.features.stores.store import Array
+from torcheer.models import TARGET_NAMES
 
 USUAL_BATCH_SIZE: Final = 32
 _KINDS: Final = "a DataLoader, a Dataset, tensors, or anything that yields batches"

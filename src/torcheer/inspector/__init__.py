@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torcheer.inspector.handler import ParallelHandler, ParrallelHandler
     from torcheer.inspector.pace import every_of
     from torcheer.inspector.protocol import Thresholds
-    from torcheer.inspector.watch_api import rank_of, watch
+    from torcheer.inspector.watch_api import watch
     from torcheer.inspector.watcher import Watcher
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

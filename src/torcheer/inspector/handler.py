@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from torcheer.capture import Trackable, trackable, unwrapped
 from torcheer.errors import InputError
 from torcheer.inspector.announcer import Announcer
 from torcheer.inspector.child_handle import Child
@@ -20,7 +19,6 @@ from torcheer.inspector.watch_api import (
     HISTOGRAM_SECONDS,
     MAX_BYTES,
     callbacks_of,
-    rank_of,
     room_of,
     run_folder,
     tensors_of,
@@ -28,6 +26,7 @@ from torcheer.inspector.watch_api import (
 )
 from torcheer.inspector.watched_part import Watched
 from torcheer.inspector.watcher import Manner, Watcher
+from torcheer.models import Trackable, rank_of, trackable, unwrapped
 
 
 class _Tracked:

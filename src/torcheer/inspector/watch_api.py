@@ -13,7 +13,6 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from torcheer.capture import chosen_layers
 from torcheer.errors import InputError
 from torcheer.inspector.child_handle import Child
 from torcheer.inspector.child_process import check_start
@@ -24,7 +23,8 @@ from torcheer.inspector.steps import ForwardSteps, OptimizerSteps
 from torcheer.inspector.watch_names import checked_name, next_step, take_name
 from torcheer.inspector.watched_part import Watched
 from torcheer.inspector.watcher import Manner, Watcher, WhenFull
-from torcheer.run import folder_of, rank_of_process
+from torcheer.models import chosen_layers, rank_of
+from torcheer.run import folder_of
 
 HISTOGRAM_SECONDS: Final = 5.0
 MAX_BYTES: Final = 1 << 30
@@ -217,15 +217,6 @@ def run_folder(run: Any) -> str | None:
     if path is not None and not isinstance(path, str | os.PathLike):
         raise InputError(f"run is {run!r}: give the folder of a run, a tl.Run, or False.")
     return str(folder_of(path).absolute())
-
-
-def rank_of(rank: Any) -> int:
-    if rank is None:
-        is_distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
-        return torch.distributed.get_rank() if is_distributed else rank_of_process()
-    if not isinstance(rank, int) or isinstance(rank, bool) or rank < 0:
-        raise InputError(f"rank is {rank!r}: give a whole number from 0 on.")
-    return rank
 
 
 def _split(layers: dict[str, nn.Module], children: Any) -> list[Share]:

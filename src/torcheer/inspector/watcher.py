@@ -15,7 +15,6 @@ from typing import Any, Literal, Self
 
 from torch import Tensor
 
-from torcheer.capture import begin_eager, end_eager
 from torcheer.errors import InputError
 from torcheer.inspector.announcer import Announcer
 from torcheer.inspector.child_handle import Child
@@ -25,7 +24,8 @@ from torcheer.inspector.protocol import Numbers, Raised
 from torcheer.inspector.steps import Ids, OptimizerSteps, Steps
 from torcheer.inspector.watch_names import WatchName
 from torcheer.inspector.watched_part import Watched, is_crowded, wait_until
-from torcheer.run import Ending, Run, at_end_of_child, ending_of, ending_of_program
+from torcheer.models import begin_eager, end_eager
+from torcheer.run import Ending, Run, RunAccess, at_end_of_child, ending_of, ending_of_program
 
 WhenFull = Literal["drop", "block", "thin"]
 # Threads wait for the last of them at each operation: what a child takes from one of them, all of them lose.
@@ -179,7 +179,7 @@ class Watcher:
         if child.job.run is not None:
             if self._run is None:
                 self._run = Run(child.job.run, rank=child.job.rank)
-            self._run._put_scalars(step, told.time, child.job.named(told).values)
+            RunAccess(self._run).put_scalars(step, told.time, child.job.named(told).values)
 
     def _step_of_log(self, names: Iterable[str]) -> int:
         if self.step == self._first_step:  # whoever logs before the first step ends, always logs that early
@@ -248,7 +248,7 @@ class Watcher:
         for part in self._parts:
             part.let_go()
         if self._run is not None:
-            self._run._close(Ending("died", reason) if reason else Ending("finished"))
+            RunAccess(self._run).close(Ending("died", reason) if reason else Ending("finished"))
         until = time.monotonic() + seconds
         is_done = [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
         for part in self._parts:

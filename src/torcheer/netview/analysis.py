@@ -1,5 +1,6 @@
 """What layers have learnt: their responses to a test set, or in a run, and how to look at them.
 
+from torcheer.run import reader_of
 from torcheer.netview import analysis
 
 seen = analysis.responses(model, loader, layers="features.*")
@@ -40,7 +41,7 @@ from torcheer.analysis import (
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import readable_bytes
 from torcheer.netview.run_reader import FoundScene, found_scene
-from torcheer.run import MomentHead, Reading, RunReader, TensorRecord, open_run
+from torcheer.run import MomentHead, ReadMethods, RunReader, TensorRecord, open_run, reader_of
 
 if TYPE_CHECKING:
     from torcheer.netview.layer_responses import responses as responses
@@ -110,7 +111,7 @@ class Responses:
 
 
 def responses_of(
-    run: str | os.PathLike[str] | Reading,
+    run: str | os.PathLike[str] | ReadMethods,
     variable: str = "Act",
     *,
     layers: str | Collection[str] = "all",
@@ -131,12 +132,12 @@ def responses_of(
     say of which moment and which item each is. Of a watched training, a layer of which fewer items were kept
     than of others is left out, unless it is asked for by itself.
     """
-    if not isinstance(run, Reading):
+    if not isinstance(run, ReadMethods):
         with open_run(run) as opened:
             return responses_of(
                 opened, variable, layers=layers, steps=steps, labels=labels, max_bytes=max_bytes
             )
-    reader = run._reader()
+    reader = reader_of(run)
     found = found_scene(reader)
     chosen = _chosen(_layers_of(run, found, variable), layers, variable)
     series = {
@@ -174,7 +175,7 @@ def responses_of(
 # --- which layers -----------------------------------------------------------------------------
 
 
-def _layers_of(run: Reading, found: FoundScene, variable: str) -> list[str]:
+def _layers_of(run: ReadMethods, found: FoundScene, variable: str) -> list[str]:
     """Those with records of the variable, in the order of the network."""
     there = set(run.names("tensor"))
     names = [layer.name for layer in found.scene.layers]

@@ -61,7 +61,7 @@ def _written_out(flow: Flow, op: int) -> Site | None:
     weights = flow.origin(left)
     if weights < 0 or flow.type(weights) != "softmax" or len(flow.shape(weights)) < 3:
         return None
-    if flow.history._structure.from_input[right] is None:  # a constant: nothing is attended to
+    if flow.record.structure.from_input[right] is None:  # a constant: nothing is attended to
         return None
     return Site(
         out=op,

@@ -10,7 +10,17 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from torcheer.capture import INPUT, OUTPUT, OWN_TRAITS, TENSOR, ModelHistory, Record, Scope, map_leaves
+from torcheer.capture import (
+    INPUT,
+    OUTPUT,
+    OWN_TRAITS,
+    TENSOR,
+    ModelHistory,
+    PassRecord,
+    Record,
+    Scope,
+    map_leaves,
+)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -117,7 +127,8 @@ class Flow:
 
     def __init__(self, history: ModelHistory) -> None:
         self.history = history
-        self.tape = history._tape
+        self.record = PassRecord(history)
+        self.tape = self.record.tape
         self.records: list[Record] = self.tape.records
         self._closed: dict[int, Scope | None] = {}  # by the id of a scope
         self._arguments: dict[int, dict[int | str, int]] = {}
@@ -138,7 +149,7 @@ class Flow:
 
     def value(self, op: int) -> Tensor | None:
         """Of an op, or of a parameter as it was when the pass read it."""
-        return self.history._value_of(op)
+        return self.record.value_of(op)
 
     def shape(self, op: int) -> tuple[int, ...]:
         if op < 0:

@@ -15,19 +15,10 @@ from torch.nn.parameter import is_lazy
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler
 
 from torcheer.analysis import Array, labels_of
-from torcheer.capture import (
-    chosen_device,
-    chosen_layers,
-    map_tensors,
-    same_model_after,
-    same_modes_after,
-    same_random_state_after,
-    tensors_in,
-    unwrapped,
-    without_compiler,
-)
+from torcheer.capture import map_tensors, same_model_after, same_random_state_after, tensors_in
 from torcheer.errors import InputError
 from torcheer.graph import Progress, readable_bytes
+from torcheer.models import chosen_device, chosen_layers, same_modes_after, unwrapped, without_compiler
 from torcheer.netview.analysis import Responses
 
 _LABELS: Final = ("labels", "label")  # as dictionaries name them

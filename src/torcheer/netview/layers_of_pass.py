@@ -22,8 +22,9 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture import BUFFER, SOURCE, ModelHistory, Scope, undisturbed, unwrapped
+from torcheer.capture import BUFFER, SOURCE, ModelHistory, Scope, undisturbed
 from torcheer.errors import InputError
+from torcheer.models import unwrapped
 from torcheer.netview.attention import Site, find_sites, merged, weights_of
 from torcheer.netview.connections import ConnectionFinder, fold_nonlinearities, input_of, weighted
 from torcheer.netview.flow import (
@@ -129,7 +130,7 @@ def reader_of_op(op: int, *, has_items: bool) -> Reader:
 
 
 def gradient_of(flow: Flow, layer: PlannedLayer, variable: str, num_items: int | None) -> Tensor | None:
-    grad = flow.history._grad_of(layer.gradients[variable])
+    grad = flow.record.grad_of(layer.gradients[variable])
     if grad is not None and len(layer.shape) != grad.dim():  # heads that lay in one dimension with the items
         with undisturbed():
             grad = grad.reshape(layer.shape)
@@ -290,7 +291,7 @@ class Sweep:
         return kind not in MINOR
 
     def is_shown_pass(self, op: int) -> bool:
-        layers = self.flow.history._numbered.layers
+        layers = self.flow.record.layers
         return _is_shown(layers.pass_of[op], layers.num_passes[layers.layer_of[op]])
 
     # --- the op that has the weights ---------------------------------------------------------------
@@ -453,7 +454,7 @@ class _Planner:
             return f"{name} (input)" if name in flow.history.module_tree.modules else name, "", ""
         scope = flow.closed(op)
         if scope is None:
-            layers, labels = flow.history._numbered.layers, flow.history._numbered.labels
+            layers, labels = flow.record.layers, flow.record.labels
             layer = layers.layer_of[op]
             if site is not None:
                 return self._inside(op, "attn"), "", ""

@@ -16,13 +16,14 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from torcheer.capture import has_data, is_lazy, undisturbed, unwrapped
+from torcheer.capture import has_data, is_lazy, undisturbed
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
+from torcheer.models import unwrapped
 from torcheer.netview.flow import are_same_numbers
 from torcheer.netview.run_reader import is_known, last_scene, written_scenes
 from torcheer.netview.scene import Arrangement
-from torcheer.run import NETVIEW, NetScene, Run
+from torcheer.run import NETVIEW, NetScene, Run, RunAccess, reader_of
 
 Put = Callable[[str, Tensor], None]
 
@@ -188,7 +189,7 @@ class NetRecorder:
 
     def _go_on(self) -> None:
         """In a run that has moments already, places hold and steps go on."""
-        reader = self.run._reader()  # with all that was logged until now
+        reader = reader_of(self.run)  # with all that was logged until now
         scene = last_scene(reader)
         if scene is not None:
             self.arrangement = Arrangement.of(scene)
@@ -200,7 +201,7 @@ class NetRecorder:
 
     def is_closed(self) -> bool:
         """Then the run says so, once, and nothing can be kept."""
-        return not self.run._is_running()
+        return not RunAccess(self.run).is_running()
 
     def begin(self) -> int:
         """The step of the moment that comes now."""
@@ -219,7 +220,7 @@ class NetRecorder:
 
     def _check_goes_on(self, scene: NetScene) -> None:
         """A run is of one network: in a second session it goes on, and another one is a mistake."""
-        if not is_known(scene, written_scenes(self.run._reader()), is_growing=self._is_growing):
+        if not is_known(scene, written_scenes(reader_of(self.run)), is_growing=self._is_growing):
             self.close()
             raise InputError(
                 f"the run {self.run.path} has moments of another network, with other layers: give another "

@@ -26,11 +26,12 @@ from torcheer.run import (
     NetLayer,
     NetScene,
     Place,
-    Reading,
+    ReadMethods,
     RunReader,
     TensorHead,
     TensorRecord,
     WatchedRow,
+    reader_of,
     record_id,
 )
 
@@ -208,7 +209,7 @@ def _larger(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
 Array = NDArray[Any]
 
 
-def values_of(run: Reading, found: FoundScene, name: str, step: int | None, item: int) -> Array:
+def values_of(run: ReadMethods, found: FoundScene, name: str, step: int | None, item: int) -> Array:
     """One variable of one layer: `conv1.Act`, of one item, at a moment or the last one up to then."""
     layer, variable = layer_and_variable(found.scene, name)
     series = name if layer is None else found.series_of(layer.name, variable)
@@ -222,7 +223,7 @@ def values_of(run: Reading, found: FoundScene, name: str, step: int | None, item
 
 
 def weights_of(
-    run: Reading,
+    run: ReadMethods,
     network: FoundScene,
     name: str,
     unit: int | Sequence[int],
@@ -318,7 +319,7 @@ def _item(array: Array, item: int, name: str) -> Array:
     return found
 
 
-def _record(run: Reading, name: str, step: int | None) -> TensorRecord:
+def _record(run: ReadMethods, name: str, step: int | None) -> TensorRecord:
     """The last one up to a step, which may lie behind it, but not behind the last moment of the run."""
     records = run.tensors(name)
     place = len(records) if step is None else int(numpy.searchsorted(records.steps, step, side="right"))
@@ -329,13 +330,13 @@ def _record(run: Reading, name: str, step: int | None) -> TensorRecord:
     return records[place - 1]
 
 
-def _last_step(run: Reading) -> int:
+def _last_step(run: ReadMethods) -> int:
     """At which anything was recorded: what has not changed since is not recorded again."""
-    series = run._reader().series()
+    series = reader_of(run).series()
     return max(entry.last_step for key, entry in series.items() if key.kind in ("tensor", "moment"))
 
 
-def _check_gradient(run: Reading, name: str) -> None:
+def _check_gradient(run: ReadMethods, name: str) -> None:
     names = run.names("tensor")
     if name in names or not name.endswith(".Grad"):
         return
@@ -347,7 +348,7 @@ def _check_gradient(run: Reading, name: str) -> None:
     )
 
 
-def _weight(run: Reading, connection: Connection, step: int | None, item: int, variable: str) -> Array:
+def _weight(run: ReadMethods, connection: Connection, step: int | None, item: int, variable: str) -> Array:
     name = connection.weight if variable == "Wt" else f"{connection.weight}.{variable}"
     names = run.names("tensor")
     if name not in names:
@@ -373,7 +374,7 @@ def _why_not(weight: str, variable: str, names: Sequence[str]) -> str:
 
 
 def _ids(
-    run: Reading, network: FoundScene, connection: Connection, step: int | None, item: int
+    run: ReadMethods, network: FoundScene, connection: Connection, step: int | None, item: int
 ) -> Array | None:
     """The tokens, by which an embedding finds its weights."""
     if connection.form != "embedding":

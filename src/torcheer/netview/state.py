@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from torcheer.capture import collect_tensors, undisturbed, unwrapped
+from torcheer.capture import collect_tensors, undisturbed
 from torcheer.errors import InputError
+from torcheer.models import unwrapped
 from torcheer.netview.connections import front_padding
 from torcheer.netview.grids import grid_of
 from torcheer.netview.layers_of_pass import checked_items

@@ -23,17 +23,17 @@ from torcheer.capture import (
     is_lazy,
     log_forward_pass,
     map_tensors,
-    named_root,
     same_model_after,
     same_random_state_after,
 )
 from torcheer.errors import InputError
+from torcheer.models import named_root
 from torcheer.netview.flow import Flow
 from torcheer.netview.layers_of_pass import NetPlan, checked_items, gradient_of, plan_of, signature_of
 from torcheer.netview.recorder import NetRecorder, WeightKeeper
 from torcheer.netview.run_reader import Array, FoundScene, found_scene, values_of, weights_of, why_no_weights
 from torcheer.netview.scene import check_name
-from torcheer.run import NetScene, Run, SavedRun, Teller, open_run
+from torcheer.run import NetScene, Run, SavedRun, Teller, open_run, reader_of
 
 Loss = Callable[[Any], Tensor]
 
@@ -133,7 +133,7 @@ class NetworkOfRun:
         recording = self._recording
         if recording is not None and recording.scene.layers:
             return FoundScene(scene=recording.scene, source="netview", series={})
-        reader = self.run._reader()
+        reader = reader_of(self.run)
         series = reader.series()  # another object where there is news
         if self._looked is None or self._looked[0] is not series:
             self._looked = series, found_scene(reader)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from torcheer.run.read.run_reader import Cursor, RunReader, RunStatus, record_id
     from torcheer.run.read.saved_records import HistogramRecord, ImageRecord, TensorRecord
-    from torcheer.run.read.saved_run import Reading, SavedRun, open_run
+    from torcheer.run.read.saved_run import ReadMethods, SavedRun, open_run, reader_of
     from torcheer.run.read.scalars import (
         OUR_NUMBERS,
         Scalars,
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
         WatchHead,
         decode_head,
     )
-    from torcheer.run.run import Run, whole_number_of
+    from torcheer.run.run import Run, RunAccess, whole_number_of
     from torcheer.run.statistics import (
         ESTIMATES,
         MOMENTS,
@@ -105,7 +105,6 @@ if TYPE_CHECKING:
     from torcheer.run.tensorboard.export import NOT_SHOWN
     from torcheer.run.tensorboard.summary_writer import GRAPH, SummaryWriter
     from torcheer.run.warnings_once import RunWarning, Teller
-    from torcheer.run.write.part_file import num_ranks_of_program, rank_of_process
     from torcheer.run.write.process_end import Ending, at_end_of_child, ending_of, ending_of_program
     from torcheer.run.write.queue import Mark
 else:

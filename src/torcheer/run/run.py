@@ -6,20 +6,22 @@ import os
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple, Self
 
 from torcheer.errors import InputError
+from torcheer.models import rank_of_process
 from torcheer.run.encode.values import NOT_A_NUMBER, number_of, step_of
 from torcheer.run.log_methods import LogMethods, reason_of
 from torcheer.run.read.run_folders import folder_of
 from torcheer.run.read.run_reader import RunReader
-from torcheer.run.read.saved_run import Reading
+from torcheer.run.read.saved_run import ReadMethods
 from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation, bulk_of
 from torcheer.run.warnings_once import Teller
 from torcheer.run.write.disk import Disk
-from torcheer.run.write.part_file import Settings, rank_of_process
+from torcheer.run.write.part_file import Settings
 from torcheer.run.write.process_end import Ending, ending_of, watch, watch_end_of_child
 from torcheer.run.write.queue import (
     CALL_WEIGHT,
@@ -27,6 +29,7 @@ from torcheer.run.write.queue import (
     WAKE_WEIGHT,
     Described,
     Mark,
+    Queue,
     tell_too_large,
 )
 from torcheer.run.write.writer import Writer
@@ -69,7 +72,7 @@ _PLAIN = frozenset((float, int, bool))
 _Path = str | os.PathLike[str]
 
 
-class Run(LogMethods, Reading):
+class Run(LogMethods, ReadMethods):
     """What happens over a training, on disk while it happens. Logging never raises, and never waits for long.
 
     - `path`: the folder; a new one in `runs/`, named by date and host, where it is left out. One that is
@@ -341,3 +344,31 @@ def whole_number_of(name: str, value: Any, least: int | None = None) -> int:
             f"{name} is {value!r}: give a whole number{'' if least is None else f' from {least} on'}."
         )
     return number
+
+
+@dataclass(frozen=True, slots=True)
+class RunAccess:
+    """What a run is written with, for other rooms of the package: `RunAccess(run).queue`."""
+
+    run: Run
+
+    @property
+    def writer(self) -> Writer:
+        return self.run._writer
+
+    @property
+    def queue(self) -> Queue:
+        return self.run._queue
+
+    @property
+    def disk(self) -> Disk:
+        return self.run._disk
+
+    def is_running(self) -> bool:
+        return self.run._is_running()
+
+    def put_scalars(self, step: int, time: float, values: Mapping[str, float]) -> None:
+        self.run._put_scalars(step, time, values)
+
+    def close(self, ending: Ending) -> None:
+        self.run._close(ending)

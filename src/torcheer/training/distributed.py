@@ -15,8 +15,7 @@ import torch.distributed
 from torch import Tensor
 from torch.utils.data.distributed import DistributedSampler
 
-from torcheer.inspector import rank_of
-from torcheer.run import num_ranks_of_program
+from torcheer.models import has_process_group, rank_of
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -27,13 +26,7 @@ V = TypeVar("V")
 
 def rank() -> int:
     """Of this process: as the process group says it, or torchrun's environment before there is one."""
-    return rank_of(None)
-
-
-def num_ranks() -> int:
-    if _has_group():
-        return torch.distributed.get_world_size()
-    return num_ranks_of_program()
+    return rank_of()
 
 
 def is_main() -> bool:
@@ -43,7 +36,7 @@ def is_main() -> bool:
 
 def is_connected() -> bool:
     """Whether there are other processes to exchange something with."""
-    return _has_group() and torch.distributed.get_world_size() > 1
+    return has_process_group() and torch.distributed.get_world_size() > 1
 
 
 def names_of_rank(values: Mapping[str, V]) -> dict[str, V]:
@@ -152,10 +145,6 @@ def gathered(value: T) -> list[T]:
     boxes: list[Any] = [None] * torch.distributed.get_world_size()
     torch.distributed.all_gather_object(boxes, value)
     return boxes
-
-
-def _has_group() -> bool:
-    return torch.distributed.is_available() and torch.distributed.is_initialized()
 
 
 def _device() -> torch.device:

@@ -22,8 +22,8 @@ from typing import Any
 
 from torch import Tensor
 
-from torcheer.capture import moved
 from torcheer.inspector import Watcher
+from torcheer.models import moved
 from torcheer.run import GRAPH, Run, folder_of, pass_of
 from torcheer.training.distributed import names_of_rank
 from torcheer.training.model_snapshots import Often, Snapshots

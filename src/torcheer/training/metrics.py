@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from torcheer.capture import moved
 from torcheer.errors import InputError
+from torcheer.models import moved
 from torcheer.training.evaluation.answers import answers_of, form_of, said_class, said_yes_or_no, scores_in
 from torcheer.training.losses import LossFunction, LossKind, kind_of
 

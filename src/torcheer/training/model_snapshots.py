@@ -11,9 +11,10 @@ from typing import Any, Literal, NamedTuple
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from torcheer.capture import log_forward_pass, same_model_after, same_random_state_after, unwrapped
+from torcheer.capture import log_forward_pass, same_model_after, same_random_state_after
 from torcheer.errors import InputError
 from torcheer.inspector import Watcher
+from torcheer.models import unwrapped
 from torcheer.netview import NetView
 from torcheer.run import Run
 from torcheer.training.warning import warn

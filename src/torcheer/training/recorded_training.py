@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torcheer.errors import InputError
 from torcheer.inspector import Watcher, every_of
 from torcheer.inspector import watch as watch_training
+from torcheer.models import num_ranks
 from torcheer.run import (
     NOT_A_NUMBER,
     Run,
@@ -24,7 +25,7 @@ from torcheer.run import (
     rank_in,
     whole_number_of,
 )
-from torcheer.training.distributed import from_main, is_connected, is_main, names_of_rank, num_ranks, rank
+from torcheer.training.distributed import from_main, is_connected, is_main, names_of_rank, rank
 from torcheer.training.training_progress import StepBar
 
 # --- the run and its watcher --------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from torcheer.inspector.child.user_messages import UserMessages
 from torcheer.inspector.frame_format import COLUMNS, IS_SEEN, Frame, Plan
 from torcheer.inspector.protocol import Job, Lost, Numbers, Raised
 from torcheer.inspector.ring import Ring
-from torcheer.run import EncodedRecord, Ending, Mark, Run, WatchedRow
+from torcheer.run import EncodedRecord, Ending, Mark, Run, RunAccess, WatchedRow
 
 _BLOCK_SECONDS: Final = 0.35
 _SHAPE_SECONDS: Final = 5.0  # between two records of what is watched, where shapes become known one by one
@@ -114,7 +114,7 @@ class RunWriter:
 
     def numbers(self, numbers: Numbers) -> None:
         if self._run is not None:
-            self._run._put_scalars(numbers.step, numbers.time, numbers.values)
+            RunAccess(self._run).put_scalars(numbers.step, numbers.time, numbers.values)
 
     def alarm(self, alarm: Raised) -> None:
         if self._run is not None:
@@ -198,7 +198,7 @@ class RunWriter:
         self._write_block(is_last=True)
         self.write(at_once=True)
         if self._run is not None:
-            self._run._writer.close_with(ending, patience)
+            RunAccess(self._run).writer.close_with(ending, patience)
         self.look_at_marks()
         if self._unwritten and self._run is not None and os.path.isdir(self._run.path):
             # Gaps are small: there may be room for them where there was none for what is missing.
@@ -214,7 +214,7 @@ class RunWriter:
         steps = [step for looked in blocks for step in looked.steps]
         times = [at for looked in blocks for at in looked.times]
         table = numpy.concatenate([looked.table for looked in blocks])
-        if not self._run._queue.press(table.nbytes):  # the disk has stood still for long
+        if not RunAccess(self._run).queue.press(table.nbytes):  # the disk has stood still for long
             if (lost := lost_frames(self._ring, self._plan, numbers, "error")) is not None:
                 self._note_unwritten(lost)
             return
@@ -273,11 +273,13 @@ def write_gaps(job: Job, gaps: Iterable[Lost], ending: Ending, patience: float) 
     run = Run(job.run, rank=job.rank, max_bytes=job.max_bytes)
     for lost in gaps:
         log_gap(run, lost)
-    run._writer.close_with(ending, patience)
+    RunAccess(run).writer.close_with(ending, patience)
 
 
 def _can_write(run: Run) -> bool:
-    return not (run._queue.is_short_of_room or run._queue.is_stuck or run._disk.is_gone)
+    return not (
+        RunAccess(run).queue.is_short_of_room or RunAccess(run).queue.is_stuck or RunAccess(run).disk.is_gone
+    )
 
 
 def _open(job: Job, voice: UserMessages) -> Run | None:
@@ -313,7 +315,7 @@ class _DiskSpace:
             self._looked_at, self._room = now, self._free_bytes()
         # Each byte stands in the log of the database first, and then in its place.
         self._room -= 2 * num_bytes
-        queue = self._run._queue
+        queue = RunAccess(self._run).queue
         if self._room >= 0 and not queue.is_short_of_room and not queue.is_stuck:
             return True
         self._voice.tell(
@@ -329,4 +331,4 @@ class _DiskSpace:
             total, _, free = shutil.disk_usage(self._run.path)
         except OSError:  # it will be seen when it is written
             return 1 << 62
-        return free - min(_LEFT_BYTES, total // _LEFT_SHARE) - 2 * self._run._queue.num_bytes
+        return free - min(_LEFT_BYTES, total // _LEFT_SHARE) - 2 * RunAccess(self._run).queue.num_bytes

@@ -56,7 +56,7 @@ _METHODS: Final[dict[Kind, str]] = {
 }
 
 
-class Reading:
+class ReadMethods:
     """The methods by which a run is read. Each looks at the files again: what was written since is there."""
 
     def _reader(self) -> RunReader:
@@ -192,7 +192,7 @@ class Reading:
         return Records(name, [make(name, entry, reader) for entry in reader.records(kind, name)])
 
 
-class SavedRun(Reading):
+class SavedRun(ReadMethods):
     """A run on disk. It may still be written, by whichever process. For one thread at a time."""
 
     def __init__(self, path: str | os.PathLike[str], *, links: LinkRule | None = None) -> None:
@@ -478,3 +478,8 @@ def _in_order(stretches: Sequence[_Stretch]) -> Iterator[Seen]:
         chunk = order[start : start + _CHUNK]
         for number, item in zip(which[chunk].tolist(), place[chunk].tolist(), strict=True):
             yield stretches[number].seen(item)
+
+
+def reader_of(run: ReadMethods) -> RunReader:
+    """The reader of a run, with all that was logged until now; for other rooms of the package."""
+    return run._reader()

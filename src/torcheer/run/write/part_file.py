@@ -244,21 +244,6 @@ class Taken(NamedTuple):
     passed_over: list[str]  # what was wrong with the files before it
 
 
-def rank_of_process() -> int:
-    """As torchrun and its kin say it."""
-    return _whole_number("RANK") or 0
-
-
-def num_ranks_of_program() -> int:
-    """How many processes torchrun and its kin have started together."""
-    return max(1, _whole_number("WORLD_SIZE") or 1)
-
-
-def _whole_number(variable: str) -> int | None:
-    text = os.environ.get(variable, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
 def take_part(folder: Path, rank: int, settings: Settings, damaged: set[str]) -> Taken:
     """Raises OSError or sqlite3.Error where the disk does not allow it. `damaged`: files not to take."""
     passed_over: list[str] = []

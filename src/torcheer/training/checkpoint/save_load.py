@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from torcheer.errors import FileFormatError, InputError, TorcheerError
+from torcheer.models import num_ranks
 from torcheer.training import distributed
 from torcheer.training.checkpoint.checkpoint_files import (
     VERSION,
@@ -262,13 +263,13 @@ def _checkpoint_of(path: Path, document: Tree, tree: Tree) -> Checkpoint:
 
 def put_back_random(checkpoint: Checkpoint, loader: Any, *others: Any, goes_on: bool) -> None:
     """The random state of this process; of a training that goes on, say so where there is none for it."""
-    rank, num_ranks = distributed.rank(), distributed.num_ranks()
-    if rank not in checkpoint.random or (goes_on and num_ranks != len(checkpoint.random)):
+    rank, world_size = distributed.rank(), num_ranks()
+    if rank not in checkpoint.random or (goes_on and world_size != len(checkpoint.random)):
         if goes_on:
             warn(
                 f"{checkpoint.path} has the random state of {len(checkpoint.random)} processes, and there "
-                f"are {num_ranks} now: random numbers and the order of the data will differ from those of an "
-                "uninterrupted training."
+                f"are {world_size} now: random numbers and the order of the data will differ from those of "
+                "an uninterrupted training."
             )
         return
     set_random_state(checkpoint.random[rank], _loader_in(loader), *others)

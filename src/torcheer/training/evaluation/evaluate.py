@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from torcheer.capture import Batch, chosen_device, place, same_modes_after, split, unwrapped
 from torcheer.errors import InputError
+from torcheer.models import Batch, chosen_device, place, same_modes_after, split, unwrapped
 from torcheer.run import Run
 from torcheer.training import distributed
 from torcheer.training.evaluation.answers import ScoreKeeper

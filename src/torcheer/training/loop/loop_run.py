@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from torcheer.capture import Batch, split
 from torcheer.errors import InputError
+from torcheer.models import Batch, split
 from torcheer.netview import NetView
 from torcheer.run import Run, reason_of
 from torcheer.training.distributed import set_epoch

@@ -14,8 +14,9 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler
 
-from torcheer.capture import Batch, ModelHistory, detached, named_root, same_model_after, split
+from torcheer.capture import ModelHistory, same_model_after
 from torcheer.errors import InputError
+from torcheer.models import Batch, detached, named_root, split
 from torcheer.netview import Flow, NetPlan, check_name, looked_at, plan_of, signature_of
 from torcheer.run import reason_of
 from torcheer.training.evaluation.answers import scores_in

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from torcheer.capture import Batch, same_modes_after, seed_everything
+from torcheer.capture import seed_everything
 from torcheer.errors import InputError
+from torcheer.models import Batch, same_modes_after
 from torcheer.run import Run, folder_of
 from torcheer.training import distributed
 from torcheer.training.evaluation.evaluate import Measurer

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from torch import Tensor
 
-from torcheer.run import Run, RunReader
+from torcheer.run import Run, RunAccess, RunReader
 from torcheer.training import distributed
 from torcheer.training.losses import is_sum
 from torcheer.training.metrics import numbers_of, weighted_mean
@@ -112,7 +112,7 @@ class Recorder:
             for n, when in enumerate(times):
                 values = {prefix + LOSS: losses[n], prefix + LR: rates[n]}
                 values |= {prefix + name: noted[n] for name, noted in more.items() if n in noted}
-                self._run._put_scalars(first + n, when, values)
+                RunAccess(self._run).put_scalars(first + n, when, values)
         broken = next((n for n, loss in enumerate(losses) if not math.isfinite(loss)), None)
         if broken is not None:
             self._say_broken(losses[broken], first + broken)

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from torcheer.capture import Batch, chosen_device, detached, num_items_of, place, split
 from torcheer.errors import InputError
+from torcheer.models import Batch, chosen_device, detached, num_items_of, place, split
 from torcheer.training.losses import LossFunction, check_loss, checked_function, loss_in
 
 # --- gradients ----------------------------------------------------------------------------------------------

@@ -135,3 +135,10 @@ for place, names in zip(places, before, strict=True):
     )
 
     assert result.returncode == 0, result.stderr
+
+
+def test_the_inspector_has_what_its_users_import_from_it() -> None:
+    from torcheer.inspector import DataRecorder, ParallelHandler, ParrallelHandler
+
+    assert (DataRecorder, ParallelHandler) == (torcheer.DataRecorder, torcheer.ParallelHandler)
+    assert ParrallelHandler is torcheer.ParrallelHandler

@@ -17,5 +17,6 @@ if TYPE_CHECKING:
     from torcheer.inspector.protocol import Thresholds
     from torcheer.inspector.watch_api import watch
     from torcheer.inspector.watcher import Watcher
+    from torcheer.video import DataRecorder
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

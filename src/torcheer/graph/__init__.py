@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.graph.alignment import align, common_name, family_name, is_move
     from torcheer.graph.document import (
         DOCUMENT_VERSION,
         BranchEntry,

@@ -15,7 +15,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Final
 
-from torcheer.inspector.child.user_messages import words_of
+from torcheer.inspector.child.user_calls import words_of
 from torcheer.inspector.child_process import NOT_TOLD, note_that_this_is_a_child
 from torcheer.inspector.protocol import Callbacks, Channel, Failed, Job, Ready, ToChild, to_parent, wait_for
 

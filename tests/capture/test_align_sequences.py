@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from torcheer.graph import align, common_name, family_name
+from torcheer.capture.analysis.align import align, common_name, family_name
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=24)
 

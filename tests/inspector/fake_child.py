@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 
 from tests.inspector.feeding import job_of
 from torcheer.inspector.frame_format import DTYPES, IS_SEEN, Frame, Layout, Plan, read_frame
-from torcheer.inspector.pace import every_of
+from torcheer.inspector.pace import parse_rate
 from torcheer.inspector.plan import Room, Share, observed
 from torcheer.inspector.protocol import Message, ToParent
 from torcheer.inspector.ring import Ring
@@ -127,7 +127,7 @@ class Pretended:
         steps = OptimizerSteps(optimizers) if optimizers else ForwardSteps([model], share)
         part = Watched(self.child, share, observed(observe), room or Room())  # type: ignore[arg-type]
         kept = {"budget": None, "when_full": "drop", "on_alarm": None}
-        self.watcher = Watcher([part], steps, Manner(every=every_of(every), **{**kept, **manner}))
+        self.watcher = Watcher([part], steps, Manner(every=parse_rate(every), **{**kept, **manner}))
         self.watcher.start()
 
     @property

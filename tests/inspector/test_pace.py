@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from torcheer.errors import InputError
-from torcheer.inspector.pace import Pace, every_of
+from torcheer.inspector.pace import Pace, parse_rate
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from torcheer.inspector.pace import Pace, every_of
     ],
 )
 def test_a_rate_or_a_number_of_steps(every: Any, per_second: float, num_steps: int) -> None:
-    found = every_of(every)
+    found = parse_rate(every)
     assert found.per_second == pytest.approx(per_second)
     assert found.num_steps == num_steps
 
@@ -35,7 +35,7 @@ def test_a_rate_or_a_number_of_steps(every: Any, per_second: float, num_steps: i
 )
 def test_what_says_nothing_is_told(every: Any) -> None:
     with pytest.raises(InputError, match="give a rate such as '20/s'"):
-        every_of(every)
+        parse_rate(every)
 
 
 def looks(
@@ -54,22 +54,22 @@ def looks(
 
 
 def test_every_tenth_step_is_every_tenth_step() -> None:
-    assert looks(Pace(every_of(10), None), step_seconds=0.01, num_steps=35) == [0, 10, 20, 30]
+    assert looks(Pace(parse_rate(10), None), step_seconds=0.01, num_steps=35) == [0, 10, 20, 30]
 
 
 def test_a_rate_is_kept_over_time() -> None:
-    assert len(looks(Pace(every_of("20/s"), None), step_seconds=0.001, num_steps=10_000)) == pytest.approx(
+    assert len(looks(Pace(parse_rate("20/s"), None), step_seconds=0.001, num_steps=10_000)) == pytest.approx(
         200, abs=3
     )
 
 
 def test_where_steps_are_slower_than_the_rate_all_of_them_are_watched() -> None:
-    assert looks(Pace(every_of("20/s"), None), step_seconds=0.2, num_steps=50) == list(range(50))
+    assert looks(Pace(parse_rate("20/s"), None), step_seconds=0.2, num_steps=50) == list(range(50))
 
 
 @pytest.mark.parametrize("every", [1, "200/s"])
 def test_the_cost_stays_within_its_share_of_the_time(every: Any) -> None:
-    pace = Pace(every_of(every), budget=0.03)
+    pace = Pace(parse_rate(every), budget=0.03)
     found = looks(pace, step_seconds=0.010, num_steps=20_000, look_seconds=0.004)
 
     share = len(found) * 0.004 / (20_000 * 0.010)
@@ -78,13 +78,13 @@ def test_the_cost_stays_within_its_share_of_the_time(every: Any) -> None:
 
 
 def test_looks_that_cost_little_are_all_taken() -> None:
-    pace = Pace(every_of(1), budget=0.03)
+    pace = Pace(parse_rate(1), budget=0.03)
     assert len(looks(pace, step_seconds=0.010, num_steps=1000, look_seconds=0.0001)) == 1000
     assert not pace.is_limited
 
 
 def test_one_look_that_is_disturbed_does_not_stop_the_others() -> None:
-    pace = Pace(every_of(1), budget=0.03)
+    pace = Pace(parse_rate(1), budget=0.03)
     for _ in range(10):
         pace.note_look(0.0001)
     pace.note_look(30.0)  # the machine was asleep
@@ -93,7 +93,7 @@ def test_one_look_that_is_disturbed_does_not_stop_the_others() -> None:
 
 
 def test_thinned_it_looks_less_often_and_recovers() -> None:
-    pace = Pace(every_of(1), None)
+    pace = Pace(parse_rate(1), None)
     assert len(looks(pace, step_seconds=0.01, num_steps=100)) == 100
     pace.thin(1.0)
     pace.thin(1.0)
@@ -103,7 +103,7 @@ def test_thinned_it_looks_less_often_and_recovers() -> None:
 
 
 def test_a_child_that_stood_still_for_long_does_not_blind_it_for_long() -> None:
-    pace = Pace(every_of("20/s"), None)
+    pace = Pace(parse_rate("20/s"), None)
     for second in range(600):
         pace.thin(float(second))
     assert len(looks(pace, step_seconds=0.01, num_steps=6000, first=60_000)) > 500
@@ -112,7 +112,7 @@ def test_a_child_that_stood_still_for_long_does_not_blind_it_for_long() -> None:
 
 @pytest.mark.parametrize("every", ["20/s", 1, 7])
 def test_however_dear_a_look_is_there_are_the_first_ten_steps_and_one_in_five_seconds(every: Any) -> None:
-    pace = Pace(every_of(every), budget=0.03)
+    pace = Pace(parse_rate(every), budget=0.03)
     found = looks(pace, step_seconds=0.010, num_steps=10_000, look_seconds=3.0)
 
     apart = pace.every.num_steps
@@ -123,14 +123,14 @@ def test_however_dear_a_look_is_there_are_the_first_ten_steps_and_one_in_five_se
 
 
 def test_what_is_asked_for_less_often_than_that_stays_as_it_is() -> None:
-    pace = Pace(every_of("6/min"), budget=0.03)
+    pace = Pace(parse_rate("6/min"), budget=0.03)
     assert looks(pace, step_seconds=0.1, num_steps=300, look_seconds=0.5) == pytest.approx(
         [0, 95, 190, 285], abs=1
     )
 
 
 def test_looks_that_are_left_out_for_the_budget_are_known() -> None:
-    pace = Pace(every_of(5), budget=0.03)
+    pace = Pace(parse_rate(5), budget=0.03)
     now, watched, left_out = 0.0, [], []
     for step in range(1000):
         if pace.is_due(now, step):
@@ -146,7 +146,7 @@ def test_looks_that_are_left_out_for_the_budget_are_known() -> None:
 
 
 def test_after_a_pause_it_goes_on_at_the_rate_and_not_above() -> None:
-    pace = Pace(every_of("2/s"), None)
+    pace = Pace(parse_rate("2/s"), None)
     looks(pace, step_seconds=0.01, num_steps=1000)
     for pause in (10_000, 20_000, 30_000):  # steps that somebody else had
         found = looks(pace, step_seconds=0.01, num_steps=400, first=pause)

@@ -16,7 +16,7 @@ import torcheer as tl
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run.read.saved_records import SavedRecord
 from torcheer.run.records import TableColumn, TableHead
-from torcheer.run.tables import cells_of, encoded_table, misfit_of
+from torcheer.run.tables import cells_of, encoded_table, table_fault
 
 
 @pytest.fixture
@@ -168,18 +168,18 @@ def test_a_head_that_lies_about_its_bytes_is_seen(num_rows: int, forms: list[str
     }
     head, data = encoded_table({f"{index}": values[form] for index, form in enumerate(forms)})
 
-    assert misfit_of(head, len(data)) == ""
-    assert misfit_of(head, len(data) + 1) != ""
+    assert table_fault(head, len(data)) == ""
+    assert table_fault(head, len(data) + 1) != ""
     for column in head.columns:
         if column.form != "text":
             longer = TableHead(num_rows=head.num_rows + 1, columns=[column])
-            assert misfit_of(longer, column.num_bytes) != ""
+            assert table_fault(longer, column.num_bytes) != ""
     huge = TableColumn(name="x", form="tensor", num_bytes=0, shape=[-1], dtype="float32")
-    assert misfit_of(TableHead(num_rows=3, columns=[huge]), 0) != ""
+    assert table_fault(TableHead(num_rows=3, columns=[huge]), 0) != ""
     for dtype in ("os.system", "object", "i4,f4"):
         strange = TableColumn(name="x", form="tensor", num_bytes=24, shape=[1], dtype=dtype)
-        assert misfit_of(TableHead(num_rows=3, columns=[strange]), 24) != ""
-    assert misfit_of(TableHead(num_rows=10**12, columns=[]), 0) != ""
+        assert table_fault(TableHead(num_rows=3, columns=[strange]), 24) != ""
+    assert table_fault(TableHead(num_rows=10**12, columns=[]), 0) != ""
 
 
 @pytest.mark.parametrize("num_rows", [-3, 2**62])
@@ -203,7 +203,7 @@ def test_shapes_that_no_array_can_have_are_damage() -> None:
     with pytest.raises(FileFormatError, match="the column 'x' is damaged"):
         cells_of(TableHead(num_rows=1, columns=[column]), column, b"")
     many = TableColumn(name="x", form="tensor", num_bytes=4, shape=[1] * 65, dtype="float32")
-    assert "does not have a cell for each row" in misfit_of(TableHead(num_rows=1, columns=[many]), 4)
+    assert "does not have a cell for each row" in table_fault(TableHead(num_rows=1, columns=[many]), 4)
 
 
 def test_tables_are_records_like_all_others(run: tl.Run) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from torcheer.desktop import display_inline, open_in_browser
 from torcheer.errors import InputError
-from torcheer.tensorfile import write_whole
+from torcheer.tensorfile import write_atomically
 
 HEIGHT = 640  # of the page between the cells, in pixels
 
@@ -63,7 +63,7 @@ def write_file(
     path: str | os.PathLike[str], pieces: Callable[[], Iterable[bytes]], default_name: str = "pass.html"
 ) -> str:
     """Write a page to a file, which is there when it is whole. Returns where it is."""
-    return write_whole(path, "a page", lambda file: file.writelines(pieces()), default_name)
+    return write_atomically(path, "a page", lambda file: file.writelines(pieces()), default_name)
 
 
 # --- the file -------------------------------------------------------------------------------------

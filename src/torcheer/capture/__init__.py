@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torcheer.capture.fields.field import Field
     from torcheer.capture.function_mode import OpenCopies
     from torcheer.capture.history import ModelHistory, PassRecord
-    from torcheer.capture.inputs import Call, bind, check_model, copy_of_containers, copy_of_tensors
+    from torcheer.capture.inputs import Call, bind, call_with_copied_tensors, check_model, copied_call
     from torcheer.capture.model_state import same_model_after
     from torcheer.capture.model_walk import ModelWalk, is_lazy
     from torcheer.capture.op import Op
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from torcheer.capture.savefile.read import load_history
     from torcheer.capture.savefile.safetensors_file import FILE_TYPES, Piece, TensorFile, write_tensors
     from torcheer.capture.savefile.write import save_history
-    from torcheer.capture.selection import Selection, Treatment
+    from torcheer.capture.selection import Selection, ValueTreatment
     from torcheer.capture.session import Order, capture
     from torcheer.capture.tape import (
         BUFFER,

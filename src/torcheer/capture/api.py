@@ -16,7 +16,7 @@ from torcheer.capture.inputs import bind, check_model, input_tensors
 from torcheer.capture.model_state import same_model_after
 from torcheer.capture.model_walk import ModelWalk
 from torcheer.capture.op import Op
-from torcheer.capture.selection import Selection, Treatment, select
+from torcheer.capture.selection import Selection, ValueTreatment, select
 from torcheer.capture.session import Order, capture
 from torcheer.capture.torch_state import same_random_state_after, seed_everything
 from torcheer.errors import InputError
@@ -89,7 +89,7 @@ def log_forward_pass(
     inputs = [name for name, _ in input_tensors(walk.root, call)]
     save = select(layers_to_save, walk, inputs, "layers_to_save")
     stop = select(stop_after, walk, inputs, "stop_after")
-    treatment = Treatment(
+    treatment = ValueTreatment(
         postfunc=activation_postfunc, detach=detach_saved_tensors, device=str(output_device)
     )
     if random_seed is not None:

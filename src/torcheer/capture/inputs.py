@@ -75,7 +75,7 @@ def _fits(signature: inspect.Signature, call: Call) -> bool:
     return True
 
 
-def copy_of_containers(call: Call) -> Call:
+def copied_call(call: Call) -> Call:
     """The same call with lists, dicts and objects of its own: forward may change those it was given."""
     if all(type(value) in ATOMS for value in _values(call)):
         return call
@@ -98,9 +98,9 @@ def copy_of_input(value: Tensor, like: Tensor) -> Tensor:
     return copy if like.is_leaf else copy.clone()
 
 
-def copy_of_tensors(call: Call) -> Call:
+def call_with_copied_tensors(call: Call) -> Call:
     """The same call with tensors of its own, for a pass that may write into them."""
-    again = copy_of_containers(call)
+    again = copied_call(call)
     copies: dict[int, Tensor] = {}  # a tensor that is given twice stays one tensor
 
     def copied(tensor: Tensor) -> Tensor:

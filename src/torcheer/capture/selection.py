@@ -116,7 +116,7 @@ def _add_key(selection: Selection, key: Any, addresses: frozenset[str], names: s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Treatment:
+class ValueTreatment:
     """What is done to a value before it is kept."""
 
     postfunc: Callable[[Tensor], Any] | None = None
@@ -149,7 +149,7 @@ class Saver:
         numbering: Numbering,
         save: Selection,
         stop: Selection,
-        treatment: Treatment,
+        treatment: ValueTreatment,
         keep_arguments: bool,
         view: Callable[[int], Any],
     ) -> None:

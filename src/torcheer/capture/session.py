@@ -20,14 +20,14 @@ from torch import Tensor, nn
 from torcheer.capture.analysis.edits import WAY_CHANGED, Editor, Place, Rule
 from torcheer.capture.backward.grad_graph import EdgesTaken
 from torcheer.capture.history import ModelHistory, PassFacts
-from torcheer.capture.inputs import Call, copy_of_containers, copy_of_input, copy_of_tensors
+from torcheer.capture.inputs import Call, call_with_copied_tensors, copied_call, copy_of_input
 from torcheer.capture.layers import Numbering
 from torcheer.capture.model_state import held_by, is_sharded, note_written, same_model_after
 from torcheer.capture.model_walk import ModelWalk, num_elements, num_param_bytes
 from torcheer.capture.module_scopes import Recorder
 from torcheer.capture.op import Op, is_torchs
 from torcheer.capture.pytree import map_tensors
-from torcheer.capture.selection import Saver, Selection, StopPass, Treatment
+from torcheer.capture.selection import Saver, Selection, StopPass, ValueTreatment
 from torcheer.capture.tape import BUFFER, Tape
 from torcheer.capture.torch_state import (
     RandomState,
@@ -48,7 +48,7 @@ class Order:
 
     save: Selection = field(default_factory=Selection)
     stop: Selection = field(default_factory=Selection)
-    treatment: Treatment = field(default_factory=Treatment)
+    treatment: ValueTreatment = field(default_factory=ValueTreatment)
     keep_arguments: bool = False
     keep_unsaved: bool = True
     gradients: Selection = field(default_factory=Selection)
@@ -95,7 +95,7 @@ def plan_edits(model: nn.Module, walk: ModelWalk, order: Order, call: Call) -> b
     while num_runs:
         planning = Capture(model, ModelWalk(walk.root), everything, copy_all=copy_all)
         with same_random_state_after(), same_model_after(model):
-            history = planning.run(copy_of_tensors(call))
+            history = planning.run(call_with_copied_tensors(call))
         num_runs -= 1
         if planning.surprises and not copy_all:
             copy_all, num_runs = True, max(num_runs, 1)
@@ -326,7 +326,7 @@ class PassStart:
     def __init__(self, walk: ModelWalk, call: Call) -> None:
         modules = [module for _, module in walk.modules]
         self.random: RandomState = random_state()
-        self.call = copy_of_containers(call)
+        self.call = copied_call(call)
         self._held = held_by(modules)
         self._attributes = [(vars(module), dict(vars(module))) for module in modules]
 
@@ -426,5 +426,5 @@ def _call_as_it_was(history: ModelHistory) -> Call:
         # A pass that writes into its input must not write into what was saved.
         return copy_of_input(value, tensor)
 
-    again = copy_of_containers(call)  # the kept one must stay as it is
+    again = copied_call(call)  # the kept one must stay as it is
     return Call(*map_tensors((again.args, again.kwargs), fresh, into_objects=True))

@@ -26,12 +26,12 @@ from torcheer.run import (
     SavedRun,
     Scalars,
     SeriesKey,
+    by_interest,
     every_text,
     find_runs,
     is_loss,
     links_note,
     links_within,
-    looked_at_first,
     loss_of,
     sparkline,
 )
@@ -133,7 +133,7 @@ def list_row(name: str, run: SavedRun) -> RunRow:
 def series_rows(run: SavedRun) -> list[SeriesRow]:
     """Scalars first, in the order in which people look at them; then the rest by kind."""
     series = run.reader().series()
-    scalars = looked_at_first([key.name for key in series if key.kind == "scalar"])
+    scalars = by_interest([key.name for key in series if key.kind == "scalar"])
     others = sorted((key for key in series if key.kind != "scalar"), key=lambda key: key.kind)
     rows = []
     for key in [*(SeriesKey("scalar", name) for name in scalars), *others]:
@@ -266,7 +266,7 @@ def _metrics_table(names: Sequence[str], runs: Sequence[SavedRun]) -> Table:
     table.add_row("state", *(Text(*_STATES[run.state]) for run in runs))
     of_runs = [run.scalars() for run in runs]
     everywhere = dict.fromkeys(name for scalars in of_runs for name in scalars)
-    for name in looked_at_first(everywhere):
+    for name in by_interest(everywhere):
         cells = []
         for scalars in of_runs:
             found = scalars.get(name)

@@ -132,12 +132,12 @@ def export_events(
     follow_links: LinksOption = False,
 ) -> None:
     """Write a run as an event file, which TensorBoard shows."""
-    from torcheer.run import NOT_SHOWN
+    from torcheer.run import KINDS_NOT_EXPORTED
 
     saved = _opened(run, follow_links)
     written = saved.export_tensorboard(output)
     typer.echo(f"torcheer: wrote {written}", err=True)
-    if any(key.kind in NOT_SHOWN for key in saved.reader().series()):
+    if any(key.kind in KINDS_NOT_EXPORTED for key in saved.reader().series()):
         typer.echo(
             "torcheer: left out what TensorBoard has nothing for: statistics of layers, alarms, gaps.",
             err=True,

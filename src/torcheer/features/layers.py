@@ -19,7 +19,7 @@ from torcheer.capture import (
     PassRecord,
     Scope,
     Selection,
-    Treatment,
+    ValueTreatment,
     capture,
     is_call,
     seed_everything,
@@ -435,7 +435,7 @@ def _twice(choice: Choice, history: ModelHistory) -> str:
 def _captured(
     model: nn.Module, samples: Samples, save: Selection, stop: Selection, seed: int
 ) -> ModelHistory:
-    order = Order(save=save, stop=stop, treatment=Treatment(), keep_arguments=False, keep_unsaved=True)
+    order = Order(save=save, stop=stop, treatment=ValueTreatment(), keep_arguments=False, keep_unsaved=True)
     # A batch draws the same random numbers whoever works on it, and whenever.
     seed_everything(seed)
     with torch.no_grad(), running(model):

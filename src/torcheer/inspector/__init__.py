@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from torcheer.inspector.announcer import InspectorWarning
     from torcheer.inspector.frame_writer import FrameWriter
     from torcheer.inspector.handler import ParallelHandler, ParrallelHandler
-    from torcheer.inspector.pace import every_of
+    from torcheer.inspector.pace import parse_rate
     from torcheer.inspector.protocol import Thresholds
     from torcheer.inspector.watch_api import watch
     from torcheer.inspector.watcher import Watcher

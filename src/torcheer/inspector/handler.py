@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torcheer.errors import InputError
 from torcheer.inspector.announcer import Announcer
 from torcheer.inspector.child_handle import Child
-from torcheer.inspector.pace import every_of
+from torcheer.inspector.pace import parse_rate
 from torcheer.inspector.plan import Share, observed
 from torcheer.inspector.protocol import Job
 from torcheer.inspector.steps import ForwardSteps
@@ -26,7 +26,7 @@ from torcheer.inspector.watch_api import (
 )
 from torcheer.inspector.watched_part import Watched
 from torcheer.inspector.watcher import Manner, Watcher
-from torcheer.models import Trackable, rank_of, trackable, unwrapped
+from torcheer.models import WatchableLayer, rank_of, trackable, unwrapped
 
 
 class _Tracked:
@@ -93,7 +93,7 @@ class ParallelHandler:
         self._pid = os.getpid()
         self._announcer = Announcer()
         self._callbacks = callbacks_of(on_run, on_closing)
-        self._every = every_of(float(frequency) if isinstance(frequency, int | float) else frequency)
+        self._every = parse_rate(float(frequency) if isinstance(frequency, int | float) else frequency)
         if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout < 0:
             raise InputError(f"timeout is {timeout!r}: give seconds, or 0 for none.")
         self._idle_seconds = float(timeout)
@@ -130,7 +130,7 @@ class ParallelHandler:
         return watcher.untrack(*(names or ("*",)))
 
     @staticmethod
-    def trackable(model: nn.Module) -> list[Trackable]:
+    def trackable(model: nn.Module) -> list[WatchableLayer]:
         """All layers of a model that can be tracked."""
         return trackable(model)
 

@@ -36,7 +36,7 @@ class Every:
     text: str = ""
 
 
-def every_of(every: Any) -> Every:
+def parse_rate(every: Any) -> Every:
     """`'20/s'`, `'6/min'`, 20.0 for a rate; 10 or `'10 steps'` for every tenth step."""
     if isinstance(every, Every):
         return every
@@ -47,7 +47,7 @@ def every_of(every: Any) -> Every:
     if isinstance(every, str):
         if match := _STEPS.match(every):
             if int(match[1]) >= 1:
-                return every_of(int(match[1]))
+                return parse_rate(int(match[1]))
         elif match := _RATE.match(every):
             rate = _number(match[1]) / _SECONDS[match[2]]
             if 0 < rate < math.inf:

@@ -15,7 +15,7 @@ import msgspec
 
 from torcheer.errors import InputError
 from torcheer.inspector.frame_format import Plan
-from torcheer.run import OUR_NUMBERS
+from torcheer.run import WATCHER_PREFIX
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -47,7 +47,7 @@ class Job(Message, frozen=True, tag="job"):
         So each series has one point a step, and those of other ranks stand beside it: `rank-1/loss`.
         """
         own = (f"rank-{self.rank}/" if self.rank else "") + (f"{self.name}/" if self.name else "")
-        ours = OUR_NUMBERS  # stay in front, by which they are known
+        ours = WATCHER_PREFIX  # stay in front, by which they are known
         values = {
             f"{ours}{own}{name.removeprefix(ours)}" if name.startswith(ours) else f"{own}{name}": value
             for name, value in numbers.values.items()

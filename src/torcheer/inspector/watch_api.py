@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 from torcheer.errors import InputError
 from torcheer.inspector.child_handle import Child
 from torcheer.inspector.child_process import check_start
-from torcheer.inspector.pace import every_of
+from torcheer.inspector.pace import parse_rate
 from torcheer.inspector.plan import Room, Share, Tensors, observed
 from torcheer.inspector.protocol import Callbacks, Job, Raised, Thresholds
 from torcheer.inspector.steps import ForwardSteps, OptimizerSteps
@@ -156,7 +156,7 @@ def _manner(every: Any, budget: Any, when_full: Any, on_alarm: Any, *, has_callb
     if on_alarm is not None and not callable(on_alarm):
         raise InputError(f"on_alarm is a {type(on_alarm).__name__}: give a function that takes an alarm.")
     return Manner(
-        every=every_of(every),
+        every=parse_rate(every),
         budget=budget,
         when_full=when_full,
         on_alarm=on_alarm,

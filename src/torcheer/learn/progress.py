@@ -11,7 +11,7 @@ import msgspec
 
 from torcheer.errors import InputError
 from torcheer.learn.exercises import Typed
-from torcheer.tensorfile import write_whole
+from torcheer.tensorfile import write_atomically
 
 _VERSION: Final = 1
 _MAX_BYTES: Final = 1_000_000  # a larger file is none of ours
@@ -50,7 +50,7 @@ class Progress:
         data = msgspec.json.encode(_File(version=_VERSION, answers=self._answers))
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_whole(self._path, "the progress", lambda file: _put(file, data), "learn.json")
+            write_atomically(self._path, "the progress", lambda file: _put(file, data), "learn.json")
             self.note = ""
         except (OSError, InputError) as error:
             # The exercises go on; only that nothing outlives the program.

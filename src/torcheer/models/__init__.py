@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from torcheer.models.devices import AUTOMATIC, chosen_device, place
     from torcheer.models.model_modes import begin_eager, end_eager, same_modes_after, without_compiler
     from torcheer.models.named_layers import (
-        Trackable,
+        WatchableLayer,
         chosen_layers,
         named_root,
         trackable,

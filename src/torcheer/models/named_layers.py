@@ -15,7 +15,7 @@ from torcheer.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trackable:
+class WatchableLayer:
     """A layer that can be watched."""
 
     name: str
@@ -31,7 +31,7 @@ class Trackable:
         return f"{self.name or 'the model itself'}: {self.type}{own}"
 
 
-def trackable(model: nn.Module) -> list[Trackable]:
+def trackable(model: nn.Module) -> list[WatchableLayer]:
     """All layers of a model that can be watched, in the order in which the model names them.
 
     These are the modules without modules of their own, and those with parameters of their own.
@@ -42,7 +42,7 @@ def trackable(model: nn.Module) -> list[Trackable]:
     for name, module in model.named_modules():
         own = tuple(name for name, _ in module.named_parameters(recurse=False))
         if own or not any(True for _ in module.children()):
-            found.append(Trackable(name=name, module=module, parameters=own))
+            found.append(WatchableLayer(name=name, module=module, parameters=own))
     return found
 
 

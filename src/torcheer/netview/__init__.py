@@ -16,8 +16,8 @@ if TYPE_CHECKING:
         Source,
         is_parameter,
         item_shape,
-        made_scene,
         named_series,
+        scene_from_series,
         watched_series,
     )
     from torcheer.netview.scene import RECEIVED, SENT, WEIGHT, about, check_name, in_order

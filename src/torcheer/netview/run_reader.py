@@ -72,7 +72,7 @@ def found_scene(reader: RunReader) -> FoundScene:
     series = watched_series(rows, whole)
     if not series:
         source, series, rows = "names", named_series(whole), ()
-    scene = made_scene(series, rows, lambda name: _extent(reader, whole[name]))
+    scene = scene_from_series(series, rows, lambda name: _extent(reader, whole[name]))
     return FoundScene(scene=scene, source=source, series={key: whole[name] for key, name in series.items()})
 
 
@@ -142,7 +142,7 @@ def named_series(there: Iterable[str]) -> dict[tuple[str, str], str]:
     return found
 
 
-def made_scene(
+def scene_from_series(
     series: Series,
     rows: Iterable[WatchedRow],
     extent_of: Callable[[str], Sequence[int]],

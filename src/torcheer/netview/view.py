@@ -16,10 +16,10 @@ from torcheer.capture import (
     Call,
     ModelHistory,
     bind,
+    call_with_copied_tensors,
     check_model,
     collect_tensors,
-    copy_of_containers,
-    copy_of_tensors,
+    copied_call,
     is_lazy,
     log_forward_pass,
     map_tensors,
@@ -33,7 +33,7 @@ from torcheer.netview.layers_of_pass import NetPlan, checked_items, gradient_of,
 from torcheer.netview.recorder import NetRecorder, WeightKeeper
 from torcheer.netview.run_reader import Array, FoundScene, found_scene, values_of, weights_of, why_no_weights
 from torcheer.netview.scene import check_name
-from torcheer.run import NetScene, Run, SavedRun, Teller, open_run, reader_of
+from torcheer.run import NetScene, Run, SavedRun, WarningsOnce, open_run, reader_of
 
 Loss = Callable[[Any], Tensor]
 
@@ -55,7 +55,7 @@ def looked_at(model: nn.Module, x: Any, loss: Loss | None) -> Look:
         _check_loss(loss)
     with same_random_state_after(), same_model_after(named_root(model)):
         if loss is None:
-            return Look(_passed(model, copy_of_tensors(bind(model, x, None))), {})
+            return Look(_passed(model, call_with_copied_tensors(bind(model, x, None))), {})
         # Somebody may look from inside of no_grad or inference_mode.
         with torch.inference_mode(False), torch.enable_grad():
             return _with_gradients(model, x, loss)
@@ -94,7 +94,7 @@ def _with_gradients(model: nn.Module, x: Any, loss: Loss) -> Look:
             copies[id(tensor)] = copy
         return copies[id(tensor)]
 
-    call = copy_of_containers(bind(model, x, None))
+    call = copied_call(bind(model, x, None))
     own = Call(*map_tensors((call.args, call.kwargs), followed, into_objects=True))
     history = _passed(model, own, save_gradients=True)
     value = loss(history.output)
@@ -117,7 +117,7 @@ class NetworkOfRun:
     """A network that is shown from its run."""
 
     _recording: NetRecorder | None
-    _teller: Teller | None = None
+    _teller: WarningsOnce | None = None
     _looked: tuple[Mapping[Any, Any], FoundScene] | None = None  # the series of the run, and what they show
 
     @property
@@ -238,7 +238,7 @@ class NetworkOfRun:
         found = self._found()
         weights = weights_of(self.run, found, layer, unit, direction, step, item=item, variable=variable)
         if not weights:
-            self._teller = self._teller or Teller()
+            self._teller = self._teller or WarningsOnce()
             self._teller.tell(why_no_weights(found, layer, direction))
         return weights
 

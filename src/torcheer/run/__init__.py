@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from torcheer.run.read.saved_records import HistogramRecord, ImageRecord, TensorRecord
     from torcheer.run.read.saved_run import ReadMethods, SavedRun, open_run, reader_of
     from torcheer.run.read.scalars import (
-        OUR_NUMBERS,
+        WATCHER_PREFIX,
         Scalars,
+        by_interest,
         is_loss,
-        looked_at_first,
         loss_of,
         needed_pandas,
         save_table,
         sparkline,
         write_csv,
     )
-    from torcheer.run.read.sqlite_part import BlockFigures, SqlitePart, Stretches, column_of
+    from torcheer.run.read.sqlite_part import BlockFigures, ByteRanges, SqlitePart, column_of
     from torcheer.run.read.watched import (
         Alarm,
         EventsCursor,
@@ -101,10 +101,10 @@ if TYPE_CHECKING:
         group_of,
         table_of,
     )
-    from torcheer.run.tables import Cells, ColumnFigures, Table, TableRecord, cells_of, misfit_of
-    from torcheer.run.tensorboard.export import NOT_SHOWN
+    from torcheer.run.tables import Cells, ColumnFigures, Table, TableRecord, cells_of, table_fault
+    from torcheer.run.tensorboard.export import KINDS_NOT_EXPORTED
     from torcheer.run.tensorboard.summary_writer import GRAPH, SummaryWriter
-    from torcheer.run.warnings_once import RunWarning, Teller
+    from torcheer.run.warnings_once import RunWarning, WarningsOnce
     from torcheer.run.write.process_end import Ending, at_end_of_child, ending_of, ending_of_program
     from torcheer.run.write.queue import Mark
 else:

@@ -19,7 +19,7 @@ from torcheer.run.read.run_folders import folder_of
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.read.saved_run import ReadMethods
 from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation, bulk_of
-from torcheer.run.warnings_once import Teller
+from torcheer.run.warnings_once import WarningsOnce
 from torcheer.run.write.disk import Disk
 from torcheer.run.write.part_file import Settings
 from torcheer.run.write.process_end import Ending, ending_of, watch, watch_end_of_child
@@ -113,7 +113,7 @@ class Run(LogMethods, ReadMethods):
 
     def _begin(self, folder: Path, rank: int, settings: Settings, purge_step: int | None = None) -> None:
         self.path = folder
-        self._teller = Teller()
+        self._teller = WarningsOnce()
         self._disk = Disk(folder, rank, settings, self._teller, purge_step)
         self._writer = Writer(self._disk, self._teller)
         self._queue = self._writer.queue

@@ -68,7 +68,7 @@ def encoded_table(columns: Mapping[str, Any]) -> tuple[TableHead, bytes]:
         )
     check_size(sum(map(len, pieces)))
     head, data = TableHead(num_rows=num_rows or 0, columns=heads), b"".join(pieces)
-    if misfit_of(head, len(data)):
+    if table_fault(head, len(data)):
         raise InputError("the cells of a table are all empty: give a column with something in it.")
     return head, data
 
@@ -147,7 +147,7 @@ def _number(name: str, value: Any) -> int | float:
 # --- reading --------------------------------------------------------------------------------------------
 
 
-def misfit_of(head: TableHead, num_bytes: int) -> str:
+def table_fault(head: TableHead, num_bytes: int) -> str:
     """What contradicts itself in a table that somebody else wrote; empty where nothing does."""
     if head.num_rows < 0 or sum(column.num_bytes for column in head.columns) != num_bytes:
         return "its columns do not have as many bytes as it does"
@@ -235,7 +235,7 @@ class TableRecord(SavedRecord[TableHead]):
         return found
 
     def _checked_head(self) -> TableHead:
-        fault = misfit_of(self.head, self.num_bytes)
+        fault = table_fault(self.head, self.num_bytes)
         if fault:
             raise FileFormatError(f"the table {self.name!r} at step {self.step} is damaged: {fault}.")
         return self.head

@@ -21,7 +21,7 @@ class RunWarning(UserWarning):
     """Something of a run could not be kept. The training goes on."""
 
 
-class Teller:
+class WarningsOnce:
     """What was told already, and how many events were lost."""
 
     __slots__ = ("_guard", "_series_told", "_told", "num_dropped")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         read_file,
         sync_folder,
         target_of,
-        write_whole,
+        write_atomically,
     )
     from torcheer.tensorfile.raw_numbers import RAW_TYPES, Array, as_numbers, as_real
     from torcheer.tensorfile.reader import (

@@ -53,7 +53,7 @@ def _check(mode: int, path: str | os.PathLike[str]) -> None:
         raise NoOrdinaryFileError(path)
 
 
-def write_whole(
+def write_atomically(
     path: str | os.PathLike[str], what: str, write: Callable[[BinaryIO], None], example: str = "pass.html"
 ) -> str:
     """Have a file written; returns where it is. `what` it is stands in the errors: "a page"."""

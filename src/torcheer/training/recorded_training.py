@@ -11,7 +11,7 @@ from typing import Any, Self
 from torch import Tensor, nn
 
 from torcheer.errors import InputError
-from torcheer.inspector import Watcher, every_of
+from torcheer.inspector import Watcher, parse_rate
 from torcheer.inspector import watch as watch_training
 from torcheer.models import num_ranks
 from torcheer.run import (
@@ -66,7 +66,7 @@ def watch_options(watch: Watch) -> dict[str, Any] | None:
     if watch is True:
         return {}
     if not isinstance(watch, Mapping):
-        every_of(watch)
+        parse_rate(watch)
         return {"every": watch}
     taken = [name for name in _OURS if name in watch]
     if taken:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from torcheer.errors import InputError, TorcheerError
-from torcheer.run import RunWarning, Teller
+from torcheer.run import RunWarning, WarningsOnce
 from torcheer.video.canvas import Canvas, theme_named
 from torcheer.video.charts import WantedKind
 from torcheer.video.files import INSTALL, FilmMaker, Format, SpanningFilm, can_encode_mp4, stem_of
@@ -62,7 +62,7 @@ class DataRecorder:
         self._recordings: dict[tuple[WantedKind, str], _Recording] = {}
         self._canvas: Canvas | None = None
         self._maker: FilmMaker | None = None
-        self._teller = Teller()
+        self._teller = WarningsOnce()
 
     def __getstate__(self) -> dict[str, Any]:
         # What it has begun stays with the process that began it.

@@ -19,7 +19,7 @@ from tests.run import handmade_events as made
 from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs.open_run import RunFolders
 from torcheer.app.serve import serve_runs_in_background
-from torcheer.run import find_runs, looked_at_first, loss_of
+from torcheer.run import by_interest, find_runs, loss_of
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_the_small_chart_shows_what_looks_most_like_the_loss(names: list[str], e
 
 
 def test_losses_stand_before_accuracies_and_those_before_the_rest() -> None:
-    assert looked_at_first(["lr", "val_acc", "loss", "grad", "top1", "aux_loss"]) == [
+    assert by_interest(["lr", "val_acc", "loss", "grad", "top1", "aux_loss"]) == [
         "loss",
         "aux_loss",
         "val_acc",
@@ -56,7 +56,7 @@ def test_losses_stand_before_accuracies_and_those_before_the_rest() -> None:
 
 def test_what_a_watcher_says_of_itself_stands_last() -> None:
     names = ["watch/cost", "lr", "watch/records a second", "watched", "loss"]
-    assert looked_at_first(names) == ["loss", "lr", "watched", "watch/cost", "watch/records a second"]
+    assert by_interest(names) == ["loss", "lr", "watched", "watch/cost", "watch/records a second"]
 
 
 def write_run(folder: Path, num_points: int = 10, **scalars: float) -> None:

@@ -58,7 +58,7 @@ from torcheer.app.wire import as_json, clipped, countable, finite
 from torcheer.desktop import in_notebook
 from torcheer.graph import Progress
 from torcheer.netview import RECEIVED, SENT, WEIGHT
-from torcheer.run import RunReader, Teller
+from torcheer.run import RunReader, WarningsOnce
 from torcheer.tensorfile import Array
 
 _FURTHEST: Final = 4096  # what is wanted less than that is not considered: no file has room for it
@@ -563,7 +563,7 @@ def _pieces(folder: _Path, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
         run.close()
     pieces = [before, *net.data, after]
     if net.has_no_room:
-        Teller().tell(
+        WarningsOnce().tell(
             f"there are no values in the page of {path.name}: max_bytes is {max_bytes:,}, and the page "
             f"without them takes {sum(map(len, pieces)):,}. Give a larger max_bytes."
         )

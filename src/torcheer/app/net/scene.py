@@ -26,9 +26,9 @@ from torcheer.netview import (
     in_order,
     is_parameter,
     item_shape,
-    made_scene,
     named_series,
     plate_size,
+    scene_from_series,
     watched_series,
 )
 from torcheer.run import Connection, Grid, NetLayer, NetScene, Place, RunReader
@@ -164,7 +164,7 @@ def scene_of(reader: RunReader, rank: int, index: RankIndex) -> RunScene:
     series = _short(watched_series(rows, index.series))
     if not series:
         source, series, rows = "names", _short(named_series(index.series)), ()
-    made = made_scene(series, rows, lambda name: index.series[name].extent, lay=sound_grid)
+    made = scene_from_series(series, rows, lambda name: index.series[name].extent, lay=sound_grid)
     scene, note = checked(made)
     return _with_values(scene, series, index, source, note)
 

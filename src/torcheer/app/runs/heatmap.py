@@ -19,13 +19,13 @@ from torcheer.app.cache import Cache
 from torcheer.run import (
     ESTIMATES,
     BlockFigures,
+    ByteRanges,
     PartPlan,
     RankPlan,
     RecordEntry,
     RunReader,
     SqlitePart,
     StatisticsHead,
-    Stretches,
     WatchedReader,
     at_steps,
     column_of,
@@ -273,7 +273,7 @@ class BlockReading:
         self._num_bytes = 0
         self.is_cut = False  # there are more than were wanted this time
 
-    def wanted(self, head: StatisticsHead) -> Stretches | None:
+    def wanted(self, head: StatisticsHead) -> ByteRanges | None:
         """The column and those of the marks; None for a block without it, or beyond the window."""
         plan = self._plan.plan_of(self._part, head)
         if plan is None or self._wish.column not in plan.columns or self._is_beyond(head):
@@ -286,7 +286,7 @@ class BlockReading:
             self.is_cut = True
             return None
         self._num_bytes += num_bytes
-        return Stretches(head.num_rows * len(places), places)
+        return ByteRanges(head.num_rows * len(places), places)
 
     def _is_beyond(self, head: StatisticsHead) -> bool:
         low, high = self._wish.low, self._wish.high

@@ -39,7 +39,7 @@ from torcheer.run import (
     RunStatus,
     SeriesEntry,
     SeriesKey,
-    looked_at_first,
+    by_interest,
     loss_of,
 )
 
@@ -100,7 +100,7 @@ def listing_of(
     scalars = {entry.name: entry for entry in series.values() if entry.kind == "scalar"}
     metrics = [
         Metric(name=name, value=finite(scalars[name].last_value))
-        for name in looked_at_first(name for name in scalars if len(name) <= _LONGEST_NAME)[:MAX_METRICS]
+        for name in by_interest(name for name in scalars if len(name) <= _LONGEST_NAME)[:MAX_METRICS]
     ]
     return RunListing(
         id=place.id,

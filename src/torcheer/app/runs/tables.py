@@ -34,8 +34,8 @@ from torcheer.run import (
     TableHead,
     TableRecord,
     cells_of,
-    misfit_of,
     record_id,
+    table_fault,
 )
 from torcheer.tensorfile import Array
 
@@ -50,7 +50,7 @@ def table_head(entry: RecordEntry) -> TableHead:
     head = entry.head
     if not isinstance(head, TableHead):
         raise InputError("this record is no table.")
-    fault = misfit_of(head, entry.num_bytes) or _excess_of(head)
+    fault = table_fault(head, entry.num_bytes) or _excess_of(head)
     if fault:
         raise FileFormatError(f"the rows at step {entry.step} are damaged: {fault}.")
     return head

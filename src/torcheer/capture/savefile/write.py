@@ -26,7 +26,7 @@ from torcheer.capture.torch_state import undisturbed
 from torcheer.capture.traits import Trait
 from torcheer.errors import InputError
 from torcheer.graph import Progress, Site, SourceLine, readable_bytes, source_lines
-from torcheer.tensorfile import write_whole
+from torcheer.tensorfile import write_atomically
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
@@ -41,7 +41,7 @@ R = TypeVar("R")
 def save_history(history: ModelHistory, path: str | os.PathLike[str]) -> None:
     """Write a pass to a file. The file is there when it is whole; until then an older one stays as it was."""
     with undisturbed():
-        write_whole(path, "the history", partial(_write, history), "pass.safetensors")
+        write_atomically(path, "the history", partial(_write, history), "pass.safetensors")
 
 
 def _write(history: ModelHistory, file: BinaryIO) -> None:

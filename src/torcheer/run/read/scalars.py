@@ -20,7 +20,7 @@ from torcheer.errors import InputError
 from torcheer.run.part_storage import LOCK_ENDING
 from torcheer.run.read.parts import Points
 from torcheer.run.read.run_folders import is_event_file, is_part
-from torcheer.tensorfile import write_whole
+from torcheer.tensorfile import write_atomically
 
 if TYPE_CHECKING:
     from torcheer.run.read.run_reader import RunReader
@@ -161,7 +161,7 @@ def save_table(path: str | os.PathLike[str], write_rows: Callable[[TextIO], None
         write_rows(stream)
         stream.detach()
 
-    write_whole(target, "a table", write, "scalars.csv")
+    write_atomically(target, "a table", write, "scalars.csv")
 
 
 def scalars_frame(reader: RunReader, names: Collection[str] | None = None) -> Any:
@@ -218,7 +218,7 @@ def _cells(values: NDArray[numpy.float64], has_value: NDArray[numpy.bool_]) -> l
 
 _WORDS = re.compile(r"f1|top[0-9]|[a-z]+|[0-9]+")
 _LONGEST = 1000
-OUR_NUMBERS = "watch/"
+WATCHER_PREFIX = "watch/"
 _LOSS = frozenset(("loss", "losses", "nll", "cost", "objective", "perplexity"))
 _ACCURACY = frozenset(
     ("acc", "accuracy", "f1", "auc", "map", "iou", "precision", "recall", "top1", "top5", "score")
@@ -234,7 +234,7 @@ def loss_of(names: Iterable[str]) -> str:
     return ranked[0][2] if ranked else ""
 
 
-def looked_at_first(names: Iterable[str]) -> Sequence[str]:
+def by_interest(names: Iterable[str]) -> Sequence[str]:
     """Losses, then accuracies, then the rest, each in the order given; what a watcher says of itself last."""
     return sorted(names, key=_group)
 
@@ -245,7 +245,7 @@ def is_loss(name: str) -> bool:
 
 def is_of_watcher(name: str) -> bool:
     """Whether a watcher says it of itself, such as its cost: nothing that a training is judged by."""
-    return name.startswith(OUR_NUMBERS)
+    return name.startswith(WATCHER_PREFIX)
 
 
 def _words(name: str) -> list[str]:

@@ -270,14 +270,14 @@ def _tags_in(text: str) -> tuple[str, ...]:
 # --- blocks of statistics -------------------------------------------------------------------------------
 
 
-class Stretches(NamedTuple):
+class ByteRanges(NamedTuple):
     """What is wanted of a block: so many lines of figures, a step each, and where in the bytes they stand."""
 
     num_lines: int
     places: Sequence[tuple[int, int]]  # where each stretch begins, and how many bytes it has
 
 
-Wanted = Callable[[StatisticsHead], Stretches | None]  # None: nothing of this block
+Wanted = Callable[[StatisticsHead], ByteRanges | None]  # None: nothing of this block
 
 
 class BlockFigures(NamedTuple):
@@ -299,17 +299,17 @@ class Found(NamedTuple):
     figures: Mapping[int, BlockFigures]
 
 
-def column_of(head: StatisticsHead, column: int) -> Stretches:
+def column_of(head: StatisticsHead, column: int) -> ByteRanges:
     """One figure of all rows."""
     size = FIGURE_BYTES * head.num_rows * head.num_steps
-    return Stretches(head.num_rows, [(STEP_BYTES * head.num_steps + column * size, size)])
+    return ByteRanges(head.num_rows, [(STEP_BYTES * head.num_steps + column * size, size)])
 
 
-def row_of(head: StatisticsHead, row: int) -> Stretches:
+def row_of(head: StatisticsHead, row: int) -> ByteRanges:
     """All figures of one row."""
     start, size = STEP_BYTES * head.num_steps, FIGURE_BYTES * head.num_steps
     places = [(start + (column * head.num_rows + row) * size, size) for column in range(head.num_columns)]
-    return Stretches(head.num_columns, places)
+    return ByteRanges(head.num_columns, places)
 
 
 def read_figures(
@@ -355,7 +355,7 @@ def _read_all(
 
 
 def _read(
-    connection: sqlite3.Connection, block: RecordEntry, head: StatisticsHead, stretches: Stretches
+    connection: sqlite3.Connection, block: RecordEntry, head: StatisticsHead, stretches: ByteRanges
 ) -> BlockFigures:
     num_steps = head.num_steps
     with connection.blobopen("data", "bytes", block.id, readonly=True) as blob:

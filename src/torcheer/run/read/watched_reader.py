@@ -13,7 +13,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.run.read.parts import Part, RecordEntry, rank_in
-from torcheer.run.read.sqlite_part import BlockFigures, SqlitePart, Stretches, column_of, row_of
+from torcheer.run.read.sqlite_part import BlockFigures, ByteRanges, SqlitePart, column_of, row_of
 from torcheer.run.read.watched import WatchedFigures, WatchedTable
 from torcheer.run.records import StatisticsHead, WatchedRow, WatchHead
 from torcheer.run.statistics import ESTIMATES, estimated
@@ -135,7 +135,7 @@ class WatchedReader:
     def _read(self, part: SqlitePart, plan: RankPlan, wish: _Wish) -> list[tuple[float, Piece]]:
         """What is wanted of each block, and where in time it stands."""
 
-        def wanted(head: StatisticsHead) -> Stretches | None:
+        def wanted(head: StatisticsHead) -> ByteRanges | None:
             its = plan.plan_of(part.name, head)
             if its is None:
                 part.note_damage("it is not known what some statistics are of")
@@ -174,7 +174,7 @@ def at_steps(
     return found
 
 
-def _stretches(plan: PartPlan, head: StatisticsHead, wish: _Wish) -> Stretches | None:
+def _stretches(plan: PartPlan, head: StatisticsHead, wish: _Wish) -> ByteRanges | None:
     if wish.row is None:
         return column_of(head, plan.columns.index(wish.column)) if wish.column in plan.columns else None
     place = next((place for place, row in enumerate(plan.rows) if row.name == wish.row), None)

@@ -47,7 +47,15 @@ from torcheer.run.tensorboard.events_part import EVENT_FILES, event_files
 from torcheer.run.tensorboard.projector import CONFIG
 
 # What TensorBoard has nothing for. Tensors and histograms of an inspector are written as all others are.
-NOT_SHOWN: Final[tuple[Kind, ...]] = ("watch", "statistics", "alarm", "gap", "netview", "moment", "table")
+KINDS_NOT_EXPORTED: Final[tuple[Kind, ...]] = (
+    "watch",
+    "statistics",
+    "alarm",
+    "gap",
+    "netview",
+    "moment",
+    "table",
+)
 _VERSION: Final = "brain.Event:2"
 _NOT_FOR_NAMES: Final = re.compile(r"[^A-Za-z0-9_.-]")
 _LONGEST_NAME: Final = 60  # in characters: folders have names of 255 bytes
@@ -101,7 +109,7 @@ class _Export:
         for kind, name in series:
             if kind == "scalar":
                 self._write_points(name)
-            elif kind != "pass" and kind not in NOT_SHOWN:
+            elif kind != "pass" and kind not in KINDS_NOT_EXPORTED:
                 self._write_records(kind, name)
         self._write_last_graph([name for kind, name in series if kind == "pass"])
         if self._tables:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from torcheer.run.part_storage import Fault, PartLock, fault_of, is_full, needs_new_connection, words_for
-from torcheer.run.warnings_once import Teller
+from torcheer.run.warnings_once import WarningsOnce
 from torcheer.run.write.part_file import PartFile, Settings, take_back_elsewhere, take_part
 from torcheer.run.write.process_end import Ending
 from torcheer.run.write.queue import Batch
@@ -23,7 +23,7 @@ class Disk:
     """One part of a run at a time. Nothing here raises for anything about the disk."""
 
     def __init__(
-        self, folder: Path, rank: int, settings: Settings, teller: Teller, purge_step: int | None = None
+        self, folder: Path, rank: int, settings: Settings, teller: WarningsOnce, purge_step: int | None = None
     ) -> None:
         self.folder = folder
         self.rank = rank

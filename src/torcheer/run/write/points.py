@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from torcheer.run.encode.values import plain_text
 from torcheer.run.part_storage import Row, delete, insert, next_id
-from torcheer.run.warnings_once import Teller
+from torcheer.run.warnings_once import WarningsOnce
 
 MOST_POINTS = 65_536  # in a block
 MERGED_AT = 32  # blocks of one level
@@ -263,7 +263,7 @@ class _Piece(NamedTuple):
     values: NDArray[numpy.float64]
 
 
-def columns_of(calls: Sequence[Call], teller: Teller) -> dict[str, Columns]:
+def columns_of(calls: Sequence[Call], teller: WarningsOnce) -> dict[str, Columns]:
     """By name. What is no number after all is told and counted."""
     try:
         return _columns_of(calls)
@@ -283,7 +283,7 @@ def _columns_of(calls: Sequence[Call]) -> dict[str, Columns]:
     return {name: _joined_pieces(found) for name, found in pieces.items()}
 
 
-def _without_misfits(call: Call, teller: Teller) -> Call:
+def _without_misfits(call: Call, teller: WarningsOnce) -> Call:
     step, time, values = call
     if not _FIRST_STEP <= step <= _LAST_STEP:
         teller.tell(

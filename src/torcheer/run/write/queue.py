@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation
-from torcheer.run.warnings_once import Teller
+from torcheer.run.warnings_once import WarningsOnce
 from torcheer.run.write.points import Call, Columns
 
 CALL_WEIGHT = 2  # what a call weighs beside its numbers
@@ -254,7 +254,7 @@ def num_events_in(item: Item) -> int:
     return len(item[2]) if type(item) is tuple else int(isinstance(item, Observation))
 
 
-def tell_too_large(teller: Teller, observation: Observation | EncodedRecord, num_bytes: int) -> None:
+def tell_too_large(teller: WarningsOnce, observation: Observation | EncodedRecord, num_bytes: int) -> None:
     teller.tell(
         f"{observation.kind} '{observation.name}' has {num_bytes:,} bytes, and a record at most "
         f"{MOST_RECORD_BYTES:,}: log a part of it.",

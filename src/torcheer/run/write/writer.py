@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from torcheer.errors import InputError
 from torcheer.run.records import Bulk, EncodedRecord, Observation
-from torcheer.run.warnings_once import Teller
+from torcheer.run.warnings_once import WarningsOnce
 from torcheer.run.write.disk import Disk
 from torcheer.run.write.points import Call, columns_of
 from torcheer.run.write.process_end import Ending
@@ -30,7 +30,7 @@ _LOOK_SECONDS = 0.5
 class Writer:
     """The queue of a run, and the thread that empties it."""
 
-    def __init__(self, disk: Disk, teller: Teller) -> None:
+    def __init__(self, disk: Disk, teller: WarningsOnce) -> None:
         self.queue = Queue()
         self.is_closed = False
         self._disk = disk
@@ -290,7 +290,7 @@ class Encoder:
     Marks go through it as well: when one comes out, all that was logged before it has come out, too.
     """
 
-    def __init__(self, queue: Queue, teller: Teller) -> None:
+    def __init__(self, queue: Queue, teller: WarningsOnce) -> None:
         self._queue = queue
         self._teller = teller
         self._waiting: deque[Observation | Mark] = deque()
@@ -408,7 +408,7 @@ class Encoder:
         return item.num_bytes
 
 
-def _encode(observation: Observation, teller: Teller) -> EncodedRecord | None:
+def _encode(observation: Observation, teller: WarningsOnce) -> EncodedRecord | None:
     what = f"{observation.kind} '{observation.name}'"
     try:
         encoded = observation.encode()
@@ -435,5 +435,5 @@ def _encode(observation: Observation, teller: Teller) -> EncodedRecord | None:
     )
 
 
-def _tell(teller: Teller, observation: Observation, message: str) -> None:
+def _tell(teller: WarningsOnce, observation: Observation, message: str) -> None:
     teller.tell(message, cause=f"encoding of {observation.kind}", series=observation.name, num_dropped=1)

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from torcheer.capture import FILE_TYPES, Piece, TensorFile, write_tensors
 from torcheer.errors import FileFormatError
-from torcheer.tensorfile import ITEM_BYTES, FileKind, NamedTwice, unique, write_whole
+from torcheer.tensorfile import ITEM_BYTES, FileKind, NamedTwice, unique, write_atomically
 from torcheer.training.checkpoint.state_tree import TensorTable, decoded, file_shape, file_tensor
 
 # --- one file -----------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def write_checkpoint(path: str | os.PathLike[str], document: Mapping[str, Any], 
     # "pt": who reads such files asks which library wrote the tensors.
     metadata = {"format": "pt", DOCUMENT: text, **table.aliases}
     pieces = [_piece(name, tensor) for name, tensor in table.tensors.items()]
-    return write_whole(
+    return write_atomically(
         path,
         "a checkpoint",
         lambda file: write_tensors(file, pieces, metadata, has_header_sum=True),
@@ -202,7 +202,7 @@ def write_index(folder: Path, stored: Sequence[Stored]) -> None:
     def write(file: BinaryIO) -> None:
         file.write(text + b"\n")
 
-    write_whole(folder / INDEX, "a list of checkpoints", write, example=INDEX)
+    write_atomically(folder / INDEX, "a list of checkpoints", write, example=INDEX)
 
 
 def remove_unfinished(folder: Path) -> None:

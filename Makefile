@@ -126,7 +126,7 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/pdoc -o build/docs torcheer torcheer.errors torcheer.capture.op torcheer.capture.api \
 	  torcheer.capture.aten torcheer.capture.analysis.validate torcheer.capture.backward.backward_pass \
 	  torcheer.capture.analysis.edits torcheer.capture.analysis.faults torcheer.capture.analysis.stats \
-	  torcheer.capture.analysis.compare torcheer.capture.fields.field torcheer.graph.structure torcheer.graph.places
+	  torcheer.capture.analysis.compare torcheer.capture.fields.field torcheer.graph.structure torcheer.graph.source_places
 	@echo "Open build/docs/index.html"
 
 docs-outputs: $(VENV)/dev.stamp

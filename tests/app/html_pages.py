@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from torcheer.app.html_page import Bundle
-from torcheer.app.passes.page import one_file_page
+from torcheer.app.passes.pass_page import one_file_page
 from torcheer.capture.page_source import HistorySource
 
 SCRIPT = "const end = '</script>', comment = '<!--';\r\ndocument.title += end + comment;"

@@ -116,7 +116,7 @@ def make_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         "feeds._LIST_SECONDS",
     ):
         monkeypatch.setattr(f"torcheer.app.runs.{where}", 0.03)
-    monkeypatch.setattr("torcheer.app.runs.watch._PATIENT", 0)
+    monkeypatch.setattr("torcheer.app.runs.run_news._PATIENT", 0)
 
 
 @contextmanager

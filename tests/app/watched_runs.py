@@ -94,4 +94,4 @@ def only_id(page: RunsPage) -> str:
 
 
 def push_at_once(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.02) -> None:
-    monkeypatch.setattr("torcheer.app.runs.watched._PUSH_SECONDS", seconds)
+    monkeypatch.setattr("torcheer.app.runs.watched_figures._PUSH_SECONDS", seconds)

@@ -17,7 +17,8 @@ from torch import Tensor
 
 import torcheer.autograd as ag
 from tests.autograd.against import agrees, sampled
-from torcheer.autograd import calls, tracer
+from torcheer.autograd import torch_calls as calls
+from torcheer.autograd import tracer
 from torcheer.errors import AutogradError, InputError
 
 

@@ -16,7 +16,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import torcheer.autograd as ag
 from tests.autograd.twins import close, twins
-from torcheer.autograd import calls, nn, optim, tracer
+from torcheer.autograd import nn, optim, tracer
+from torcheer.autograd import torch_calls as calls
 from torcheer.errors import AutogradError, InputError
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import torcheer.autograd as T
-from torcheer.autograd.calls import CALLS, call
+from torcheer.autograd.torch_calls import CALLS, call
 from torcheer.errors import AutogradError, InputError
 
 

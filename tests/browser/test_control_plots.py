@@ -16,7 +16,7 @@ from tests.browser.netview_page import NetPage
 from tests.browser.pages import eventually, expect_equal, expect_true, one_page
 from tests.browser.screen import number_in, says
 from tests.training.small_loop import NUM_TRIALS
-from torcheer.training.control import commands
+from torcheer.training.control import control_commands
 
 PARAMETERS = {"epochs": 2}
 
@@ -109,7 +109,7 @@ def test_the_network_and_the_plots_follow_every_step(looked: Page, served: Contr
     net = NetPage(looked)
     begin(served, PARAMETERS)
     expect(net.stage).to_contain_text("epoch 0 · trial 0 · init")
-    served.control.do(commands.Step(level="trial", count=NUM_TRIALS - 1))
+    served.control.do(control_commands.Step(level="trial", count=NUM_TRIALS - 1))
     expect(net.stage).to_contain_text(f"epoch 0 · trial {NUM_TRIALS - 1}")
     expect_equal(lambda: len(tl.open_run(served.runs[-1]).scalars("train/loss").values), 3)
     loss = float(tl.open_run(served.runs[-1]).scalars("train/loss").values[-1])
@@ -119,7 +119,7 @@ def test_the_network_and_the_plots_follow_every_step(looked: Page, served: Contr
     expect_true(lambda: says(trial.inner_text().split()[-1], loss, 0))
     eventually(lambda: assert_units(net, served))
 
-    served.control.do(commands.TestItem(item=5))
+    served.control.do(control_commands.TestItem(item=5))
     expect(net.stage).to_contain_text("test")
     eventually(lambda: assert_units(net, served))
     # What is chosen here is shown there.

@@ -18,7 +18,7 @@ from tests.many import examples
 from tests.zoo.decoder_models import GROUPED
 from tests.zoo.specimen import load
 from torcheer.capture.analysis.faults import Fault
-from torcheer.capture.savefile.read import load_history
+from torcheer.capture.savefile.read_pass import load_history
 
 INF = math.inf
 NAN = math.nan

@@ -55,7 +55,7 @@ def test_the_picture_is_opened_where_it_can_be_seen_unless_it_is_only_saved(
     save_only: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("torcheer.capture.picture.open_in_browser", opened.append)
+    monkeypatch.setattr("torcheer.capture.draw_pass.open_in_browser", opened.append)
 
     tl.log_forward_pass(small(), X, vis_opt="unrolled", vis_outpath="a net.svg", vis_save_only=save_only)
 
@@ -153,7 +153,7 @@ def test_every_metric_has_its_scale_in_the_legend(metric: Any, title: str) -> No
 
 def test_zeros_are_those_of_the_values() -> None:
     history = tl.log_forward_pass(nn.ReLU(), torch.tensor([-1.0, -2.0, 3.0, 0.0]))
-    from torcheer.capture.picture import figures_of
+    from torcheer.capture.draw_pass import figures_of
 
     figures, _ = figures_of(history, "zeros")
 

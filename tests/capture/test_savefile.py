@@ -40,12 +40,13 @@ from torcheer.capture.api import summarise
 from torcheer.capture.function_mode import Unkept
 from torcheer.capture.savefile.pass_schema import StoredOp, as_json
 from torcheer.capture.savefile.python_values import packed, unpacked
-from torcheer.capture.savefile.read import load_history
+from torcheer.capture.savefile.read_pass import load_history
 from torcheer.capture.savefile.safetensors_file import TensorFile, bytes_of
-from torcheer.capture.savefile.write import save_history
+from torcheer.capture.savefile.write_pass import save_history
 from torcheer.capture.tape import TENSOR
 from torcheer.errors import InputError
-from torcheer.graph import ModuleTree, progress
+from torcheer.graph import ModuleTree
+from torcheer.graph import progress_bars as progress
 from torcheer.tensorfile import CHECKSUMS
 
 ROOT = Path(__file__).parents[2]
@@ -243,7 +244,7 @@ def test_a_file_is_read_where_the_model_and_its_source_are_gone(
     save_history(tl.log_forward_pass(import_module("net_that_goes").Net(), torch.ones(2)), tmp_path / "a")
     source.unlink()
     read = """
-        from torcheer.capture.savefile.read import load_history
+        from torcheer.capture.savefile.read_pass import load_history
         h = load_history('a')
         b, = h.conditional_branches
         print(b.layer, b.value, b.statement, b.taken, b.followed_by, b.source.code_text, sep='|')
@@ -493,7 +494,7 @@ def test_five_gigabytes_are_opened_without_reading_them(tmp_path: Path) -> None:
 
     code = """
         import resource, torch
-        from torcheer.capture.savefile.read import load_history
+        from torcheer.capture.savefile.read_pass import load_history
         used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + 200_000_000, -1))
         h = load_history('pass.safetensors')

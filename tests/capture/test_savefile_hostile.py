@@ -25,9 +25,9 @@ from tests.many import examples
 from torcheer.capture.savefile import pass_schema as schema
 from torcheer.capture.savefile.pass_schema import DOCUMENT, STRUCTURE
 from torcheer.capture.savefile.python_values import unpacked
-from torcheer.capture.savefile.read import load_history
+from torcheer.capture.savefile.read_pass import load_history
 from torcheer.capture.savefile.safetensors_file import TensorFile
-from torcheer.capture.savefile.write import save_history
+from torcheer.capture.savefile.write_pass import save_history
 from torcheer.errors import FileFormatError
 from torcheer.tensorfile import CHECKSUMS
 
@@ -506,7 +506,7 @@ def test_hostile_files_take_little_memory_and_time(good: Path, tmp_path: Path) -
     huge.write(tmp_path / "structure", header=lambda h: h[STRUCTURE].update(shape=[2**41]))
     code = f"""
         import os, resource, signal, torch
-        from torcheer.capture.savefile.read import load_history
+        from torcheer.capture.savefile.read_pass import load_history
         from torcheer.errors import FileFormatError
         load_history({str(good)!r})
         pages = int(open('/proc/self/statm').read().split()[0])

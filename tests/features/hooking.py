@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from torcheer.features import extract
-from torcheer.features.read import Features
+from torcheer.features.saved_features import Features
 
 
 class StoppedError(Exception):

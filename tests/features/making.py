@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from torcheer.features.journal import Done
 from torcheer.features.manifest import ArraySpec, Fingerprints, LayerOrigin, Manifest, file_names
-from torcheer.features.read import Features, open_features
+from torcheer.features.saved_features import Features, open_features
 from torcheer.features.stores.store import Store, store_at
 
 BATCH = 32

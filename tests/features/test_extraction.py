@@ -18,7 +18,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from tests.features.hooking import NUM_PLANNED, StoppedError, batches_of, hooked, interrupted, stopping_at
 from torcheer.errors import InputError
-from torcheer.features import extract, open_features, plan
+from torcheer.features import extract, open_features
+from torcheer.features import extraction_plan as plan
 from torcheer.features.stores.folder import FolderStore
 
 NUM = 20

@@ -22,7 +22,7 @@ from tests.features.torture_rounds import ROOT, changes, environment, state_of
 from tests.features.torture_target import DIES_AT, FEW_SAMPLES, few
 from tests.many import IS_ALL
 from torcheer.features.extraction import extract
-from torcheer.features.read import Features, open_features
+from torcheer.features.saved_features import Features, open_features
 
 _DIED = 77  # the exit status of a process that was let die
 

@@ -16,7 +16,7 @@ from torch import nn
 from tests.features.making import made_features
 from torcheer.errors import FileFormatError, InputError, LayerNotFoundError
 from torcheer.features import extract, open_features
-from torcheer.features.read import StoredLayer
+from torcheer.features.saved_features import StoredLayer
 
 NUM = 40
 VALUES = numpy.random.default_rng(0).normal(size=(NUM, 3, 5)).astype(numpy.float32)
@@ -165,7 +165,7 @@ def test_reading_does_not_import_torch(tmp_path: Path) -> None:
 
     printed = run_python(
         "import sys\n"
-        "import torcheer.features.read as reading\n"
+        "import torcheer.features.saved_features as reading\n"
         f"features = reading.open_features({str(tmp_path / 'f')!r})\n"
         "print(features['conv'][3:5].sum(), features.labels[7], 'Net' in repr(features))\n"
         "assert 'torch' not in sys.modules\n"

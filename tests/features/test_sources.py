@@ -27,7 +27,7 @@ from torch.utils.data import (
 
 from torcheer.errors import InputError
 from torcheer.features import extract
-from torcheer.features.read import Features
+from torcheer.features.saved_features import Features
 from torcheer.features.sources import source_of
 
 NUM = 11

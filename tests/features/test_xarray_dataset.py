@@ -13,7 +13,7 @@ import pytest
 from torcheer.errors import InputError
 from torcheer.features.journal import Done
 from torcheer.features.manifest import NAME, ArraySpec, Fingerprints, LayerOrigin, Manifest
-from torcheer.features.read import Features, open_features
+from torcheer.features.saved_features import Features, open_features
 from torcheer.features.stores.store import Array, store_at
 from torcheer.features.xarray_dataset import dimension_names
 

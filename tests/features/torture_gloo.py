@@ -16,7 +16,7 @@ import torch.distributed
 import torcheer.features.batch_worker
 from tests.features.torture_target import few
 from torcheer.features.extraction import extract
-from torcheer.features.read import open_features
+from torcheer.features.saved_features import open_features
 
 
 def main(folder: Path) -> None:

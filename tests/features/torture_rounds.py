@@ -25,7 +25,7 @@ from tests.features.torture_target import PACE
 from torcheer.errors import FileFormatError
 from torcheer.features.extraction import extract
 from torcheer.features.journal import read_journals
-from torcheer.features.read import Features, open_features
+from torcheer.features.saved_features import Features, open_features
 from torcheer.features.stores.store import store_at
 
 ROOT: Final = Path(__file__).parents[2]

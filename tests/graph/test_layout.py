@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import pytest
 
 from tests.graph.test_layout_laws import is_within, nodes_of, overlap, points_along, walk
-from torcheer.graph.layout.engine import lay_out
+from torcheer.graph.layout.layout_engine import lay_out
 from torcheer.graph.layout.model import SPACING, Box, Placement, Point, Rect, Route, Wire
 
 

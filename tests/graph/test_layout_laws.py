@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.many import examples
 from torcheer.graph.layout import ranks
-from torcheer.graph.layout.engine import lay_out
+from torcheer.graph.layout.layout_engine import lay_out
 from torcheer.graph.layout.model import Box, Placement, Point, Rect, Route, Wire
 
 ROUNDING = 1e-3

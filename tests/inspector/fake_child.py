@@ -11,11 +11,11 @@ from torch.optim import Optimizer
 from tests.inspector.feeding import job_of
 from torcheer.inspector.frame_format import DTYPES, IS_SEEN, Frame, Layout, Plan, read_frame
 from torcheer.inspector.pace import parse_rate
-from torcheer.inspector.plan import Room, Share, observed
 from torcheer.inspector.protocol import Message, ToParent
 from torcheer.inspector.ring import Ring
-from torcheer.inspector.steps import ForwardSteps, OptimizerSteps
+from torcheer.inspector.row_plan import Room, Share, observed
 from torcheer.inspector.watched_part import Watched
+from torcheer.inspector.watched_steps import ForwardSteps, OptimizerSteps
 from torcheer.inspector.watcher import Manner, Watcher
 from torcheer.models import chosen_layers
 

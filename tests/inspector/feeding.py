@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from torcheer.inspector import child_process
 from torcheer.inspector.child import lifetime
-from torcheer.inspector.child.loop import Loop  # noqa: F401 - so that no fork has to import it
+from torcheer.inspector.child.child_loop import Loop  # noqa: F401 - so that no fork has to import it
 from torcheer.inspector.child_handle import Child
 from torcheer.inspector.frame_format import FRAME, IS_SEEN, Plan
 from torcheer.inspector.protocol import Callbacks, Job

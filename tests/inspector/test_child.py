@@ -21,10 +21,10 @@ from tests.inspector.feeding import fill, plan_with
 from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from torcheer.errors import InputError, InspectorError
 from torcheer.inspector import child_process
-from torcheer.inspector.child.figures import Figures
-from torcheer.inspector.child.loop import Losses
-from torcheer.inspector.child.missing import lost_frames, words_for
-from torcheer.inspector.child.records import Histograms, Tensors
+from torcheer.inspector.child.child_loop import Losses
+from torcheer.inspector.child.excerpts import Histograms, Tensors
+from torcheer.inspector.child.gaps import lost_frames, words_for
+from torcheer.inspector.child.row_figures import Figures
 from torcheer.inspector.child.user_calls import Caller, UserMessages, tensor_of
 from torcheer.inspector.frame_format import DTYPE_CODES, DTYPES, Layout, Plan, read_frame
 from torcheer.inspector.protocol import Callbacks, Channel, Numbers, Told, ToParent, to_child, to_parent

@@ -21,7 +21,7 @@ from torcheer.inspector.frame_format import (
     ROW_HEAD,
     ROW_TYPE,
 )
-from torcheer.inspector.plan import Room
+from torcheer.inspector.row_plan import Room
 from torcheer.inspector.sampling import pieces_of
 
 STRIDED: dict[str, Callable[[Tensor], Tensor]] = {

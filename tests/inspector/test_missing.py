@@ -26,7 +26,7 @@ from tests.inspector.feeding import (
 )
 from tests.many import IS_ALL, examples
 from torcheer.errors import InspectorError
-from torcheer.inspector.child.missing import Missing, log_gap
+from torcheer.inspector.child.gaps import Missing, log_gap
 from torcheer.inspector.child_handle import Child
 from torcheer.inspector.frame_format import COLUMNS, Layout, Plan
 from torcheer.inspector.protocol import Lost, Numbers

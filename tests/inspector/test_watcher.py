@@ -15,8 +15,8 @@ import torcheer as tl
 from tests.inspector.fake_child import Pretended
 from tests.inspector.oracle import hooks_of, train_step
 from torcheer.inspector.frame_writer import FrameWriter, Transfers, sample_of
-from torcheer.inspector.plan import Room
 from torcheer.inspector.protocol import Numbers, Raised, Told
+from torcheer.inspector.row_plan import Room
 
 
 def trained(ring_bytes: int = 300_000, **manner: Any) -> tuple[Pretended, Callable[[int], None]]:

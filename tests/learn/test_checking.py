@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.many import examples
 from torcheer.autograd import RULES, Way
-from torcheer.learn.document import LearnCheck
 from torcheer.learn.lesson import checks_of_source, lesson_of_source
+from torcheer.learn.lesson_document import LearnCheck
 
 
 def check_of(source: str, name: str) -> LearnCheck:

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from torcheer.autograd import tracer
-from torcheer.learn.document import Example
 from torcheer.learn.examples import EXAMPLES
 from torcheer.learn.lesson import lesson_of_source
+from torcheer.learn.lesson_document import Example
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from torcheer.learn.document import Verdict, digits, numbers_text
 from torcheer.learn.exercises import TASKS, Task, Typed, given, shown
 from torcheer.learn.grading import judge, trials_of
+from torcheer.learn.lesson_document import Verdict, digits, numbers_text
 
 BY_ID = {task.id: task for task in TASKS}
 

@@ -15,8 +15,8 @@ from torcheer.app import lessons
 from torcheer.app.html_page import Bundle
 from torcheer.autograd import nn, tracer
 from torcheer.errors import AutogradError, InputError
-from torcheer.learn.document import Lesson
 from torcheer.learn.explain import MAX_NODES, assigned, lesson_of_tensor
+from torcheer.learn.lesson_document import Lesson
 
 BUNDLE = Bundle(script="let a = 1;", style="p {}", worker="let w = 1;")
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.many import examples
-from torcheer.learn import document
-from torcheer.learn.document import Fault
+from torcheer.learn import lesson_document
 from torcheer.learn.examples import EXAMPLES
 from torcheer.learn.functions import FUNCTIONS, MAKERS, functions_text
 from torcheer.learn.language import evaluate, read
+from torcheer.learn.lesson_document import Fault
 
 
 def values(source: str) -> dict[str, Tensor]:
@@ -332,7 +332,7 @@ def test_what_would_be_too_much_is_refused_before_it_is_done(
     line, _ = fault(source)
 
     assert line or source.startswith(("x" * 99, "-", "1+", "x.T", "a\0", "\ud800", "9")), "the line is known"
-    assert largest <= document.MAX_ELEMENTS
+    assert largest <= lesson_document.MAX_ELEMENTS
 
 
 # --- hostile, and by chance --------------------------------------------------------------------
@@ -396,7 +396,7 @@ def test_any_mixture_of_what_is_allowed_is_read_or_refused(text: str, assigns: b
     reading = read(source)
 
     assert reading.fault is None or reading.fault.message
-    assert all(value.tensor.numel() <= document.MAX_ELEMENTS for value in reading.values.all)
+    assert all(value.tensor.numel() <= lesson_document.MAX_ELEMENTS for value in reading.values.all)
 
 
 @settings(max_examples=examples(300))

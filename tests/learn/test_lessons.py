@@ -14,11 +14,11 @@ from torch import Tensor
 
 from tests.many import examples
 from torcheer.autograd import RULES
-from torcheer.learn.document import BackwardStep, Cells, LearnNode, Lesson
+from torcheer.learn.backward_steps import DISPLAYS, display_of, filled, summed
 from torcheer.learn.examples import EXAMPLES
+from torcheer.learn.expression_values import cells_of
 from torcheer.learn.lesson import checks_of_source, lesson_of_source
-from torcheer.learn.steps import DISPLAYS, display_of, filled, summed
-from torcheer.learn.values import cells_of
+from torcheer.learn.lesson_document import BackwardStep, Cells, LearnNode, Lesson
 
 SOURCES = {one.id: one.source for one in EXAMPLES}
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torcheer.learn.exercises import Typed
-from torcheer.learn.progress import Progress
+from torcheer.learn.student_progress import Progress
 
 RIGHT, WRONG = Typed(answer="g * b", is_right=True), Typed(answer="g", is_right=False)
 
@@ -107,8 +107,8 @@ def test_without_a_place_it_lasts_as_long_as_the_program() -> None:
 def test_lists_and_progress_need_no_torch() -> None:
     code = (
         "import sys\n"
-        "import torcheer.learn.examples, torcheer.learn.exercises, torcheer.learn.progress, "
-        "torcheer.learn.document\n"
+        "import torcheer.learn.examples, torcheer.learn.exercises, torcheer.learn.student_progress, "
+        "torcheer.learn.lesson_document\n"
         "import torcheer.app.lessons\n"
         "assert 'torch' not in sys.modules"
     )

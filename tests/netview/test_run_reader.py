@@ -129,5 +129,5 @@ def test_the_layers_of_a_training_cannot_be_placed_and_it_says_why(tmp_path: Pat
 
 
 def test_no_torch_is_needed_to_know_the_network_of_a_run() -> None:
-    code = "import sys, torcheer.netview.run_reader; assert 'torch' not in sys.modules"
+    code = "import sys, torcheer.netview.network_reader; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

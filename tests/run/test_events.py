@@ -24,7 +24,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.graph import PassDocument
-from torcheer.run.read.parts import Points, RecordEntry, SeriesEntry, SeriesKey
+from torcheer.run.read.part_protocol import Points, RecordEntry, SeriesEntry, SeriesKey
 from torcheer.run.records import Kind, VideoHead
 from torcheer.run.tensorboard import protobuf as pb
 from torcheer.run.tensorboard.event_file import framed, masked_checksum, read_event, simple_point

@@ -16,8 +16,8 @@ import torcheer as tl
 from tests.many import examples
 from tests.run.handmade_part import HandmadePart, Point
 from torcheer.run.read.part_index import Block, BlockList
+from torcheer.run.read.part_protocol import Points, SeriesKey
 from torcheer.run.read.part_queries import Slice
-from torcheer.run.read.parts import Points, SeriesKey
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.read.sqlite_part import SqlitePart
 from torcheer.run.records import decode_head

@@ -23,7 +23,7 @@ from torcheer.errors import InputError
 from torcheer.run.records import Encoded, Observation, TextHead
 from torcheer.run.run import Run
 from torcheer.run.warnings_once import RunWarning
-from torcheer.run.write import points as points_of_part
+from torcheer.run.write import point_blocks as points_of_part
 
 STEPS = st.integers(-(2**63), 2**63 - 1)
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)

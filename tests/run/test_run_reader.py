@@ -11,7 +11,7 @@ import pytest
 
 import torcheer as tl
 from torcheer.errors import InputError
-from torcheer.run.read.parts import PartStatus, State, merged_state
+from torcheer.run.read.part_protocol import PartStatus, State, merged_state
 
 
 def status(state: State, resumed: float, updated: float, reason: str = "") -> PartStatus:

@@ -25,8 +25,8 @@ from torcheer.tensorfile import (
     look_at,
     num_values,
 )
-from torcheer.tensorfile import figures as tensorfigures
-from torcheer.tensorfile.figures import COMPLEX_NOTE, NUM_BINS, ROUNDED_NOTE
+from torcheer.tensorfile import tensor_figures as tensorfigures
+from torcheer.tensorfile.tensor_figures import COMPLEX_NOTE, NUM_BINS, ROUNDED_NOTE
 from torcheer.tensorfile.views import check_window, encoding_of
 
 SHAPES = st.lists(st.integers(0, 6), max_size=5).map(tuple)

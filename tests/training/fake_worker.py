@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from torcheer.training.control import About, Counters, Fault, Init, RunOn, Stop
-from torcheer.training.control.commands import (
+from torcheer.training.control.control_commands import (
     COMMANDS,
     AboutReport,
     FaultReport,

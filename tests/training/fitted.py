@@ -72,7 +72,7 @@ class Terminal(io.StringIO):
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__()
         monkeypatch.setattr("sys.stderr", self)
-        monkeypatch.setattr("torcheer.graph.progress.REFRESH_SECONDS", 0.0)
+        monkeypatch.setattr("torcheer.graph.progress_bars.REFRESH_SECONDS", 0.0)
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", "120")
 

@@ -18,16 +18,15 @@ import torcheer as tl
 from tests.training import small_loop, steppable
 from torcheer.errors import InputError, ParameterError
 from torcheer.training import Loop, Parameters, Setup, parameter
-from torcheer.training.control import (
-    Init,
-    RunOn,
-    SetLive,
-    Step,
-    Stop,
-    commands,  # pytest would take TestAll for a test
-    executor,
+from torcheer.training.control import Init, RunOn, SetLive, Step, Stop, executor
+from torcheer.training.control import control_commands as commands
+from torcheer.training.control.control_commands import (
+    AboutReport,
+    Command,
+    RefusalReport,
+    Report,
+    StatusReport,
 )
-from torcheer.training.control.commands import AboutReport, Command, RefusalReport, Report, StatusReport
 from torcheer.training.control.executor import Executor, pass_on_warnings
 
 PATIENCE_SECONDS = 30

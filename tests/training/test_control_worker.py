@@ -13,9 +13,10 @@ import pytest
 import torcheer as tl
 from tests.copying import popen
 from tests.training import small_loop
-from torcheer.training.control import Control, Init, RunOn, SetLive, Status, Step, Stop, commands
+from torcheer.training.control import Control, Init, RunOn, SetLive, Status, Step, Stop
+from torcheer.training.control import control_commands as commands
 from torcheer.training.control import worker as pipes
-from torcheer.training.control.commands import Command, RefusalReport, line_of
+from torcheer.training.control.control_commands import Command, RefusalReport, line_of
 
 SCRIPT = """
 import sys

@@ -16,7 +16,7 @@ from PIL import Image as Pillow
 
 from tests.copying import Copy, run_copy
 from tests.many import examples
-from torcheer.video.files import Film, FilmMaker, Format, SpanningFilm, stem_of
+from torcheer.video.film_files import Film, FilmMaker, Format, SpanningFilm, stem_of
 
 SIZE = (96, 64)
 ENDINGS: dict[Format, str] = {"mp4": ".mp4", "gif": ".gif", "png": ""}
@@ -305,7 +305,7 @@ _WRITER = """
 import sys
 from pathlib import Path
 from PIL import Image
-from torcheer.video.files import FilmMaker
+from torcheer.video.film_files import FilmMaker
 film = FilmMaker((96, 64), 20.0, sys.argv[2]).claim(Path(sys.argv[1]), "film")
 number = 0
 while True:
@@ -336,7 +336,7 @@ def test_a_film_whose_writer_is_killed_has_all_frames_that_were_written(
 _FULL = """
 import resource, signal, sys, warnings
 import numpy
-from torcheer.video.recorder import DataRecorder
+from torcheer.video.data_recorder import DataRecorder
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 recorder = DataRecorder((96, 64), 20.0, 100, sys.argv[1], format=sys.argv[2])
 values = numpy.random.default_rng(0).normal(0, 1, (40, 40))

@@ -17,7 +17,7 @@ import torch
 
 from torcheer.errors import InputError
 from torcheer.run import RunWarning
-from torcheer.video.recorder import DataRecorder
+from torcheer.video.data_recorder import DataRecorder
 
 
 def frames(path: Path) -> list[Any]:
@@ -185,7 +185,7 @@ def test_without_the_library_it_becomes_gif_with_a_word(
 def test_no_torch_is_needed_to_record_arrays(tmp_path: Path) -> None:
     program = (
         "import sys, numpy\n"
-        "from torcheer.video.recorder import DataRecorder\n"
+        "from torcheer.video.data_recorder import DataRecorder\n"
         "from torcheer.video.from_run import make_video\n"
         "recorder = DataRecorder((64, 64), 20.0, 10, sys.argv[1])\n"
         "recorder.tensor_plot2D('w', 0, numpy.eye(3))\n"

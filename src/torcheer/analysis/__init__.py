@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from torcheer.analysis.cka import cka
 from torcheer.analysis.components import Components, principal_components
-from torcheer.analysis.layers import LayerComparison, compare_layers
+from torcheer.analysis.layer_comparison import LayerComparison, compare_layers
 from torcheer.analysis.probes import Probe, probe, probe_layers
 from torcheer.analysis.rows import Array, MissingLibraryError, Rows, chosen_samples, labels_of
 from torcheer.analysis.similarity import (

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from torcheer.app import control, lessons
+from torcheer.app.background_threads import Turns
 from torcheer.app.features import messages as feature_messages
 from torcheer.app.features.messages import FeatureSetsAnswer, FeatureSetsQuestion
 from torcheer.app.lessons import Learning
@@ -40,7 +41,6 @@ from torcheer.app.runs import messages as run_messages
 from torcheer.app.runs import table_messages
 from torcheer.app.runs.answers import RunAnswers
 from torcheer.app.runs.messages import RunTensorQuestion
-from torcheer.app.threads import Turns
 from torcheer.app.wire import (
     NO_QUESTION,
     Answer,

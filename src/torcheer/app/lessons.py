@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from torcheer.app.access import state_folder
+from torcheer.app.background_threads import Turns
 from torcheer.app.html_page import (
     Bundle,
     InlinePage,
@@ -27,7 +28,6 @@ from torcheer.app.html_page import (
     show_inline,
     write_file,
 )
-from torcheer.app.threads import Turns
 from torcheer.app.wire import Answer, Followed, Frame, Name, Question, Single, as_json, as_text
 from torcheer.desktop import in_notebook
 from torcheer.errors import InputError

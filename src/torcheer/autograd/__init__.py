@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch as _torch
 
+from torcheer.autograd import capitalised_names as _seed_aliases
 from torcheer.autograd import composed as _composed
 from torcheer.autograd import factories as _factories
-from torcheer.autograd import seed_aliases as _seed_aliases
 from torcheer.autograd import signatures as _signatures
-from torcheer.autograd.calls import CALLS as _CALLS
-from torcheer.autograd.calls import tensors_in
 from torcheer.autograd.engine import Node, Rule, Way, apply, grad, tracer, walk_back
 from torcheer.autograd.factories import drawn
 from torcheer.autograd.modes import Recording as _Recording
 from torcheer.autograd.modes import as_plain, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from torcheer.autograd.rules import RULES, rule
-from torcheer.autograd.whitelist import WHITELIST
+from torcheer.autograd.torch_calls import CALLS as _CALLS
+from torcheer.autograd.torch_calls import tensors_in
+from torcheer.autograd.torch_whitelist import WHITELIST
 
 if TYPE_CHECKING:
+    from torcheer.autograd.activation_checkpoint import checkpoint
     from torcheer.autograd.gradient_check import gradcheck
-    from torcheer.autograd.recompute import checkpoint
 
 _seed_aliases.install()
 
@@ -56,7 +56,7 @@ param = _factories.param
 _ROOMS: Final = ("nn", "optim")
 _ELSEWHERE: Final = {
     "functional": "torcheer.autograd.functional",
-    "checkpoint": "torcheer.autograd.recompute",
+    "checkpoint": "torcheer.autograd.activation_checkpoint",
     "gradcheck": "torcheer.autograd.gradient_check",
 }
 __all__ = [

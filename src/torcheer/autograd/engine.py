@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, cast
 import torch
 from torch import Tensor
 
-from torcheer.autograd.calls import handler_of, settled, written_out
 from torcheer.autograd.modes import Recording, as_plain, modes, tracing
+from torcheer.autograd.torch_calls import handler_of, settled, written_out
 from torcheer.errors import AutogradError, InputError
 
 # What is no larger than this stays after the walk back, so that it can still be explained.

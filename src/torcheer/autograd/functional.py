@@ -10,7 +10,7 @@ from typing import Any
 
 import torch.nn.functional
 
-from torcheer.autograd.calls import CALLS
+from torcheer.autograd.torch_calls import CALLS
 
 
 def __getattr__(name: str) -> Any:

@@ -9,9 +9,9 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from torcheer.autograd.calls import tensors_in
 from torcheer.autograd.engine import grad, tracer
 from torcheer.autograd.modes import as_plain, no_grad
+from torcheer.autograd.torch_calls import tensors_in
 from torcheer.errors import AutogradError, InputError
 
 MAX_ELEMENTS: Final = 1000  # of one input: beyond that, a choice of them

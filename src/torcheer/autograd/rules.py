@@ -24,7 +24,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from torcheer.autograd.calls import CALLS, call
 from torcheer.autograd.engine import Rule, Vjp, Way, apply, tracer
 from torcheer.autograd.rule_math import (
     add_part,
@@ -51,6 +50,7 @@ from torcheer.autograd.rule_math import (
     standardised,
     unstandardised,
 )
+from torcheer.autograd.torch_calls import CALLS, call
 from torcheer.errors import InputError
 
 RULES: Final[dict[str, Rule]] = {}

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from torch import Tensor
 
+from torcheer.autograd.capitalised_names import capitalised
 from torcheer.autograd.engine import Node, newest_first
-from torcheer.autograd.seed_aliases import capitalised
 
 SIGN: Final = "↘︎"
 _NAMES: Final = {"reshape": "View", "relu": "ReLU", "matmul": "MatMul"}  # where capitals alone do not do

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.calls import call, place_of, plain, plain_key, sizes
 from torcheer.autograd.modes import as_plain
 from torcheer.autograd.rule_math import pair
+from torcheer.autograd.torch_calls import call, place_of, plain, plain_key, sizes
 from torcheer.errors import InputError
 
 # --- arithmetic ------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torcheer.capture.api import Summary, log_forward_pass, summary
     from torcheer.capture.aten import AtenCall
     from torcheer.capture.backward.backward_pass import BackwardPass
+    from torcheer.capture.draw_pass import draw_history, show_model_graph
     from torcheer.capture.fields.field import Field
     from torcheer.capture.function_mode import OpenCopies
     from torcheer.capture.history import ModelHistory, PassRecord
@@ -24,11 +25,10 @@ if TYPE_CHECKING:
     from torcheer.capture.model_walk import ModelWalk, is_lazy
     from torcheer.capture.op import Op
     from torcheer.capture.page_source import HistorySource
-    from torcheer.capture.picture import draw_history, show_model_graph
     from torcheer.capture.pytree import collect_tensors, map_leaves, map_tensors, tensors_in
-    from torcheer.capture.savefile.read import load_history
+    from torcheer.capture.savefile.read_pass import load_history
     from torcheer.capture.savefile.safetensors_file import FILE_TYPES, Piece, TensorFile, write_tensors
-    from torcheer.capture.savefile.write import save_history
+    from torcheer.capture.savefile.write_pass import save_history
     from torcheer.capture.selection import Selection, ValueTreatment
     from torcheer.capture.session import Order, capture
     from torcheer.capture.tape import (

@@ -106,7 +106,7 @@ def log_forward_pass(
     )
     history = capture(model, walk, order, call)
     if drawing is not None:
-        from torcheer.capture.picture import draw_and_show
+        from torcheer.capture.draw_pass import draw_and_show
 
         draw_and_show(history, drawing)
     return history

@@ -26,7 +26,7 @@ from torcheer.capture.backward.backward_pass import (
 from torcheer.capture.backward.grad_graph import GradGraph
 from torcheer.capture.backward.grad_log import GradientLog
 from torcheer.capture.backward.recompute import Recomputation
-from torcheer.capture.layers import Numbering
+from torcheer.capture.layer_numbers import Numbering
 from torcheer.capture.model_walk import ModulesSeen
 from torcheer.capture.op import Op
 from torcheer.capture.selection import Selection
@@ -673,7 +673,7 @@ class ModelHistory:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the pass to one file, for `tl.load_history` to open without the model."""
-        from torcheer.capture.savefile.write import save_history
+        from torcheer.capture.savefile.write_pass import save_history
 
         save_history(self, path)
 
@@ -693,7 +693,7 @@ class ModelHistory:
           number or a colour.
         - `vis_legend`, `vis_theme`: False leaves the legend out; `'light'` or `'dark'`.
         """
-        from torcheer.capture.picture import draw_and_show
+        from torcheer.capture.draw_pass import draw_and_show
         from torcheer.graph import read_options
 
         return draw_and_show(self, read_options(vis_opt, options))

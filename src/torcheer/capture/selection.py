@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.aliasing import private_copy, storage_key
-from torcheer.capture.layers import Numbering
+from torcheer.capture.layer_numbers import Numbering
 from torcheer.capture.model_walk import ModelWalk
 from torcheer.capture.module_scopes import muted
 from torcheer.capture.tape import Tape

@@ -21,7 +21,7 @@ from torcheer.capture.analysis.edits import WAY_CHANGED, Editor, Place, Rule
 from torcheer.capture.backward.grad_graph import EdgesTaken
 from torcheer.capture.history import ModelHistory, PassFacts
 from torcheer.capture.inputs import Call, call_with_copied_tensors, copied_call, copy_of_input
-from torcheer.capture.layers import Numbering
+from torcheer.capture.layer_numbers import Numbering
 from torcheer.capture.model_state import held_by, is_sharded, note_written, same_model_after
 from torcheer.capture.model_walk import ModelWalk, num_elements, num_param_bytes
 from torcheer.capture.module_scopes import Recorder

@@ -30,9 +30,9 @@ from torcheer.capture.aliasing import (
     unwrapped,
 )
 from torcheer.capture.aten import AtenCall
+from torcheer.capture.function_traits import Trait, own_trait
 from torcheer.capture.pytree import tensors_in
 from torcheer.capture.threads import OtherThreads
-from torcheer.capture.traits import Trait, own_trait
 from torcheer.graph import Site
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from torcheer.capture.traits import trait_of
+from torcheer.capture.function_traits import trait_of
 from torcheer.graph import Site
 
 Recorder = Callable[..., Any]

@@ -16,11 +16,11 @@ from torch import Tensor
 
 from torcheer.capture import tensors_in
 from torcheer.errors import InputError
+from torcheer.features.extraction_plan import Plan
 from torcheer.features.journal import Done, Ended, RaggedPlace
-from torcheer.features.layers import WantedLayers, batch_seed
+from torcheer.features.layer_choice import WantedLayers, batch_seed
 from torcheer.features.manifest import ArraySpec
 from torcheer.features.options import Task
-from torcheer.features.plan import Plan
 from torcheer.features.samples import Samples, checksum_of, column_of
 from torcheer.features.sources import Piece
 from torcheer.features.stores.store import Array, Writer

@@ -19,6 +19,7 @@ from torch import nn
 from torcheer import graph
 from torcheer.errors import CaptureError, InputError
 from torcheer.features.batch_worker import BatchWorker, Threads, WriterThread
+from torcheer.features.extraction_plan import Plan, PlannedLayer, fit_transforms, plan_of
 from torcheer.features.identity import (
     machine_mark,
     refuse_other_marks,
@@ -29,11 +30,10 @@ from torcheer.features.identity import (
     weight_marks,
 )
 from torcheer.features.journal import Ended, Progress, read_journals
-from torcheer.features.layers import WantedLayers, batch_seed
+from torcheer.features.layer_choice import WantedLayers, batch_seed
 from torcheer.features.manifest import NAME, ArraySpec, Fingerprints, Manifest, read_manifest
 from torcheer.features.options import Task, set_up
-from torcheer.features.plan import Plan, PlannedLayer, fit_transforms, plan_of
-from torcheer.features.read import Features, shape_text
+from torcheer.features.saved_features import Features, shape_text
 from torcheer.features.sources import Piece, StreamSource
 from torcheer.features.stores.store import Array, Store, npy_bytes, store_at
 from torcheer.graph import readable_bytes
@@ -201,7 +201,7 @@ class _Extraction:
             )
 
     def _announce(self, manifest: Manifest, is_new: bool) -> None:
-        from torcheer.features.read import size_text
+        from torcheer.features.saved_features import size_text
 
         self.say(f"{'' if is_new else 'going on: '}{size_text(manifest)} to {self._store.where}")
         for note in manifest.notes if is_new else ():

@@ -16,9 +16,9 @@ from torch import nn
 from torcheer.capture import check_model, same_random_state_after, seed_everything
 from torcheer.errors import InputError
 from torcheer.features.dimensions import Shapes, read_shapes
-from torcheer.features.layers import batch_seed, keys_of
+from torcheer.features.layer_choice import batch_seed, keys_of
 from torcheer.features.samples import Caller
-from torcheer.features.sharded import check_whole
+from torcheer.features.sharded_weights import check_whole
 from torcheer.features.sources import Source, StreamSource, source_of
 from torcheer.features.stores.store import Array, raw_bytes
 from torcheer.features.transforms.chain import read_transforms

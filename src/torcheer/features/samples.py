@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from torcheer.capture import Call, map_tensors, tensors_in
 from torcheer.errors import InputError
-from torcheer.features.sharded import whole
+from torcheer.features.sharded_weights import whole
 from torcheer.features.stores.store import Array, raw_bytes
 from torcheer.models import TARGET_NAMES, moved, named_root, num_items_of
 

@@ -13,7 +13,7 @@ from torcheer.features.manifest import ArraySpec, Manifest
 if TYPE_CHECKING:
     import xarray
 
-    from torcheer.features.read import Features, StoredLayer
+    from torcheer.features.saved_features import Features, StoredLayer
 
 SAMPLE: Final = "sample"
 _COORDINATES: Final = (SAMPLE, "label", "length")
@@ -39,7 +39,7 @@ def dataset_of(features: Features, names: Sequence[str]) -> xarray.Dataset:
         import xarray
     except ImportError as error:
         raise InputError("a Dataset needs xarray: pip install 'torcheer[xarray]'.") from error
-    from torcheer.features.read import StoredLayer
+    from torcheer.features.saved_features import StoredLayer
 
     layers = [(features[name], features.origin(name)) for name in names]
     _refuse_ragged([layer.name for layer, _ in layers if not isinstance(layer, StoredLayer)], features)

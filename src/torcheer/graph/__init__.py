@@ -50,17 +50,7 @@ if TYPE_CHECKING:
         op_labels,
         type_of_function,
     )
-    from torcheer.graph.places import (
-        ConditionalBranch,
-        Decision,
-        PlaceBook,
-        Site,
-        SourceLine,
-        decide,
-        goes_on,
-        source_lines,
-    )
-    from torcheer.graph.progress import (
+    from torcheer.graph.progress_bars import (
         PARTS,
         REFRESH_SECONDS,
         Bars,
@@ -74,6 +64,16 @@ if TYPE_CHECKING:
         progress_text,
         rate_text,
         say,
+    )
+    from torcheer.graph.source_places import (
+        ConditionalBranch,
+        Decision,
+        PlaceBook,
+        Site,
+        SourceLine,
+        decide,
+        goes_on,
+        source_lines,
     )
     from torcheer.graph.structure import ModuleInfo, ModulePass, ModuleTree, Structure, feedback_loops, reach
     from torcheer.graph.text import (

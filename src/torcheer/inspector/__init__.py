@@ -12,8 +12,8 @@ from torcheer.lazy_imports import lazy_imports
 if TYPE_CHECKING:
     from torcheer.inspector.announcer import InspectorWarning
     from torcheer.inspector.frame_writer import FrameWriter
-    from torcheer.inspector.handler import ParallelHandler, ParrallelHandler
     from torcheer.inspector.pace import parse_rate
+    from torcheer.inspector.parallel_handler import ParallelHandler, ParrallelHandler
     from torcheer.inspector.protocol import Thresholds
     from torcheer.inspector.watch_api import watch
     from torcheer.inspector.watcher import Watcher

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from torcheer.errors import InspectorError
-from torcheer.inspector.child.missing import Missing, lost_frames
+from torcheer.inspector.child.gaps import Missing, lost_frames
 from torcheer.inspector.child.run_writer import write_gaps
 from torcheer.inspector.child_process import (
     NOT_TOLD,

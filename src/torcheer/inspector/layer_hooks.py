@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.hooks import RemovableHandle
 
 from torcheer.inspector.frame_writer import FrameWriter, Taken
-from torcheer.inspector.plan import ParameterRows, Planned, Share
+from torcheer.inspector.row_plan import ParameterRows, Planned, Share
 
 Report = Callable[[Exception, str], None]  # takes the name of a row, empty where it is not one alone
 StateOf = Callable[[Tensor], Mapping[str, Any]]  # what an optimizer keeps for a parameter

@@ -17,11 +17,11 @@ from torcheer.errors import InputError
 from torcheer.inspector.child_handle import Child
 from torcheer.inspector.child_process import check_start
 from torcheer.inspector.pace import parse_rate
-from torcheer.inspector.plan import Room, Share, Tensors, observed
 from torcheer.inspector.protocol import Callbacks, Job, Raised, Thresholds
-from torcheer.inspector.steps import ForwardSteps, OptimizerSteps
+from torcheer.inspector.row_plan import Room, Share, Tensors, observed
 from torcheer.inspector.watch_names import checked_name, next_step, take_name
 from torcheer.inspector.watched_part import Watched
+from torcheer.inspector.watched_steps import ForwardSteps, OptimizerSteps
 from torcheer.inspector.watcher import Manner, Watcher, WhenFull
 from torcheer.models import chosen_layers, rank_of
 from torcheer.run import folder_of

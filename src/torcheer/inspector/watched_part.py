@@ -17,9 +17,9 @@ from torcheer.inspector.child_handle import Child
 from torcheer.inspector.frame_format import Plan, Role
 from torcheer.inspector.frame_writer import FrameWriter
 from torcheer.inspector.layer_hooks import Look, Report, StateOf
-from torcheer.inspector.plan import Room, Share, parameters_of, planned
 from torcheer.inspector.protocol import Wake
 from torcheer.inspector.ring import Tally
+from torcheer.inspector.row_plan import Room, Share, parameters_of, planned
 
 _MEMORY = 0.7
 _MANY_LOOKS = 20  # between two questions for tensors of the optimizer that came later

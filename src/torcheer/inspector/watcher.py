@@ -21,9 +21,9 @@ from torcheer.inspector.child_handle import Child
 from torcheer.inspector.child_process import forget_in_forks
 from torcheer.inspector.pace import Every, Pace
 from torcheer.inspector.protocol import Numbers, Raised
-from torcheer.inspector.steps import Ids, OptimizerSteps, Steps
 from torcheer.inspector.watch_names import WatchName
 from torcheer.inspector.watched_part import Watched, is_crowded, wait_until
+from torcheer.inspector.watched_steps import Ids, OptimizerSteps, Steps
 from torcheer.models import begin_eager, end_eager
 from torcheer.run import Ending, Run, RunAccess, at_end_of_child, ending_of, ending_of_program
 

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.learn.document import (
+    from torcheer.learn.examples import EXAMPLES
+    from torcheer.learn.exercises import TASKS, Typed, shown
+    from torcheer.learn.functions import functions_text
+    from torcheer.learn.grading import judge
+    from torcheer.learn.lesson import checks_of_source, lesson_of_source
+    from torcheer.learn.lesson_document import (
         MAX_SOURCE,
         Example,
         Exercise,
@@ -17,11 +22,6 @@ if TYPE_CHECKING:
         NodeKind,
         Verdict,
     )
-    from torcheer.learn.examples import EXAMPLES
-    from torcheer.learn.exercises import TASKS, Typed, shown
-    from torcheer.learn.functions import functions_text
-    from torcheer.learn.grading import judge
-    from torcheer.learn.lesson import checks_of_source, lesson_of_source
-    from torcheer.learn.progress import Progress
+    from torcheer.learn.student_progress import Progress
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from torcheer.learn.document import Example
+from torcheer.learn.lesson_document import Example
 
 _IMPORT: Final = "import torcheer.autograd as T\n\n"
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from torcheer.learn.document import Exercise, Hole, shape_text
+from torcheer.learn.lesson_document import Exercise, Hole, shape_text
 
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]

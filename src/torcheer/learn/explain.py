@@ -16,9 +16,9 @@ from torch import Tensor
 
 from torcheer.autograd import Node
 from torcheer.errors import AutogradError, InputError
-from torcheer.learn.document import Lesson, shape_text
+from torcheer.learn.expression_values import Value, Values, new_nodes
 from torcheer.learn.lesson import lesson_of
-from torcheer.learn.values import Value, Values, new_nodes
+from torcheer.learn.lesson_document import Lesson, shape_text
 
 _CHANGED: Final = "changed in place"  # as the engine says it
 MAX_NODES: Final = 600  # ops and leaves: more than anybody steps through

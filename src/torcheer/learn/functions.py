@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from torcheer.autograd import as_plain, drawn, tracer
-from torcheer.learn.document import (
+from torcheer.learn.lesson_document import (
     MAX_DIMS,
     MAX_WINDOW,
     Fault,

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import as_plain, grad, tracer
-from torcheer.learn.document import Fault, Verdict, broadcast, digits, numbers_text, shape_text
+from torcheer.learn.backward_steps import element_names
 from torcheer.learn.exercises import Shapes, Task
+from torcheer.learn.expression_values import cells_of, one_thread, plain
 from torcheer.learn.language import evaluate
-from torcheer.learn.steps import element_names
-from torcheer.learn.values import cells_of, one_thread, plain
+from torcheer.learn.lesson_document import Fault, Verdict, broadcast, digits, numbers_text, shape_text
 
 _ROUNDS: Final = 2  # for each choice of shapes
 _CLOSE: Final = 1e-8

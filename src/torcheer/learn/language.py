@@ -17,10 +17,17 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from torcheer.learn.document import MAX_DEPTH, MAX_ROUNDS, MAX_SOURCE, MAX_STATEMENTS, Fault, LearnFault
-from torcheer.learn.evaluate import Expressions
+from torcheer.learn.expression import Expressions
+from torcheer.learn.expression_values import Value, Values
 from torcheer.learn.functions import described, is_int
-from torcheer.learn.values import Value, Values
+from torcheer.learn.lesson_document import (
+    MAX_DEPTH,
+    MAX_ROUNDS,
+    MAX_SOURCE,
+    MAX_STATEMENTS,
+    Fault,
+    LearnFault,
+)
 
 # One sign for one sign, so that places in a line stay what they are.
 _READ_AS: Final = str.maketrans(

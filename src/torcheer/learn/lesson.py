@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import Node, as_plain
-from torcheer.learn.document import LearnCheck, LearnFault, LearnNode, Lesson, digits
+from torcheer.learn.backward_steps import WayBack, element_names, walk
+from torcheer.learn.expression_values import MAX_SIDE, Value, Values, cells_of, new_nodes, one_thread, plain
 from torcheer.learn.language import read
-from torcheer.learn.steps import WayBack, element_names, walk
-from torcheer.learn.values import MAX_SIDE, Value, Values, cells_of, new_nodes, one_thread, plain
+from torcheer.learn.lesson_document import LearnCheck, LearnFault, LearnNode, Lesson, digits
 
 MAX_DIFFERENCES: Final = 64  # elements of a tensor for which differences are computed
 _MAX_WORK: Final = 40_000  # small ops, for the differences of all tensors together: a second or so

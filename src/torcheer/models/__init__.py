@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         unwrapped,
         unwrapped_model,
     )
-    from torcheer.models.ranks import (
+    from torcheer.models.process_ranks import (
         has_process_group,
         num_ranks,
         num_ranks_of_program,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from torcheer.netview.flow import Flow
     from torcheer.netview.grids import grid_of, plate_size
     from torcheer.netview.layers_of_pass import NetPlan, plan_of, signature_of
-    from torcheer.netview.run_reader import (
+    from torcheer.netview.network_reader import (
         SCENE_FAULTS,
         Series,
         Source,

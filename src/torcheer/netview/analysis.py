@@ -40,7 +40,7 @@ from torcheer.analysis import (
 )
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import readable_bytes
-from torcheer.netview.run_reader import FoundScene, found_scene
+from torcheer.netview.network_reader import FoundScene, found_scene
 from torcheer.run import MomentHead, ReadMethods, RunReader, TensorRecord, open_run, reader_of
 
 if TYPE_CHECKING:

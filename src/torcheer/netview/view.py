@@ -30,8 +30,15 @@ from torcheer.errors import InputError
 from torcheer.models import named_root
 from torcheer.netview.flow import Flow
 from torcheer.netview.layers_of_pass import NetPlan, checked_items, gradient_of, plan_of, signature_of
-from torcheer.netview.recorder import NetRecorder, WeightKeeper
-from torcheer.netview.run_reader import Array, FoundScene, found_scene, values_of, weights_of, why_no_weights
+from torcheer.netview.moment_recorder import NetRecorder, WeightKeeper
+from torcheer.netview.network_reader import (
+    Array,
+    FoundScene,
+    found_scene,
+    values_of,
+    weights_of,
+    why_no_weights,
+)
 from torcheer.netview.scene import check_name
 from torcheer.run import NetScene, Run, SavedRun, WarningsOnce, open_run, reader_of
 

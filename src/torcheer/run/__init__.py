@@ -9,8 +9,7 @@ from torcheer.lazy_imports import lazy_imports
 if TYPE_CHECKING:
     from torcheer.run.encode.arrays import view_of
     from torcheer.run.encode.passes import pass_of
-    from torcheer.run.encode.values import NOT_A_NUMBER, number_of, plain_text
-    from torcheer.run.interruption import InterruptedReading, check_cancelled, interruptible
+    from torcheer.run.encode.steps_and_names import NOT_A_NUMBER, number_of, plain_text
     from torcheer.run.log_methods import NETVIEW, reason_of
     from torcheer.run.part_storage import (
         APPLICATION_ID,
@@ -22,8 +21,16 @@ if TYPE_CHECKING:
         PartLock,
         take_lock,
     )
+    from torcheer.run.read.part_protocol import (
+        Part,
+        Points,
+        RecordEntry,
+        SeriesEntry,
+        SeriesKey,
+        State,
+        rank_in,
+    )
     from torcheer.run.read.part_queries import ITEM_BYTES, MAX_DIMS, HeadRow, Slice
-    from torcheer.run.read.parts import Part, Points, RecordEntry, SeriesEntry, SeriesKey, State, rank_in
     from torcheer.run.read.run_folders import (
         FoundRun,
         FoundRuns,
@@ -61,6 +68,7 @@ if TYPE_CHECKING:
         write_events_csv,
     )
     from torcheer.run.read.watched_reader import PartPlan, RankPlan, WatchedReader, at_steps
+    from torcheer.run.read_cancellation import InterruptedReading, check_cancelled, interruptible
     from torcheer.run.records import (
         AnyHead,
         Connection,

@@ -45,7 +45,7 @@ from torcheer.run.encode.media import (
     video_of,
 )
 from torcheer.run.encode.passes import encode_pass, is_history, seen_pass
-from torcheer.run.encode.values import (
+from torcheer.run.encode.steps_and_names import (
     checked_name,
     encode_text,
     plain_text,

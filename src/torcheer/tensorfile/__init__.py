@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.tensorfile.figures import Figures, figures_of, pieces_of, share_of
     from torcheer.tensorfile.files import (
         NoOrdinaryFileError,
         open_file,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         checksum,
         unique,
     )
+    from torcheer.tensorfile.tensor_figures import Figures, figures_of, pieces_of, share_of
     from torcheer.tensorfile.views import (
         MAX_WINDOW_VALUES,
         TensorKind,

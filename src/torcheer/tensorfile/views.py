@@ -19,8 +19,8 @@ import numpy
 from msgspec import Struct
 
 from torcheer.errors import InputError
-from torcheer.tensorfile.figures import Figures, figures_of
 from torcheer.tensorfile.raw_numbers import Array, as_numbers, as_real
+from torcheer.tensorfile.tensor_figures import Figures, figures_of
 
 TensorKind = Literal["output", "grad", "param", "param_grad"]
 

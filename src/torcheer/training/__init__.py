@@ -22,6 +22,6 @@ if TYPE_CHECKING:
     from torcheer.training.trainer.fit_arguments import by_epoch, by_step
     from torcheer.training.trainer.stepper import Stepper
     from torcheer.training.trainer.training_history import History
-    from torcheer.training.warning import TrainingWarning
+    from torcheer.training.training_warning import TrainingWarning
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -27,7 +27,7 @@ from torch.utils.data.distributed import DistributedSampler
 from torcheer.errors import InputError
 from torcheer.training import distributed
 from torcheer.training.random_state import Movement, random_state, set_random_state
-from torcheer.training.warning import warn
+from torcheer.training.training_warning import warn
 
 # --- where model and data draw in turn ----------------------------------------------------------------------
 #

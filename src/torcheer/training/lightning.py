@@ -28,7 +28,7 @@ from torcheer.run import GRAPH, Run, folder_of, pass_of
 from torcheer.training.distributed import names_of_rank
 from torcheer.training.model_snapshots import Often, Snapshots
 from torcheer.training.recorded_training import Recording, Watch, begin_watching, watch_options
-from torcheer.training.warning import warn
+from torcheer.training.training_warning import warn
 
 # --- Lightning's own classes --------------------------------------------------------------------------------
 

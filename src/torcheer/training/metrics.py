@@ -20,8 +20,14 @@ from torch import Tensor
 
 from torcheer.errors import InputError
 from torcheer.models import moved
-from torcheer.training.evaluation.answers import answers_of, form_of, said_class, said_yes_or_no, scores_in
-from torcheer.training.losses import LossFunction, LossKind, kind_of
+from torcheer.training.evaluation.predictions import (
+    answers_of,
+    form_of,
+    said_class,
+    said_yes_or_no,
+    scores_in,
+)
+from torcheer.training.loss_functions import LossFunction, LossKind, kind_of
 
 # --- numbers of any device ----------------------------------------------------------------------------------
 

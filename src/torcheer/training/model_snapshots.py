@@ -17,7 +17,7 @@ from torcheer.inspector import Watcher
 from torcheer.models import unwrapped
 from torcheer.netview import NetView
 from torcheer.run import Run
-from torcheer.training.warning import warn
+from torcheer.training.training_warning import warn
 
 
 class Called(NamedTuple):

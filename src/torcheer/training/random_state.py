@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, Sampler
 
-from torcheer.training.warning import warn
+from torcheer.training.training_warning import warn
 
 # --- what a loader remembers --------------------------------------------------------------------------------
 #

@@ -23,7 +23,7 @@ from torcheer.graph import (
     say,
 )
 from torcheer.training import distributed
-from torcheer.training.control.commands import Counters
+from torcheer.training.control.control_commands import Counters
 from torcheer.training.trainer.callbacks import Callback, Training
 from torcheer.training.trainer.training_history import SECONDS
 

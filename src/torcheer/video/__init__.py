@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
+    from torcheer.video.data_recorder import DataRecorder
     from torcheer.video.from_run import make_video
-    from torcheer.video.recorder import DataRecorder
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

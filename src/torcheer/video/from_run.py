@@ -22,9 +22,9 @@ from torcheer.run import HistogramRecord, ImageRecord, SavedRun, TensorRecord, o
 from torcheer.tensorfile import target_of
 from torcheer.video.canvas import Canvas, theme_named
 from torcheer.video.charts import Spread, WantedKind, checked_kind
-from torcheer.video.files import INSTALL, Film, FilmMaker, Format, can_encode_mp4
+from torcheer.video.data_recorder import checked_rate, checked_size
+from torcheer.video.film_files import INSTALL, Film, FilmMaker, Format, can_encode_mp4
 from torcheer.video.frame import Figures, Moment, SeriesView, frame_of
-from torcheer.video.recorder import checked_rate, checked_size
 
 Progress = Callable[[int, int], None]  # how much is done, and of how much
 

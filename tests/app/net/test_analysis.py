@@ -18,9 +18,9 @@ from tests.app.net_runs import AskedRun, layer, scene
 from tests.app.runs_page import page_on
 from tests.app.serving import take_apart
 from tests.app.watched_runs import only_id
-from torcheer.app.net import analysis
 from torcheer.app.net import messages as messages
-from torcheer.app.net.analysis import Analyses
+from torcheer.app.net import net_analysis
+from torcheer.app.net.net_analysis import Analyses
 from torcheer.errors import InputError
 
 RANDOM = np.random.default_rng(7)
@@ -307,15 +307,15 @@ def test_what_is_too_large_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Asked(a_batch(tmp_path), labels="tensor:labels")
-    monkeypatch.setattr(analysis, "_MOST_MEANS", 10)
+    monkeypatch.setattr(net_analysis, "_MOST_MEANS", 10)
     with pytest.raises(InputError, match=r"tuning of 6 units to 3 labels.*smaller layer"):
         asked("NetTuningQuestion", layer="fc")
-    monkeypatch.setattr(analysis, "_MOST_LIKENESS_BYTES", IMAGES.nbytes)
+    monkeypatch.setattr(net_analysis, "_MOST_LIKENESS_BYTES", IMAGES.nbytes)
     head, _ = asked("NetLikenessQuestion", layers=["image", "fc"], metric="cosine")
     assert head["layers"][0]["why"] == ""
     assert "choose fewer items" in head["layers"][1]["why"]
-    monkeypatch.setattr(analysis, "MAX_BYTES", HIDDEN.nbytes - 1)
-    monkeypatch.setattr(analysis.RowReader, "_read", None)
+    monkeypatch.setattr(net_analysis, "MAX_BYTES", HIDDEN.nbytes - 1)
+    monkeypatch.setattr(net_analysis.RowReader, "_read", None)
     with pytest.raises(InputError, match=r"8 items of 'fc', with 6 units each, take .* choose fewer items"):
         asked("NetSimilarityQuestion", layer="fc", metric="cosine")
 

@@ -14,9 +14,9 @@ from hypothesis.extra import numpy as st_numpy
 
 import torcheer as tl
 from tests.app.net_runs import AskedRun, layer, scene
-from torcheer.app.net import values
+from torcheer.app.net import net_values
 from torcheer.app.net.messages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
-from torcheer.app.net.reader import levels_of, numbers_in
+from torcheer.app.net.net_reader import levels_of, numbers_in
 from torcheer.errors import InputError
 from torcheer.run import Connection, WatchedRow
 
@@ -259,7 +259,7 @@ def test_a_unit_over_time_is_read_from_all_records_or_evenly_from_some(
     assert window["Act"][0].tolist() == [100, 102, 104, 106, 108, 110]
     assert len(window["Net"][0]) == 0
     # What stands before the value in large records is gone through: not without end.
-    monkeypatch.setattr(values, "_MAX_SKIPPED_BYTES", 18 * 4 * 50)
+    monkeypatch.setattr(net_values, "_MAX_SKIPPED_BYTES", 18 * 4 * 50)
     assert 20 <= len(asked.unit_series("a", 6, item=1)["Act"][0]) <= 50
 
 
@@ -287,7 +287,7 @@ def test_an_answer_has_no_more_levels_than_it_may(tmp_path: Path, monkeypatch: p
         for step in range(8):
             for name in "abc":
                 run.log_tensor(step, f"{name}.Act", np.ones((1, 40)))
-    monkeypatch.setattr(values, "MAX_LEVELS", 100)
+    monkeypatch.setattr(net_values, "MAX_LEVELS", 100)
     asked = AskedRun(tmp_path)
     blocks = asked.values("a", "b", "c")
     assert [block.said["num_units"] for block in blocks.values()] == [40, 40, 0]
@@ -302,9 +302,9 @@ def test_of_a_large_record_only_the_item_is_read(tmp_path: Path, monkeypatch: py
     asked = AskedRun(tmp_path)
     asked.scene()
     read: list[int] = []
-    plain = values.read_stretches
+    plain = net_values.read_stretches
     monkeypatch.setattr(
-        values,
+        net_values,
         "read_stretches",
         lambda reader, wanted: read.extend(one.size for one in wanted) or plain(reader, wanted),
     )

@@ -24,8 +24,8 @@ from tests.app.html_pages import CLASS_NAME, HOSTILE, SCRIPT, STANDIN, Elements,
 from tests.app.many_types import many_types, values_of
 from tests.many import examples
 from torcheer.app.html_page import read_bundle
-from torcheer.app.passes import page as pages
-from torcheer.app.passes.page import Wanted, level_of, share_out, show_page, write_page
+from torcheer.app.passes import pass_page as pages
+from torcheer.app.passes.pass_page import Wanted, level_of, share_out, show_page, write_page
 from torcheer.app.wire import as_json
 from torcheer.capture.page_source import HistorySource
 from torcheer.errors import InputError

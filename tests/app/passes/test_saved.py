@@ -12,7 +12,7 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.many_types import many_types, values_of
-from torcheer.app.passes import values
+from torcheer.app.passes import pass_values
 from torcheer.app.passes.saved import open_pass_file
 from torcheer.capture.page_source import HistorySource
 from torcheer.errors import InputError
@@ -171,7 +171,7 @@ def test_rows_have_the_places_that_the_writer_gives_them() -> None:
     from torcheer.capture.savefile import pass_schema as stored
 
     for name in ("StoredOp", "StoredParam", "StoredNode", "StoredBackward", "StoredGradients", "StoredPass"):
-        ours, theirs = getattr(values, name), getattr(stored, name)
+        ours, theirs = getattr(pass_values, name), getattr(stored, name)
         fields = ours.__struct_fields__
         assert fields == theirs.__struct_fields__[: len(fields)]
-    assert values.StoredTensor.__struct_fields__ == stored.StoredTensor.__struct_fields__
+    assert pass_values.StoredTensor.__struct_fields__ == stored.StoredTensor.__struct_fields__

@@ -229,7 +229,7 @@ def test_nobody_looks_at_runs_when_no_page_follows_them(
 def test_nothing_is_kept_open_long_after_the_last_page_has_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.app.runs.watch._KEPT_SECONDS", 0.0)
+    monkeypatch.setattr("torcheer.app.runs.run_news._KEPT_SECONDS", 0.0)
     with tl.Run(tmp_path / "run") as run:
         run.log(0, loss=1.0)
     with serve_runs_in_background(tmp_path, secret=SECRET) as serving, RunsPage(serving) as page:

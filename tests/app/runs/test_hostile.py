@@ -138,7 +138,7 @@ def quiet_page(quiet_serving: Serving) -> Iterator[RunsPage]:
 def test_a_page_that_does_not_read_is_not_flooded_and_holds_up_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.app.runs.watch._BUSY", 0)  # nothing but the page itself slows it down
+    monkeypatch.setattr("torcheer.app.runs.run_news._BUSY", 0)  # nothing but the page itself slows it down
     part = HandmadePart(tmp_path / "run")
     names = [f"s{number}" for number in range(8)]
     for name in names:

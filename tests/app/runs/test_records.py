@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import torcheer as tl
 from tests.app.runs_page import RunsPage, page_on
 from tests.run.handmade_part import HandmadePart
-from torcheer.app.runs.records import array_of, evenly, resampled
+from torcheer.app.runs.run_records import array_of, evenly, resampled
 from torcheer.errors import FileFormatError
 from torcheer.run import HistogramHead, TensorHead
 from torcheer.run.records import VideoHead
@@ -80,7 +80,7 @@ def test_a_record_that_is_not_there_is_refused_with_a_sentence(tmp_path: Path, r
 def test_a_record_that_is_too_large_is_refused_with_the_way_to_read_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.app.runs.records.MAX_RECORD_BYTES", 1000)
+    monkeypatch.setattr("torcheer.app.runs.run_records.MAX_RECORD_BYTES", 1000)
     with tl.Run(tmp_path / "run") as run:
         run.log_text(0, "words", "x" * 1001)
     with page_on(tmp_path) as page:

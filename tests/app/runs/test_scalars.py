@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import torcheer as tl
 from torcheer.app.cache import Cache
-from torcheer.app.runs.scalars import Columns, SeriesArrays, is_rising, order_along, show
+from torcheer.app.runs.scalar_buckets import Columns, SeriesArrays, is_rising, order_along, show
 from torcheer.run import Points, RunReader
 
 VALUES = st.floats(width=64) | st.sampled_from([np.nan, np.inf, -np.inf, 0.0, 1.7e308, -1.7e308, 5e-324])

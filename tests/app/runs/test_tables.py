@@ -16,7 +16,7 @@ import torch
 import torcheer as tl
 from tests.app.runs_page import RunsPage, make_impatient, page_on
 from tests.run.handmade_part import HandmadePart
-from torcheer.app.runs import tables
+from torcheer.app.runs import table_feed
 from torcheer.run import TableColumn, TableHead
 
 OUTPUTS = torch.randn(3, 2, 4, generator=torch.Generator().manual_seed(0))
@@ -120,7 +120,7 @@ def test_a_table_that_is_taken_back_comes_anew(run: tl.Run, tmp_path: Path) -> N
 def test_of_very_many_rows_the_newest_come_and_a_note_says_so(
     run: tl.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "MAX_ROWS", 3)
+    monkeypatch.setattr(table_feed, "MAX_ROWS", 3)
     log_epochs(run, 0.1, 0.2, 0.3, 0.4, 0.5)
     with page_on(tmp_path) as page:
         answer = page.hear(follow(page, ids(page)["first"])).answer
@@ -131,7 +131,7 @@ def test_of_very_many_rows_the_newest_come_and_a_note_says_so(
 def test_what_is_older_than_rows_that_are_left_out_is_left_out_too(
     run: tl.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "MAX_ROWS", 3)
+    monkeypatch.setattr(table_feed, "MAX_ROWS", 3)
     for step, size in enumerate((1, 2, 2)):
         run.log_table(step, "epochs", {"step": [step] * size})
     run.flush()
@@ -174,7 +174,7 @@ def test_tensors_of_some_rows_with_the_limits_of_all(
             _, data = page.once("table_cells", **wanted | {"first_row": 0, "num_rows": 3}, column=column)
             assert np.array_equal(np.frombuffer(data, "<f4"), expected.reshape(-1).numpy())
 
-        monkeypatch.setattr(tables.messages, "MAX_CELL_VALUES", 7)
+        monkeypatch.setattr(table_feed.messages, "MAX_CELL_VALUES", 7)
         for changes, message in (
             ({"num_rows": 3}, "end at 3"),
             ({"first_row": 2**53 - 1}, "end at 3"),
@@ -219,7 +219,7 @@ def test_csv_is_that_of_the_run(run: tl.Run, tmp_path: Path, monkeypatch: pytest
         question = {"run_ids": [ids(page)["first"]], "name": "trials"}
         text = page.once("table_text", **question, only_last=False).answer["text"]
         last = page.once("table_text", **question, only_last=True).answer["text"]
-        monkeypatch.setattr(tables, "_MAX_TEXT_CELLS", 59)
+        monkeypatch.setattr(table_feed, "_MAX_TEXT_CELLS", 59)
         assert "6 rows, too many for a page" in page.refused("table_text", **question, only_last=False)
 
     assert text == (tmp_path / "trials.csv").read_bytes().decode()

@@ -22,7 +22,7 @@ from tests.app.watched_runs import (
     only_id,
     push_at_once,
 )
-from torcheer.app.runs import watched as watched_module
+from torcheer.app.runs import watched_figures as watched_module
 
 
 def test_a_heat_map_of_few_steps_has_each_figure_as_it_was_logged(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from torcheer.errors import InputError
 from torcheer.features.transforms import Cast, Function, begin_all
-from torcheer.features.transforms.values import CASTS
+from torcheer.features.transforms.storable_values import CASTS
 
 WHOLE = ["int8", "int16", "int32", "int64", "uint8"]
 

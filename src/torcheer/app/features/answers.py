@@ -15,11 +15,10 @@ from typing import Any, Final, TypeVar
 import msgspec
 import numpy
 
+from torcheer.app.background_threads import Turns, in_thread
 from torcheer.app.cache import Cache
 from torcheer.app.features import messages
-from torcheer.app.features.analysis import Finding, Order
-from torcheer.app.features.shelf import Array, FeatureShelf, OpenSet
-from torcheer.app.features.values import (
+from torcheer.app.features.feature_values import (
     Chosen,
     answer_map,
     answer_sample,
@@ -32,11 +31,12 @@ from torcheer.app.features.values import (
     rows_of,
     set_answer,
 )
+from torcheer.app.features.features_analysis import Finding, Order
+from torcheer.app.features.shelf import Array, FeatureShelf, OpenSet
 from torcheer.app.processes import Processes, command_of
 from torcheer.app.runs.messages import ReductionAnswer
 from torcheer.app.runs.projection import Order as ReductionOrder
 from torcheer.app.runs.projection import Reductions, check_method
-from torcheer.app.threads import Turns, in_thread
 from torcheer.app.wire import Followed, Frame, Question, Single, as_text, binary_frame
 from torcheer.errors import InputError
 from torcheer.run import EmbeddingHead
@@ -130,7 +130,7 @@ def _beside(path: Path) -> Path:
 # --- analyses in processes ------------------------------------------------------------------------
 
 
-_COMMAND: Final = command_of("torcheer.app.features.analysis")
+_COMMAND: Final = command_of("torcheer.app.features.features_analysis")
 _FAILED: Final = "this could not be computed: the server's log says why."
 _READING: Final = "The samples are read."
 _NO_LABELS: Final = (

@@ -17,8 +17,8 @@ from typing import Any, Final
 import numpy
 from numpy.typing import NDArray
 
+from torcheer.app.background_threads import Turns
 from torcheer.app.runs.open_run import RunFolders
-from torcheer.app.threads import Turns
 from torcheer.errors import FileFormatError, InputError
 from torcheer.features import FOLDER, FORMAT, NAME, Features, Store, read_manifest, store_at
 from torcheer.run import FoundRun, FoundRuns, LinkRule, links_within

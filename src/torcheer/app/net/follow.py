@@ -18,10 +18,10 @@ from torcheer.app.net.messages import (
     NetSceneQuestion,
     NetVariable,
 )
-from torcheer.app.net.reader import Nets, RankNet, ranges_of
-from torcheer.app.net.scene import BIAS, RunScene
+from torcheer.app.net.net_reader import Nets, RankNet, ranges_of
+from torcheer.app.net.net_scene import BIAS, RunScene
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.watch import Looked, Watch, follow_run
+from torcheer.app.runs.run_news import Looked, Watch, follow_run
 from torcheer.app.wire import as_text, clipped, countable, finite
 from torcheer.netview import about
 

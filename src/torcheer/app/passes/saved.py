@@ -14,8 +14,8 @@ from typing import Final, NoReturn
 import msgspec
 import numpy
 
+from torcheer.app.passes.pass_values import PassValues, Read, StoredPass
 from torcheer.app.passes.source import PassListing, PassSource
-from torcheer.app.passes.values import PassValues, Read, StoredPass
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import DOCUMENT_VERSION, NO_FIGURE, PassDocument, check_document, readable_bytes
 from torcheer.run import LinkRule, links_within

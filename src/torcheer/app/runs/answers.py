@@ -9,28 +9,24 @@ from typing import Any, Final
 
 import anyio
 
+from torcheer.app.background_threads import Turns, in_thread
 from torcheer.app.net import messages as net_messages
-from torcheer.app.net.analysis import Analyses
 from torcheer.app.net.follow import follow_moments, follow_net
-from torcheer.app.net.reader import Nets
-from torcheer.app.net.values import answer_raster, answer_unit, answer_unit_series, answer_values
-from torcheer.app.net.weights import answer_weights
+from torcheer.app.net.net_analysis import Analyses
+from torcheer.app.net.net_reader import Nets
+from torcheer.app.net.net_values import answer_raster, answer_unit, answer_unit_series, answer_values
+from torcheer.app.net.net_weights import answer_weights
 from torcheer.app.passes.source import PassListing
 from torcheer.app.runs import messages
 from torcheer.app.runs.feeds import SeriesFeed, follow_events, follow_index, follow_runs
 from torcheer.app.runs.layouts import answer_layout
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.passes import RunPass, answer_op_series, find_pass, listings
 from torcheer.app.runs.projection import Reductions
-from torcheer.app.runs.records import Distributions, RunTensors, answer_record, answer_records
+from torcheer.app.runs.run_news import Watch
+from torcheer.app.runs.run_passes import RunPass, answer_op_series, find_pass, listings
+from torcheer.app.runs.run_records import Distributions, RunTensors, answer_record, answer_records
 from torcheer.app.runs.shelf import RunShelf
-from torcheer.app.runs.table_messages import (
-    TableCellsQuestion,
-    TableQuestion,
-    TableStatisticsQuestion,
-    TableTextQuestion,
-)
-from torcheer.app.runs.tables import (
+from torcheer.app.runs.table_feed import (
     MOST_FOR_STATISTICS,
     MOST_FOR_TEXT,
     LoadedRecord,
@@ -41,9 +37,13 @@ from torcheer.app.runs.tables import (
     statistics_answer,
     text_answer,
 )
-from torcheer.app.runs.watch import Watch
-from torcheer.app.runs.watched import follow_row, follow_watched
-from torcheer.app.threads import Turns, in_thread
+from torcheer.app.runs.table_messages import (
+    TableCellsQuestion,
+    TableQuestion,
+    TableStatisticsQuestion,
+    TableTextQuestion,
+)
+from torcheer.app.runs.watched_figures import follow_row, follow_watched
 from torcheer.app.wire import Followed, Frame, Question, Single, as_text
 from torcheer.errors import InputError
 

@@ -17,8 +17,8 @@ from typing import Any, Final, TypeVar
 
 from torcheer.app.runs import messages
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.scalars import NOTHING, SeriesArrays, Shown, Window, is_rising
-from torcheer.app.runs.watch import News, Watch, changed_runs, follow_many, look_at, next_news, rest_after
+from torcheer.app.runs.run_news import News, Watch, changed_runs, follow_many, look_at, next_news, rest_after
+from torcheer.app.runs.scalar_buckets import NOTHING, SeriesArrays, Shown, Window, is_rising
 from torcheer.app.wire import as_text, binary_frame, clipped, countable, finite
 from torcheer.run import Alarm, Gap, RunReader, SeriesEntry, SeriesKey
 

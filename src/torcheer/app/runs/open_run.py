@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
+from torcheer.app.background_threads import Turns
 from torcheer.app.cache import Cache
 from torcheer.app.runs.heatmap import HeatMaps
-from torcheer.app.runs.scalars import SeriesArrays
-from torcheer.app.threads import Turns
+from torcheer.app.runs.scalar_buckets import SeriesArrays
 from torcheer.errors import TorcheerError
 from torcheer.run import FoundRun, FoundRuns, InterruptedReading, RunReader, interruptible, links_note
 

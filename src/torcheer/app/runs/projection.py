@@ -23,7 +23,7 @@ from torcheer.app.cache import Cache
 from torcheer.app.processes import Processes, Reader, Report, begin_reports, command_of, end_with_input
 from torcheer.app.runs.messages import ReduceQuestion, ReductionAnswer
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.records import data_of, entry_of
+from torcheer.app.runs.run_records import data_of, entry_of
 from torcheer.app.wire import binary_frame
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run import EmbeddingHead

@@ -25,7 +25,7 @@ from torcheer.app.runs.open_run import (
     Traces,
     traces_of,
 )
-from torcheer.app.runs.scalars import Floats, SeriesArrays
+from torcheer.app.runs.scalar_buckets import Floats, SeriesArrays
 from torcheer.app.wire import clipped, countable, finite
 from torcheer.errors import TorcheerError
 from torcheer.run import (

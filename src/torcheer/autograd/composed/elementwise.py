@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.calls import call, not_in_place, plain, wants_gradient
 from torcheer.autograd.modes import as_plain
 from torcheer.autograd.signatures import cast, softmax, to
+from torcheer.autograd.torch_calls import call, not_in_place, plain, wants_gradient
 from torcheer.errors import AutogradError, InputError
 
 _COARSE = (torch.float16, torch.bfloat16)

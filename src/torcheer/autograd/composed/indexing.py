@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.calls import broadcast, call, place_of, places_of, plain, plain_key
+from torcheer.autograd.torch_calls import broadcast, call, place_of, places_of, plain, plain_key
 from torcheer.errors import InputError
 
 # --- by index --------------------------------------------------------------------------------------------

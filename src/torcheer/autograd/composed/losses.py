@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.calls import call
 from torcheer.autograd.modes import as_plain
+from torcheer.autograd.torch_calls import call
 from torcheer.errors import InputError
 
 _BY_NUMBER = {0: "none", 1: "mean", 2: "sum"}  # how torch itself passes a reduction on

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.calls import broadcast, call, needs_dims, place_of
 from torcheer.autograd.signatures import matmul
+from torcheer.autograd.torch_calls import broadcast, call, needs_dims, place_of
 from torcheer.errors import InputError
 
 # --- vectors ---------------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.calls import call
-from torcheer.autograd.composed.layers import dropout
+from torcheer.autograd.composed.layer_functions import dropout
 from torcheer.autograd.signatures import linear
+from torcheer.autograd.torch_calls import call
 from torcheer.errors import InputError
 
 

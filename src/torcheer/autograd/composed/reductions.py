@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.calls import call, place_of, places_of
+from torcheer.autograd.torch_calls import call, place_of, places_of
 from torcheer.errors import InputError
 
 # --- spread ----------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.calls import broadcast, call, place_of, places_of, plain, sizes
 from torcheer.autograd.rule_math import pair
+from torcheer.autograd.torch_calls import broadcast, call, place_of, places_of, plain, sizes
 from torcheer.errors import InputError
 
 # --- dimensions in another order -------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from torcheer.errors import CaptureError, InputError
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
-    from torcheer.capture.layers import Numbering
+    from torcheer.capture.layer_numbers import Numbering
     from torcheer.capture.model_walk import ModelWalk
     from torcheer.capture.op import Op
     from torcheer.capture.tape import Record, Tape

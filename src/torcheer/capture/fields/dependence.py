@@ -28,9 +28,9 @@ from torcheer.capture.analysis.replay import (
 )
 from torcheer.capture.fields.dependence_rules import About, UndecidedError, rule_for
 from torcheer.capture.function_mode import write_targets
+from torcheer.capture.function_traits import Kind, trait_of
 from torcheer.capture.pytree import collect_tensors, map_leaves
 from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, OUTPUT, OWN_TRAITS, TENSOR, UPDATED, Record
-from torcheer.capture.traits import Kind, trait_of
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory

@@ -11,8 +11,8 @@ from torcheer.features.transforms.chain import BegunChain, begin_all, read_trans
 from torcheer.features.transforms.pca import RunningPCA
 from torcheer.features.transforms.pool import POOLED_DIMS, Pool
 from torcheer.features.transforms.project import Project, units_keeping_distances
+from torcheer.features.transforms.storable_values import Cast, Flatten, Function
 from torcheer.features.transforms.transform import Applied, Fitted, Transform
-from torcheer.features.transforms.values import Cast, Flatten, Function
 
 __all__ = [
     "POOLED_DIMS",

@@ -18,6 +18,7 @@ from torcheer.errors import InputError
 from torcheer.features.transforms.pca import RunningPCA
 from torcheer.features.transforms.pool import Pool
 from torcheer.features.transforms.project import Project
+from torcheer.features.transforms.storable_values import CASTS, Cast, Flatten, Function
 from torcheer.features.transforms.transform import (
     Applied,
     Fitted,
@@ -28,7 +29,6 @@ from torcheer.features.transforms.transform import (
     open_values,
     refuse_nested,
 )
-from torcheer.features.transforms.values import CASTS, Cast, Flatten, Function
 
 _TRIED_ROWS: Final = 2  # of an example: enough to tell the samples from the rest
 

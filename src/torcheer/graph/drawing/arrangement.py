@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from torcheer.graph.drawing.boxes import HEADER_HEIGHT, PADDING_X, TEXT_SIZE, Face, FaceMaker, Header
 from torcheer.graph.drawing.diagram import Diagram, Edge, Group, Node, Part
 from torcheer.graph.drawing.text_width import text_width
-from torcheer.graph.layout.engine import lay_out
+from torcheer.graph.layout.layout_engine import lay_out
 from torcheer.graph.layout.model import Box, Point, Rect, Route, Wire
 
 COLUMN_GAP = 56.0

@@ -180,7 +180,7 @@ def _live(end: socket.socket, callbacks: Callbacks | None, pickled: int) -> None
         os.nice(_NICENESS)
     try:
         # Only now, so that signals are heeded from the first moment on.
-        from torcheer.inspector.child.loop import Loop
+        from torcheer.inspector.child.child_loop import Loop
 
         loop = Loop(channel, job, _unpickled(pickled) if pickled >= 0 else callbacks, signals)
     except Exception as error:

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.child.missing import Missing, log_gap, lost_frames, together
-from torcheer.inspector.child.records import Histograms, Tensors
+from torcheer.inspector.child.excerpts import Histograms, Tensors
+from torcheer.inspector.child.gaps import Missing, log_gap, lost_frames, together
 from torcheer.inspector.child.user_calls import UserMessages
 from torcheer.inspector.frame_format import COLUMNS, IS_SEEN, Frame, Plan
 from torcheer.inspector.protocol import Job, Lost, Numbers, Raised

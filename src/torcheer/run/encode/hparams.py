@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torcheer.errors import InputError
-from torcheer.run.encode.values import plain_text
+from torcheer.run.encode.steps_and_names import plain_text
 from torcheer.run.records import Encoded, HparamsHead, LayoutChart, LayoutGroup, LayoutHead, Plain
 
 _MAX_CHARACTERS = 1000  # of one value, where it is no number

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, cast, get_args
 
 import numpy
 
+from torcheer.run.read.part_protocol import Points, RecordEntry, SeriesEntry, SeriesKey, joined
 from torcheer.run.read.part_queries import (
     Block,
     Damage,
@@ -17,7 +18,6 @@ from torcheer.run.read.part_queries import (
     SessionRow,
     generation_in,
 )
-from torcheer.run.read.parts import Points, RecordEntry, SeriesEntry, SeriesKey, joined
 from torcheer.run.read.snapshot import is_damage
 from torcheer.run.records import Kind, StatisticsHead, WatchHead
 

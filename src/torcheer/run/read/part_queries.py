@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy
 
 from torcheer.run.part_storage import APPLICATION_ID, FORMAT
-from torcheer.run.read.parts import Points, RecordEntry, SeriesKey, is_moment
+from torcheer.run.read.part_protocol import Points, RecordEntry, SeriesKey, is_moment
 from torcheer.run.read.snapshot import damage_error, is_damage
 from torcheer.run.records import (
     AlarmHead,

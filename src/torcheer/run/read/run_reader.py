@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from torcheer.run.read.parts import (
+from torcheer.run.read.part_protocol import (
     Part,
     PartStatus,
     Points,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import PassDocument, shape_text
-from torcheer.run.read.parts import RecordEntry
+from torcheer.run.read.part_protocol import RecordEntry
 from torcheer.run.read.run_reader import RunReader, record_id
 from torcheer.run.records import (
     AnyHead,

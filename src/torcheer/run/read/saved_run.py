@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
-from torcheer.run.read.parts import Part, SeriesEntry, SeriesKey, State
+from torcheer.run.read.part_protocol import Part, SeriesEntry, SeriesKey, State
 from torcheer.run.read.run_folders import LinkRule, find_runs, is_run, links_note, links_within
 from torcheer.run.read.run_reader import RunReader, RunStatus
 from torcheer.run.read.saved_records import (

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.part_storage import LOCK_ENDING
-from torcheer.run.read.parts import Points
+from torcheer.run.read.part_protocol import Points
 from torcheer.run.read.run_folders import is_event_file, is_part
 from torcheer.tensorfile import write_atomically
 

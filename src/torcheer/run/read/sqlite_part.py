@@ -15,6 +15,16 @@ from numpy.typing import NDArray
 
 from torcheer.run.part_storage import LOCK_ENDING, THINNED_STEPS, is_locked
 from torcheer.run.read.part_index import PartIndex
+from torcheer.run.read.part_protocol import (
+    PartStatus,
+    Points,
+    RecordEntry,
+    SeriesEntry,
+    SeriesKey,
+    State,
+    is_moment,
+    joined,
+)
 from torcheer.run.read.part_queries import (
     HEADS,
     TOO_SHORT,
@@ -25,16 +35,6 @@ from torcheer.run.read.part_queries import (
     Slice,
     Unreadable,
     whole_number,
-)
-from torcheer.run.read.parts import (
-    PartStatus,
-    Points,
-    RecordEntry,
-    SeriesEntry,
-    SeriesKey,
-    State,
-    is_moment,
-    joined,
 )
 from torcheer.run.read.snapshot import Look, SnapshotFile, is_damage, is_passing, now
 from torcheer.run.records import Kind, StatisticsHead

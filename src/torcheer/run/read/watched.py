@@ -11,7 +11,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.run.read.parts import Part, RecordEntry, SeriesKey, rank_in
+from torcheer.run.read.part_protocol import Part, RecordEntry, SeriesKey, rank_in
 from torcheer.run.read.scalars import nearest, needed_pandas, sparkline
 from torcheer.run.records import AlarmHead, GapHead, WatchedRow
 from torcheer.run.statistics import ESTIMATES, NUM_VALUES, estimated, figures_of

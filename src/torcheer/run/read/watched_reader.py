@@ -12,7 +12,7 @@ import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.run.read.parts import Part, RecordEntry, rank_in
+from torcheer.run.read.part_protocol import Part, RecordEntry, rank_in
 from torcheer.run.read.sqlite_part import BlockFigures, ByteRanges, SqlitePart, column_of, row_of
 from torcheer.run.read.watched import WatchedFigures, WatchedTable
 from torcheer.run.records import StatisticsHead, WatchedRow, WatchHead

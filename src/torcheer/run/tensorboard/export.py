@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.graph import PassDocument, check_document
-from torcheer.run.read.parts import RecordEntry, SeriesEntry, SeriesKey
+from torcheer.run.read.part_protocol import RecordEntry, SeriesEntry, SeriesKey
 from torcheer.run.read.run_folders import is_run
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.records import (

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from torcheer.run.encode.values import plain_text
+from torcheer.run.encode.steps_and_names import plain_text
 from torcheer.run.part_storage import (
     FORMAT,
     LOCK_ENDING,
@@ -34,7 +34,7 @@ from torcheer.run.part_storage import (
     words_for,
 )
 from torcheer.run.statistics import purge_statistics
-from torcheer.run.write.points import BlockWriter, purge_points
+from torcheer.run.write.point_blocks import BlockWriter, purge_points
 from torcheer.run.write.queue import Batch
 from torcheer.run.write.record_rows import Names, RecordWriter, Thinned, purge_records, purge_watches
 

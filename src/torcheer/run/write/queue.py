@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation
 from torcheer.run.warnings_once import WarningsOnce
-from torcheer.run.write.points import Call, Columns
+from torcheer.run.write.point_blocks import Call, Columns
 
 CALL_WEIGHT = 2  # what a call weighs beside its numbers
 WAKE_WEIGHT = 32_768

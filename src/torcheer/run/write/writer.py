@@ -11,7 +11,7 @@ from torcheer.errors import InputError
 from torcheer.run.records import Bulk, EncodedRecord, Observation
 from torcheer.run.warnings_once import WarningsOnce
 from torcheer.run.write.disk import Disk
-from torcheer.run.write.points import Call, columns_of
+from torcheer.run.write.point_blocks import Call, columns_of
 from torcheer.run.write.process_end import Ending
 from torcheer.run.write.queue import (
     MOST_RECORD_BYTES,

@@ -37,7 +37,7 @@ from torcheer.training.trainer.training_state import (
     own_states,
     training_tree,
 )
-from torcheer.training.warning import warn
+from torcheer.training.training_warning import warn
 
 EPOCH: Final = "epoch"
 _TIME = re.compile(r"(\d+(?:\.\d+)?) ?(s|min|h)")

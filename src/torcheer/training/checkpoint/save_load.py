@@ -38,7 +38,7 @@ from torcheer.training.checkpoint.state_tree import decoded, encoded
 from torcheer.training.checkpoint.training_parts import Parts, check_fits, load_parts, tree_of
 from torcheer.training.data_order import DataOrder
 from torcheer.training.random_state import random_state, set_random_state
-from torcheer.training.warning import warn
+from torcheer.training.training_warning import warn
 from torcheer.version import RELEASE
 
 _STAYS_ON_CPU = ("random.", "data.")  # generators take their state from there

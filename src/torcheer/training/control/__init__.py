@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.training.control.commands import (
+    from torcheer.training.control.control_commands import (
         About,
         Counters,
         Fault,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from torcheer.errors import InputError
-from torcheer.training.control.commands import (
+from torcheer.training.control.control_commands import (
     About,
     AboutReport,
     Command,

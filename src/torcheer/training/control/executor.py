@@ -20,7 +20,7 @@ from typing import Any, Final
 import torch
 
 from torcheer.errors import InputError, ParameterError
-from torcheer.training.control.commands import (
+from torcheer.training.control.control_commands import (
     About,
     AboutReport,
     Command,
@@ -43,7 +43,7 @@ from torcheer.training.control.target import EXAMPLE, WANTED, Target
 from torcheer.training.control.user_faults import imported_sources, is_of_the_user, readable, text_of
 from torcheer.training.loop.loop import Loop
 from torcheer.training.loop.loop_parameters import Parameters, form_fields, with_values
-from torcheer.training.warning import TrainingWarning
+from torcheer.training.training_warning import TrainingWarning
 
 # --- the user's code ----------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from traceback import TracebackException
 from typing import Final
 
-from torcheer.training.control.commands import About, Fault, Value
+from torcheer.training.control.control_commands import About, Fault, Value
 
 _PACKAGE: Final = str(Path(__file__).resolve().parents[2]) + os.sep
 _LIBRARIES: Final = tuple(

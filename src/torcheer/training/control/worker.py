@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 import msgspec
 
 from torcheer.errors import InputError
-from torcheer.training.control.commands import COMMANDS, Command, FaultReport, Report, line_of
+from torcheer.training.control.control_commands import COMMANDS, Command, FaultReport, Report, line_of
 from torcheer.training.control.target import read_target
 from torcheer.training.control.user_faults import fault_of, is_of_the_user
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from torcheer.graph import Column, RowTable
-from torcheer.training.losses import LossKind
+from torcheer.training.loss_functions import LossKind
 
 # --- scores as chances --------------------------------------------------------------------------------------
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run import Run
-from torcheer.training.evaluation.answers import NOTHING, Scores
 from torcheer.training.evaluation.class_figures import (
     CLASS_COLUMNS,
     MISTAKE_COLUMNS,
@@ -29,6 +28,7 @@ from torcheer.training.evaluation.class_figures import (
     pr_curve,
     roc_curve,
 )
+from torcheer.training.evaluation.predictions import NOTHING, Scores
 from torcheer.training.metrics import ranks_of
 
 _MOST_CELLS = 20_000_000  # items times classes, above which curves are drawn only where somebody asks for one

@@ -21,7 +21,7 @@ import numpy
 from torcheer.capture import seed_everything
 from torcheer.errors import InputError, ParameterError
 from torcheer.run import SavedRun, Table, open_run
-from torcheer.training.control.commands import Counters, Level, Plot, PlotLine, State
+from torcheer.training.control.control_commands import Counters, Level, Plot, PlotLine, State
 from torcheer.training.loop.loop_parameters import Parameters, live_names, with_values
 from torcheer.training.loop.loop_run import LoopRun, Row, new_session
 from torcheer.training.loop.setup import Setup

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 from torcheer.errors import InputError, ParameterError
-from torcheer.training.control.commands import FormField, Value
+from torcheer.training.control.control_commands import FormField, Value
 
 Live = str | bool | Callable[[Any, Any], None]
 

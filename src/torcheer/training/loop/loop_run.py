@@ -22,7 +22,7 @@ from torcheer.models import Batch, split
 from torcheer.netview import NetView
 from torcheer.run import Run, reason_of
 from torcheer.training.distributed import set_epoch
-from torcheer.training.loop.judge import Judge, Seen, Tally, seen
+from torcheer.training.loop.item_errors import Judge, Seen, Tally, seen
 from torcheer.training.loop.loop_parameters import Parameters, kinds_of, values_of
 from torcheer.training.loop.setup import Setup, name_of
 from torcheer.training.loop.tester import (
@@ -33,10 +33,10 @@ from torcheer.training.loop.tester import (
     as_it_was_after,
     first_batch,
 )
-from torcheer.training.losses import loss_in
+from torcheer.training.loss_functions import loss_in
 from torcheer.training.trainer.fit_arguments import Scheduling, num_batches_of, optimizer_of
 from torcheer.training.trainer.stepper import Stepper
-from torcheer.training.warning import warn
+from torcheer.training.training_warning import warn
 
 # --- on disk ------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from torcheer.errors import InputError
-from torcheer.training.losses import LossFunction, checked_function
+from torcheer.training.loss_functions import LossFunction, checked_function
 from torcheer.training.trainer.fit_arguments import checked_loader, checked_model
 
 # --- criteria -----------------------------------------------------------------------------------------------

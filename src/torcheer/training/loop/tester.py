@@ -19,13 +19,13 @@ from torcheer.errors import InputError
 from torcheer.models import Batch, detached, named_root, split
 from torcheer.netview import Flow, NetPlan, check_name, looked_at, plan_of, signature_of
 from torcheer.run import reason_of
-from torcheer.training.evaluation.answers import scores_in
-from torcheer.training.loop.judge import Judge, Judged, Tally, each_of, item_of, seen
+from torcheer.training.evaluation.predictions import scores_in
+from torcheer.training.loop.item_errors import Judge, Judged, Tally, each_of, item_of, seen
 from torcheer.training.loop.setup import Setup, Statistic
-from torcheer.training.losses import loss_in
+from torcheer.training.loss_functions import loss_in
 from torcheer.training.random_state import keeping_random_state
 from torcheer.training.trainer.stepper import Stepper
-from torcheer.training.warning import warn
+from torcheer.training.training_warning import warn
 
 
 @contextmanager

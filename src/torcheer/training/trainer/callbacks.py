@@ -16,7 +16,7 @@ from torcheer.errors import InputError
 from torcheer.training.metrics import Metric
 from torcheer.training.trainer.stepper import Stepped, Stepper
 from torcheer.training.trainer.training_history import History, Mode, mode_of
-from torcheer.training.warning import warn
+from torcheer.training.training_warning import warn
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer

@@ -17,7 +17,7 @@ from torcheer.models import Batch, same_modes_after
 from torcheer.run import Run, folder_of
 from torcheer.training import distributed
 from torcheer.training.evaluation.evaluate import Measurer
-from torcheer.training.losses import LossFunction, name_of
+from torcheer.training.loss_functions import LossFunction, name_of
 from torcheer.training.metrics import metrics_of
 from torcheer.training.trainer.callbacks import Callback, Training, callbacks_of, methods_of, put_best_back
 from torcheer.training.trainer.fit_arguments import (

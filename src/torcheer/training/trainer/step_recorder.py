@@ -13,11 +13,11 @@ from torch import Tensor
 
 from torcheer.run import Run, RunAccess, RunReader
 from torcheer.training import distributed
-from torcheer.training.losses import is_sum
+from torcheer.training.loss_functions import is_sum
 from torcheer.training.metrics import numbers_of, weighted_mean
 from torcheer.training.trainer.callbacks import Training
 from torcheer.training.trainer.stepper import Stepped
-from torcheer.training.warning import warn
+from torcheer.training.training_warning import warn
 
 _WORDS = re.compile(r"[\w/ ]+")
 _INTERVAL_SECONDS = 0.2  # after which a run has a step, at the latest

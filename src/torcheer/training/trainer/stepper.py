@@ -21,7 +21,7 @@ from torch.optim import Optimizer
 
 from torcheer.errors import InputError
 from torcheer.models import Batch, chosen_device, detached, num_items_of, place, split
-from torcheer.training.losses import LossFunction, check_loss, checked_function, loss_in
+from torcheer.training.loss_functions import LossFunction, check_loss, checked_function, loss_in
 
 # --- gradients ----------------------------------------------------------------------------------------------
 

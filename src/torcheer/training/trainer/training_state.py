@@ -15,10 +15,10 @@ from torcheer.graph import say
 from torcheer.training import distributed
 from torcheer.training.checkpoint.save_load import Checkpoint, Tree, all_or_nothing, put_back_random
 from torcheer.training.checkpoint.training_parts import Parts, check_fits, load_parts, tree_of
-from torcheer.training.losses import LossFunction, name_of
+from torcheer.training.loss_functions import LossFunction, name_of
 from torcheer.training.random_state import random_state
 from torcheer.training.trainer.callbacks import Callback, Training
-from torcheer.training.warning import warn
+from torcheer.training.training_warning import warn
 
 if TYPE_CHECKING:
     from torcheer.training.checkpoint.periodic import Checkpoints

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from torcheer.autograd import tensors_in, tracer
 from torcheer.errors import TorcheerError
-from torcheer.learn.document import MAX_EXPONENT, MAX_OPS, Fault, NodeKind, check_number, check_shape, digits
+from torcheer.learn.expression_values import Values
 from torcheer.learn.functions import (
     ATTRIBUTES,
     FUNCTIONS,
@@ -32,7 +32,15 @@ from torcheer.learn.functions import (
     is_number,
     product,
 )
-from torcheer.learn.values import Values
+from torcheer.learn.lesson_document import (
+    MAX_EXPONENT,
+    MAX_OPS,
+    Fault,
+    NodeKind,
+    check_number,
+    check_shape,
+    digits,
+)
 
 NAMESPACE: Final = "T"  # how torcheer.autograd is called, unless it is imported by another name
 

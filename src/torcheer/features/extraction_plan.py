@@ -33,7 +33,7 @@ from torcheer.features.dimensions import (
     varying_dims,
     with_tokens_at,
 )
-from torcheer.features.layers import (
+from torcheer.features.layer_choice import (
     Choice,
     WantedLayers,
     batch_seed,
@@ -46,7 +46,7 @@ from torcheer.features.layers import (
 from torcheer.features.manifest import ArraySpec, LayerOrigin, Role, file_names
 from torcheer.features.options import Task, Wishes
 from torcheer.features.samples import Samples, column_of
-from torcheer.features.sharded import whole
+from torcheer.features.sharded_weights import whole
 from torcheer.features.sources import note_on_batches
 from torcheer.features.stores.store import Array, Store
 from torcheer.features.transforms.chain import BegunChain, begin_all

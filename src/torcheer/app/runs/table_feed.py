@@ -18,8 +18,8 @@ import numpy
 from torcheer.app.cache import Cache
 from torcheer.app.runs import table_messages as messages
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.records import entry_of
-from torcheer.app.runs.watch import News, Watch, follow_many
+from torcheer.app.runs.run_news import News, Watch, follow_many
+from torcheer.app.runs.run_records import entry_of
 from torcheer.app.wire import as_text, binary_frame, clipped, countable, finite
 from torcheer.errors import FileFormatError, InputError, TorcheerError
 from torcheer.run import (

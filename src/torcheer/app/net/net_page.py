@@ -38,7 +38,7 @@ from torcheer.app.net.messages import (
     NetSceneQuestion,
     NetVariable,
 )
-from torcheer.app.net.reader import (
+from torcheer.app.net.net_reader import (
     Found,
     Nets,
     RankNet,
@@ -49,7 +49,7 @@ from torcheer.app.net.reader import (
     read_stretches,
     weight_series,
 )
-from torcheer.app.passes.page import escaped
+from torcheer.app.passes.pass_page import escaped
 from torcheer.app.runs.messages import RunListing
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.app.runs.shelf import Summary

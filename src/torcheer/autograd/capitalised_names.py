@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from torch import Tensor
 
-from torcheer.autograd.calls import CALLS, PLAIN
 from torcheer.autograd.engine import tracer
+from torcheer.autograd.torch_calls import CALLS, PLAIN
 from torcheer.errors import InputError
 
 # Names that have more capitals where they are written with care. The regular ones are there as well.

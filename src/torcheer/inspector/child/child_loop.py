@@ -12,9 +12,9 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.alarms import Alarms
-from torcheer.inspector.child.figures import Figures
+from torcheer.inspector.child.gaps import lost_frames
 from torcheer.inspector.child.lifetime import LEAST_SECONDS, Guard, Parent, Signals
-from torcheer.inspector.child.missing import lost_frames
+from torcheer.inspector.child.row_figures import Figures
 from torcheer.inspector.child.run_writer import Looked, RunWriter
 from torcheer.inspector.child.user_calls import Caller, UserMessages, words_of
 from torcheer.inspector.frame_format import Frame, Layout, Plan, read_frame

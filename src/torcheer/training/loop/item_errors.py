@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.training.evaluation.answers import IGNORED, class_dim_of, scores_in
+from torcheer.training.evaluation.predictions import IGNORED, class_dim_of, scores_in
 from torcheer.training.loop.setup import AUTOMATIC, ErrorFunction, Setup, Statistic
-from torcheer.training.losses import LossFunction, is_sum, kind_of
+from torcheer.training.loss_functions import LossFunction, is_sum, kind_of
 
 Form = Literal["classes", "bits", "signs", "values"]
 

@@ -21,7 +21,7 @@ from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
 from torcheer.models import unwrapped
 from torcheer.netview.flow import are_same_numbers
-from torcheer.netview.run_reader import is_known, last_scene, written_scenes
+from torcheer.netview.network_reader import is_known, last_scene, written_scenes
 from torcheer.netview.scene import Arrangement
 from torcheer.run import NETVIEW, NetScene, Run, RunAccess, reader_of
 

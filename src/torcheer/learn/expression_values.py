@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import Node, as_plain
-from torcheer.learn.document import Cells, NodeKind
+from torcheer.learn.lesson_document import Cells, NodeKind
 
 
 @dataclass(slots=True, eq=False)

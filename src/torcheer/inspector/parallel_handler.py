@@ -12,9 +12,8 @@ from torcheer.errors import InputError
 from torcheer.inspector.announcer import Announcer
 from torcheer.inspector.child_handle import Child
 from torcheer.inspector.pace import parse_rate
-from torcheer.inspector.plan import Share, observed
 from torcheer.inspector.protocol import Job
-from torcheer.inspector.steps import ForwardSteps
+from torcheer.inspector.row_plan import Share, observed
 from torcheer.inspector.watch_api import (
     HISTOGRAM_SECONDS,
     MAX_BYTES,
@@ -25,6 +24,7 @@ from torcheer.inspector.watch_api import (
     thresholds_of,
 )
 from torcheer.inspector.watched_part import Watched
+from torcheer.inspector.watched_steps import ForwardSteps
 from torcheer.inspector.watcher import Manner, Watcher
 from torcheer.models import WatchableLayer, rank_of, trackable, unwrapped
 

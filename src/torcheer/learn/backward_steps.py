@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import Node, Rule, as_plain, walk_back
-from torcheer.learn.document import (
+from torcheer.learn.expression_values import Value, cells_of, plain
+from torcheer.learn.lesson_document import (
     BackwardStep,
     Form,
     Jacobian,
@@ -24,7 +25,6 @@ from torcheer.learn.document import (
     digits,
     shape_text,
 )
-from torcheer.learn.values import Value, cells_of, plain
 
 _BAR: Final = r"\\bar\s*(?:\{\s*c\s*\}|c(?![A-Za-z]))"
 _PIECES: Final = re.compile(rf"({_BAR}|\\operatorname\{{[^}}]*\}}|\\[A-Za-z]+|\\.|[A-Za-z]+)")

@@ -12,7 +12,7 @@ import numpy
 from torcheer.app.net import messages
 from torcheer.app.net.follow import steps_of
 from torcheer.app.net.index import Mark
-from torcheer.app.net.reader import (
+from torcheer.app.net.net_reader import (
     NO_LEVELS,
     Found,
     Levels,
@@ -27,7 +27,7 @@ from torcheer.app.net.reader import (
     read_stretches,
 )
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.records import evenly
+from torcheer.app.runs.run_records import evenly
 from torcheer.app.wire import as_text, binary_frame, clipped, countable
 from torcheer.errors import InputError
 from torcheer.run import NetLayer

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from torcheer.app.net.index import Mark
 from torcheer.app.net.messages import NetBlock, NetWeightsAnswer, NetWeightsQuestion
-from torcheer.app.net.reader import (
+from torcheer.app.net.net_reader import (
     NO_LEVELS,
     Found,
     Levels,
@@ -24,8 +24,8 @@ from torcheer.app.net.reader import (
     read_stretches,
     weight_series,
 )
-from torcheer.app.net.scene import BIAS
-from torcheer.app.net.values import MAX_LEVELS, block_of, frame_bytes, layer_with, unit_stretch
+from torcheer.app.net.net_scene import BIAS
+from torcheer.app.net.net_values import MAX_LEVELS, block_of, frame_bytes, layer_with, unit_stretch
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.wire import binary_frame
 from torcheer.errors import InputError

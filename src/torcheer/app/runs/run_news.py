@@ -24,9 +24,9 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 import anyio
 from anyio import CapacityLimiter
 
+from torcheer.app.background_threads import in_thread
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.shelf import RunShelf, Summary
-from torcheer.app.threads import in_thread
 from torcheer.errors import InputError
 from torcheer.run import InterruptedReading
 

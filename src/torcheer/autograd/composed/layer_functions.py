@@ -11,10 +11,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.calls import call
 from torcheer.autograd.modes import as_plain
 from torcheer.autograd.rule_math import pair
 from torcheer.autograd.signatures import conv2d
+from torcheer.autograd.torch_calls import call
 from torcheer.errors import InputError
 
 # --- looking up ------------------------------------------------------------------------------------------

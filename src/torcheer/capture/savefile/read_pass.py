@@ -23,8 +23,9 @@ from torcheer.capture.aten import AtenCall
 from torcheer.capture.backward.backward_pass import SavedTensor
 from torcheer.capture.backward.grad_graph import GradGraph, NodeNote
 from torcheer.capture.backward.grad_log import GradientLog, Pass, Slot
+from torcheer.capture.function_traits import Kind, Trait
 from torcheer.capture.history import ModelHistory, PassFacts
-from torcheer.capture.layers import Numbering
+from torcheer.capture.layer_numbers import Numbering
 from torcheer.capture.model_walk import ModuleNote, ModulesSeen
 from torcheer.capture.pytree import map_leaves
 from torcheer.capture.savefile import pass_schema as schema
@@ -34,7 +35,6 @@ from torcheer.capture.savefile.safetensors_file import TensorFile
 from torcheer.capture.savefile.stored_values import check_stored, make_value, num_value_bytes
 from torcheer.capture.tape import OWN_TRAITS, TENSOR, Context, Meta, Read, Record, Scope, Tape
 from torcheer.capture.torch_state import undisturbed
-from torcheer.capture.traits import Kind, Trait
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import Decision, LabelBook, LayerBook, Site, SourceLine, source_lines
 from torcheer.tensorfile import MAX_DIMS

@@ -9,9 +9,9 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from torcheer.autograd.calls import tensors_in
 from torcheer.autograd.engine import Node, tracer
 from torcheer.autograd.modes import Recording, as_plain, as_traced, modes
+from torcheer.autograd.torch_calls import tensors_in
 from torcheer.errors import AutogradError
 
 _GONE: Final = torch.empty(0)

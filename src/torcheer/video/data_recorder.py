@@ -14,7 +14,7 @@ from torcheer.errors import InputError, TorcheerError
 from torcheer.run import RunWarning, WarningsOnce
 from torcheer.video.canvas import Canvas, theme_named
 from torcheer.video.charts import WantedKind
-from torcheer.video.files import INSTALL, FilmMaker, Format, SpanningFilm, can_encode_mp4, stem_of
+from torcheer.video.film_files import INSTALL, FilmMaker, Format, SpanningFilm, can_encode_mp4, stem_of
 from torcheer.video.frame import SeriesView, frame_of
 
 _MOST_PIXELS: Final = 4096  # of a side

@@ -11,7 +11,7 @@ from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
 from torcheer.inspector.layer_hooks import Hook
-from torcheer.inspector.plan import Share
+from torcheer.inspector.row_plan import Share
 
 Ids = frozenset[int] | None  # of parameters, by identity; None for all of them
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torcheer.app.cache import Cache
 from torcheer.app.net.index import Mark, NetIndex, RankIndex
 from torcheer.app.net.messages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
-from torcheer.app.net.scene import BIAS, RunScene, scene_of
-from torcheer.app.passes.values import NUMPY_TYPES
+from torcheer.app.net.net_scene import BIAS, RunScene, scene_of
+from torcheer.app.passes.pass_values import NUMPY_TYPES
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.graph import shape_text
 from torcheer.netview import RECEIVED, SENT, WEIGHT, item_shape

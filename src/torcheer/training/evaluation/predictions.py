@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from torcheer.errors import InputError
 from torcheer.training import distributed
-from torcheer.training.losses import LossKind
+from torcheer.training.loss_functions import LossKind
 
 IGNORED = -100  # a target that does not count, as cross_entropy has it
 

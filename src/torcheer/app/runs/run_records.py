@@ -10,11 +10,11 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.app.cache import Cache
+from torcheer.app.passes.pass_values import NUMPY_TYPES
 from torcheer.app.passes.source import MAX_DIMS, TensorAnswer
-from torcheer.app.passes.values import NUMPY_TYPES
 from torcheer.app.runs import messages
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.scalars import Floats
+from torcheer.app.runs.scalar_buckets import Floats
 from torcheer.app.wire import as_json, binary_frame, countable, finite
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import readable_bytes

@@ -22,7 +22,7 @@ from torcheer.app.runs.heatmap import (
 )
 from torcheer.app.runs.messages import WatchedAnswer, WatchedQuestion, WatchedRowAnswer, WatchedRowQuestion
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.watch import Looked, Watch, follow_run
+from torcheer.app.runs.run_news import Looked, Watch, follow_run
 from torcheer.app.wire import binary_frame, clipped, countable
 from torcheer.run import ESTIMATES, NUM_VALUES, RunReader, SeriesKey, WatchedFigures, WatchedRow, figures_of
 

@@ -110,7 +110,7 @@ def _is_read(run: dict[str, Any]) -> bool:
 def make_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the server look for runs more often than it should outside of tests."""
     for where in (
-        "watch._LIST_SECONDS",
+        "run_news._LIST_SECONDS",
         "shelf._SUMMARY_SECONDS",
         "shelf._SCAN_SECONDS",
         "feeds._LIST_SECONDS",

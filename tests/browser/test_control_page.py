@@ -151,8 +151,11 @@ def test_what_is_stepped_run_and_tested_is_what_the_run_has(screen: ControlPage)
 
     # Slow enough to be stopped on its way, by keys.
     screen.field("Trial seconds").fill("0.2")
+    expect(screen.form.get_by_text("1 changed")).to_be_visible()
     screen.field("Trial seconds").press("Enter")
+    expect(screen.form.get_by_text("1 changed")).to_be_hidden()
     screen.field("Trial seconds").blur()
+    screen.expect_state("ready")  # else the key does nothing
     screen.page.keyboard.press("r")
     screen.expect_state("running")
     expect(screen.button("Step")).to_be_disabled()

@@ -205,9 +205,10 @@ class Summary:
         # A run that is busy is passed over for now: others are waiting for their turn.
         if self.run.lock.acquire(timeout=_PATIENCE_SECONDS):
             try:
-                self.listing = self._look()
                 self._seen = seen
+                self.listing = self._look()
             except InterruptedReading as stop:
+                self._seen = None
                 if not self.is_long:
                     self.listing = unread_listing(self.run.place, self.traces, _BEING_READ)
                 self.is_long = stop.can_go_on
@@ -230,6 +231,8 @@ class Summary:
             self._look_at_records(reader, series)
             return listing_of(place, reader.status(), series, self._spark)
         except (TorcheerError, OSError) as error:
+            if isinstance(error, OSError):
+                self._seen = None  # it may pass, as when no more files can be opened: look again
             return unread_listing(place, self.traces, clipped(f"this run cannot be read: {error}"))
         except Exception:
             _LOG.exception("the run %r could not be read", place.name)

@@ -316,3 +316,14 @@ def test_fitted_transforms_are_found_again(tmp_path: Path) -> None:
     interrupted(net(), (X, Y), tmp_path / "f", batch=8, layers=["0"], batch_size=4, transform="pca:2")
 
     assert numpy.array_equal(run(tmp_path / "f", layers=["0"], transform="pca:2")["0"][:], whole)
+
+
+@pytest.mark.parametrize("kind", ["folder", "set.zarr"])
+def test_batches_of_zeros_are_kept(tmp_path: Path, kind: str) -> None:
+    data = TensorDataset(-torch.ones(8, 3), torch.tensor([0, 0, 0, 0, 1, 1, 1, 1]))
+    features = extract(
+        nn.Sequential(nn.ReLU()), data, layers=["relu_1"], to=tmp_path / kind, batch_size=4, progress=False
+    )
+
+    assert not numpy.asarray(features["relu_1"][:]).any()
+    assert features.labels.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]

@@ -97,7 +97,7 @@ def overlap(a: Tensor, b: Tensor) -> bool:
         # NumPy looks at the geometry alone: neither these addresses nor the tensors are read.
         outlines = numpy.asarray(_Outline(a)), numpy.asarray(_Outline(b))
         return numpy.shares_memory(*outlines, max_work=10**6)  # type: ignore[arg-type]
-    except numpy.exceptions.TooHardError:
+    except (numpy.exceptions.TooHardError, ValueError):  # ValueError: an outline larger than NumPy counts
         return True
 
 

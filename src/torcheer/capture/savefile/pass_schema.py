@@ -269,9 +269,11 @@ def _name_of(value: Any) -> Any:
 def _named(kind: type, value: Any) -> Any:
     if isinstance(value, kind):
         return value
+    if type(value) is not str:
+        raise ValueError(f"there is no {kind.__name__} {str(value)[:20]!r}")
     if kind is torch.device:
         return plain_device(value)
-    if type(value) is not str or value not in DTYPES:
+    if value not in DTYPES:
         raise ValueError(f"there is no type {str(value)[:20]!r}")
     return DTYPES[value]
 

@@ -474,9 +474,11 @@ class ZarrWriter:
             self._put(self._opened(name), ..., values, [chunk_key(name, 0, values.ndim - 1)])
 
     def _opened(self, name: str) -> Any:
-        # A batch of zeros is written, too: a chunk that is not there is damage.
-        config = {"write_empty_chunks": True}
-        return _zarr().open_array(self._objects.store, path=name, mode="r+", config=config)
+        zarr = _zarr()
+        # A batch of zeros is written, too: a chunk that is not there is damage. `open_array` takes no such
+        # option for an array that exists.
+        with zarr.config.set({"array.write_empty_chunks": True}):
+            return zarr.open_array(self._objects.store, path=name, mode="r+")
 
     def _put(self, opened: Any, at: Any, values: Array, keys: list[str]) -> None:
         if self._pool is None:

@@ -295,6 +295,11 @@ def deep(levels: int) -> Any:
     return value
 
 
+def _with_param(forged: Forged) -> Any:
+    """The first parameter of a module."""
+    return next(row[3][0] for row in forged.rows("modules") if row[3])
+
+
 LIES: dict[str, Callable[[Forged], None]] = {
     "a parent of its own": in_op(1, parents=[1]),
     "a parent that comes later": in_op(1, parents=[3]),
@@ -347,6 +352,8 @@ LIES: dict[str, Callable[[Forged], None]] = {
     "autocast to nothing": in_row("contexts", 0, 2, [["cpu", "x"]]),
     "a read of nothing": in_row("reads", 0, 1, 99),
     "a branch without end": in_row("reads", 0, 8, 2**61),
+    "a parameter with fewer than no elements": lambda f: _with_param(f).__setitem__(2, -7),
+    "a parameter larger than any": lambda f: _with_param(f).__setitem__(2, 10**40),
     "a module twice": lambda f: f.rows("modules").append(f.rows("modules")[1]),
     "a module missing": lambda f: f.rows("modules").pop(),
     "a module inside itself": lambda f: f.rows("modules")[1][2].append("inner"),

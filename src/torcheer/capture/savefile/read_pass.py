@@ -393,12 +393,17 @@ def _check_gradients(stored: schema.StoredGradients, params: frozenset[str]) -> 
     _need(max(named, default=-1) < len(stored.nodes), "an autograd node is named that is not there")
 
 
+_MOST_ELEMENTS = 2**62
+
+
 def _check_modules(modules: list[ModuleNote], other_names: dict[str, str]) -> None:
     """A tree: each module stands after its parent, which is the only one."""
     depths = {"": 0} if not modules else {modules[0].address: 0}
     for module in modules:
         depth = depths[module.address] + 1
         _need(depth < _MAX_DEPTH, "modules contain each other without end")
+        sizes = [number for _, _, number in module.own_params]
+        _need(all(0 <= number <= _MOST_ELEMENTS for number in sizes), "a parameter has an impossible size")
         for child in module.children:
             if child not in other_names:
                 _need(child not in depths, "a module hangs in two places")

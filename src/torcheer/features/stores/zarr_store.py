@@ -508,16 +508,32 @@ class ZarrRows:
         self._spec = spec
         self.shape = (num_rows, *spec.shape)
         self.dtype = spec.numpy_dtype
-        num_dims = len(spec.shape)
-        if chunk_rows is None:  # batches are arrays of their own, as the journals name them
-            spans = [(one.first, one.first + one.rows) for one in self._done if one.rows > 0]
-            self._spans = sorted((first, end) for first, end in spans if first >= 0 and end <= num_rows)
-            self._keys = [chunk_key(part_name(spec, first), 0, num_dims) for first, _ in self._spans]
-        else:
-            firsts = range(0, num_rows, chunk_rows)
-            self._spans = [(first, min(first + chunk_rows, num_rows)) for first in firsts]
-            self._keys = [chunk_key(folder_of(spec), number, num_dims) for number in range(len(firsts))]
-        self._firsts = numpy.array([first for first, _ in self._spans], dtype=numpy.int64)
+        self._chunk_rows = chunk_rows  # None: batches are arrays of their own, as the journals name them
+
+    @cached_property
+    def _batches(self) -> list[tuple[int, int]]:
+        """Where each batch that is an array of its own begins and ends."""
+        spans = [(one.first, one.first + one.rows) for one in self._done if one.rows > 0]
+        return sorted((first, end) for first, end in spans if first >= 0 and end <= len(self))
+
+    def _span(self, chunk: int) -> tuple[int, int]:
+        if self._chunk_rows is None:
+            return self._batches[chunk]
+        first = chunk * self._chunk_rows
+        return first, min(first + self._chunk_rows, len(self))
+
+    def _key(self, chunk: int) -> str:
+        num_dims = len(self._spec.shape)
+        if self._chunk_rows is None:
+            return chunk_key(part_name(self._spec, self._batches[chunk][0]), 0, num_dims)
+        return chunk_key(folder_of(self._spec), chunk, num_dims)
+
+    def _chunks_of(self, numbers: Numbers) -> Numbers:
+        """The chunk of each row; -1 before the first."""
+        if self._chunk_rows is not None:
+            return numbers // self._chunk_rows
+        firsts = numpy.array([first for first, _ in self._batches], dtype=numpy.int64)
+        return numpy.searchsorted(firsts, numbers, side="right") - 1
 
     @cached_property
     def _done(self) -> list[Done]:
@@ -532,11 +548,13 @@ class ZarrRows:
     def __getitem__(self, key: Any, /) -> Any:
         """Reads the rows that the first part of the key names; the rest of it is NumPy's."""
         first, *rest = (key or (...,)) if isinstance(key, tuple) else (key,)
-        every = numpy.arange(len(self))
         if isinstance(first, slice):
-            return self._read(every[first])[(slice(None), *rest)]
+            return self._read(numpy.arange(*first.indices(len(self))))[(slice(None), *rest)]
         if isinstance(first, int | numpy.integer) and not isinstance(first, bool):
-            return self._read(every[[int(first)]])[(0, *rest)]
+            if not -len(self) <= first < len(self):
+                raise IndexError(f"there is no sample {first}: there are {len(self):,}.")
+            return self._read(numpy.array([int(first) % len(self)]))[(0, *rest)]
+        every = numpy.arange(len(self))
         wanted = numpy.asarray(first) if isinstance(first, list | tuple | range | numpy.ndarray) else None
         if wanted is not None and not wanted.size:
             wanted = wanted.astype(numpy.int64)
@@ -549,28 +567,33 @@ class ZarrRows:
     def _read(self, numbers: Numbers) -> Array:
         """Rows that are in no chunk are zeros."""
         found = numpy.zeros((len(numbers), *self.shape[1:]), self.dtype)
-        chunks = numpy.searchsorted(self._firsts, numbers, side="right") - 1
+        chunks = self._chunks_of(numbers)
+        order = numpy.argsort(chunks, kind="stable")
+        wanted_chunks, starts = numpy.unique(chunks[order], return_index=True)
+        places = dict(zip(wanted_chunks.tolist(), numpy.split(order, starts[1:]), strict=False))
+        places.pop(-1, None)
 
         def read(chunk: int) -> None:
-            first, end = self._spans[chunk]
-            at = numpy.flatnonzero((chunks == chunk) & (numbers < end))
+            first, end = self._span(chunk)
+            at = places[chunk][numbers[places[chunk]] < end]
             if len(at):
                 wanted = numbers[at] - first
                 low, high = int(wanted.min()), int(wanted.max()) + 1
                 found[at] = self._read_chunk(chunk, low, high)[wanted - low]
 
-        wanted_chunks = [int(chunk) for chunk in numpy.unique(chunks) if chunk >= 0] if found.size else []
-        if self._store.objects.is_local or len(wanted_chunks) < 2:
-            for chunk in wanted_chunks:
+        if not found.size:
+            return found
+        if self._store.objects.is_local or len(places) < 2:
+            for chunk in places:
                 read(chunk)
             return found
         with ThreadPoolExecutor(_NUM_AT_ONCE) as pool:
-            list(pool.map(read, wanted_chunks))
+            list(pool.map(read, places))
         return found
 
     def _read_chunk(self, chunk: int, low: int, high: int) -> Array:
         """Some rows of it. Of a chunk that is not finished nothing is promised."""
-        key, (first, end), size = self._keys[chunk], self._spans[chunk], self._spec.row_bytes
+        key, (first, end), size = self._key(chunk), self._span(chunk), self._spec.row_bytes
         content = self._store.objects.read(key, low * size, high * size)
         if content is None or len(content) < (high - low) * size:
             if any(one.first < end and first < one.first + one.rows for one in self._done):

@@ -3,15 +3,14 @@ import { effect, untracked } from "@preact/signals";
 import * as store from "../store";
 import { anchored, firstView, revealed, shownPart } from "./camera";
 import { shownAs } from "./edges";
-import type { LayoutReply } from "./layoutdesk";
-import { toLayoutGraph, type GroupLayout } from "./layoutgraph";
+import { LayoutDesk, type LayoutQuestion, type LayoutReply } from "./layoutdesk";
+import { type GroupLayout, toLayoutGraph } from "./layoutgraph";
 import type { Hierarchy } from "./model";
 import { glideTo, jumpTo } from "./motion";
 import { endOp } from "./navigation";
 import { initialOpen, visibleKeys } from "./opening";
 import { Scene } from "./scene";
 import { camera, fixedLimit, layoutFailure, layoutWait, scene, viewSize, watch } from "./viewstate";
-import { startLayoutWorker } from "./workerclient";
 
 /** Before this long, nothing is said about a layout being made. */
 const PATIENCE_MS = 300;
@@ -179,4 +178,63 @@ function difference(one: ReadonlySet<string>, other: ReadonlySet<string>): strin
   const changed = [...one].filter((key) => !other.has(key));
   for (const key of other) if (!one.has(key)) changed.push(key);
   return changed;
+}
+
+// --- Start the layout in a worker or, where none can start, in the page itself.
+
+interface LayoutWorker {
+  readonly ask: (question: LayoutQuestion) => void;
+  readonly stop: () => void;
+}
+
+/** `hear` gets every reply, always after `ask` has returned. */
+export function startLayoutWorker(hear: (reply: LayoutReply) => void): LayoutWorker {
+  const asked: LayoutQuestion[] = [];
+  let worker = newWorker();
+  let desk: LayoutDesk | null = null;
+  let hasAnswered = false;
+  const askHere = (question: LayoutQuestion): void => {
+    desk ??= new LayoutDesk(hear);
+    const here = desk;
+    setTimeout(() => here.ask(question));
+  };
+  if (worker !== null) {
+    worker.onmessage = (event: MessageEvent<LayoutReply>) => {
+      hasAnswered = true;
+      asked.length = 0;
+      hear(event.data);
+    };
+    // A worker that may not start (a policy, a browser that forbids it for files) says so only now.
+    worker.onerror = (event) => {
+      event.preventDefault();
+      if (hasAnswered) return;
+      worker?.terminate();
+      worker = null;
+      for (const question of asked.splice(0)) askHere(question);
+    };
+  }
+  return {
+    ask: (question) => {
+      if (worker === null) {
+        askHere(question);
+        return;
+      }
+      if (!hasAnswered) asked.push(question);
+      worker.postMessage(question);
+    },
+    stop: () => worker?.terminate(),
+  };
+}
+
+/** The one-file page carries the worker as text; a page from a server names its address. */
+function newWorker(): Worker | null {
+  const text = document.getElementById("torcheer-worker")?.textContent ?? "";
+  const address = document.querySelector<HTMLMetaElement>('meta[name="torcheer-worker"]')?.content ?? "";
+  try {
+    if (text !== "") return new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+    if (address !== "") return new Worker(new URL(address, document.baseURI));
+  } catch {
+    // The page lays out by itself then.
+  }
+  return null;
 }

@@ -3,10 +3,16 @@ import type { OpEntry, PassDocument } from "../wire";
 import { newNode, sumFigures } from "./figures";
 import { linkNodes } from "./linking";
 import type { Chip, Form, GraphNode, Hierarchy } from "./model";
-import { callNames, groupSubtitle, marksOf, opLabel, opSubtitle, opTitle, shapeText, timesText } from "./naming";
-import { mergedScopes } from "./rolling";
-import { opRoles, type OpRole } from "./roles";
-import { gatherEnds, splitIntoStretches } from "./stretches";
+import {
+  callNames,
+  groupSubtitle,
+  marksOf,
+  opLabel,
+  opSubtitle,
+  opTitle,
+  shapeText,
+  timesText,
+} from "./naming";
 
 export class TreeBuilder {
   private readonly nodes = new Map<string, GraphNode>();
@@ -291,4 +297,152 @@ function chipText(op: OpEntry): string {
   const name = op.name === "" ? op.label : op.name;
   const parts = name.split(".");
   return op.kind === "buffer" ? parts.at(-1)! : name;
+}
+
+// --- Which ops are boxes of the drawing, and which stand as a chip beside another.
+
+/** `upkeep` is an op that only keeps a buffer up to date, such as counting the batches of a batch norm. */
+type OpRole = "box" | "buffer" | "source" | "upkeep";
+
+/** The role of each op, by its index. */
+function opRoles(ops: readonly OpEntry[]): OpRole[] {
+  const isUpkeep = upkeep(ops);
+  const roles = ops.map((op, index): OpRole => {
+    if (op.kind === "buffer" || op.kind === "source") return op.kind;
+    return isUpkeep[index] === 1 ? "upkeep" : "box";
+  });
+  // With nothing to stand beside, chips are boxes.
+  return roles.includes("box") ? roles : roles.map(() => "box");
+}
+
+/** Ops that read buffers only and whose result no other op reads. */
+function upkeep(ops: readonly OpEntry[]): Uint8Array {
+  const found = new Uint8Array(ops.length);
+  for (const [index, op] of ops.entries()) {
+    if (op.kind !== "op" || op.params.length > 0 || op.parents.length === 0) continue;
+    const readsBuffersOnly = op.parents.every(([parent]) => ops[parent]?.kind === "buffer" || found[parent] === 1);
+    if (readsBuffersOnly) found[index] = 1;
+  }
+  for (let index = ops.length - 1; index >= 0; index -= 1) {
+    if (found[index] === 1) continue;
+    for (const [parent] of ops[index]!.parents) if (parent >= 0) unmark(ops, found, parent);
+  }
+  return found;
+}
+
+/** What an ordinary op reads is ordinary, and so is all that leads to it. */
+function unmark(ops: readonly OpEntry[], found: Uint8Array, start: number): void {
+  const waiting = [start];
+  for (let index = waiting.pop(); index !== undefined; index = waiting.pop()) {
+    if (found[index] !== 1) continue;
+    found[index] = 0;
+    for (const [parent] of ops[index]!.parents) if (parent >= 0) waiting.push(parent);
+  }
+}
+
+// --- Which calls of modules are one box in the rolled form.
+
+/**
+ * For each scope the first scope that it is drawn as: itself, or in the rolled form the first call of the same
+ * module that ran the same layers. Calls that ran other layers (one ReLU module used at two places) stay apart.
+ */
+function mergedScopes(document: PassDocument, form: Form): number[] {
+  const { scopes, ops } = document;
+  const merged = scopes.map((_, index) => index);
+  if (form === "unrolled") return merged;
+  const find = (scope: number): number => {
+    let at = scope;
+    while (merged[at] !== at) {
+      merged[at] = merged[merged[at]!]!;
+      at = merged[at]!;
+    }
+    return at;
+  };
+  const firstOfLayer = new Map<number, number>();
+  for (const [index, op] of ops.entries()) {
+    const first = firstOfLayer.get(op.layer);
+    if (first === undefined) {
+      firstOfLayer.set(op.layer, index);
+      continue;
+    }
+    // From the inside out, for as long as both ran in calls of the same thing.
+    let [one, other] = [ops[first]!.scope, op.scope];
+    while (one > 0 && other > 0 && isSameThing(document, one, other)) {
+      const [low, high] = [find(one), find(other)].sort((a, b) => a - b);
+      merged[high!] = low!;
+      one = scopes[one]!.parent;
+      other = scopes[other]!.parent;
+    }
+  }
+  return merged.map((_, index) => find(index));
+}
+
+function isSameThing(document: PassDocument, one: number, other: number): boolean {
+  const [a, b] = [document.scopes[one]!, document.scopes[other]!];
+  return a.address === b.address && a.name === b.name;
+}
+
+// --- Groups of very many children are split into stretches, so that none is too long to lay out or to read.
+
+const MOST_CHILDREN = 400;
+
+/** Such a group is the call of no module. */
+const NO_CALL = { scopes: [], scope: -1, className: "", type: "", times: "", marks: [], chips: [] };
+
+/** More inputs or outputs of the model than this stand in a group of their own. */
+const MOST_ENDS = 5;
+
+/** A model that returns many tensors (a cache, say) would be a long row of boxes: they become one group. */
+function gatherEnds(nodes: Map<string, GraphNode>, root: string): void {
+  const model = nodes.get(root)!;
+  for (const kind of ["input", "output"] as const) {
+    const ends = model.children.filter((key) => nodes.get(key)!.opKind === kind);
+    if (ends.length <= MOST_ENDS) continue;
+    const key = `${root}.${kind}s`;
+    const first = nodes.get(ends[0]!)!;
+    const group = { ...model, key, parent: root, ...NO_CALL };
+    nodes.set(key, { ...group, title: `${kind}s`, label: `${kind}s`, subtitle: "of the model", order: first.order, children: ends });
+    for (const end of ends) nodes.get(end)!.parent = key;
+    const rest = model.children.filter((child) => nodes.get(child)!.parent !== key);
+    model.children = kind === "input" ? [key, ...rest] : [...rest, key];
+  }
+}
+
+/** Put the children of each overlong group into groups of their own, in order. */
+function splitIntoStretches(nodes: Map<string, GraphNode>): void {
+  for (const node of [...nodes.values()]) {
+    let level = 0;
+    while (node.children.length > MOST_CHILDREN) {
+      node.children = stretchesOf(node, level, nodes);
+      level += 1;
+    }
+  }
+}
+
+function stretchesOf(node: GraphNode, level: number, nodes: Map<string, GraphNode>): string[] {
+  const { children } = node;
+  const numStretches = Math.ceil(children.length / (MOST_CHILDREN / 4));
+  const size = Math.ceil(children.length / numStretches);
+  const keys: string[] = [];
+  for (let start = 0; start < children.length; start += size) {
+    const inside = children.slice(start, start + size);
+    const key = `${node.key}.${level}.${start}`;
+    const [first, last] = [nodes.get(inside[0]!)!, nodes.get(inside.at(-1)!)!];
+    const next = nodes.get(children[start + size] ?? "");
+    const title = next === undefined ? `ops from ${first.order + 1}` : `ops ${first.order + 1}–${next.order}`;
+    nodes.set(key, {
+      ...node,
+      key,
+      parent: node.key,
+      ...NO_CALL,
+      title,
+      label: title,
+      subtitle: `${first.label} … ${last.label}`,
+      order: first.order,
+      children: inside,
+    });
+    for (const child of inside) nodes.get(child)!.parent = key;
+    keys.push(key);
+  }
+  return keys;
 }

@@ -1,4 +1,5 @@
 /** What stands over the drawing: how it is drawn at the left, from where at the right. */
+import { useEffect, useState } from "preact/hooks";
 import { ModeSwitch } from "../netanalysis/ModeSwitch";
 import { Icon } from "../shell/Icon";
 import { Popover } from "../shell/Popover";
@@ -8,7 +9,6 @@ import { isRaster } from "./netstate";
 import { cancelFilm, canSave, film, filming, takePicture } from "./recording";
 import { isSeenFlat, savedCameras, stage, usedCamera } from "./stagecontrol";
 import * as store from "./store";
-import { useFullScreen } from "./useFullScreen";
 
 export function StageBars() {
   return (
@@ -151,4 +151,26 @@ function Exports() {
       </button>
     </div>
   );
+}
+
+// --- The page on the whole screen, and back.
+
+/** Whether it is, and the way to the other; null where the browser allows none, as in a frame of another page. */
+function useFullScreen(): [isFull: boolean, toggle: (() => void) | null] {
+  const [isFull, setIsFull] = useState(document.fullscreenElement !== null);
+  useEffect(() => {
+    const look = (): void => setIsFull(document.fullscreenElement !== null);
+    document.addEventListener("fullscreenchange", look);
+    return () => document.removeEventListener("fullscreenchange", look);
+  }, []);
+  return [isFull, document.fullscreenEnabled ? () => void toggle() : null];
+}
+
+async function toggle(): Promise<void> {
+  try {
+    if (document.fullscreenElement !== null) await document.exitFullscreen();
+    else await document.querySelector(".netview")?.requestFullscreen();
+  } catch {
+    // Somebody refused it: then it stays as it is.
+  }
 }

@@ -1,18 +1,16 @@
 /** Where plates stand: one above the other from the input to the output, branches side by side. */
 import type { Connection, NetLayer } from "../wire";
-import { stepsOf } from "./depths";
-import { grouped } from "./grouping";
 import {
   BESIDE,
   betweenColumns,
+  type Footprint,
   footprintOf,
   fullDepth,
   fullWidth,
   namePixels,
   riseOf,
-  type Footprint,
 } from "./footprints";
-import { byHand } from "./placing";
+import { grouped } from "./grouping";
 import type { Plate } from "./plates";
 import { plus, type Vector } from "./vectors";
 
@@ -201,4 +199,109 @@ function centred(plates: readonly Plate[], isFlat: boolean): readonly Plate[] {
   // In a flat view all lie in one plane.
   const by: Vector = [shift[0]!, shift[1]!, isFlat ? 0 : shift[2]!];
   return plates.map((plate) => ({ ...plate, origin: plus(plate.origin, by) }));
+}
+
+// --- At which step of the way from input to output each layer is.
+
+/**
+ * One more than the last of those from which a layer receives. Layers stand in the order in which they were
+ * computed; what goes back against it, in a recurrent network, does not count. A layer of which nothing is known
+ * comes after the one before it.
+ */
+export function stepsOf(layers: readonly NetLayer[], connections: readonly Connection[]): ReadonlyMap<string, number> {
+  const order = new Map(layers.map((layer, at) => [layer.name, at]));
+  const forward = connections.filter(({ source, target }) => {
+    const [from, to] = [order.get(source), order.get(target)];
+    return from !== undefined && to !== undefined && from < to;
+  });
+  const received = grouped(forward, (connection) => connection.target);
+  const sent = grouped(forward, (connection) => connection.source);
+  const steps = new Map<string, number>();
+  let before = -1;
+  for (const { name, is_input: isInput } of layers) {
+    const from = received.get(name)?.map(({ source }) => steps.get(source) ?? 0);
+    const isStart = from === undefined && (isInput || sent.has(name));
+    const step = from !== undefined ? Math.max(...from) + 1 : isStart ? 0 : before + 1;
+    steps.set(name, step);
+    if (!isStart || isInput) before = step;
+  }
+  pullDown(layers, received, sent, steps);
+  return steps;
+}
+
+/** What receives from nobody and is no input, as an embedding of positions, stands just before what it goes into. */
+function pullDown(
+  layers: readonly NetLayer[],
+  received: ReadonlyMap<string, readonly Connection[]>,
+  sent: ReadonlyMap<string, readonly Connection[]>,
+  steps: Map<string, number>,
+): void {
+  for (const { name, is_input: isInput } of layers) {
+    const targets = sent.get(name);
+    if (isInput || received.has(name) || targets === undefined) continue;
+    const least = Math.min(...targets.map(({ target }) => steps.get(target) ?? 0));
+    steps.set(name, Math.max(0, least - 1));
+  }
+}
+
+// --- Places that somebody wants: beside, above or before another layer, a little to the side.
+
+/** Add the middles of those that stand in relation to others, then all offsets. */
+function byHand(prints: readonly Footprint[], middles: Map<string, Vector>, isFlat: boolean): void {
+  const byName = new Map(prints.map((print) => [print.layer.name, print]));
+  const settle = (print: Footprint, above: ReadonlySet<string>): Vector => {
+    const { name, place } = print.layer;
+    const known = middles.get(name);
+    if (known !== undefined) return known;
+    const other = byName.get(place.other);
+    // Two that stand each beside the other: one of them stands where it happens to.
+    const from: Vector =
+      other === undefined || above.has(place.other) ? [0, 0, 0] : settle(other, new Set([...above, name]));
+    const middle = other === undefined ? from : plus(from, wayTo(print, other, place.relation, isFlat));
+    const moved = plus(middle, offsetOf(print, isFlat));
+    middles.set(name, moved);
+    return moved;
+  };
+  // Offsets of those that stand by themselves first: what is beside them goes with them.
+  for (const print of prints) {
+    const middle = middles.get(print.layer.name);
+    if (middle !== undefined) middles.set(print.layer.name, plus(middle, offsetOf(print, isFlat)));
+  }
+  for (const print of prints) settle(print, new Set([print.layer.name]));
+}
+
+function wayTo(
+  print: Footprint,
+  other: Footprint,
+  relation: NetLayer["place"]["relation"],
+  isFlat: boolean,
+): Vector {
+  const across = (fullWidth(print) + fullWidth(other)) / 2 + BESIDE;
+  const rise = (below: Footprint, above: Footprint): number =>
+    riseOf({ depth: fullDepth(below), height: below.height }, fullDepth(above), isFlat);
+  const deep = (fullDepth(print) + fullDepth(other)) / 2 + BESIDE;
+  const forward: Vector = isFlat ? [0, -rise(print, other), 0] : [0, 0, deep];
+  switch (relation) {
+    case "rightof":
+      return [across, 0, 0];
+    case "leftof":
+      return [-across, 0, 0];
+    case "above":
+      return [0, rise(other, print), 0];
+    case "below":
+      return [0, -rise(print, other), 0];
+    case "infront":
+      return forward;
+    case "behind":
+      return [0, -forward[1], -forward[2]];
+    default:
+      return [0, 0, 0];
+  }
+}
+
+/** In widths of the plate: right, up, to the front. Flat, what is in front is further down. */
+function offsetOf(print: Footprint, isFlat: boolean): Vector {
+  const [right = 0, up = 0, front = 0] = print.layer.place.offset;
+  const width = fullWidth(print);
+  return isFlat ? [right * width, (up - front) * width, 0] : [right * width, up * width, front * width];
 }

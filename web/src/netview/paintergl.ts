@@ -1,15 +1,14 @@
 /** Plates by WebGL2: one texture of levels for each, one look-up texture for all, one call to draw its units. */
 import type { Rgb } from "../tensor/colour";
+import { link, type Program } from "../webgl/program";
 import { eyeOf, pixelsPerUnit } from "./camera";
 import { FLAT_FRAGMENTS, PLATE_FRAGMENT, PLATE_VERTEX } from "./flatshaders";
-import { link, type Program } from "../webgl/program";
-import { SmoothTarget } from "./glsmooth";
-import { LevelTextures } from "./gltextures";
 import type { Frame, PaintedPlate, Painter } from "./painter";
+import { LinePainter } from "./painterlines";
 import { marginsOf, onPlate, type Plate } from "./plates";
 import { LEAST_HEIGHT, type Scaling } from "./scaling";
 import type { Segments } from "./segments";
-import { LinePainter } from "./painterlines";
+import { TEXTURE_WIDTH } from "./shaderparts";
 import { BARS_FRAGMENT, BARS_VERTEX, FIELD_FRAGMENT, FIELD_VERTEX } from "./shaders";
 
 const FILL = 0.82;
@@ -254,4 +253,141 @@ function shades([red, green, blue]: Rgb): [number, number, number] {
 function mixed(from: Rgb, to: Rgb, share: number): Rgb {
   const part = (at: 0 | 1 | 2): number => from[at] + (to[at] - from[at]) * share;
   return [part(0), part(1), part(2)];
+}
+
+// --- Frames with smooth edges: drawn into a buffer of four samples a pixel, then onto the canvas.
+
+const MOST_SAMPLES = 4;
+
+/** Beside the canvas, which has one sample a pixel: frames that have to be quick are drawn there at once. */
+class SmoothTarget {
+  readonly #gl: WebGL2RenderingContext;
+  readonly #samples: number;
+  #frame: WebGLFramebuffer | null = null;
+  #buffers: WebGLRenderbuffer[] = [];
+  #size = { width: 0, height: 0 };
+  #isWorking = true;
+
+  constructor(gl: WebGL2RenderingContext) {
+    this.#gl = gl;
+    this.#samples = Math.min(MOST_SAMPLES, gl.getParameter(gl.MAX_SAMPLES) as number);
+  }
+
+  begin(width: number, height: number): void {
+    const gl = this.#gl;
+    if (!this.#isWorking) return;
+    if (this.#size.width !== width || this.#size.height !== height) this.#make(width, height);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.#frame);
+    if (gl.checkFramebufferStatus(gl.FRAMEBUFFER) === gl.FRAMEBUFFER_COMPLETE) return;
+    // Too large for this card: then with the edges that there are.
+    this.#isWorking = false;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  end(): void {
+    const gl = this.#gl;
+    if (!this.#isWorking) return;
+    const { width, height } = this.#size;
+    gl.bindFramebuffer(gl.READ_FRAMEBUFFER, this.#frame);
+    gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
+    gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
+    gl.invalidateFramebuffer(gl.READ_FRAMEBUFFER, [gl.COLOR_ATTACHMENT0, gl.DEPTH_ATTACHMENT]);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  #make(width: number, height: number): void {
+    const gl = this.#gl;
+    this.dispose();
+    this.#size = { width, height };
+    this.#frame = gl.createFramebuffer();
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.#frame);
+    const parts = [
+      [gl.RGBA8, gl.COLOR_ATTACHMENT0],
+      [gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT],
+    ] as const;
+    for (const [format, place] of parts) {
+      const buffer = gl.createRenderbuffer();
+      gl.bindRenderbuffer(gl.RENDERBUFFER, buffer);
+      gl.renderbufferStorageMultisample(gl.RENDERBUFFER, this.#samples, format, width, height);
+      gl.framebufferRenderbuffer(gl.FRAMEBUFFER, place, gl.RENDERBUFFER, buffer);
+      this.#buffers.push(buffer);
+    }
+  }
+
+  dispose(): void {
+    this.#gl.deleteFramebuffer(this.#frame);
+    for (const buffer of this.#buffers) this.#gl.deleteRenderbuffer(buffer);
+    this.#buffers = [];
+    this.#frame = null;
+    this.#size = { width: 0, height: 0 };
+  }
+}
+
+// --- Levels on the graphics card: two bytes a unit, as they came.
+
+interface Kept {
+  readonly texture: WebGLTexture;
+  readonly rows: number;
+}
+
+class LevelTextures {
+  readonly #gl: WebGL2RenderingContext;
+  readonly #kept = new Map<string, Kept>();
+  readonly #none: WebGLTexture;
+  readonly #mostRows: number;
+
+  constructor(gl: WebGL2RenderingContext) {
+    this.#gl = gl;
+    this.#mostRows = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
+    this.#none = this.#make(1);
+  }
+
+  set(key: string, levels: Uint16Array | null): void {
+    const gl = this.#gl;
+    const before = this.#kept.get(key);
+    if (levels === null || levels.length === 0) {
+      if (before !== undefined) gl.deleteTexture(before.texture);
+      this.#kept.delete(key);
+      return;
+    }
+    const rows = Math.min(this.#mostRows, Math.ceil(levels.length / TEXTURE_WIDTH));
+    let kept = before;
+    if (kept?.rows !== rows) {
+      if (kept !== undefined) gl.deleteTexture(kept.texture);
+      kept = { texture: this.#make(rows), rows };
+      this.#kept.set(key, kept);
+    }
+    gl.bindTexture(gl.TEXTURE_2D, kept.texture);
+    gl.pixelStorei(gl.UNPACK_ALIGNMENT, 2);
+    const whole = Math.min(rows, Math.floor(levels.length / TEXTURE_WIDTH));
+    if (whole > 0) this.#fill(0, TEXTURE_WIDTH, whole, levels);
+    const rest = levels.length - whole * TEXTURE_WIDTH;
+    if (rest > 0 && whole < rows) this.#fill(whole, rest, 1, levels.subarray(whole * TEXTURE_WIDTH));
+  }
+
+  #make(rows: number): WebGLTexture {
+    const gl = this.#gl;
+    const texture = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.R16UI, TEXTURE_WIDTH, rows);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+    return texture;
+  }
+
+  #fill(row: number, width: number, height: number, levels: Uint16Array): void {
+    const gl = this.#gl;
+    gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, row, width, height, gl.RED_INTEGER, gl.UNSIGNED_SHORT, levels);
+  }
+
+  /** Something is always bound: a card may refuse to draw otherwise. */
+  bind(key: string): void {
+    this.#gl.bindTexture(this.#gl.TEXTURE_2D, this.#kept.get(key)?.texture ?? this.#none);
+  }
+
+  dispose(): void {
+    for (const { texture } of this.#kept.values()) this.#gl.deleteTexture(texture);
+    this.#gl.deleteTexture(this.#none);
+    this.#kept.clear();
+  }
 }

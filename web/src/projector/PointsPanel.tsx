@@ -1,8 +1,18 @@
 /** Beside the drawing: colours, search, one point with its neighbours, the selection. */
-import { ColourSection } from "./ColourSection";
-import { FocusSection } from "./FocusSection";
-import { SearchSection } from "./SearchSection";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { formatCount, formatNumberOf, formatValue } from "../format";
+import { searchTest } from "../globs";
+import { param, setParams } from "../route";
+import { Icon } from "../shell/Icon";
+import * as page from "../store";
+import { PointRow } from "./PointRow";
+import { MetricField } from "./ProjectorOptions";
 import { SelectionSection } from "./SelectionSection";
+import { addToSelection, isolate, isolateName, look, select, showAll } from "./choosing";
+import { byName, categoryInk, type Colouring, MOST_COLOURS, readInks } from "./colouring";
+import type { Column } from "./embedding";
+import { decodeSprites } from "./sprites";
+import * as store from "./store";
 
 export function PointsPanel() {
   return (
@@ -14,5 +24,345 @@ export function PointsPanel() {
         <SelectionSection />
       </div>
     </aside>
+  );
+}
+
+// --- By which column points are coloured, and what the colours mean.
+
+const MOST_LISTED = 200;
+
+function ColourSection() {
+  const columns = store.loaded.value?.embedding.columns ?? [];
+  const colouring = store.colouring.value;
+  return (
+    <section class="section" aria-label="Colour">
+      <div class="row">
+        <h2>Colour</h2>
+        <span class="grow" />
+        {columns.length > 0 && (
+          <select
+            class="input sm"
+            aria-label="Colour by"
+            value={param("colour") === "-" ? "-" : (store.colourColumn.value ?? "-")}
+            onChange={(event) => {
+              store.isolatedNames.value = new Set();
+              setParams({ colour: event.currentTarget.value });
+            }}
+          >
+            <option value="-">one colour</option>
+            {columns.map(({ name }) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </div>
+      {colouring.kind === "categories" && <Kinds colouring={colouring} />}
+      {colouring.kind === "numbers" && (
+        <div role="img" aria-label={`Colours from ${formatValue(colouring.low)} to ${formatValue(colouring.high)}`}>
+          <div class="ramp smooth points-ramp" />
+          <div class="ramp-ends">
+            <span>{formatValue(colouring.low)}</span>
+            <span>{formatValue(colouring.high)}</span>
+          </div>
+        </div>
+      )}
+      {colouring.kind === "none" && columns.length === 0 && <p class="muted fs-1">There are no labels to colour by.</p>}
+    </section>
+  );
+}
+
+function Kinds({ colouring }: { colouring: Extract<Colouring, { kind: "categories" }> }) {
+  const inks = useMemo(readInks, [page.themeTick.value]);
+  const only = store.isolatedNames.value;
+  const order = colouring.names
+    .map((_, at) => at)
+    .sort((a, b) => Number(a >= MOST_COLOURS) - Number(b >= MOST_COLOURS) || byName(colouring.names[a]!, colouring.names[b]!));
+  const numGrey = Math.max(0, colouring.names.length - MOST_COLOURS);
+  return (
+    <>
+      <ul class="kinds" aria-label="Kinds">
+        {order.slice(0, MOST_LISTED).map((at) => {
+          const name = colouring.names[at]!;
+          return (
+            <li key={at}>
+              <button
+                class="kind"
+                aria-pressed={only.has(name)}
+                title={`${name}: show only these; with Shift, these too`}
+                onClick={(event) => isolateName(name, event.shiftKey)}
+              >
+                <i class="sw" style={{ background: `rgb(${categoryInk(inks, at).join()})` }} />
+                <span class="grow clip">{name === "" ? "(empty)" : name}</span>
+                <span class="muted">{formatCount(colouring.counts[at]!)}</span>
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+      {numGrey > 0 && (
+        <p class="muted fs-1">
+          The {MOST_COLOURS} most frequent of {formatNumberOf(colouring.names.length, "kind")} have a colour
+          {order.length > MOST_LISTED ? `; ${formatCount(order.length - MOST_LISTED)} are not listed` : ""}.
+        </p>
+      )}
+      {only.size > 0 && (
+        <button class="link fs-1" onClick={showAll}>
+          Show all kinds
+        </button>
+      )}
+    </>
+  );
+}
+
+// --- Find points by their labels.
+
+const SEARCH_SECTION_MOST_LISTED = 30;
+
+function SearchSection() {
+  const query = store.query.value;
+  const embedding = store.loaded.value?.embedding;
+  const columns = embedding?.columns ?? [];
+  const column = columnIn(columns, store.queryColumn.value);
+  const found = useMemo(() => findPoints(columns, column, query), [columns, column, query]);
+  if (columns.length === 0) return null;
+  const { points } = found;
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && points.length > 0) select(points);
+    else if (event.key === "Escape") setParams({ find: null });
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <section class="section" aria-label="Search">
+      <div class="row search-row">
+        <div class="search grow" role="search">
+          <Icon name="search" />
+          <input
+            class="input"
+            type="text"
+            placeholder="Find"
+            title="A part of a label; * is any text, ? one character, ^ the beginning, $ the end, | or"
+            aria-label="Find points"
+            autocomplete="off"
+            spellcheck={false}
+            value={query}
+            onInput={(event) => setParams({ find: orNull(event.currentTarget.value) })}
+            onKeyDown={onKeyDown}
+          />
+        </div>
+        {columns.length > 1 && (
+          <select
+            class="input"
+            aria-label="Search in"
+            value={column ?? ""}
+            onChange={(event) => setParams({ in: orNull(event.currentTarget.value) })}
+          >
+            <option value="">all</option>
+            {columns.map(({ name }) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </div>
+      {query.trim() !== "" && <PointsFound found={found} />}
+    </section>
+  );
+}
+
+/** A column that another embedding had is no column here. */
+function columnIn(columns: readonly Column[], wanted: string): string | null {
+  return columns.find(({ name }) => name === wanted)?.name ?? null;
+}
+
+function orNull(text: string): string | null {
+  return text === "" ? null : text;
+}
+
+/** What was found, where it is not the label that stands there anyhow. */
+function textFound(found: FoundPoints, point: number): string | undefined {
+  const columns = found.columnsOf(point);
+  return columns.some(({ name }) => name === store.labelColumn.value) ? undefined : columns[0]?.values[point];
+}
+
+function PointsFound({ found }: { found: FoundPoints }) {
+  const { points } = found;
+  return (
+    <>
+      <div class="row found-row">
+        <span class="muted fs-1" role="status">
+          {points.length === 0 ? "none found" : `${formatNumberOf(points.length, "point")} found`}
+        </span>
+        <span class="grow" />
+        {points.length > 0 && (
+          <button class="btn sm" onClick={() => select(points)}>
+            Select
+          </button>
+        )}
+      </div>
+      <ul class="point-list" aria-label="Points found">
+        {points.slice(0, SEARCH_SECTION_MOST_LISTED).map((point) => (
+          <li key={point}>
+            <PointRow point={point} found={textFound(found, point)} onChoose={look} />
+          </li>
+        ))}
+      </ul>
+      {points.length > SEARCH_SECTION_MOST_LISTED && (
+        <p class="muted fs-1">and {formatCount(points.length - SEARCH_SECTION_MOST_LISTED)} more</p>
+      )}
+    </>
+  );
+}
+
+// --- Find points by the text of their labels.
+
+interface FoundPoints {
+  readonly points: readonly number[];
+  /** The columns in which a point was found. */
+  readonly columnsOf: (point: number) => readonly Column[];
+}
+
+/** In one column or, for null, in all of them. */
+export function findPoints(columns: readonly Column[], column: string | null, query: string): FoundPoints {
+  const text = query.trim();
+  if (text === "") return { points: [], columnsOf: () => [] };
+  const test = searchTest(text);
+  const searched = columns.filter(({ name }) => column === null || name === column);
+  const numPoints = columns[0]?.values.length ?? 0;
+  const points: number[] = [];
+  for (let point = 0; point < numPoints; point++) {
+    if (searched.some(({ values }) => test(values[point]!))) points.push(point);
+  }
+  return { points, columnsOf: (point) => searched.filter(({ values }) => test(values[point]!)) };
+}
+
+// --- One point: all that is known of it, and the points nearest to it in the space that they were given in.
+
+function FocusSection() {
+  const [here, point] = [store.loaded.value, store.focus.value];
+  if (here === null) return null;
+  if (point === null)
+    return (
+      <section class="section" aria-label="Point">
+        <h2>Point</h2>
+        <p class="muted fs-1">Click a point to see what is nearest to it. Shift and drag selects many.</p>
+      </section>
+    );
+  return (
+    <section class="section" aria-label="Point">
+      <div class="row">
+        <h2>Point {point}</h2>
+        <span class="grow" />
+        <button class="btn quiet sm square" aria-label="Leave this point" onClick={() => look(null)}>
+          <Icon name="close" />
+        </button>
+      </div>
+      <div class="row point-facts">
+        <SpriteCrop point={point} />
+        <dl class="readout facts grow">
+          {here.embedding.columns.map(({ name, values }, at) => (
+            <div key={at}>
+              <dt class="clip">{name}</dt>
+              <dd>{values[point]}</dd>
+            </div>
+          ))}
+        </dl>
+      </div>
+      <Neighbours />
+    </section>
+  );
+}
+
+function Neighbours() {
+  const list = store.neighbours.value;
+  const farthest = list.at(-1)?.distance ?? 0;
+  const points = list.map((one) => one.point);
+  return (
+    <>
+      <h3 class="nearest-title">Nearest in all dimensions</h3>
+      <MetricField />
+      <div class="projector-field">
+        <label for="num-neighbours">How many</label>
+        <div class="row">
+          <input
+            id="num-neighbours"
+            class="grow"
+            type="range"
+            min={1}
+            max={100}
+            value={store.numNeighbours.value}
+            onInput={(event) => setParams({ k: event.currentTarget.value })}
+          />
+          <output class="num">{store.numNeighbours.value}</output>
+        </div>
+      </div>
+      <ol class="point-list" aria-label="Nearest points">
+        {list.map(({ point, distance }) => (
+          <li key={point}>
+            <PointRow
+              point={point}
+              distance={distance}
+              share={farthest > 0 ? distance / farthest : 0}
+              onChoose={look}
+            />
+          </li>
+        ))}
+      </ol>
+      {list.length === 0 && <p class="muted fs-1">There is no other point.</p>}
+      <div class="row actions">
+        <button class="btn sm" onClick={() => addToSelection([store.focus.peek()!, ...points])}>
+          Select these
+        </button>
+        <button class="btn sm" onClick={() => isolate([store.focus.peek()!, ...points])}>
+          Isolate
+        </button>
+      </div>
+    </>
+  );
+}
+
+// --- The picture of one point, cut out of the sheet.
+
+const SIDE = 56;
+
+function SpriteCrop({ point }: { point: number }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const embedding = store.loaded.value?.embedding;
+  const sheet = embedding?.sprites ?? null;
+  useEffect(() => {
+    if (sheet === null || embedding === undefined) return undefined;
+    let isWanted = true;
+    decodeSprites(sheet, embedding.numPoints).then(
+      ({ image }) => {
+        const context = canvas.current?.getContext("2d");
+        if (isWanted && context != null) {
+          const [x, y] = [(point % sheet.perRow) * sheet.width, Math.floor(point / sheet.perRow) * sheet.height];
+          context.clearRect(0, 0, sheet.width, sheet.height);
+          context.drawImage(image, x, y, sheet.width, sheet.height, 0, 0, sheet.width, sheet.height);
+        }
+        image.close();
+      },
+      () => undefined, // the drawing says why
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [sheet, point]);
+  if (sheet === null) return null;
+  const scale = SIDE / Math.max(sheet.width, sheet.height);
+  return (
+    <canvas
+      ref={canvas}
+      class="sprite-crop"
+      role="img"
+      aria-label={`Picture of point ${point}`}
+      width={sheet.width}
+      height={sheet.height}
+      style={{ width: `${sheet.width * scale}px`, height: `${sheet.height * scale}px` }}
+    />
   );
 }

@@ -1,19 +1,19 @@
 /** The map: a row for each watched tensor, steps to the right. Only what is in view is drawn. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { formatTicks } from "../charting/tickwords";
 import { formatCount, formatNumberOf } from "../format";
 import { Blank } from "../shell/Blank";
+import { Icon } from "../shell/Icon";
 import { themeTick } from "../store";
-import { handleHeatKey, zoomBy } from "./cursor";
-import { HeatGroups } from "./HeatGroups";
+import { parseHex, readPalette, type Rgb } from "../tensor/colour";
+import { Ramp } from "./HeatKey";
 import { HeatLabels } from "./HeatLabels";
-import { HeatMarks } from "./HeatMarks";
-import { paintCells, type Band } from "./painting";
-import { readInks } from "./palette";
-import { lineAt, linesBetween, TALL } from "./rows";
+import { handleHeatKey, zoomBy } from "./cursor";
+import { type Band, type Inks, paintCells } from "./painting";
+import { type GroupLine, lineAt, linesBetween, pinnedTops, TALL } from "./rows";
 import * as state from "./state";
-import { StepAxis } from "./StepAxis";
-import { pixelBuckets, stepUnder } from "./steps";
+import { bucketAt, pixelBuckets, placeOf, stepTicks, stepUnder } from "./steps";
 
 /** A pointer that moved less far has clicked. */
 const MIN_DRAG = 4;
@@ -255,5 +255,126 @@ function Nothing() {
           : `No row has “${state.filter.value}” in its name or type.`}
       </span>
     </Blank>
+  );
+}
+
+// --- The colours of the map, read from the theme that is on now.
+
+function readInks(): Inks {
+  const style = getComputedStyle(window.document.documentElement);
+  const colour = (name: string): Rgb => parseHex(style.getPropertyValue(name));
+  return {
+    seq: readPalette("seq").ramp,
+    div: readPalette("div").ramp,
+    danger: colour("--danger"),
+    dangerWeak: colour("--danger-weak"),
+    surface: colour("--surface"),
+    missing: colour("--line-2"),
+  };
+}
+
+// --- The numbers of the steps, under the map.
+
+function StepAxis() {
+  const axis = state.axis.value;
+  const ticks = axis.width > 0 && state.grid.value !== null ? stepTicks(axis) : [];
+  return (
+    <div class="heat-axis" aria-hidden="true">
+      <span class="heat-axis-name">step</span>
+      <div class="heat-ticks">
+        {formatTicks(ticks).map((name, at) => (
+          <span key={ticks[at]} style={{ left: `${placeOf(axis, ticks[at]!)}px` }}>
+            {name}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+// --- The heads of the groups, which fold; the one of the rows at the upper edge stays in view.
+
+function HeatGroups({ scrollTop, viewHeight }: { scrollTop: number; viewHeight: number }) {
+  const lines = state.lines.value;
+  const seen = pinnedTops(lines, scrollTop).filter(
+    ({ line, top }) => top + line.height >= scrollTop && top <= scrollTop + viewHeight,
+  );
+  return (
+    <div class="heat-groups">
+      {seen.map(({ line, top }) => (
+        <Head key={line.role} line={line} top={top} />
+      ))}
+    </div>
+  );
+}
+
+function Head({ line, top }: { line: GroupLine; top: number }) {
+  const { role, title, hint, isOpen, count, height } = line;
+  const first = state.lines.value.rows.find(({ row }) => row.role === role);
+  const scale = first === undefined ? undefined : state.scales.value.get(first.index);
+  const hasOwn = state.sharing.value === "group" && state.wish.value.limits === null;
+  return (
+    <div class="heat-head" style={{ top: `${top}px`, height: `${height}px` }}>
+      <button class="heat-group" aria-expanded={isOpen} onClick={() => state.setClosed(role, isOpen)}>
+        <Icon name={isOpen ? "down" : "right"} />
+        {title} <span class="muted">{hint === "" ? formatCount(count) : hint}</span>
+      </button>
+      {hasOwn && isOpen && scale !== undefined && <Ramp scale={scale} />}
+    </div>
+  );
+}
+
+// --- Above the cells: what is selected, what is under the pointer, and the stretch that is being drawn.
+
+interface Props {
+  scrollTop: number;
+  /** From where to where the pointer was dragged, in pixels. */
+  drag: readonly [number, number] | null;
+}
+
+function HeatMarks({ scrollTop, drag }: Props) {
+  const selected = state.lines.value.byName.get(state.rowName.value);
+  return (
+    <div class="heat-marks" aria-hidden="true">
+      {selected !== undefined && (
+        <i class="heat-row-mark" style={{ top: `${selected.top - scrollTop}px`, height: `${selected.height}px` }} />
+      )}
+      <StepMark />
+      <CellMark scrollTop={scrollTop} />
+      {drag !== null && (
+        <i
+          class="heat-range"
+          style={{ left: `${Math.min(...drag)}px`, width: `${Math.abs(drag[1] - drag[0])}px` }}
+        />
+      )}
+    </div>
+  );
+}
+
+function StepMark() {
+  const [step, axis] = [state.step.value, state.axis.value];
+  if (step === null || step < axis.low || step > axis.high) return null;
+  return <i class="heat-step-mark" style={{ left: `${placeOf(axis, step)}px` }} />;
+}
+
+function CellMark({ scrollTop }: { scrollTop: number }) {
+  const [at, axis, spans] = [state.pointed.value, state.axis.value, state.spans.value];
+  if (at === null) return null;
+  const line = at.row === null ? undefined : state.lines.value.byName.get(at.row);
+  const span = spans[bucketAt(spans, at.step)];
+  if (line === undefined || span === undefined)
+    return <i class="heat-cross" style={{ left: `${placeOf(axis, at.step)}px` }} />;
+  const [left, right] = [placeOf(axis, span.low), placeOf(axis, span.high)];
+  return (
+    <>
+      <i class="heat-cross" style={{ left: `${(left + right) / 2}px` }} />
+      <i
+        class="heat-cell-mark"
+        style={{
+          ...{ left: `${left}px`, width: `${Math.max(3, right - left)}px` },
+          ...{ top: `${line.top - scrollTop}px`, height: `${line.height}px` },
+        }}
+      />
+    </>
   );
 }

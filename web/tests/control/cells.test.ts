@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { gridFor, paintCell, shownSize } from "../../src/control/tables/RowView";
 import { CellBlocks, type CellColumn } from "../../src/control/tables/cellblocks";
-import { gridFor, paintCell, shownSize } from "../../src/control/tables/cellpicture";
-import { scalesFor } from "../../src/control/tables/cellscales";
+import { scalesFor } from "../../src/control/tables/useCells";
 import { gridOf } from "../../src/netview/grids";
-import { Refusal, type Asked, type Reply } from "../../src/source/source";
+import { type Asked, Refusal, type Reply } from "../../src/source/source";
 import type { Palette, Rgb } from "../../src/tensor/colour";
 import type { NetLayer } from "../../src/wire";
 

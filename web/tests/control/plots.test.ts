@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { axisName, withWholeTicks } from "../../src/control/plots/axis";
+import { axisName, withWholeTicks } from "../../src/control/plots/PlotFigure";
 import { charts, lastPoint, MOST_BEHIND, subject } from "../../src/control/plots/subject";
 import { control } from "../../src/control/store";
 import { runs as listed } from "../../src/runs/store";
+import { chartSvg } from "../../src/training/downloads";
 import type { Chart } from "../../src/training/grouping";
-import { buildModel, slotOf, type Lookup } from "../../src/training/model";
+import { buildModel, type Lookup, slotOf } from "../../src/training/model";
 import { fromBelow, lineWidth } from "../../src/training/painting";
 import { readPalette } from "../../src/training/palette";
 import { describePlace, readingsAt, summarize } from "../../src/training/readings";
 import type { SeriesData } from "../../src/training/seriesdata";
-import { chartSvg } from "../../src/training/svg";
 import { runWith } from "../runs/listings";
 import { bucketData, chartOf, dataOf, runOf, sourcesOf, wish } from "../training/samples";
 import { controlWith } from "./answers";

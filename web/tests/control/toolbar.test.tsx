@@ -2,19 +2,21 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import {
+  ControlNews,
+  FaultPanel,
+  NoteStrip,
+  RefusalStrip,
+  useControlKeys,
+} from "../../src/control/ControlPage";
+import { Toolbar } from "../../src/control/Toolbar";
 import { run, step, stop } from "../../src/control/acting";
-import { ControlNews } from "../../src/control/ControlNews";
 import { editSeed, revertAll } from "../../src/control/drafts";
-import { FaultPanel } from "../../src/control/FaultPanel";
-import { NoteStrip } from "../../src/control/NoteStrip";
 import { whyNoNetwork } from "../../src/control/notes";
-import { RefusalStrip } from "../../src/control/RefusalStrip";
 import { complaint } from "../../src/control/sending";
-import { setStepLevel, itemText, stepText } from "../../src/control/stepping";
+import { itemText, setStepLevel, stepText } from "../../src/control/stepping";
 import { control, controlId, followControl, startControls } from "../../src/control/store";
 import { chosenTable } from "../../src/control/tables/showing";
-import { Toolbar } from "../../src/control/Toolbar";
-import { useControlKeys } from "../../src/control/useControlKeys";
 import { readRoute, route } from "../../src/route";
 import * as page from "../../src/store";
 import type { ControlAnswer, ControlListing } from "../../src/wire";

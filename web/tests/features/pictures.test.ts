@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { filtered } from "../../src/features/FeaturesPage";
 import { evenly, hundredths, scaleOfLayers } from "../../src/features/LayerMatrix";
-import { filtered } from "../../src/features/LayerList";
-import { spanOf } from "../../src/features/ProbeChart";
+import { spanOf } from "../../src/features/ProbesView";
 import { openingScale } from "../../src/features/SimilarityView";
 import { busiest, numberOf } from "../../src/features/ValuesView";
 import { basisText, placeText, sampleName, samplesText, shapeText } from "../../src/features/wording";

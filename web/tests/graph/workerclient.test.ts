@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
 import { afterEach, expect, test, vi } from "vitest";
 import type { LayoutQuestion, LayoutReply } from "../../src/graph/layoutdesk";
+import { startLayoutWorker } from "../../src/graph/layoutflow";
 import { toLayoutGraph } from "../../src/graph/layoutgraph";
 import { buildHierarchy } from "../../src/graph/model";
-import { startLayoutWorker } from "../../src/graph/workerclient";
 import { residual } from "./documents";
 
 const graph: LayoutQuestion = { type: "graph", graphId: 1, graph: toLayoutGraph(buildHierarchy(residual(), "unrolled"), false) };

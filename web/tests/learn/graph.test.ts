@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
+import { walked } from "../../src/learn/graph/LessonGraph";
 import { cardSize, gridSize, isPicture } from "../../src/learn/graph/cards";
-import { layOut } from "../../src/learn/graph/layout";
-import { findRanks } from "../../src/learn/graph/ranking";
+import { findRanks, layOut } from "../../src/learn/graph/layout";
 import { fitted } from "../../src/learn/graph/view";
-import { walked } from "../../src/learn/graph/walking";
 import type { LearnNode } from "../../src/wire";
 import { cells, nodeWith, productLesson } from "./samples";
 

@@ -1,9 +1,8 @@
 /** Where plates stand. */
 import { expect, test } from "vitest";
-import { arrange } from "../../src/netview/arranging";
-import { curveOf, gapsBetween } from "../../src/netview/arrows";
-import { stepsOf } from "../../src/netview/depths";
+import { arrange, stepsOf } from "../../src/netview/arranging";
 import { cellOf, unitAt } from "../../src/netview/grids";
+import { curveOf, gapsBetween } from "../../src/netview/picturing";
 import { cellOfUnit, cellsOf, cornersOf, levelAt, middleOf, type Plate } from "../../src/netview/plates";
 import { connect, dice, KINDS, layerOf } from "./stagescenes";
 

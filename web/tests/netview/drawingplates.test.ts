@@ -1,14 +1,14 @@
 /** How values become heights, colours and rays, and how plates are drawn. */
 import { expect, test } from "vitest";
+import { handlePageKey, neighbour } from "../../src/netview/NetStage";
 import { arrange } from "../../src/netview/arranging";
 import { startCamera } from "../../src/netview/camera";
-import { pixelsOf } from "../../src/netview/flatsheets";
-import { formsOf, MOST_BARS, sightOf } from "../../src/netview/forms";
 import { placeLabels } from "../../src/netview/labels";
+import { pixelsOf } from "../../src/netview/painterflat";
+import { formsOf, MOST_BARS, sightOf } from "../../src/netview/picturing";
 import { strongest } from "../../src/netview/rays";
 import { heightOfLevel, highestOf, riseOfLevel, scalingOf, tintOfLevel } from "../../src/netview/scaling";
-import { Segments, SEGMENT_FLOATS } from "../../src/netview/segments";
-import { handlePageKey, neighbour } from "../../src/netview/stagekeys";
+import { SEGMENT_FLOATS, Segments } from "../../src/netview/segments";
 import type { StageControl } from "../../src/netview/stagecontrol";
 import * as store from "../../src/netview/store";
 import { dice, layerOf } from "./stagescenes";

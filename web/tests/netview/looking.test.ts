@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from "vitest";
+import { factorOf, lastUpTo, stripOf, tableOf, ticksOf } from "../../src/netview/UnitStrip";
 import { blocksOf } from "../../src/netview/blocks";
+import { rasterPlan } from "../../src/netview/feeds";
 import { Latest } from "../../src/netview/latest";
-import { choices, colouringOf, choiceOf, setCentred, setLimit, UNCHOSEN } from "../../src/netview/ranges";
-import { rasterPlan } from "../../src/netview/rasterfeed";
+import { choiceOf, choices, colouringOf, setCentred, setLimit, UNCHOSEN } from "../../src/netview/ranges";
 import { unitsOf } from "../../src/netview/readings";
 import * as store from "../../src/netview/store";
-import { factorOf, lastUpTo, stripOf, tableOf, ticksOf } from "../../src/netview/strip";
 import { pageOf, paintThumbnail, pictureLayer } from "../../src/netview/thumbnails";
 import { counterText, exactText, indexOf, unitName, weightVariable } from "../../src/netview/wording";
 import { blockWith, framed, gridWith, layerWith, soon } from "./samples";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { tableRows } from "../../src/training/ChartTable";
 import { alarmsOf, describeMark, marksOf } from "../../src/training/alarms";
-import { csvOf } from "../../src/training/csv";
 import { curveOf } from "../../src/training/curve";
-import { tableRows } from "../../src/training/tablerows";
+import { csvOf } from "../../src/training/downloads";
 import { rounded } from "../../src/training/zooming";
 import type { SeriesListing } from "../../src/wire";
 import { bucketData, dataOf, STARTED } from "./samples";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gotText, wantedText } from "../../src/watching/everywords";
+import { gotText, wantedText } from "../../src/watching/LayersPage";
 import { IS_ESTIMATE } from "../../src/watching/grid";
 import { readingOf } from "../../src/watching/readings";
 import { exactLine, isEstimate, rowFiguresOf, sampleText } from "../../src/watching/rowfigures";

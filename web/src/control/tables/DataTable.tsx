@@ -1,15 +1,15 @@
 /** Rows under heads that sort them. Of many, only those in view are in the page. */
-import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren, RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { formatValue } from "../../format";
+import type { Scale } from "../../tensor/colour";
 import { rowsInView, scrollFor } from "../../windowing";
 import type { TableRows } from "../../wire";
-import type { ShownColumn } from "./columns";
-import { ColumnHead } from "./ColumnHead";
-import type { Order } from "./ordering";
 import { gridOfCell, RowView } from "./RowView";
-import { isWrong, rowKey, type Row } from "./tabledata";
+import type { ShownColumn } from "./columns";
+import type { Order } from "./ordering";
+import { isWrong, type Row, rowKey } from "./tabledata";
 import { useCells } from "./useCells";
-import { useView } from "./useView";
 
 const ROW = 28;
 const PICTURE_ROW = 36;
@@ -136,5 +136,78 @@ function Spacer({ height, width }: { height: number; width: number }) {
     <tr aria-hidden="true" style={{ height: `${height}px` }}>
       <td colSpan={width} />
     </tr>
+  );
+}
+
+// --- Which part of a box that scrolls is seen.
+
+interface View {
+  readonly top: number;
+  readonly height: number;
+}
+
+function useView(box: RefObject<HTMLElement | null>): View {
+  const [view, setView] = useState<View>({ top: 0, height: 400 });
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    const measure = (): void => {
+      const { scrollTop: top, clientHeight: height } = element;
+      setView((before) => (before.top === top && before.height === height ? before : { top, height }));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    element.addEventListener("scroll", measure, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", measure);
+    };
+  }, []);
+  return view;
+}
+
+// --- The head of a column: a button that sorts by it or, of pictures, what their colours stand for.
+
+interface ColumnHeadProps {
+  column: ShownColumn;
+  /** Where the rows are sorted by it. */
+  order: Order | null;
+  scale: Scale | null;
+  /** Are the pictures in colours of their own? */
+  isColour: boolean;
+  onSort: () => void;
+}
+
+function ColumnHead({ column: { title, form }, order, scale, isColour, onSort }: ColumnHeadProps) {
+  if (form === "tensor") {
+    return (
+      <th scope="col" class="text">
+        <span class="clip">{title}</span>
+        {scale !== null && <ScaleLine scale={scale} isColour={isColour} />}
+      </th>
+    );
+  }
+  return (
+    <th
+      scope="col"
+      class={form === "text" ? "text" : "num"}
+      aria-sort={order === null ? undefined : order.isDown ? "descending" : "ascending"}
+    >
+      <button title={`Sort by ${title}`} onClick={onSort}>
+        <span>{title}</span>
+        {order !== null && <span aria-hidden="true">{order.isDown ? "\u2193" : "\u2191"}</span>}
+      </button>
+    </th>
+  );
+}
+
+function ScaleLine({ scale: { map, low, high }, isColour }: { scale: Scale; isColour: boolean }) {
+  return (
+    <span class="column-scale" role="img" aria-label={`Colours from ${formatValue(low)} to ${formatValue(high)}`}>
+      <span aria-hidden="true">{formatValue(low, 2)}</span>
+      <i class={isColour ? "ramp rgb" : `ramp smooth ${map}`} />
+      <span aria-hidden="true">{formatValue(high, 2)}</span>
+    </span>
   );
 }

@@ -2,10 +2,9 @@
 import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
 import { Refusal } from "../../source/source";
 import * as store from "../../store";
-import type { Scale } from "../../tensor/colour";
+import { autoScale, type Scale } from "../../tensor/colour";
 import type { TableRows } from "../../wire";
-import { scalesFor, widest } from "./cellscales";
-import { CellBlocks, type CellPlace, type CellValues } from "./cellblocks";
+import { CellBlocks, type CellPlace, type CellValues, type Limits } from "./cellblocks";
 import type { ShownColumn } from "./columns";
 import { columnOf, type Row } from "./tabledata";
 
@@ -70,4 +69,35 @@ function placesOf(row: Row, name: string): CellPlace[] {
   if (column?.form !== "tensor") return [];
   const { run_id: runId, record, rows } = row.part;
   return [{ column: { runId, record, name, numRows: rows.length, shape: column.shape }, row: row.at }];
+}
+
+// --- Between which limits the pictures of a column are coloured.
+
+/** Null where there are none. */
+function widest(limits: readonly Limits[]): Limits | null {
+  if (limits.length === 0) return null;
+  return { low: Math.min(...limits.map(({ low }) => low)), high: Math.max(...limits.map(({ high }) => high)) };
+}
+
+/**
+ * One scale for tensors that are compared, so that what is equal looks equal; but one for each where they are not of
+ * the same kind, as the scores of classes beside ones and zeros.
+ */
+export function scalesFor(limits: readonly (Limits | null)[]): (Scale | null)[] {
+  const known = limits.filter((one) => one !== null);
+  const all = widest(known);
+  if (all === null) return limits.map(() => null);
+  const common = areAlike(known) ? scaleOf(all) : null;
+  return limits.map((one) => (one === null ? null : (common ?? scaleOf(one))));
+}
+
+/** No one reaches further beyond the last than that one is wide. */
+function areAlike(limits: readonly Limits[]): boolean {
+  const { low, high } = limits.at(-1)!;
+  const extent = high - low;
+  return limits.every((one) => one.low >= low - extent && one.high <= high + extent);
+}
+
+function scaleOf({ low, high }: Limits): Scale {
+  return autoScale({ min: low, max: high });
 }

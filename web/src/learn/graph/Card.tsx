@@ -1,15 +1,16 @@
 /** A value of the graph: its name, how it was made, its numbers and its gradient as colours. */
-import type { Rect } from "../../graph/scene";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { formatShape } from "../../format";
+import type { Rect } from "../../graph/scene";
+import * as page from "../../store";
+import { paintValues, readPalette, type Scale, stepClass } from "../../tensor/colour";
 import type { Cells, LearnNode } from "../../wire";
-import { sizeOf } from "../cells";
+import { numbersOf, sizeOf } from "../cells";
 import { scaleFor } from "../colouring";
 import { cellFormat } from "../numbers";
-import { numbersOf } from "../cells";
-import { hasValue, type Arrived } from "../steps";
+import { type Arrived, hasValue } from "../steps";
 import * as store from "../store";
-import { isPicture, sideText } from "./cards";
-import { MiniGrid } from "./MiniGrid";
+import { CELL, gridSize, isPicture, PITCH, sideText } from "./cards";
 
 interface Props {
   node: LearnNode;
@@ -78,4 +79,79 @@ function labelOf(node: LearnNode, isMade: boolean, gradient: Arrived): string {
   const made = node.kind === "op" ? (node.text === node.name ? node.rule : node.text) : node.kind;
   const state = gradient.state === "arrived" && !gradient.isAll ? "part of the gradient arrived" : GRADIENT_WORDS[gradient.state];
   return `${node.name}, ${made}, ${formatShape(node.value.shape)}, ${isMade ? "" : "value not yet, "}${state}`;
+}
+
+// --- The numbers of a tensor as small coloured cells, without the numbers.
+
+interface MiniGridProps {
+  cells: Cells;
+  scale: Scale;
+  /** Not there yet, or never: the places without colours. */
+  isGhost?: boolean;
+  /** Outlined; -1 for none. */
+  marked?: number;
+}
+
+function MiniGrid({ cells, scale, isGhost = false, marked = -1 }: MiniGridProps) {
+  const { width, height } = gridSize(cells);
+  if (isPicture(cells)) {
+    if (!isGhost) return <MiniPicture cells={cells} scale={scale} />;
+    return (
+      <svg class="mini" width={width} height={height} aria-hidden="true">
+        <rect class="ghost" x={0.5} y={0.5} width={width - 1} height={height - 1} rx={2} />
+      </svg>
+    );
+  }
+  const columns = Math.max(1, cells.num_columns);
+  const numbers = numbersOf(cells);
+  return (
+    <svg class="mini" width={width} height={height} aria-hidden="true">
+      {numbers.map((value, at) => {
+        const [x, y] = [(at % columns) * PITCH, Math.floor(at / columns) * PITCH];
+        if (isGhost) return <rect key={at} class="ghost" x={x + 0.5} y={y + 0.5} width={CELL - 1} height={CELL - 1} rx={2} />;
+        return <rect key={at} class={stepClass(scale, value)} x={x} y={y} width={CELL} height={CELL} rx={2} />;
+      })}
+      {marked >= 0 && !isGhost && marked < numbers.length && (
+        <rect
+          class="marked"
+          x={(marked % columns) * PITCH}
+          y={Math.floor(marked / columns) * PITCH}
+          width={CELL}
+          height={CELL}
+          rx={2}
+        />
+      )}
+    </svg>
+  );
+}
+
+// --- A tensor with more numbers than cells have room for: a pixel for each.
+
+interface MiniPictureProps {
+  cells: Cells;
+  scale: Scale;
+  /** On screen; as on a card where it is not said. */
+  size?: { readonly width: number; readonly height: number };
+}
+
+function MiniPicture({ cells, scale, size = gridSize(cells) }: MiniPictureProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const tick = page.themeTick.value;
+  const [columns, rows] = [Math.max(1, cells.num_columns), Math.max(1, cells.num_rows)];
+  useLayoutEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (context === null || context === undefined || cells.values.length < columns * rows) return;
+    const pixels = paintValues(numbersOf(cells), 0, columns, rows, scale, readPalette("div"));
+    context.putImageData(new ImageData(pixels, columns, rows), 0, 0);
+  }, [cells, scale.low, scale.high, tick]);
+  return (
+    <canvas
+      ref={canvas}
+      class="mini-picture"
+      width={columns}
+      height={rows}
+      style={{ width: `${size.width}px`, height: `${size.height}px` }}
+      aria-hidden="true"
+    />
+  );
 }

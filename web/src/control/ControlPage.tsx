@@ -1,7 +1,7 @@
 /** A training in another process: what can be done with it, its parameters, and what is seen of it. */
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { sentence } from "../netview/wording";
+import { sentence } from "../netview/words";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
 import { PanelPlace } from "../shell/PanelPlace";
@@ -12,12 +12,10 @@ import type { ControlState, Fault } from "../wire";
 import { FormPanel } from "./FormPanel";
 import { Toolbar } from "./Toolbar";
 import { Workspace } from "./Workspace";
-import { run, step, stop } from "./acting";
+import { complaint, dismissNotes, dismissRefusal, refusal, run, shownNotes, step, stop } from "./commands";
 import { settleDrafts } from "./drafts";
-import { dismissNotes, shownNotes } from "./notes";
-import { complaint, dismissRefusal, refusal } from "./sending";
 import { about, control, controls, failure, followControl } from "./store";
-import { faultTitle, sentenceOf, startOfPlace } from "./wording";
+import { faultTitle, sentenceOf, startOfPlace } from "./words";
 import "./control.css";
 
 export function ControlPage() {

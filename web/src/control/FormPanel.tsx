@@ -4,12 +4,21 @@ import { formatCount } from "../format";
 import { Icon } from "../shell/Icon";
 import { panels, setPanel } from "../shell/panels";
 import type { FormField } from "../wire";
-import { ActButton } from "./ActButton";
-import { apply, problemAsked } from "./acting";
-import { changed, edit, type FormRow, isSeedChanged, liveValues, revert, revertAll, rows } from "./drafts";
-import { complaint, dismissRefusal, reasonAgainst, refusal } from "./sending";
+import { ActButton } from "./buttons";
+import { apply, complaint, dismissRefusal, problemAsked, reasonAgainst, refusal } from "./commands";
+import {
+  changed,
+  edit,
+  type FormRow,
+  isSeedChanged,
+  liveValues,
+  requirementOf,
+  revert,
+  revertAll,
+  rows,
+  writeValue,
+} from "./drafts";
 import { about } from "./store";
-import { requirementOf, writeValue } from "./values";
 
 export function FormPanel() {
   const body = useRef<HTMLDivElement>(null);

@@ -2,19 +2,40 @@
 import { useEffect, useId, useRef } from "preact/hooks";
 import { formatCount } from "../format";
 import { Icon } from "../shell/Icon";
-import { Segments } from "../shell/Segments";
+import { Segments } from "../shell/controls";
 import type { Counters } from "../wire";
-import { ActButton } from "./ActButton";
-import { ControlBadge } from "./ControlBadge";
-import { init, problemAsked, run, step, stop, testAll, testItem } from "./acting";
-import { editSeed, isSeedChanged, problems, revertSeed, seedText, shownSeed } from "./drafts";
-import { complaint, dismissRefusal, reasonAgainst } from "./sending";
-import { item, itemText, LEVELS, setStepLevel, stepCount, stepLevel, stepText } from "./stepping";
+import { ActButton, ControlBadge } from "./buttons";
+import {
+  complaint,
+  dismissRefusal,
+  init,
+  item,
+  itemText,
+  LEVELS,
+  problemAsked,
+  reasonAgainst,
+  run,
+  setStepLevel,
+  step,
+  stepCount,
+  stepLevel,
+  stepText,
+  stop,
+  testAll,
+  testItem,
+} from "./commands";
+import {
+  editSeed,
+  isSeedChanged,
+  problems,
+  revertSeed,
+  SEED_REQUIREMENT,
+  seedText,
+  shownSeed,
+} from "./drafts";
 import { about, control } from "./store";
-import { chooseTable } from "./tables/showing";
-import { TEST_ITEMS } from "./tables/tablelist";
-import { SEED_REQUIREMENT } from "./values";
-import { ofAll } from "./wording";
+import { chooseTable, TEST_ITEMS } from "./tables/table-data";
+import { ofAll } from "./words";
 
 export function Toolbar() {
   const state = control.value?.listing.state ?? null;

@@ -5,18 +5,27 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useWidth } from "../measuring/useWidth";
 import { recall, remember } from "../remembered";
 import { Blank } from "../shell/Blank";
-import { followOptions } from "../training/feeds";
 import { options, settleOptions } from "../training/options";
 import { startEscape } from "../training/plotkeys";
+import { followOptions } from "../training/series-feed";
 import { cursor, spoken } from "../training/state";
 import { NetworkPanel } from "./network/NetworkPanel";
 import { PlotFigure } from "./plots/PlotFigure";
 import { charts } from "./plots/subject";
 import { about, control } from "./store";
 import { TableView } from "./tables/TableView";
-import { chooseTable, chosenTable, newTable } from "./tables/showing";
-import { RUNS, tableTitle, TEST_EPOCHS, TEST_TRIALS, TRAIN_EPOCHS, useOtherTables } from "./tables/tablelist";
-import { ofAll } from "./wording";
+import {
+  chooseTable,
+  chosenTable,
+  newTable,
+  RUNS,
+  tableTitle,
+  TEST_EPOCHS,
+  TEST_TRIALS,
+  TRAIN_EPOCHS,
+  useOtherTables,
+} from "./tables/table-data";
+import { ofAll } from "./words";
 import "./tables/tables.css";
 import "../training/training.css";
 import "./plots/plots.css";
@@ -205,7 +214,7 @@ function PlotsPanel() {
 
 function Plots() {
   const all = charts.value;
-  if (all.length === 0) return <PlotsPanelNothing />;
+  if (all.length === 0) return <NoPlots />;
   const large = all.find(({ key }) => key === options.value.enlarged);
   const shown = large === undefined ? all : [large];
   const style = shown.length === 1 ? "one" : shown.length === 2 ? "two" : shown.length > AT_A_GLANCE ? "many" : "";
@@ -218,7 +227,7 @@ function Plots() {
   );
 }
 
-function PlotsPanelNothing() {
+function NoPlots() {
   if (about.value === null) return <div class="panel-body" aria-busy={control.value === null} />;
   return (
     <Blank icon="chart" title="No plots yet">

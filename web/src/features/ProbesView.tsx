@@ -1,22 +1,19 @@
 /** How well labels can be read from each layer: a row for each, its folds as points, chance as a line. */
 import { useMemo, useRef, useState } from "preact/hooks";
-import { linearTicks, niceSpan } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
+import { formatTicks, linearTicks, niceSpan } from "../charting/ticks";
 import { formatCount, formatNumberOf, formatShare } from "../format";
-import { rangeOf } from "../netanalysis/colours";
+import { rangeOf } from "../netanalysis/pixels";
 import { useSize } from "../netanalysis/useSize";
 import { setParams } from "../route";
 import { Blank } from "../shell/Blank";
-import { Segments } from "../shell/Segments";
-import { type Scale, stepClass } from "../tensor/colour";
+import { Segments } from "../shell/controls";
+import { type Scale, stepClass } from "../tensor/colour-scale";
 import type { FeatureProbe } from "../wire";
-import { Choice } from "./Choice";
 import { evenly } from "./LayerMatrix";
-import { MoreSamples } from "./MoreSamples";
-import { Work, WorkLine } from "./Work";
-import { type Followed, useFollowed } from "./following";
+import { Choice, MoreSamples, Work, WorkLine } from "./Work";
+import { type Followed, useFollowed } from "./follow";
 import * as store from "./store";
-import { basisText } from "./wording";
+import { basisText } from "./words";
 
 const MOST_LAYERS = 128;
 

@@ -1,17 +1,16 @@
 /** One sample over all units of a layer: as a picture where the layer has planes, else as a line. */
 import { useEffect, useRef } from "preact/hooks";
-import { linearTicks } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
+import { formatTicks, linearTicks } from "../charting/ticks";
 import { formatCount, formatShare, formatValue } from "../format";
-import { singlesOf } from "../netanalysis/answers";
-import { paintNumber, rangeOf, readNumberInks } from "../netanalysis/colours";
+import { singlesOf } from "../netanalysis/items";
+import { paintNumber, rangeOf, readNumberInks } from "../netanalysis/pixels";
 import { type Room, useSize } from "../netanalysis/useSize";
-import { sentence } from "../netview/wording";
+import { sentence } from "../netview/words";
 import { setParams } from "../route";
-import { askOf } from "../sections/asking";
-import { useAsked } from "../sections/useAsked";
+import { askOf } from "../sections/requests";
+import { useAsked } from "../sections/useRecords";
 import { themeTick } from "../store";
-import type { Scale } from "../tensor/colour";
+import type { Scale } from "../tensor/colour-scale";
 import type { FeatureLayer, FeatureSampleAnswer } from "../wire";
 import * as store from "./store";
 

@@ -2,24 +2,21 @@
 import { useState } from "preact/hooks";
 import { formatCount, formatValue } from "../format";
 import { ColourScale } from "../inspector/ColourScale";
-import { Legend } from "../netanalysis/Legend";
+import { Legend } from "../netanalysis/Figure";
 import { usualScale } from "../netanalysis/SimilarityView";
-import { singlesOf } from "../netanalysis/answers";
-import { rangeOf } from "../netanalysis/colours";
-import { pairsOf } from "../netanalysis/matrix";
-import { chosenScale } from "../netanalysis/scales";
+import { chosenScale } from "../netanalysis/choice";
+import { singlesOf } from "../netanalysis/items";
+import { pairsOf, rangeOf } from "../netanalysis/pixels";
 import { setParams } from "../route";
-import { Segments } from "../shell/Segments";
-import type { Scale } from "../tensor/colour";
+import { Segments } from "../shell/controls";
+import type { Scale } from "../tensor/colour-scale";
 import type { FeatureContrast, FeatureRows } from "../wire";
-import { Choice } from "./Choice";
 import { type Cell, Grid } from "./Grid";
 import { LayerMatrix } from "./LayerMatrix";
-import { MoreSamples } from "./MoreSamples";
-import { Work, WorkLine } from "./Work";
-import { type Followed, useFollowed } from "./following";
+import { Choice, MoreSamples, Work, WorkLine } from "./Work";
+import { type Followed, useFollowed } from "./follow";
 import * as store from "./store";
-import { basisText, sampleName } from "./wording";
+import { basisText, sampleName } from "./words";
 
 interface Similar {
   readonly rows: FeatureRows;

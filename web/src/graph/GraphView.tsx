@@ -6,19 +6,15 @@ import * as store from "../store";
 import { ColourBy } from "./ColourBy";
 import { Minimap } from "./Minimap";
 import { ZoomBar } from "./ZoomBar";
-import { paintBoxes, paintOutlines } from "./boxes";
+import { shapeRange, startMeasuring, TextFitter } from "./box-text";
+import { paintBoxes, paintFrames, paintHeaders, paintLandmarks, paintOutlines } from "./boxes";
 import { shownPart, toScreen } from "./camera";
-import { paintFrames, paintHeaders, paintLandmarks } from "./frames";
-import { handleKey } from "./keyboard";
-import { startLayouts } from "./layoutflow";
-import { type PlacedChip, shownChips, SIZES } from "./layoutgraph";
+import { startLayouts } from "./layout-flow";
+import { type PlacedChip, shownChips, SIZES } from "./layout-graph";
 import type { GraphNode } from "./model";
-import { shapeRange } from "./naming";
-import { LEGIBLE, type Painting, type PaintState } from "./painting";
-import { type Palette, readPalette } from "./palette";
-import { Pointing } from "./pointing";
+import { LEGIBLE, type Painting, type PaintState, type Palette, readPalette } from "./pen";
+import { handleKey, Pointing } from "./pointer";
 import { chipPlaces, type Rect, type Visible } from "./scene";
-import { startMeasuring, TextFitter } from "./text";
 import {
   camera,
   highlight,
@@ -32,7 +28,7 @@ import {
   types,
   viewSize,
   watch,
-} from "./viewstate";
+} from "./view-state";
 import { paintWires } from "./wires";
 import "./graph.css";
 

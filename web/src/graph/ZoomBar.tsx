@@ -1,13 +1,12 @@
 /** Zoom, fit, how deep modules are open, and which way the pass is shown. */
 import { batch } from "@preact/signals";
 import { formatCount } from "../format";
-import { FitButton } from "../shell/FitButton";
-import { ZoomButtons } from "../shell/ZoomButtons";
+import { FitButton, ZoomButtons } from "../shell/controls";
 import * as store from "../store";
+import { fit, zoomBy } from "./camera";
 import type { Hierarchy } from "./model";
-import { fit, zoomBy } from "./motion";
-import { deepest } from "./opening";
-import { camera, numHidden } from "./viewstate";
+import { deepest } from "./scene";
+import { camera, numHidden } from "./view-state";
 
 export function ZoomBar() {
   return (

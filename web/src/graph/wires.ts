@@ -1,10 +1,9 @@
 /** Draw edges: thicker for more bytes, coloured by the selection, with heads in the direction of the flow. */
+import { wordsBetween } from "./edges";
 import type { Mark } from "./highlight";
-import type { PlacedWire } from "./layoutgraph";
+import type { PlacedWire } from "./layout-graph";
 import type { GraphNode, Hierarchy, Use } from "./model";
-import { LEGIBLE, type Painting } from "./painting";
-import type { Palette } from "./palette";
-import { wordsBetween } from "./passes";
+import { LEGIBLE, type Painting, type Palette } from "./pen";
 import type { Scene, Visible } from "./scene";
 
 const MARKS: readonly Mark[] = ["off", "plain", "down", "up", "selected"];

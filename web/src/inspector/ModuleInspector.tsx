@@ -1,15 +1,11 @@
 /** All about one module: its calls, its cost, what goes in and out, and the ops in it. */
 import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../format";
 import type { GraphNode, Hierarchy } from "../graph/model";
-import { placeOf } from "../modules/places";
+import { placeOf } from "../modules/ModulesPanel";
 import * as store from "../store";
 import type { PassDocument, ScopeEntry } from "../wire";
-import { type Fact, Facts } from "./Facts";
-import { Head } from "./Head";
-import { Links } from "./Links";
-import { OpLink } from "./OpLink";
-import { ScopeLink } from "./ScopeLink";
-import { Section } from "./Section";
+import { type Fact, Facts, Head, Links, Section } from "./Facts";
+import { OpLink, ScopeLink } from "./OpLink";
 import { SourceLines } from "./SourceLines";
 
 interface Props {

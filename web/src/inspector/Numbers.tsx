@@ -4,7 +4,7 @@ import { formatExact, gridFormat } from "../format";
 import { useWidth } from "../measuring/useWidth";
 import { Icon, type IconName } from "../shell/Icon";
 import type { TensorValues } from "../source/source";
-import { type Scale, stepClass } from "../tensor/colour";
+import { type Scale, stepClass } from "../tensor/colour-scale";
 import {
   type AxisName,
   clampStart,
@@ -20,9 +20,9 @@ import {
   stripAxis,
   windowText,
 } from "../tensor/window";
-import { Section } from "./Section";
+import { Section } from "./Facts";
+import { textWidth } from "./ItemStepper";
 import type { AnyTensor } from "./subjects";
-import { textWidth } from "./textWidth";
 import { useWindow } from "./useTensor";
 
 interface Props {

@@ -2,11 +2,8 @@
 import { formatBytes, formatCount, formatLarge, formatSeconds, formatShape } from "../format";
 import type { GraphNode, Hierarchy } from "../graph/model";
 import type { BranchEntry, OpEntry, PassDocument } from "../wire";
-import { type Fact, Facts } from "./Facts";
-import { Links } from "./Links";
-import { OpLink } from "./OpLink";
-import { ScopeLink } from "./ScopeLink";
-import { Section } from "./Section";
+import { type Fact, Facts, Links, Section } from "./Facts";
+import { OpLink, ScopeLink } from "./OpLink";
 
 interface Props {
   document: PassDocument;

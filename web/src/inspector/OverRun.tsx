@@ -3,15 +3,13 @@ import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../format";
 import { addressOf } from "../route";
 import { LineChart } from "../runs/chart/LineChart";
-import type { Line } from "../runs/chart/lines";
-import { pointsKey } from "../runs/chart/seriesblocks";
-import { useSeries } from "../runs/chart/useSeries";
+import { type Line, pointsKey, useSeries } from "../runs/chart/lines";
 import { isLive } from "../runs/states";
 import { colourOf, runsById, type RunSeries } from "../runs/store";
 import { useRunIndex } from "../runs/useRunIndex";
 import * as store from "../store";
 import type { OpSeriesAnswer, PassDocument, PassListing, SeriesListing } from "../wire";
-import { Section } from "./Section";
+import { Section } from "./Facts";
 
 const HEIGHT = 88;
 const LOOK_AGAIN_MS = 3000;
@@ -151,7 +149,7 @@ export function figureCharts(answer: OpSeriesAnswer): readonly FigureChart[] {
 
 const MAX_CHARTS = 8;
 const MAX_LINKS = 12;
-const RUN_SERIES_PART_HEIGHT = 72;
+const SERIES_HEIGHT = 72;
 
 interface RunSeriesPartProps {
   runId: string;
@@ -179,7 +177,7 @@ function RunSeriesPart({ runId, document, index }: RunSeriesPartProps) {
             </figcaption>
             <LineChart
               lines={[{ name, colour: colourOf(runId), x, y, end: "dot" }]}
-              height={RUN_SERIES_PART_HEIGHT}
+              height={SERIES_HEIGHT}
               summary={`${name}, ${formatNumberOf(count, "point")}`}
             />
           </figure>

@@ -1,19 +1,18 @@
 /** Backpropagation stepped to and fro: an expression, its graph, the step; and exercises. */
 import { useEffect, useState } from "preact/hooks";
-import { ActButton } from "../control/ActButton";
+import { ActButton } from "../control/buttons";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
 import { PanelPlace } from "../shell/PanelPlace";
-import { Segments } from "../shell/Segments";
+import { Segments } from "../shell/controls";
 import { isForField } from "../shell/keys";
 import { panels, panelWidth } from "../shell/panels";
 import * as page from "../store";
 import type { Hole, Verdict } from "../wire";
-import { HideButton } from "./HideButton";
-import { LessonStage } from "./LessonStage";
+import { HideButton, LessonStage } from "./LessonStage";
 import { ReferenceLines } from "./ReferenceLines";
 import { StepBar } from "./StepBar";
-import { followLearnAddress } from "./addressing";
+import { followLearnAddress } from "./address";
 import {
   answerOf,
   checkAnswer,
@@ -33,8 +32,7 @@ import {
 } from "./exercises/state";
 import { ExpressionPanel } from "./expression/ExpressionPanel";
 import { FormulaView } from "./formula/FormulaView";
-import { parseFormula } from "./formula/parsing";
-import { spoken } from "./formula/speaking";
+import { parseFormula, spoken } from "./formula/parse";
 import { fit, zoomBy } from "./graph/view";
 import { startLessons } from "./lessons";
 import { startPlaying, togglePlaying } from "./playing";
@@ -42,8 +40,7 @@ import { NumberTable } from "./step/NumberTable";
 import { StepPanel } from "./step/StepPanel";
 import { written } from "./steps";
 import * as store from "./store";
-import { catalogue, pageMode } from "./store";
-import { isOneFile, whyNotAsk } from "./wording";
+import { catalogue, isOneFile, pageMode, whyNotAsk } from "./store";
 import "../tensors/timebar.css";
 import "./learn.css";
 import "./step/step.css";

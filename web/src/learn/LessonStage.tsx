@@ -1,11 +1,12 @@
 /** The middle of the page: the graph, or what stands there while there is none. */
 import { useEffect, useState } from "preact/hooks";
 import { Blank } from "../shell/Blank";
+import { Icon } from "../shell/Icon";
+import { panels, setPanel, type Side } from "../shell/panels";
 import { LessonGraph } from "./graph/LessonGraph";
 import { beginEditing, cancelOpening, chooseExample, runOwn, tryCatalogueAgain } from "./lessons";
 import * as store from "./store";
-import { opening } from "./store";
-import { whyNotAsk } from "./wording";
+import { opening, whyNotAsk } from "./store";
 
 export function LessonStage() {
   const opening = store.opening.value;
@@ -173,5 +174,16 @@ function Failed() {
         Try again
       </button>
     </Blank>
+  );
+}
+
+// --- Hides a side panel, where the page is not wide enough for all of them.
+
+export function HideButton({ side }: { side: Side }) {
+  if (panels.value.width === "wide") return null;
+  return (
+    <button class="btn quiet square" aria-label={`Hide the ${side} panel`} onClick={() => setPanel(side, false)}>
+      <Icon name="close" />
+    </button>
   );
 }

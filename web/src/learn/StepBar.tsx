@@ -1,12 +1,12 @@
 /** The bar below: which way, one step on or back, play, the track, guessing, and where one is. */
 import { useRef } from "preact/hooks";
-import { returnFocus } from "../netview/focusing";
-import { Segments } from "../shell/Segments";
-import { TimeIcon, type TimeIconName } from "../tensors/TimeIcon";
+import { returnFocus } from "../netview/NetStage";
+import { Segments } from "../shell/controls";
+import { TimeIcon, type TimeIconName } from "../tensors/TimeBar";
 import { togglePlaying } from "./playing";
 import { stepRows } from "./steps";
 import * as store from "./store";
-import { lossSaid } from "./wording";
+import { lossSaid } from "./store";
 
 export function StepBar() {
   const [now, count] = [store.step.value, store.count.value];

@@ -1,26 +1,31 @@
 /** What the layers make of the items: one kind of picture at a time, of one layer or of two beside each other. */
 import type { FunctionComponent } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
-import { linearTicks } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
+import { formatTicks, linearTicks } from "../charting/ticks";
 import { formatCount, formatValue } from "../format";
 import { list } from "../netview/moments";
-import { sentence } from "../netview/wording";
+import { sentence } from "../netview/words";
 import { setParams } from "../route";
 import { Blank } from "../shell/Blank";
-import { Segments } from "../shell/Segments";
+import { Segments } from "../shell/controls";
 import { ComponentsView } from "./ComponentsView";
 import { FieldView } from "./FieldView";
-import { Figure } from "./Figure";
-import { Legend } from "./Legend";
+import { Figure, goToItem, Legend, ReadingLine, stepItem } from "./Figure";
 import { ModeSwitch } from "./ModeSwitch";
-import { goToItem, ReadingLine, stepItem } from "./ReadingLine";
 import { SimilarityView } from "./SimilarityView";
 import { TuningView } from "./TuningView";
-import { type Analysed, doublesOf, useAnalysis } from "./answers";
-import { choice, current, first, isTable, metric, second, sight, type Sight, variable } from "./choosing";
-import { labelColour } from "./colours";
-import { followItems, itemName, items, labelOf, problem } from "./items";
+import { choice, current, first, isTable, metric, second, sight, type Sight, variable } from "./choice";
+import {
+  type Analysed,
+  doublesOf,
+  followItems,
+  itemName,
+  items,
+  labelOf,
+  problem,
+  useAnalysis,
+} from "./items";
+import { labelColour } from "./pixels";
 import { useSize } from "./useSize";
 import "./netanalysis.css";
 

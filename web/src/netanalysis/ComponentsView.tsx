@@ -1,17 +1,12 @@
 /** Where the items lie along the directions in which a layer varies most. */
 import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { linearTicks } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
+import { formatTicks, linearTicks } from "../charting/ticks";
 import { formatCount, formatValue } from "../format";
-import { Figure } from "./Figure";
-import { Legend } from "./Legend";
-import { Mark } from "./Mark";
-import { goToItem, ReadingLine, stepItem } from "./ReadingLine";
-import { type Analysed, singlesOf, useAnalysis } from "./answers";
-import { current, first, isTable, second } from "./choosing";
-import { labelColour, labelShape, rangeOf } from "./colours";
-import { itemName, type Items, items, labelOf } from "./items";
+import { Figure, goToItem, Legend, Mark, ReadingLine, stepItem } from "./Figure";
+import { current, first, isTable, second } from "./choice";
+import { type Analysed, itemName, type Items, items, labelOf, singlesOf, useAnalysis } from "./items";
+import { labelColour, labelShape, rangeOf } from "./pixels";
 import { useSize } from "./useSize";
 
 const NUM_COMPONENTS = 6;

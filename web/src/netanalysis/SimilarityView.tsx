@@ -2,19 +2,23 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../format";
 import { ColourScale } from "../inspector/ColourScale";
-import type { Asked } from "../sections/useAsked";
+import type { Asked } from "../sections/useRecords";
 import { themeTick } from "../store";
-import type { Scale } from "../tensor/colour";
+import type { Scale } from "../tensor/colour-scale";
 import type { NetContrast, NetLayer } from "../wire";
-import { Figure } from "./Figure";
-import { Legend } from "./Legend";
-import { describe, goToItem, ReadingLine, stepItem } from "./ReadingLine";
-import { type Analysed, singlesOf, useAnalysis } from "./answers";
-import { current, first, isTable, metric, type Metric, order, second } from "./choosing";
-import { labelColour, rangeOf, readNumberInks } from "./colours";
-import { itemName, type Items, items } from "./items";
-import { type Matrix, paintMatrix, pairsOf, rowsOf, stretchesOf } from "./matrix";
-import { chosenScale } from "./scales";
+import { describe, Figure, goToItem, Legend, ReadingLine, stepItem } from "./Figure";
+import { chosenScale, current, first, isTable, metric, type Metric, order, second } from "./choice";
+import { type Analysed, itemName, type Items, items, singlesOf, useAnalysis } from "./items";
+import {
+  labelColour,
+  type Matrix,
+  paintMatrix,
+  pairsOf,
+  rangeOf,
+  readNumberInks,
+  rowsOf,
+  stretchesOf,
+} from "./pixels";
 import { useSize } from "./useSize";
 
 type Answered = Analysed<"net_similarity">;

@@ -1,25 +1,26 @@
 /** What units respond to: the best label and the selectivity of all of them, and one of them in detail. */
 import { signal } from "@preact/signals";
 import { useMemo, useState } from "preact/hooks";
-import { linearTicks } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
+import { formatTicks, linearTicks } from "../charting/ticks";
 import { formatCount, formatValue } from "../format";
 import { ColourScale } from "../inspector/ColourScale";
-import { unitName } from "../netview/wording";
-import { Segments } from "../shell/Segments";
+import { unitName } from "../netview/words";
+import { Segments } from "../shell/controls";
 import { themeTick } from "../store";
 import type { NetLayer } from "../wire";
-import { Figure } from "./Figure";
-import { Legend } from "./Legend";
-import { Mark } from "./Mark";
-import { PlatePicture } from "./PlatePicture";
-import { goToItem, ReadingLine, stepItem } from "./ReadingLine";
-import { type Analysed, singlesOf, useAnalysis } from "./answers";
-import { chooseUnit, current, first, isTable, second, unitOf } from "./choosing";
-import { labelColour, labelShape, rangeOf, readLabelColour, readNumberInks, readToken } from "./colours";
-import { type Items, items } from "./items";
-import { paintKinds, paintPlate } from "./plates";
-import { chosenScale, type ChosenScale } from "./scales";
+import { Figure, goToItem, Legend, Mark, PlatePicture, ReadingLine, stepItem } from "./Figure";
+import { chooseUnit, chosenScale, type ChosenScale, current, first, isTable, second, unitOf } from "./choice";
+import { type Analysed, type Items, items, singlesOf, useAnalysis } from "./items";
+import {
+  labelColour,
+  labelShape,
+  paintKinds,
+  paintPlate,
+  rangeOf,
+  readLabelColour,
+  readNumberInks,
+  readToken,
+} from "./pixels";
 import { useSize } from "./useSize";
 
 const FIGURES = ["best", "selectivity", "dprime"] as const;

@@ -2,12 +2,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../format";
 import { AnalysisStage } from "../netanalysis/AnalysisStage";
-import { ChoicePanel } from "../netanalysis/ChoicePanel";
-import { ItemSection } from "../netanalysis/ItemSection";
-import { LikenessPanel } from "../netanalysis/LikenessPanel";
-import { isAnalysis, scope } from "../netanalysis/choosing";
+import { ChoicePanel, ItemSection, LikenessPanel } from "../netanalysis/Panels";
+import { isAnalysis, scope } from "../netanalysis/choice";
 import { param } from "../route";
-import { Snippet } from "../runs/Snippet";
+import { Snippet } from "../runs/RunsPage";
 import { isConnected } from "../runs/states";
 import * as runs from "../runs/store";
 import { Blank } from "../shell/Blank";
@@ -15,29 +13,35 @@ import { Icon } from "../shell/Icon";
 import { PanelPlace } from "../shell/PanelPlace";
 import { panels, panelWidth, setPanel } from "../shell/panels";
 import * as page from "../store";
-import { readPalette } from "../tensor/colour";
-import { TimeBar } from "../tensors/TimeBar";
-import { useKey } from "../tensors/useKey";
+import { readPalette } from "../tensor/colour-scale";
+import { TimeBar, useKey } from "../tensors/TimeBar";
 import type { NetLayer } from "../wire";
-import { ColourPanel } from "./ColourPanel";
-import { LayersPanel } from "./LayersPanel";
-import { NetStage } from "./NetStage";
+import { NetStage, returnFocus } from "./NetStage";
 import { NetTip } from "./NetTip";
-import { StageBars } from "./StageBars";
-import { StageNotes } from "./StageNotes";
+import { ColourPanel, LayersPanel, VariablePanel, VariablesAway } from "./SidePanels";
+import { StageBars, StageNotes } from "./StageBars";
 import { UnitPanel } from "./UnitPanel";
 import { UnitStrip } from "./UnitStrip";
-import { VariablePanel, VariablesAway } from "./VariablePanel";
-import { followAddress } from "./addressing";
+import { followAddress } from "./address";
+import { shownPicture } from "./export";
 import { followNet } from "./feeds";
-import { returnFocus } from "./focusing";
-import { at, countersNow, follow, goTo, isFollowing, list as known, moments, step } from "./moments";
-import { rank, run, runId } from "./netrun";
-import { goToItem, isAwaited, numItems, phase, sceneFailure, tryAgain } from "./netstate";
-import { shownPicture } from "./recording";
+import {
+  at,
+  countersNow,
+  follow,
+  goTo,
+  isFollowing,
+  list as known,
+  moments,
+  rank,
+  run,
+  runId,
+  step,
+} from "./moments";
+import { goToItem, isAwaited, numItems, phase, sceneFailure, tryAgain } from "./network-state";
 import * as store from "./store";
-import { askPicture, pageOf, paintThumbnail, pictureLayer } from "./thumbnails";
-import { counterText, counterTitle, sentence } from "./wording";
+import { askPicture, pageOf, paintThumbnail, pictureLayer } from "./unit-readings";
+import { counterText, counterTitle, sentence } from "./words";
 import "./netview.css";
 
 export function NetViewPage() {

@@ -1,15 +1,14 @@
 /** The selected unit over time, all its variables, with a cursor at the moment. */
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { linearTicks, niceSpan, type Span } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
+import { formatTicks, linearTicks, niceSpan, type Span } from "../charting/ticks";
 import { formatCount, formatExact, formatValue } from "../format";
 import { useWidth } from "../measuring/useWidth";
 import { pathOf } from "../tensors/overtime";
 import { goTo, moments, nearestMoment, step } from "./moments";
-import { chosenUnit } from "./netstate";
-import { type Line, seriesFailure, unitSeries } from "./readings";
-import { unitName } from "./wording";
+import { chosenUnit } from "./network-state";
+import { type Line, seriesFailure, unitSeries } from "./unit-readings";
+import { unitName } from "./words";
 
 const HEIGHT = 96;
 /** At the left is room for the numbers of the axis, and not less than this. */

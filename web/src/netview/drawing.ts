@@ -1,27 +1,29 @@
 /** The drawing as a whole: what it shows, where from, and when it is drawn again. */
+import { namePixels } from "./arrangement";
 import {
   type Camera,
   eyeOf,
   fitted,
   type Margins,
+  plus,
   project,
   rayThrough,
   type ScreenPlace,
   type Size,
   startCamera,
+  times,
+  type Vector,
   viewMatrix,
 } from "./camera";
 import { cssColour, type Inks, readInks, readRamp } from "./colours";
-import { namePixels } from "./footprints";
-import { type Label, labelsOf, placeLabels } from "./labels";
+import { startFlatPainter } from "./flat-painter";
+import { type Content, type Picture, pictureOf, unitHeight, unitPlace } from "./frame";
+import { startGlPainter } from "./gl-painter";
 import type { PaintedPlate, Painter } from "./painter";
-import { startFlatPainter } from "./painterflat";
-import { startGlPainter } from "./paintergl";
 import { type Hit, pick, unitOf } from "./picking";
-import { type Content, type Picture, pictureOf, unitHeight, unitPlace } from "./picturing";
+import { type Label, labelsOf, placeLabels } from "./plate-labels";
 import { cellOfUnit, inSpace, onPlate, placesOf, type Plate } from "./plates";
 import type { MapName, PointedPlace, UnitPlace } from "./store";
-import { plus, times, type Vector } from "./vectors";
 
 const REST_MS = 140;
 /** Of values: whoever goes from moment to moment does not press a key more often. */

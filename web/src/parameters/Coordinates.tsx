@@ -2,12 +2,21 @@
 import { useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../format";
 import { useWidth } from "../measuring/useWidth";
-import { Group } from "../sections/Group";
+import { Group } from "../sections/Figure";
 import type { Axis } from "./axes";
-import { type Brush, brushFrom } from "./brushing";
-import { shownRamp } from "./colouring";
-import { movedTo } from "./ordering";
-import { allRuns, axes, BY_RUN, colouring, columns, keptIds, rampStops } from "./sheet";
+import {
+  allRuns,
+  axes,
+  type Brush,
+  brushFrom,
+  BY_RUN,
+  colouring,
+  columns,
+  keptIds,
+  movedTo,
+  rampStops,
+  shownRamp,
+} from "./sheet";
 import { brushes, clearBrushes, hoveredRun, setAxisOrder, setBrush, setColour, setScale } from "./state";
 
 const HEIGHT = 300;

@@ -1,20 +1,16 @@
 /** Hyperparameters of the runs, as a table and as parallel coordinates. */
 import { useEffect } from "preact/hooks";
-import { type Cell, toCsv } from "../files/csv";
-import { fileName, save } from "../files/saving";
+import { type Cell, fileName, save, toCsv } from "../files/save-file";
 import { formatCount, formatNumberOf, formatValue } from "../format";
 import { useWidth } from "../measuring/useWidth";
 import { addressOf } from "../route";
 import { RunsFrame } from "../runs/RunsFrame";
 import { runs, runsById } from "../runs/store";
-import { Group } from "../sections/Group";
-import { RunTag } from "../sections/RunTag";
-import { ToolButton } from "../sections/ToolButton";
-import { Waiting } from "../sections/Waiting";
-import { askOf } from "../sections/asking";
-import { useAsked } from "../sections/useAsked";
+import { Group, RunTag, ToolButton, Waiting } from "../sections/Figure";
+import { askOf } from "../sections/requests";
+import { useAsked } from "../sections/useRecords";
 import { Blank } from "../shell/Blank";
-import { Segments } from "../shell/Segments";
+import { Segments } from "../shell/controls";
 import type { HparamsRow, RunListing } from "../wire";
 import { Coordinates } from "./Coordinates";
 import type { Axis, Tick } from "./axes";

@@ -1,17 +1,26 @@
 /** Beside the drawing: colours, search, one point with its neighbours, the selection. */
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../format";
 import { searchTest } from "../globs";
 import { param, setParams } from "../route";
 import { Icon } from "../shell/Icon";
 import * as page from "../store";
-import { PointRow } from "./PointRow";
 import { MetricField } from "./ProjectorOptions";
-import { SelectionSection } from "./SelectionSection";
-import { addToSelection, isolate, isolateName, look, select, showAll } from "./choosing";
-import { byName, categoryInk, type Colouring, MOST_COLOURS, readInks } from "./colouring";
-import type { Column } from "./embedding";
-import { decodeSprites } from "./sprites";
+import { byName, categoryInk, type Colouring, MOST_COLOURS, readInks } from "./colours";
+import { type Column, decodeSprites } from "./embedding";
+import {
+  addToSelection,
+  downloadPoints,
+  forgetSelection,
+  indicesText,
+  isolate,
+  isolateName,
+  look,
+  saveSelection,
+  select,
+  showAll,
+  writeRanges,
+} from "./selection";
 import * as store from "./store";
 
 export function PointsPanel() {
@@ -118,7 +127,7 @@ function Kinds({ colouring }: { colouring: Extract<Colouring, { kind: "categorie
 
 // --- Find points by their labels.
 
-const SEARCH_SECTION_MOST_LISTED = 30;
+const MOST_FOUND = 30;
 
 function SearchSection() {
   const query = store.query.value;
@@ -205,14 +214,14 @@ function PointsFound({ found }: { found: FoundPoints }) {
         )}
       </div>
       <ul class="point-list" aria-label="Points found">
-        {points.slice(0, SEARCH_SECTION_MOST_LISTED).map((point) => (
+        {points.slice(0, MOST_FOUND).map((point) => (
           <li key={point}>
             <PointRow point={point} found={textFound(found, point)} onChoose={look} />
           </li>
         ))}
       </ul>
-      {points.length > SEARCH_SECTION_MOST_LISTED && (
-        <p class="muted fs-1">and {formatCount(points.length - SEARCH_SECTION_MOST_LISTED)} more</p>
+      {points.length > MOST_FOUND && (
+        <p class="muted fs-1">and {formatCount(points.length - MOST_FOUND)} more</p>
       )}
     </>
   );
@@ -364,5 +373,177 @@ function SpriteCrop({ point }: { point: number }) {
       height={sheet.height}
       style={{ width: `${sheet.width * scale}px`, height: `${sheet.height * scale}px` }}
     />
+  );
+}
+
+// --- A point in a list: its label and its number, and how far it is where that is known.
+
+interface Props {
+  point: number;
+  distance?: number;
+  /** From 0 to 1: how long its bar is. */
+  share?: number;
+  /** Of another column than that of its label. */
+  found?: string | undefined;
+  onChoose: (point: number) => void;
+}
+
+export function PointRow({ point, distance, share, found, onChoose }: Props) {
+  return (
+    <button
+      class="point-row"
+      aria-current={store.focus.value === point}
+      onClick={() => onChoose(point)}
+      onMouseEnter={() => (store.hovered.value = point)}
+      onMouseLeave={() => (store.hovered.value = null)}
+      onFocus={() => (store.hovered.value = point)}
+    >
+      <span class="grow clip">{store.labelOf(point)}</span>
+      {found !== undefined && <span class="clip">{found}</span>}
+      <span class="muted">{point}</span>
+      {distance !== undefined && <span class="num">{formatValue(distance, 3)}</span>}
+      {share !== undefined && <i class="way" style={{ width: `${share * 100}%` }} />}
+    </button>
+  );
+}
+
+// --- The points that are selected: show only them, save them under a name, take them along.
+
+const MOST_SELECTED = 30;
+
+function SelectionSection() {
+  if (store.loaded.value === null) return null;
+  const points = store.selected.value;
+  return (
+    <section class="section" aria-label="Selection">
+      <div class="row">
+        <h2>Selection</h2>
+        <span class="grow" />
+        <span class="muted fs-1" role="status">
+          {points.length === 0 ? "none" : formatNumberOf(points.length, "point")}
+        </span>
+      </div>
+      <Isolation />
+      {store.selectionNote.value !== "" && (
+        <p class="hint" role="alert">
+          {store.selectionNote.value}
+        </p>
+      )}
+      {points.length > 0 && <Chosen points={points} />}
+      <Saved />
+    </section>
+  );
+}
+
+function Isolation() {
+  if (store.isolated.value === null) return null;
+  return (
+    <div class="row actions">
+      <span class="fs-1 muted grow">Only {formatNumberOf(store.shown.value.length, "point")} shown</span>
+      <button class="btn sm" onClick={showAll}>
+        Show all
+      </button>
+    </div>
+  );
+}
+
+function Chosen({ points }: { points: readonly number[] }) {
+  const [copied, setCopied] = useState("");
+  const [name, setName] = useState("");
+  const [fault, setFault] = useState("");
+  const copy = (): void => {
+    const said = (text: string) => (): void => setCopied(text);
+    // Pages that did not come from this machine may have no clipboard.
+    const { clipboard } = navigator as { clipboard?: Clipboard };
+    if (clipboard === undefined) setCopied("This page may not use the clipboard: download them instead.");
+    else clipboard.writeText(indicesText(points)).then(said("Copied."), said("The browser did not allow it."));
+  };
+  const save = (event: Event): void => {
+    event.preventDefault();
+    const reason = saveSelection(name);
+    setFault(reason);
+    if (reason === "") setName("");
+  };
+  return (
+    <>
+      <p class="mono fs-1 clip" title={writeRanges(points)}>
+        {writeRanges(points)}
+      </p>
+      <div class="row actions wrapped">
+        <button class="btn sm" onClick={() => isolate(points)}>
+          Isolate
+        </button>
+        <button class="btn sm" aria-label="Copy indices" title="Copy the indices, as a list of Python" onClick={copy}>
+          Copy
+        </button>
+        <button class="btn sm" title="Index, labels and coordinates" onClick={() => downloadPoints(points)}>
+          CSV
+        </button>
+        <button class="btn sm quiet" onClick={() => select([])}>
+          Clear
+        </button>
+      </div>
+      <p class="muted fs-1" role="status">
+        {copied}
+      </p>
+      <ul class="point-list" aria-label="Selected points">
+        {points.slice(0, MOST_SELECTED).map((point) => (
+          <li key={point}>
+            <PointRow point={point} onChoose={look} />
+          </li>
+        ))}
+      </ul>
+      {points.length > MOST_SELECTED && <p class="muted fs-1">and {points.length - MOST_SELECTED} more</p>}
+      <form class="row actions" onSubmit={save}>
+        <input
+          class="input sm grow"
+          type="text"
+          placeholder="Name of the selection"
+          aria-label="Name of the selection"
+          maxLength={80}
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+        <button class="btn sm" type="submit" disabled={name.trim() === ""}>
+          Save
+        </button>
+      </form>
+      {fault !== "" && (
+        <p class="hint" role="alert">
+          {fault}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Saved() {
+  const names = [...store.saved.value];
+  if (names.length === 0) return null;
+  const now = param("selection");
+  return (
+    <>
+      <h3 class="nearest-title">Saved in this browser</h3>
+      <ul class="point-list" aria-label="Saved selections">
+        {names.map(([name, points]) => (
+          <li key={name} class="row">
+            <button
+              class="point-row grow"
+              aria-current={name === now}
+              onClick={() => {
+                setParams({ selection: name });
+                select(points);
+              }}
+            >
+              <span class="grow clip">{name}</span>
+              <span class="muted">{formatNumberOf(points.length, "point")}</span>
+            </button>
+            <button class="btn quiet sm" aria-label={`Forget ${name}`} onClick={() => forgetSelection(name)}>
+              ×
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

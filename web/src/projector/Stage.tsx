@@ -5,14 +5,14 @@ import { formatCount, formatNumberOf, formatShare } from "../format";
 import { setParams } from "../route";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
-import { Segments } from "../shell/Segments";
+import { Segments } from "../shell/controls";
 import { isForField } from "../shell/keys";
 import * as page from "../store";
 import { startCamera, turned, zoomed } from "./camera";
-import { addToSelection, clearChoice, look, toggleSelected } from "./choosing";
 import type { Cloud } from "./cloud";
-import { Pointing, type Shape } from "./pointing";
-import { isReduced, reduceThere } from "./reducing";
+import { Pointing, type Shape } from "./picking";
+import { isReduced, reduceThere } from "./reduction";
+import { addToSelection, clearChoice, look, toggleSelected } from "./selection";
 import * as store from "./store";
 import { type CloudHandle, useCloud } from "./useCloud";
 

@@ -1,9 +1,18 @@
 /** The drawing: a camera, a painter, an overlay for text and outlines, and frames only when something changed. */
-import { type Camera, distanceOf, projectAll, type Size, startCamera, viewMatrix } from "./camera";
-import { type Inks, readInks } from "./colouring";
-import { startFlatPainter } from "./flatpainter";
-import { startGlPainter } from "./glpainter";
-import { type Label, type PlacedLabel, placeLabels } from "./labelling";
+import {
+  type Camera,
+  distanceOf,
+  type Label,
+  type PlacedLabel,
+  placeLabels,
+  projectAll,
+  type Size,
+  startCamera,
+  viewMatrix,
+} from "./camera";
+import { type Inks, readInks } from "./colours";
+import { startFlatPainter } from "./flat-painter";
+import { startGlPainter } from "./gl-painter";
 import type { Painter, SpriteImage } from "./painter";
 import { type Place, ScreenIndex } from "./picking";
 

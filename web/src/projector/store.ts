@@ -3,12 +3,12 @@ import { computed, signal } from "@preact/signals";
 import { param, setParams } from "../route";
 import * as runs from "../runs/store";
 import type { Asked } from "../source/source";
-import type { RecordList } from "../tensors/recordlist";
-import { nearestAt } from "../tensors/timing";
+import type { RecordList } from "../tensors/records";
+import { nearestAt } from "../tensors/store";
 import type { RecordListing, ReduceQuestion } from "../wire";
-import { type Colouring, colouringOf } from "./colouring";
+import { type Colouring, colouringOf } from "./colours";
 import type { Embedding } from "./embedding";
-import type { Selections } from "./selections";
+import type { Selections } from "./selection";
 
 export type Method = "pca" | "tsne" | "umap";
 export type SpriteMode = "auto" | "on" | "off";

@@ -4,12 +4,11 @@ import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { setParams } from "../route";
 import * as page from "../store";
-import { followLoss } from "../webgl/loss";
-import { readCamera, writeCamera } from "./camera";
+import { followLoss } from "../webgl/program";
+import { type Label, readCamera, writeCamera } from "./camera";
 import { Cloud, type Wording } from "./cloud";
-import { paintPoints } from "./colouring";
-import type { Label } from "./labelling";
-import { decodeSprites } from "./sprites";
+import { paintPoints } from "./colours";
+import { decodeSprites } from "./embedding";
 import * as store from "./store";
 
 /** Outlines around more points than this would hide them: being fresh among faint ones tells them apart then. */

@@ -9,13 +9,12 @@ import { PanelPlace } from "../shell/PanelPlace";
 import { panels, panelWidth, setPanel } from "../shell/panels";
 import type { RecordKind, RunListing } from "../wire";
 import { FilterField } from "./FilterField";
-import { Snippet } from "./Snippet";
+import { Snippet } from "./RunsPage";
 import { StateBadge } from "./StateBadge";
-import { parseFilter } from "./filtering";
+import { parseFilter } from "./run-table";
+import { useRowsInView, useScrollMemory } from "./scroll";
 import { shownState } from "./states";
 import * as runs from "./store";
-import { useRowsInView } from "./useRowsInView";
-import { useScrollMemory } from "./useScrollMemory";
 
 interface Props {
   /** Sections (`<section class="section">`) under the list of runs. */

@@ -8,26 +8,31 @@ import { addressOf } from "../route";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
 import { PanelPlace } from "../shell/PanelPlace";
-import { Popover } from "../shell/Popover";
-import { Segments } from "../shell/Segments";
+import { Popover } from "../shell/Picker";
+import { Segments } from "../shell/controls";
 import { panels, panelWidth, setPanel } from "../shell/panels";
 import { CompareChart } from "./CompareChart";
 import { FilterField } from "./FilterField";
 import { PassesPart } from "./PassesPart";
 import { RunsTable } from "./RunsTable";
-import { Snippet } from "./Snippet";
-import { FIXED, metricNames, resetColumns, showFixed, showMetric, shownFixed, shownMetrics } from "./columns";
 import {
   filter,
   filterText,
+  FIXED,
+  metricNames,
   numFiltered,
+  resetColumns,
   rows,
   setFilter,
+  showFixed,
+  showMetric,
+  shownFixed,
+  shownMetrics,
   showState,
   stateCounts,
   STATES,
   stateShown,
-} from "./runtable";
+} from "./run-table";
 import * as runs from "./store";
 
 export function RunsPage() {
@@ -347,4 +352,12 @@ function Skeletons() {
       ))}
     </div>
   );
+}
+
+// --- The lines of Python that start a run.
+
+const LINES = 'with torcheer.Run("runs/first") as run:\n    run.log(step, loss=loss)';
+
+export function Snippet() {
+  return <pre class="snippet">{LINES}</pre>;
 }

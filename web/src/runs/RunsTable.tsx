@@ -8,15 +8,24 @@ import { isForField } from "../shell/keys";
 import type { RunListing, RunState } from "../wire";
 import { StateBadge } from "./StateBadge";
 import { linePath } from "./chart/lines";
-import { now, useClock } from "./clock";
-import { FIXED, type FixedColumn, metricOf, shownFixed, shownMetrics } from "./columns";
-import { cursor, cursorRow, order, rows, sortBy } from "./runtable";
-import { metricColumn, nextOrder } from "./sorting";
+import {
+  cursor,
+  cursorRow,
+  FIXED,
+  type FixedColumn,
+  metricColumn,
+  metricOf,
+  nextOrder,
+  order,
+  rows,
+  shownFixed,
+  shownMetrics,
+  sortBy,
+} from "./run-table";
+import { useRowsInView, useScrollMemory } from "./scroll";
 import { isLive } from "./states";
 import * as runs from "./store";
-import { formatAgo, formatDuration, formatMoment } from "./times";
-import { useRowsInView } from "./useRowsInView";
-import { useScrollMemory } from "./useScrollMemory";
+import { formatAgo, formatDuration, formatMoment, now, useClock } from "./times";
 
 const [ROW_HEIGHT, HEAD_HEIGHT] = [48, 28];
 

@@ -1,27 +1,22 @@
 /** What the chosen runs hold besides scalars: distributions, evaluation, pictures, sound, text. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef } from "preact/hooks";
-import { fileName, save } from "../files/saving";
+import { fileName, save } from "../files/save-file";
 import { formatCount, formatNumberOf, formatSeconds } from "../format";
-import { useNear } from "../measuring/useNear";
+import { useNear } from "../measuring/useWidth";
 import { chosen, colourSlot } from "../runs/store";
-import { Segments } from "../shell/Segments";
+import { Segments } from "../shell/controls";
 import type { RecordKind, RunListing } from "../wire";
-import { Figure } from "./Figure";
-import { Group } from "./Group";
-import { RunTag } from "./RunTag";
+import { Figure, Group, RunTag, ToolButton, Waiting } from "./Figure";
 import { stepByKey, StepSlider } from "./StepSlider";
-import { ToolButton } from "./ToolButton";
-import { Waiting } from "./Waiting";
-import type { FullRecord } from "./asking";
 import { Distribution } from "./distributions/Distribution";
 import { PrCurves } from "./evaluation/PrCurves";
 import { RunMatrix } from "./evaluation/RunMatrix";
 import { ImageSeries } from "./media/ImageSeries";
 import { Listener } from "./media/Listener";
 import { Player } from "./media/Player";
-import { setVolume, volume } from "./media/playing";
 import { reelOfVideo } from "./media/reel";
+import { setVolume, volume } from "./media/wav";
 import {
   cellNumbers,
   countScale,
@@ -31,11 +26,10 @@ import {
   textForm,
   textLayout,
 } from "./options";
+import type { FullRecord } from "./requests";
 import { type Holder, holdersOf, shownNames } from "./series";
 import { TextSeries } from "./text/TextSeries";
-import { useFullRecords } from "./useFullRecords";
-import { useRecords } from "./useRecords";
-import { wantedOf } from "./wanting";
+import { useFullRecords, useRecords, wantedOf } from "./useRecords";
 import "./sections.css";
 
 export function Sections() {

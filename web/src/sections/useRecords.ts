@@ -1,11 +1,20 @@
 /** The records of a series in all chosen runs, and the step at which they are looked at. */
+import { useEffect, useRef, useState } from "preact/hooks";
 import { param, setParams } from "../route";
 import type { RecordKind, RecordListing } from "../wire";
-import { askRecords, type Records } from "./asking";
-import { ByteCache } from "./bytecache";
-import { escaped, unescaped } from "./escaping";
+import { escaped, unescaped } from "./options";
+import {
+  askRecord,
+  askRecords,
+  ByteCache,
+  Desk,
+  type FullRecord,
+  type Held,
+  recordKey,
+  type Records,
+  type Wanted,
+} from "./requests";
 import { type Holder, versionOf } from "./series";
-import { useAsked } from "./useAsked";
 
 /** The index counts records that turn out not to be there. */
 export const UNREADABLE = "None of its records can be read: they are damaged, or were taken away meanwhile.";
@@ -155,4 +164,66 @@ function setPin(kind: RecordKind, name: string, step: number | null): void {
   pins.delete(pinKey(kind, name));
   if (step !== null) pins.set(pinKey(kind, name), step);
   setParams({ [NAME]: pins.size === 0 ? null : writePins(pins) });
+}
+
+// --- The bytes of records of several runs, which are then shown together.
+
+export interface RecordWanted {
+  readonly runId: string;
+  readonly listing: RecordListing;
+}
+
+type FullByRun = ReadonlyMap<string, FullRecord>;
+
+/** A run whose record cannot be read is left out, unless none can. */
+export function useFullRecords(wanted: readonly RecordWanted[], isNear: boolean): Asked<FullByRun> {
+  return useAsked<FullByRun>(
+    isNear && wanted.length > 0
+      ? {
+          key: JSON.stringify(wanted.map(({ runId, listing }) => recordKey(runId, listing))),
+          version: "",
+          ask: () => askAllInFull(wanted),
+        }
+      : null,
+  );
+}
+
+async function askAllInFull(wanted: readonly RecordWanted[]): Promise<FullByRun> {
+  const answers = await Promise.allSettled(wanted.map(({ runId, listing }) => askRecord(runId, listing)));
+  const found = new Map<string, FullRecord>();
+  for (const [at, answer] of answers.entries()) {
+    if (answer.status === "fulfilled") found.set(wanted[at]!.runId, answer.value);
+  }
+  const failed = answers.find((answer) => answer.status === "rejected");
+  if (found.size === 0 && failed !== undefined) throw failed.reason;
+  return found;
+}
+
+// --- Which record of each run belongs to the step that is looked at.
+
+export function wantedOf(holders: readonly Holder[], stepped: Pick<Stepped, "recordOf">): RecordWanted[] {
+  return holders.flatMap(({ run }) => {
+    const listing = stepped.recordOf(run.id);
+    return listing === null ? [] : [{ runId: run.id, listing }];
+  });
+}
+
+// --- Ask for something while it is wanted, and again when there is news of it; what came before stays
+//   meanwhile.
+
+export interface Asked<Value> extends Held<Value> {
+  readonly retry: () => void;
+}
+
+const NOTHING = { value: null, key: "", problem: "" };
+
+export function useAsked<Value>(wanted: Wanted<Value> | null): Asked<Value> {
+  const [held, setHeld] = useState<Held<Value>>(NOTHING);
+  const desk = useRef<Desk<Value> | null>(null);
+  useEffect(() => {
+    desk.current = new Desk(setHeld);
+    return () => desk.current?.close();
+  }, []);
+  useEffect(() => desk.current?.want(wanted), [wanted?.key, wanted?.version]);
+  return { ...held, retry: () => desk.current?.retry() };
 }

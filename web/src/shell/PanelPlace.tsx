@@ -1,8 +1,7 @@
 /** A panel beside the drawing, a rail that opens it, or a sheet over the drawing. */
 import type { ComponentChildren } from "preact";
 import { Icon } from "./Icon";
-import { panelName } from "./panelnames";
-import { panels, panelWidth, resizePanel, setPanel, type Side, WIDTH_LIMITS } from "./panels";
+import { panelName, panels, panelWidth, resizePanel, setPanel, type Side, WIDTH_LIMITS } from "./panels";
 
 interface Props {
   side: Side;

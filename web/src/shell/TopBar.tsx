@@ -15,11 +15,9 @@ import * as store from "../store";
 import { switchTheme, theme } from "../theme/theme";
 import { ConnectionBadge } from "./ConnectionBadge";
 import { Icon } from "./Icon";
-import type { Option } from "./OptionList";
-import { Picker } from "./Picker";
+import { type Option, Picker } from "./Picker";
 import { keysShown } from "./keys";
-import { panelName } from "./panelnames";
-import { panels, type Side, togglePanel } from "./panels";
+import { panelName, panels, type Side, togglePanel } from "./panels";
 import { type Area, areaOf, areas, shownArea, shownView, TITLES } from "./views";
 
 export function TopBar() {

@@ -2,20 +2,19 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../format";
+import { TensorFigures, TensorSkeleton } from "../inspector/Facts";
 import { Histogram } from "../inspector/Histogram";
 import { Numbers } from "../inspector/Numbers";
 import { Picture } from "../inspector/Picture";
-import { TensorFigures } from "../inspector/TensorFigures";
-import { TensorSkeleton } from "../inspector/TensorSkeleton";
 import type { AskableTensor } from "../inspector/subjects";
 import { Icon } from "../shell/Icon";
 import type { TensorValues, Values } from "../source/source";
-import { autoScale, type Scale } from "../tensor/colour";
+import { autoScale, type Scale } from "../tensor/colour-scale";
 import { isWhole, type Start } from "../tensor/window";
 import type { RecordListing, TensorView } from "../wire";
 import { Downloads } from "./Downloads";
+import { useScale, widest } from "./records";
 import * as store from "./store";
-import { useScale, widest } from "./useScale";
 
 interface Props {
   a: RecordListing;

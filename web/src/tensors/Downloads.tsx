@@ -1,12 +1,12 @@
 /** Take the values along: as a table, or as an array for NumPy. */
 import { useState } from "preact/hooks";
-import { fileName, save } from "../files/saving";
+import { fileName, save } from "../files/save-file";
 import { formatNumberOf } from "../format";
 import type { AskableTensor } from "../inspector/subjects";
 import type { TensorValues, Values } from "../source/source";
 import { windowText } from "../tensor/window";
 import * as store from "./store";
-import { largestWindow, windowCsv, windowShape } from "./windows";
+import { largestWindow, windowCsv, windowShape } from "./store";
 
 interface Props {
   /** Null where what is here is all there is. */

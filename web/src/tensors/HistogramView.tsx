@@ -1,13 +1,11 @@
 /** A histogram that was logged as such, at one step or at two: its bins may have any width. */
 import { useEffect, useState } from "preact/hooks";
-import { toCsv } from "../files/csv";
-import { fileName, save } from "../files/saving";
+import { fileName, save, toCsv } from "../files/save-file";
 import { formatCount, formatNumberOf, formatValue } from "../format";
-import { Section } from "../inspector/Section";
-import { TensorSkeleton } from "../inspector/TensorSkeleton";
+import { Section, TensorSkeleton } from "../inspector/Facts";
 import { useWidth } from "../measuring/useWidth";
 import * as page from "../store";
-import { autoScale, stepClass } from "../tensor/colour";
+import { autoScale, stepClass } from "../tensor/colour-scale";
 import type { RecordListing } from "../wire";
 import { type Figure, figureOf, withSign } from "./overtime";
 import * as store from "./store";

@@ -1,37 +1,29 @@
 /** The tensor that is chosen: head, figures over time, itself at one step or at two, time bar. */
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatShape, formatShare, formatValue } from "../format";
-import { Head } from "../inspector/Head";
+import { Head, Section, TensorFigures, TensorSkeleton } from "../inspector/Facts";
 import { Histogram } from "../inspector/Histogram";
 import { ItemStepper } from "../inspector/ItemStepper";
 import { Numbers } from "../inspector/Numbers";
 import { Picture } from "../inspector/Picture";
-import { Section } from "../inspector/Section";
-import { TensorFigures } from "../inspector/TensorFigures";
-import { TensorSkeleton } from "../inspector/TensorSkeleton";
 import type { AskableTensor } from "../inspector/subjects";
 import { setParams } from "../route";
 import * as runs from "../runs/store";
 import { Blank } from "../shell/Blank";
-import { AnswerCache } from "../source/cache";
-import { valuesOf } from "../source/framing";
-import type { Source, TensorAnswer, TensorValues } from "../source/source";
+import { valuesOf } from "../source/socket";
+import { AnswerCache, type Source, type TensorAnswer, type TensorValues } from "../source/source";
 import * as page from "../store";
-import { stepItem } from "../tensor/items";
-import { gridOf, type Start } from "../tensor/window";
+import { gridOf, type Start, stepItem } from "../tensor/window";
 import type { RecordListing, TensorView, Window } from "../wire";
 import { CompareColumns } from "./CompareColumns";
 import { Downloads } from "./Downloads";
 import { HistogramView } from "./HistogramView";
 import { OverTimeChart } from "./OverTimeChart";
-import { TimeBar } from "./TimeBar";
+import { TimeBar, useKey } from "./TimeBar";
 import { type Figure, figureOf, withSign } from "./overtime";
-import { placeKey } from "./recordlist";
+import { type Latest, missingIn, placeKey, useLatest, useScale, valuesIn } from "./records";
 import * as store from "./store";
-import { useKey } from "./useKey";
-import { type Latest, missingIn, useLatest, valuesIn } from "./useLatest";
-import { useScale } from "./useScale";
-import { largestWindow } from "./windows";
+import { largestWindow } from "./store";
 
 export function TensorStage() {
   const records = store.records.value;
@@ -291,7 +283,7 @@ function TensorAtStep({ runId, record }: TensorAtStepProps) {
   const whole = valuesIn(first);
   const moved = useLatest(subject, whole === null ? undefined : otherItem(whole, choice.itemOf(whole.view)));
   const reason = missingIn(first) ?? missingIn(moved);
-  if (reason !== null) return <TensorAtStepMissing reason={reason} />;
+  if (reason !== null) return <MissingTensor reason={reason} />;
   if (whole === null || first.held === null) return <TensorSkeleton />;
   const isOther = otherItem(whole, choice.itemOf(whole.view)) !== undefined;
   const base = isOther ? (valuesIn(moved) ?? whole) : whole;
@@ -308,7 +300,7 @@ function otherItem({ view }: TensorValues, item: readonly number[]): Window | un
   return item.join() === view.window.item.join() ? undefined : { ...view.window, item: [...item] };
 }
 
-function TensorAtStepMissing({ reason }: { reason: string }) {
+function MissingTensor({ reason }: { reason: string }) {
   return (
     <Blank icon="frame" title="No values to show">
       <span>{reason}</span>
@@ -319,7 +311,7 @@ function TensorAtStepMissing({ reason }: { reason: string }) {
 function Parts({ subject, base }: { subject: AskableTensor; base: TensorValues }) {
   const [start, setStart] = useState<Start>({ tiles: 0, rows: 0, columns: 0 });
   const { scale, isAuto, setFixed } = useScale(base.view);
-  if (base.values.length === 0) return <TensorAtStepMissing reason="This tensor has no elements." />;
+  if (base.values.length === 0) return <MissingTensor reason="This tensor has no elements." />;
   const key = base.view.shape.join();
   return (
     <div class="tensor-columns" key={key}>

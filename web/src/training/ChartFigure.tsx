@@ -2,24 +2,22 @@
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatValue } from "../format";
-import { textWidth } from "../inspector/textWidth";
-import { useNear } from "../measuring/useNear";
-import { useWidth } from "../measuring/useWidth";
-import { ChartMenu, type MenuItem } from "./ChartMenu";
+import { textWidth } from "../inspector/ItemStepper";
+import { useNear, useWidth } from "../measuring/useWidth";
+import { LimitField } from "../shell/controls";
 import { ChartTable } from "./ChartTable";
-import { Instead } from "./Instead";
-import { LimitFields } from "./LimitFields";
 import { Plot } from "./Plot";
+import { useChartModel } from "./chart-follow";
 import { downloadCsv, downloadSvg } from "./downloads";
 import type { Chart } from "./grouping";
 import { colourOfLine, type Line, type Model } from "./model";
-import { options, setOptions } from "./options";
-import { readPalette } from "./palette";
+import { type Limits, options, setOptions } from "./options";
+import { readPalette } from "./paint";
 import { leaveView } from "./plotkeys";
 import { describeReading, readingsAt } from "./readings";
+import { toggleEnlarged } from "./scale-zoom";
+import { feeds } from "./series-feed";
 import { placeOfCursor, reveal } from "./state";
-import { useChartModel } from "./useChartModel";
-import { toggleEnlarged } from "./zooming";
 
 export function ChartFigure({ chart }: { chart: Chart }) {
   const box = useRef<HTMLElement>(null);
@@ -217,4 +215,176 @@ export function fitting(width: number, titleWidth: number, all: readonly Texts[]
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, one) => all + one, 0);
+}
+
+// --- What stands over a chart while something of it is missing.
+
+export function Instead({ model }: { model: ReadonlySignal<Model | null> }) {
+  const now = model.value;
+  if (now === null || (now.x === null && now.numAwaited > 0 && now.refusal === "")) return <Skeleton />;
+  if (now.refusal !== "") {
+    return (
+      <div class={now.x === null ? "plot-note" : "plot-note low"} role="alert">
+        <span>{now.refusal}</span>
+        <button class="btn sm" onClick={() => feeds.peek()?.whole.askAgain()}>
+          Try again
+        </button>
+      </div>
+    );
+  }
+  const note = now.note === "" && now.x === null ? "No values yet." : now.note;
+  return note === "" ? null : <div class="plot-note">{note}</div>;
+}
+
+function Skeleton() {
+  return (
+    <div class="plot-skeleton" aria-hidden="true">
+      {[0, 1, 2].map((row) => (
+        <i key={row} class="skeleton" />
+      ))}
+    </div>
+  );
+}
+
+// --- What can be done with a chart, behind one small button.
+
+export interface MenuItem {
+  readonly title: string;
+  readonly press: () => void;
+}
+
+export function ChartMenu({ name, items }: { name: string; items: readonly MenuItem[] }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const box = useRef<HTMLSpanElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    box.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+    const onDown = (event: PointerEvent): void => {
+      if (event.target instanceof Node && box.current?.contains(event.target) !== true) setIsOpen(false);
+    };
+    addEventListener("pointerdown", onDown, true);
+    return () => removeEventListener("pointerdown", onDown, true);
+  }, [isOpen]);
+  const close = (): void => {
+    setIsOpen(false);
+    button.current?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (!isOpen) return;
+    if (event.key === "Escape") close();
+    else if (event.key === "Tab") setIsOpen(false);
+    else if (!moveFocus(box.current, event.key)) return;
+    if (event.key !== "Tab") event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <span class="chart-menu" ref={box} onKeyDown={onKeyDown}>
+      <button
+        ref={button}
+        class="btn quiet sm square"
+        aria-label={`Actions of ${name}`}
+        title="Actions"
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        onClick={() => setIsOpen(!isOpen)}
+      >
+        <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+          <path class="solid" d="M3.500 6.800a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400zm4.500 0a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400zm4.500 0a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400z" />
+        </svg>
+      </button>
+      {isOpen && (
+        <ul class="chart-actions" role="menu" aria-label={`Actions of ${name}`}>
+          {items.map(({ title, press }) => (
+            <li key={title} role="none">
+              <button
+                role="menuitem"
+                tabIndex={-1}
+                onClick={() => {
+                  close();
+                  press();
+                }}
+              >
+                {title}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </span>
+  );
+}
+
+/** True where the key moves within the list. */
+function moveFocus(box: HTMLElement | null, key: string): boolean {
+  const items = [...(box?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
+  const at = items.findIndex((item) => item === document.activeElement);
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[key];
+  if (to === undefined) return false;
+  items.at(to >= items.length ? 0 : to)?.focus();
+  return true;
+}
+
+// --- The ends of a vertical axis, as somebody wants them.
+
+const AUTO: Limits = { low: null, high: null };
+
+export function LimitFields({ chartKey, name, close }: { chartKey: string; name: string; close: () => void }) {
+  const [error, setError] = useState("");
+  const first = useRef<HTMLInputElement>(null);
+  const limits = options.value.limits.get(chartKey) ?? AUTO;
+  useEffect(() => first.current?.focus(), []);
+  const set = (end: "low" | "high", value: number | null): void => {
+    const next = { ...limits, [end]: value };
+    if (value !== null && !Number.isFinite(value)) setError("A limit is a number, or nothing for automatic.");
+    else if (next.low !== null && next.high !== null && next.low >= next.high)
+      setError("The lower limit must be below the upper one.");
+    else {
+      setError("");
+      keep(chartKey, next);
+    }
+  };
+  return (
+    <div
+      class="chart-limits"
+      role="group"
+      aria-label={`Limits of ${name}`}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        event.preventDefault();
+        close();
+      }}
+    >
+      <div class="row">
+        <LimitField box={first} label="Lowest value" value={limits.low} set={(typed) => set("low", typed)} />
+        <LimitField label="Highest value" value={limits.high} set={(typed) => set("high", typed)} />
+        <button
+          class="btn sm"
+          disabled={limits.low === null && limits.high === null}
+          onClick={() => {
+            setError("");
+            keep(chartKey, AUTO);
+          }}
+        >
+          Auto
+        </button>
+        <button class="btn quiet sm" onClick={close}>
+          Close
+        </button>
+      </div>
+      {error !== "" && (
+        <p class="hint" role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function keep(chartKey: string, limits: Limits): void {
+  const all = new Map(options.peek().limits);
+  if (limits.low === null && limits.high === null) all.delete(chartKey);
+  else all.set(chartKey, limits);
+  setOptions({ limits: all });
 }

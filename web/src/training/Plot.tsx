@@ -2,18 +2,15 @@
 import { computed, type ReadonlySignal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import * as store from "../store";
-import { atNextFrame } from "./frames";
-import { frameOf, type Size } from "./geometry";
+import { atNextFrame } from "./chart-follow";
 import type { Model } from "./model";
 import { options } from "./options";
-import { axisFont, type Overlay, paintChart, paintOverlay } from "./painting";
-import { readPalette } from "./palette";
+import { axisFont, type Overlay, paintChart, paintOverlay, readPalette } from "./paint";
 import { handlePlotKey } from "./plotkeys";
 import { readingsAt, summarize } from "./readings";
-import { shareOf, valueAtShare } from "./scale";
+import { resetZoom, shareOf, valueAtShare, zoomBetween, zoomBy } from "./scale-zoom";
+import { type Frame, frameOf, placeX, placeY, type Size } from "./shapes";
 import { cursor, placeOfCursor } from "./state";
-import { type Frame, placeX, placeY } from "./tracing";
-import { resetZoom, zoomBetween, zoomBy } from "./zooming";
 
 /** Read anew whenever the theme changes. */
 const palette = computed(() => ({ tick: store.themeTick.value, ...readPalette(document.documentElement) }));

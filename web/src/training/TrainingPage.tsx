@@ -2,14 +2,13 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { Fragment } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { linearTicks } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
+import { formatTicks, linearTicks } from "../charting/ticks";
 import { formatCount, formatValue } from "../format";
 import { useWidth } from "../measuring/useWidth";
 import { RunsFrame } from "../runs/RunsFrame";
+import { isOfWatcher } from "../runs/states";
 import * as runs from "../runs/store";
 import { colourOf } from "../runs/store";
-import { isOfWatcher } from "../runs/watchernames";
 import { Sections } from "../sections/Sections";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
@@ -28,15 +27,24 @@ import {
   severityOf,
   titleOf,
 } from "./alarms";
-import { followOptions } from "./feeds";
-import { followChart } from "./following";
+import { followChart } from "./chart-follow";
 import { type Chart, type Group, isWatcherGroup, type NotSupported } from "./grouping";
-import { followLayouts } from "./layouts";
 import type { Model } from "./model";
 import { options, setOptions, settleOptions } from "./options";
 import { startEscape } from "./plotkeys";
 import { describePlace, describeReading, type Reading, readingsAt } from "./readings";
-import { chartRuns, cursor, goToScalar, groups, isOpen, setGroupOpen, shownGroups, spoken } from "./state";
+import { followOptions } from "./series-feed";
+import {
+  chartRuns,
+  cursor,
+  followLayouts,
+  goToScalar,
+  groups,
+  isOpen,
+  setGroupOpen,
+  shownGroups,
+  spoken,
+} from "./state";
 import "../watching/alarms.css";
 import "./training.css";
 

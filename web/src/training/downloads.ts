@@ -1,26 +1,37 @@
 /** A chart as a file: its numbers as CSV, its picture as SVG. */
-import { type Cell, toCsv } from "../files/csv";
-import { fileName, save } from "../files/saving";
+import { type Cell, fileName, save, toCsv } from "../files/save-file";
 import * as store from "../store";
 import { type Curve, curveOf } from "./curve";
-import { Feed } from "./feed";
-import { axisLabels, boxOf, endOf, frameOf, type Size } from "./geometry";
-import { labelPlaces } from "./labels";
 import type { Line, Model } from "./model";
 import { options } from "./options";
-import { BAD_APART, bandOpacity, BEHIND_OPACITY, fromBelow, lineWidth, RAW_OPACITY } from "./painting";
-import { type Palette, runColour } from "./palette";
 import {
+  BAD_APART,
+  bandOpacity,
+  BEHIND_OPACITY,
+  fromBelow,
+  lineWidth,
+  type Palette,
+  RAW_OPACITY,
+  runColour,
+} from "./paint";
+import { Feed } from "./series-feed";
+import {
+  axisLabels,
   badPlaces,
+  boxOf,
   dotPlaces,
   dotRadius,
+  endOf,
   type Frame,
+  frameOf,
+  labelPlaces,
   type Pen,
   placeY,
+  type Size,
   traceBand,
   traceLine,
   traceMargin,
-} from "./tracing";
+} from "./shapes";
 
 /** As many as a question may ask for: up to so many points of a series come as they were logged. */
 const MOST_BUCKETS = 4096;

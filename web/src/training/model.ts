@@ -1,14 +1,19 @@
 /** All that a chart draws, from its data and the options, before there is any picture. */
-import { linearTicks, logTicks, niceSpan } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
-import { clockTicks, durationTicks, type Tick } from "../charting/timeticks";
+import {
+  clockTicks,
+  durationTicks,
+  formatTicks,
+  linearTicks,
+  logTicks,
+  niceSpan,
+  type Tick,
+} from "../charting/ticks";
 import { NUM_COLOURS } from "../runs/colours";
-import { type Curve, curveOf } from "./curve";
+import { type Curve, curveOf, smooth } from "./curve";
 import type { Chart, Member } from "./grouping";
 import type { Axis, Limits, Options, Span } from "./options";
-import type { Scale } from "./scale";
-import type { SeriesData } from "./seriesdata";
-import { smooth } from "./smoothing";
+import type { Scale } from "./scale-zoom";
+import type { SeriesData } from "./series-feed";
 
 /** How a line ends: as it is, in the death of its run, or where the connection was lost. */
 export type End = "plain" | "died" | "lost";

@@ -2,8 +2,7 @@
 import { useState } from "preact/hooks";
 import { formatCount } from "../format";
 import type { AlarmListing, GapListing } from "../wire";
-import { alarmKind, inOrder } from "./alarmkinds";
-import { describeGap, goToAlarm, stepsText } from "./events";
+import { alarmKind, describeGap, goToAlarm, inOrder, stepsText } from "./events";
 import * as state from "./state";
 import { type Axis, placeOf } from "./steps";
 

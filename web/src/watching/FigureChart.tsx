@@ -1,7 +1,6 @@
 /** A small chart over the steps of the map: bands, lines, the steps of alarms, the step under the pointer. */
 import { useId } from "preact/hooks";
-import { linearTicks, logTicks, niceSpan, type Span } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
+import { formatTicks, linearTicks, logTicks, niceSpan, type Span } from "../charting/ticks";
 import { formatCount } from "../format";
 import { useWidth } from "../measuring/useWidth";
 import { bandPath, linePath } from "../runs/chart/lines";

@@ -9,17 +9,18 @@ import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
 import { type ChartBand, type ChartLine, FigureChart } from "./FigureChart";
 import { stepsText } from "./events";
-import { figureOf, formatFigure } from "./figures";
 import {
   columnOf,
   exactLine,
+  figureOf,
+  formatFigure,
   hasColumn,
   isEstimate,
   middleSteps,
+  roleTitle,
   type RowFigures,
   sampleText,
-} from "./rowfigures";
-import { roleTitle } from "./rows";
+} from "./rows";
 import * as state from "./state";
 import { bucketSpans, nearestBucket } from "./steps";
 import "../sections/sections.css";

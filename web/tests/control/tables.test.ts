@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { commonFolder } from "../../src/control/tables/TableView";
-import { shownColumns } from "../../src/control/tables/columns";
-import { columnFormat } from "../../src/control/tables/numbers";
-import { inOrder, nextOrder } from "../../src/control/tables/ordering";
+import { columnFormat, inOrder, nextOrder, shownColumns } from "../../src/control/tables/columns";
 import {
   cellOf,
   isUntested,
@@ -11,7 +9,7 @@ import {
   type Row,
   tableOf,
   withAnswer,
-} from "../../src/control/tables/tabledata";
+} from "../../src/control/tables/table-data";
 import { partOf } from "./parts";
 
 describe("rows", () => {

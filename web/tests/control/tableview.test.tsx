@@ -4,7 +4,7 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { TablesPanel } from "../../src/control/Workspace";
 import { control } from "../../src/control/store";
-import { announceTable, chooseTable } from "../../src/control/tables/showing";
+import { announceTable, chooseTable } from "../../src/control/tables/table-data";
 import * as page from "../../src/store";
 import type { TableAnswer, TableRows } from "../../src/wire";
 import { controlWith, FakeControl } from "./answers";

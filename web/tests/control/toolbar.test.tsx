@@ -10,13 +10,19 @@ import {
   useControlKeys,
 } from "../../src/control/ControlPage";
 import { Toolbar } from "../../src/control/Toolbar";
-import { run, step, stop } from "../../src/control/acting";
+import {
+  complaint,
+  itemText,
+  run,
+  setStepLevel,
+  step,
+  stepText,
+  stop,
+  whyNoNetwork,
+} from "../../src/control/commands";
 import { editSeed, revertAll } from "../../src/control/drafts";
-import { whyNoNetwork } from "../../src/control/notes";
-import { complaint } from "../../src/control/sending";
-import { itemText, setStepLevel, stepText } from "../../src/control/stepping";
 import { control, controlId, followControl, startControls } from "../../src/control/store";
-import { chosenTable } from "../../src/control/tables/showing";
+import { chosenTable } from "../../src/control/tables/table-data";
 import { readRoute, route } from "../../src/route";
 import * as page from "../../src/store";
 import type { ControlAnswer, ControlListing } from "../../src/wire";

@@ -4,7 +4,7 @@ import { evenly, hundredths, scaleOfLayers } from "../../src/features/LayerMatri
 import { spanOf } from "../../src/features/ProbesView";
 import { openingScale } from "../../src/features/SimilarityView";
 import { busiest, numberOf } from "../../src/features/ValuesView";
-import { basisText, placeText, sampleName, samplesText, shapeText } from "../../src/features/wording";
+import { basisText, placeText, sampleName, samplesText, shapeText } from "../../src/features/words";
 import type { FeatureLayer, FeatureProbe, FeatureRows, FeatureSetListing } from "../../src/wire";
 
 const PROBE: FeatureProbe = {

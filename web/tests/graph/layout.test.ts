@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type LayoutAnswer, Layouter } from "../../src/graph/layoutdesk";
-import { type GroupLayout, type PlacedWire, toLayoutGraph } from "../../src/graph/layoutgraph";
+import { type LayoutAnswer, Layouter } from "../../src/graph/layout";
+import { type GroupLayout, type PlacedWire, toLayoutGraph } from "../../src/graph/layout-graph";
 import { buildHierarchy, type Form, type Hierarchy } from "../../src/graph/model";
-import { deepest, groupsToDepth, visibleKeys } from "../../src/graph/opening";
-import { type Rect, Scene } from "../../src/graph/scene";
+import { deepest, groupsToDepth, type Rect, Scene, visibleKeys } from "../../src/graph/scene";
 import type { PassDocument } from "../../src/wire";
 import { loop, type OpPart, pass, residual, tangle } from "./documents";
 

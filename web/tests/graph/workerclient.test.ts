@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
 import { afterEach, expect, test, vi } from "vitest";
-import type { LayoutQuestion, LayoutReply } from "../../src/graph/layoutdesk";
-import { startLayoutWorker } from "../../src/graph/layoutflow";
-import { toLayoutGraph } from "../../src/graph/layoutgraph";
+import type { LayoutQuestion, LayoutReply } from "../../src/graph/layout";
+import { startLayoutWorker } from "../../src/graph/layout-flow";
+import { toLayoutGraph } from "../../src/graph/layout-graph";
 import { buildHierarchy } from "../../src/graph/model";
 import { residual } from "./documents";
 

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { walked } from "../../src/learn/graph/LessonGraph";
-import { cardSize, gridSize, isPicture } from "../../src/learn/graph/cards";
-import { findRanks, layOut } from "../../src/learn/graph/layout";
+import { cardSize, findRanks, gridSize, isPicture, layOut } from "../../src/learn/graph/layout";
 import { fitted } from "../../src/learn/graph/view";
 import type { LearnNode } from "../../src/wire";
 import { cells, nodeWith, productLesson } from "./samples";

@@ -3,7 +3,7 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LearnPage } from "../../src/learn/LearnPage";
-import { pack, unpack } from "../../src/learn/addressing";
+import { pack, unpack } from "../../src/learn/address";
 import { cancelOpening, chooseExample, closeLesson } from "../../src/learn/lessons";
 import * as store from "../../src/learn/store";
 import { readRoute, route } from "../../src/route";

@@ -3,16 +3,21 @@ import { describe, expect, it } from "vitest";
 import { joinsOf, pathOf } from "../../src/netanalysis/AnalysisStage";
 import { axisOf } from "../../src/netanalysis/ComponentsView";
 import { usualScale } from "../../src/netanalysis/SimilarityView";
+import { itemName, type Items, labelOf, usualLabels } from "../../src/netanalysis/items";
 import {
   labelColour,
   labelShape,
   type NumberInks,
+  paintColours,
+  paintKinds,
+  paintMatrix,
   paintNumber,
+  paintPlate,
+  pairsOf,
   rangeOf,
-} from "../../src/netanalysis/colours";
-import { itemName, type Items, labelOf, usualLabels } from "../../src/netanalysis/items";
-import { paintMatrix, pairsOf, rowsOf, stretchesOf } from "../../src/netanalysis/matrix";
-import { paintColours, paintKinds, paintPlate } from "../../src/netanalysis/plates";
+  rowsOf,
+  stretchesOf,
+} from "../../src/netanalysis/pixels";
 import type { Grid } from "../../src/wire";
 
 /** A ramp whose red is the place on it. */

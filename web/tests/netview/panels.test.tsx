@@ -2,13 +2,11 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { legendTexts } from "../../src/netview/ColourPanel";
-import { LayersPanel } from "../../src/netview/LayersPanel";
 import { ItemPanel, NetTimeBar } from "../../src/netview/NetViewPage";
-import { StageNotes } from "../../src/netview/StageNotes";
-import { VariablePanel } from "../../src/netview/VariablePanel";
+import { LayersPanel, legendTexts, VariablePanel } from "../../src/netview/SidePanels";
+import { StageNotes } from "../../src/netview/StageBars";
 import * as moments from "../../src/netview/moments";
-import * as state from "../../src/netview/netstate";
+import * as state from "../../src/netview/network-state";
 import * as store from "../../src/netview/store";
 import { readRoute, route } from "../../src/route";
 import * as runs from "../../src/runs/store";

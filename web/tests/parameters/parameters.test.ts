@@ -2,10 +2,19 @@ import { describe, expect, test } from "vitest";
 import { type Frame, nearestTrace, traceOf } from "../../src/parameters/Coordinates";
 import { valueText } from "../../src/parameters/ParametersPage";
 import { axisOf } from "../../src/parameters/axes";
-import { brushFrom, passes, readBrushes, writeBrushes } from "../../src/parameters/brushing";
 import { type Column, columnsOf, differs, firstShown } from "../../src/parameters/columns";
-import { arranged, movedTo, readOrder, sortRows, writeOrder } from "../../src/parameters/ordering";
-import { filterOf } from "../../src/parameters/sheet";
+import {
+  arranged,
+  brushFrom,
+  filterOf,
+  movedTo,
+  passes,
+  readBrushes,
+  readOrder,
+  sortRows,
+  writeBrushes,
+  writeOrder,
+} from "../../src/parameters/sheet";
 import type { HparamsRow, RunListing } from "../../src/wire";
 
 const ROWS: HparamsRow[] = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { jacobi } from "../../src/projector/eigen";
-import { atOnce, findAxes, placeOnAxes } from "../../src/projector/reducing";
+import { atOnce, findAxes, placeOnAxes } from "../../src/projector/reduction";
 
 /** Numbers that look random and are always the same. */
 function noise(seed: number): () => number {

@@ -3,7 +3,7 @@ import { tableRows } from "../../src/training/ChartTable";
 import { alarmsOf, describeMark, marksOf } from "../../src/training/alarms";
 import { curveOf } from "../../src/training/curve";
 import { csvOf } from "../../src/training/downloads";
-import { rounded } from "../../src/training/zooming";
+import { rounded } from "../../src/training/scale-zoom";
 import type { SeriesListing } from "../../src/wire";
 import { bucketData, dataOf, STARTED } from "./samples";
 

@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { alarmsOf, countsOf, describeMark, marksOf as stripMarks } from "../../src/training/alarms";
 import { describeAlarms, marksOf } from "../../src/watching/EventLines";
-import { alarmKind, inOrder } from "../../src/watching/alarmkinds";
-import { describeGap, placeOfAlarm, withEvents } from "../../src/watching/events";
+import { alarmKind, describeGap, inOrder, placeOfAlarm, withEvents } from "../../src/watching/events";
 import { runWith } from "../runs/listings";
 import { alarmWith, gapWith } from "./samples";
 

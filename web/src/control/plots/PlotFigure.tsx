@@ -1,24 +1,28 @@
 /** A plot with its title, its legend with the last values or those at the cursor, and what can be done with it. */
 import { computed, type ReadonlySignal, useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
-import { formatTicks } from "../../charting/tickwords";
+import { formatTicks } from "../../charting/ticks";
 import { formatValue } from "../../format";
-import { useNear } from "../../measuring/useNear";
-import { onEscape, showAsTable } from "../../training/ChartFigure";
-import { ChartMenu, type MenuItem } from "../../training/ChartMenu";
+import { useNear } from "../../measuring/useWidth";
+import {
+  ChartMenu,
+  Instead,
+  LimitFields,
+  type MenuItem,
+  onEscape,
+  showAsTable,
+} from "../../training/ChartFigure";
 import { ChartTable } from "../../training/ChartTable";
-import { Instead } from "../../training/Instead";
-import { LimitFields } from "../../training/LimitFields";
 import { Plot } from "../../training/Plot";
+import { useChartModel } from "../../training/chart-follow";
 import { downloadCsv, downloadSvg } from "../../training/downloads";
 import type { Chart } from "../../training/grouping";
 import { type Line, type Model, slotOf } from "../../training/model";
 import { type Axis, options } from "../../training/options";
-import { readPalette } from "../../training/palette";
+import { readPalette } from "../../training/paint";
 import { describePlace, describeReading, readingsAt } from "../../training/readings";
+import { toggleEnlarged } from "../../training/scale-zoom";
 import { placeOfCursor } from "../../training/state";
-import { useChartModel } from "../../training/useChartModel";
-import { toggleEnlarged } from "../../training/zooming";
 import { subject } from "./subject";
 
 interface Props {

@@ -2,15 +2,14 @@
 import { computed } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { formatExact, formatNumberOf, formatValue } from "../../format";
-import { gridOf, plateSize, unitAt } from "../../netview/grids";
+import { gridOf, plateSize, unitAt } from "../../netview/plates";
 import * as net from "../../netview/store";
 import { themeTick } from "../../store";
-import { paintValues, type Palette, placeOn, readPalette, type Scale } from "../../tensor/colour";
+import { paintValues, type Palette, placeOn, readPalette, type Scale } from "../../tensor/colour-scale";
 import type { Grid, NetLayer, NetScene } from "../../wire";
-import { sizeOf } from "./cellblocks";
+import { type Cells, sizeOf } from "./cells";
 import { ANSWER, type ShownColumn } from "./columns";
-import { cellOf, columnOf, isUntested, numberIn, type Row } from "./tabledata";
-import type { Cells } from "./useCells";
+import { cellOf, columnOf, isUntested, numberIn, type Row } from "./table-data";
 
 interface Looks {
   row: Row;

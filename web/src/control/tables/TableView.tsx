@@ -2,37 +2,50 @@
 import { computed, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { fileName, save } from "../../files/saving";
+import { fileName, save } from "../../files/save-file";
 import { formatCount } from "../../format";
 import * as net from "../../netview/store";
 import { isConnected } from "../../runs/states";
 import * as runs from "../../runs/store";
-import { askOf } from "../../sections/asking";
+import { askOf } from "../../sections/requests";
 import { Blank } from "../../shell/Blank";
 import { Icon } from "../../shell/Icon";
-import { Popover } from "../../shell/Popover";
-import { Segments } from "../../shell/Segments";
-import { testItem } from "../acting";
-import { reasonAgainst } from "../sending";
-import { itemText } from "../stepping";
+import { Popover } from "../../shell/Picker";
+import { Segments } from "../../shell/controls";
+import { itemText, reasonAgainst, testItem } from "../commands";
 import { about, control } from "../store";
-import { DataTable } from "./DataTable";
-import { StatisticsTable } from "./StatisticsTable";
-import { choicesFor, chooseColumn, forgetChoices, type ShownColumn, shownColumns } from "./columns";
-import { inOrder, nextOrder, type Order } from "./ordering";
-import { announceTable } from "./showing";
-import { cellOf, ERROR, isWrong, numberIn, type Row, rowKey, type TableData, tableOf } from "./tabledata";
-import { type TableWish, useTable } from "./tablefeed";
+import { DataTable, StatisticsTable } from "./DataTable";
 import {
+  choicesFor,
+  chooseColumn,
+  forgetChoices,
+  inOrder,
+  nextOrder,
+  type Order,
+  type ShownColumn,
+  shownColumns,
+} from "./columns";
+import {
+  announceTable,
+  cellOf,
   currentRun,
+  ERROR,
+  isWrong,
+  numberIn,
+  type Row,
+  rowKey,
   RUNS,
+  type TableData,
+  tableOf,
   tableTitle,
+  type TableWish,
   TEST_EPOCHS,
   TEST_ITEMS,
   TEST_TRIALS,
   TRAIN_EPOCHS,
+  useTable,
   wishFor,
-} from "./tablelist";
+} from "./table-data";
 
 interface Props {
   name: string;

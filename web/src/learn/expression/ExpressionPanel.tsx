@@ -1,14 +1,23 @@
 /** The left panel where an expression is gone through: its lines, and below them its steps. */
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { ActButton } from "../../control/ActButton";
+import { ActButton } from "../../control/buttons";
 import { Icon } from "../../shell/Icon";
 import type { Lesson } from "../../wire";
 import { ReferenceLines } from "../ReferenceLines";
 import { beginEditing, chooseExample, runDraft } from "../lessons";
 import { type StepRow, stepRows } from "../steps";
 import * as store from "../store";
-import { catalogue, currentLine, draft, isEditing, lesson, opening, sourceText } from "../store";
-import { isOneFile, whyNotAsk } from "../wording";
+import {
+  catalogue,
+  currentLine,
+  draft,
+  isEditing,
+  isOneFile,
+  lesson,
+  opening,
+  sourceText,
+  whyNotAsk,
+} from "../store";
 
 export function ExpressionPanel() {
   const lesson = store.lesson.value;

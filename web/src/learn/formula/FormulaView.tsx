@@ -1,8 +1,7 @@
 /** A formula set as mathematics. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { type Formula, parseFormula } from "./parsing";
-import { spoken } from "./speaking";
+import { type Formula, parseFormula, spoken } from "./parse";
 
 interface Props {
   latex: string;

@@ -1,10 +1,8 @@
 /** Where the cards of a lesson stand, inputs above and the loss below, and how the lines between them run. */
 import type { Rect } from "../../graph/scene";
-import type { LearnNode, Lesson } from "../../wire";
+import type { Cells, LearnNode, Lesson } from "../../wire";
 import { edgeKey } from "../steps";
-import { cardSize } from "./cards";
-import { type Route, routeEdges } from "./lines";
-import { orderRows, type Spot } from "./ordering";
+import { type Route, routeEdges } from "./view";
 
 export interface EdgePath {
   readonly key: string;
@@ -249,4 +247,142 @@ function clearOf(spot: Spot, placed: readonly Spot[]): number {
 
 function overlapAcross(one: Spot, other: Spot): boolean {
   return Math.abs(one.x - other.x) < (one.width + other.width) / 2 + GAP_DOWN;
+}
+
+// --- From left to right in each row: inputs as they are read, and with few lines that cross.
+
+/** A value, or a place where a long line goes through a row. */
+export interface Spot {
+  readonly index: number;
+  /** The value that stands here; null where a line goes by. */
+  readonly node: number | null;
+  readonly rank: number;
+  readonly width: number;
+  readonly height: number;
+  readonly isSpine: boolean;
+  /** An input: it may stand lower than its row where there is no room. */
+  readonly isLeaf: boolean;
+  /** Spots of the row above and below that it is tied to. */
+  readonly above: number[];
+  readonly below: number[];
+  /** The middle. */
+  x: number;
+  y: number;
+}
+
+const ORDER_SWEEPS = 6;
+
+/** `roots`: where to begin, the end of all first. */
+function orderRows(spots: readonly Spot[], roots: readonly number[]): number[][] {
+  let rows = firstRows(spots, roots);
+  let [best, fewest] = [rows, numCrossings(spots, rows)];
+  for (let sweep = 0; sweep < ORDER_SWEEPS && fewest > 0; sweep += 1) {
+    rows = swept(spots, rows, sweep % 2 === 0);
+    const crossings = numCrossings(spots, rows);
+    if (crossings < fewest) [best, fewest] = [rows, crossings];
+  }
+  return best;
+}
+
+/** As met from the end upwards, the inputs of each op from left to right. */
+function firstRows(spots: readonly Spot[], roots: readonly number[]): number[][] {
+  const rows: number[][] = Array.from({ length: 1 + Math.max(-1, ...spots.map(({ rank }) => rank)) }, () => []);
+  const seen = new Set<number>();
+  const waiting = [...spots.map(({ index }) => index).toReversed(), ...roots.toReversed()];
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    if (seen.has(at)) continue;
+    seen.add(at);
+    const spot = spots[at]!;
+    rows[spot.rank]!.push(at);
+    waiting.push(...spot.above.toReversed());
+  }
+  return rows;
+}
+
+function swept(spots: readonly Spot[], rows: readonly (readonly number[])[], isDown: boolean): number[][] {
+  const place = placesIn(rows);
+  const next = rows.map((row) => [...row]);
+  for (const row of isDown ? next : next.toReversed()) {
+    const wanted = new Map(row.map((at) => [at, meanPlace(spots[at]!, place, isDown)]));
+    row.sort((one, other) => wanted.get(one)! - wanted.get(other)! || place.get(one)! - place.get(other)!);
+    for (const [index, at] of row.entries()) place.set(at, index);
+  }
+  return next;
+}
+
+function meanPlace(spot: Spot, place: ReadonlyMap<number, number>, isDown: boolean): number {
+  const ties = isDown ? spot.above : spot.below;
+  if (ties.length === 0) return place.get(spot.index)!;
+  return ties.reduce((sum, at) => sum + place.get(at)!, 0) / ties.length;
+}
+
+function placesIn(rows: readonly (readonly number[])[]): Map<number, number> {
+  return new Map(rows.flatMap((row) => row.map((at, index) => [at, index] as const)));
+}
+
+function numCrossings(spots: readonly Spot[], rows: readonly (readonly number[])[]): number {
+  const place = placesIn(rows);
+  let crossings = 0;
+  for (const row of rows) {
+    const ends = row.flatMap((at) => spots[at]!.below.map((to) => [place.get(at)!, place.get(to)!] as const));
+    for (const [index, [from, to]] of ends.entries()) {
+      for (const [other, end] of ends.slice(0, index)) {
+        if ((from - other) * (to - end) < 0) crossings += 1;
+      }
+    }
+  }
+  return crossings;
+}
+
+// --- How large the card of a value is, and whether its numbers are single cells or a picture.
+
+/** As in learn.css. */
+export const CELL = 16;
+export const PITCH = 17;
+const PADDING = 12;
+const BETWEEN = 20;
+const HEAD = 28;
+const FOOT = 26;
+const LEAST_WIDTH = 132;
+const MOST_WIDTH = 260;
+/** More than this is a picture. */
+const MOST_COLUMNS = 8;
+const MOST_ROWS = 6;
+/** A picture has so much room. */
+const PICTURE = { width: 92, height: 84 } as const;
+const LEAST_SIDE = 8;
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+export function isPicture(cells: Cells): boolean {
+  return !cells.is_whole || cells.num_columns > MOST_COLUMNS || cells.num_rows > MOST_ROWS;
+}
+
+/** Of the numbers of one tensor. */
+export function gridSize(cells: Cells): Size {
+  const [columns, rows] = [Math.max(1, cells.num_columns), Math.max(1, cells.num_rows)];
+  if (!isPicture(cells)) return { width: columns * PITCH - 1, height: rows * PITCH - 1 };
+  const scale = Math.min(PICTURE.width / columns, PICTURE.height / rows, CELL);
+  return {
+    width: Math.max(LEAST_SIDE, Math.round(columns * scale)),
+    height: Math.max(LEAST_SIDE, Math.round(rows * scale)),
+  };
+}
+
+export function cardSize(node: LearnNode): Size {
+  const grid = gridSize(node.value);
+  const words = 7.4 * node.name.length + 6 * Math.min(16, sideText(node).length) + 2 * PADDING + 12;
+  const width = Math.max(LEAST_WIDTH, 2 * grid.width + BETWEEN + 2 * PADDING, Math.min(MOST_WIDTH, words));
+  // Even, so that lines down the middle are straight.
+  return { width: 2 * Math.round(width / 2), height: HEAD + grid.height + FOOT };
+}
+
+/** At the right of the name: how it was made, or what it is. */
+export function sideText({ kind, text, name, is_named }: LearnNode): string {
+  if (kind !== "op") return kind;
+  // What has no name is called after its op: then what was written says more.
+  return is_named || text !== name ? text : "";
 }

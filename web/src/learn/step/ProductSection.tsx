@@ -4,14 +4,10 @@ import { useState } from "preact/hooks";
 import { formatNumberOf, formatShape } from "../../format";
 import type { BackwardStep, Cells } from "../../wire";
 import { elementFor, type Part, type Working, workingOf } from "../arithmetic";
-import { elementName, numbersOf } from "../cells";
-import { inkOf } from "../colouring";
-import { judged, type Judgement } from "../guessing";
-import { factorText, resultText } from "../numbers";
+import { elementName, factorText, inkOf, numbersOf, resultText } from "../cells";
+import { judged, type Judgement } from "../steps";
 import * as store from "../store";
-import { ElementLine } from "./ElementLine";
-import { NumberTable } from "./NumberTable";
-import { Terms } from "./Terms";
+import { ElementLine, NumberTable, Terms } from "./NumberTable";
 
 const HEADS = {
   seed: "Where it begins",

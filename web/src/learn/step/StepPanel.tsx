@@ -2,24 +2,19 @@
 import { useState } from "preact/hooks";
 import { formatShape, formatValue } from "../../format";
 import { Icon } from "../../shell/Icon";
-import { LimitField } from "../../shell/LimitField";
-import { Segments } from "../../shell/Segments";
-import { stepClass } from "../../tensor/colour";
+import { LimitField, Segments } from "../../shell/controls";
+import { stepClass } from "../../tensor/colour-scale";
 import type { BackwardStep, LearnNode } from "../../wire";
-import { HideButton } from "../HideButton";
-import { elementName, numbersOf } from "../cells";
-import { scaleFor } from "../colouring";
+import { HideButton } from "../LessonStage";
+import { forwardOf, resultFor, type Worked } from "../arithmetic";
+import { cellFormat, elementName, factorText, numbersOf, scaleFor } from "../cells";
 import { FormulaView } from "../formula/FormulaView";
-import { forwardOf, resultFor, type Worked } from "../forwarding";
-import { cellFormat, factorText } from "../numbers";
 import { hasValue, written } from "../steps";
 import * as store from "../store";
 import { fixedLimits, isScaleShared, limits } from "../store";
 import { CheckSection } from "./CheckSection";
-import { ElementLine } from "./ElementLine";
-import { NumberTable } from "./NumberTable";
+import { ElementLine, NumberTable, Terms } from "./NumberTable";
 import { ProductSection } from "./ProductSection";
-import { Terms } from "./Terms";
 
 export function StepPanel() {
   const node = store.currentNode.value;

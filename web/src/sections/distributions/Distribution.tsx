@@ -1,24 +1,17 @@
 /** How the values of one series are spread, over time: as ridges and as a map. */
 import { useCallback, useRef, useState } from "preact/hooks";
-import { linearTicks } from "../../charting/numberticks";
-import { formatTicks, shortNumber } from "../../charting/tickwords";
-import { toCsv } from "../../files/csv";
-import { fileName, save } from "../../files/saving";
+import { formatTicks, linearTicks, shortNumber } from "../../charting/ticks";
+import { fileName, save, toCsv } from "../../files/save-file";
 import { formatCount, formatNumberOf, formatValue } from "../../format";
-import { useNear } from "../../measuring/useNear";
-import { parseHex, rampBytes } from "../../tensor/colour";
-import { Drawing, type Spot } from "../Drawing";
-import { Figure } from "../Figure";
-import { RunTag } from "../RunTag";
-import { ToolButton } from "../ToolButton";
-import { Waiting } from "../Waiting";
-import { askHistograms, type HistogramGrid } from "../asking";
+import { useNear } from "../../measuring/useWidth";
+import { parseHex, rampBytes } from "../../tensor/colour-scale";
+import { Drawing, type Ink, type Spot } from "../Drawing";
+import { Figure, RunTag, ToolButton, Waiting } from "../Figure";
 import { cursorStep, pointAt } from "../cursor";
-import type { Ink } from "../drawn";
 import { countScale } from "../options";
+import { askHistograms, type HistogramGrid } from "../requests";
 import { type Holder, versionOf } from "../series";
-import { useAsked } from "../useAsked";
-import { UNREADABLE } from "../useRecords";
+import { UNREADABLE, useAsked } from "../useRecords";
 import {
   binUnder,
   countAt,
@@ -299,7 +292,7 @@ function Ridges({ grid, isLog, marked, point }: RidgesProps) {
       paintRidges(context, { width, height }, grid, isLog, markedRow, ink),
     [grid, isLog, markedRow],
   );
-  const onPoint = (spot: Spot | null): void => point(spot === null ? null : underSpotRidges(grid, spot));
+  const onPoint = (spot: Spot | null): void => point(spot === null ? null : underRidges(grid, spot));
   const [first, last] = [grid.steps[0] ?? 0, grid.steps.at(-1) ?? 0];
   return (
     <Drawing
@@ -314,7 +307,7 @@ function Ridges({ grid, isLog, marked, point }: RidgesProps) {
   );
 }
 
-interface RidgesSize {
+interface RidgeSize {
   readonly width: number;
   readonly height: number;
 }
@@ -340,7 +333,7 @@ function placing(grid: HistogramGrid, height: number): Placing {
   };
 }
 
-function underSpotRidges(grid: HistogramGrid, { x, y, width }: Spot): Under | null {
+function underRidges(grid: HistogramGrid, { x, y, width }: Spot): Under | null {
   const { rows, baseline } = placing(grid, HEIGHT);
   const nth = rows.findIndex((_, at) => y <= baseline(at) + 1);
   const row = rows[nth];
@@ -350,7 +343,7 @@ function underSpotRidges(grid: HistogramGrid, { x, y, width }: Spot): Under | nu
 
 function paintRidges(
   context: CanvasRenderingContext2D,
-  { width, height }: RidgesSize,
+  { width, height }: RidgeSize,
   grid: HistogramGrid,
   isLog: boolean,
   markedRow: number,
@@ -379,7 +372,7 @@ function paintRidges(
     context.lineWidth = row === markedRow ? 2 : 1;
     context.stroke(outline);
   }
-  paintAxesRidges(
+  paintRidgeAxes(
     context,
     { width, height },
     grid,
@@ -388,9 +381,9 @@ function paintRidges(
   );
 }
 
-function paintAxesRidges(
+function paintRidgeAxes(
   context: CanvasRenderingContext2D,
-  { width, height }: RidgesSize,
+  { width, height }: RidgeSize,
   grid: HistogramGrid,
   rows: readonly (readonly [step: number, y: number])[],
   ink: Ink,

@@ -1,24 +1,17 @@
 /** One series of PR curves: all runs in one chart, ROC beside it, and what the threshold makes of them. */
 import { useRef } from "preact/hooks";
-import { shortNumber } from "../../charting/tickwords";
-import { toCsv } from "../../files/csv";
-import { fileName, save } from "../../files/saving";
+import { shortNumber } from "../../charting/ticks";
+import { fileName, save, toCsv } from "../../files/save-file";
 import { formatCount, formatValue } from "../../format";
-import { useNear } from "../../measuring/useNear";
-import { useWidth } from "../../measuring/useWidth";
+import { useNear, useWidth } from "../../measuring/useWidth";
 import { colourSlot } from "../../runs/store";
 import type { RunListing } from "../../wire";
-import { Figure } from "../Figure";
-import { RunTag } from "../RunTag";
+import { Figure, RunTag, ToolButton, Waiting } from "../Figure";
 import { stepByKey, StepSlider } from "../StepSlider";
-import { ToolButton } from "../ToolButton";
-import { Waiting } from "../Waiting";
-import type { FullRecord } from "../asking";
 import { threshold } from "../options";
+import type { FullRecord } from "../requests";
 import { type Holder, holdersOf } from "../series";
-import { useFullRecords } from "../useFullRecords";
-import { useRecords } from "../useRecords";
-import { wantedOf } from "../wanting";
+import { useFullRecords, useRecords, wantedOf } from "../useRecords";
 import {
   averagePrecision,
   type Curve,

@@ -1,18 +1,14 @@
 /** The confusion matrix of one run, as a drawing or as a table. */
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { shortNumber } from "../../charting/tickwords";
-import { type Cell, toCsv } from "../../files/csv";
-import { fileName, save } from "../../files/saving";
+import { shortNumber } from "../../charting/ticks";
+import { type Cell, fileName, save, toCsv } from "../../files/save-file";
 import { formatCount, formatNumberOf, formatShare, formatValue } from "../../format";
 import { Refusal } from "../../source/source";
 import type { RunListing } from "../../wire";
-import { Drawing, type Spot } from "../Drawing";
-import { RunTag } from "../RunTag";
-import { ToolButton } from "../ToolButton";
-import { Waiting } from "../Waiting";
-import { floatsOf, type FullRecord } from "../asking";
-import type { Ink } from "../drawn";
+import { Drawing, type Ink, type Spot } from "../Drawing";
+import { RunTag, ToolButton, Waiting } from "../Figure";
 import { cellNumbers } from "../options";
+import { floatsOf, type FullRecord } from "../requests";
 
 interface Props {
   name: string;

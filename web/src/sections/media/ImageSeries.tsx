@@ -1,25 +1,17 @@
 /** Pictures of one series: a step slider, and the runs side by side. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { fileName, save } from "../../files/saving";
+import { fileName, save } from "../../files/save-file";
 import { formatCount, formatNumberOf } from "../../format";
-import { useNear } from "../../measuring/useNear";
-import { useWidth } from "../../measuring/useWidth";
+import { useNear, useWidth } from "../../measuring/useWidth";
 import type { ImageHead } from "../../wire";
-import { Figure } from "../Figure";
-import { RunTag } from "../RunTag";
+import { Figure, RunTag, ToolButton, Waiting } from "../Figure";
 import { stepByKey, StepSlider } from "../StepSlider";
-import { ToolButton } from "../ToolButton";
-import { Waiting } from "../Waiting";
-import type { FullRecord } from "../asking";
 import { pixels } from "../options";
+import type { FullRecord } from "../requests";
 import { type Holder, holdersOf } from "../series";
-import { useFullRecords } from "../useFullRecords";
-import { useRecords } from "../useRecords";
-import { wantedOf } from "../wanting";
+import { useFullRecords, useRecords, wantedOf } from "../useRecords";
 import { Player } from "./Player";
-import { decodePicture, mediaType, sniff } from "./decoding";
-import { type Reel, reelOfGif } from "./reel";
-import { fitFactor, type Zoom, zoomed } from "./zoom";
+import { decodePicture, mediaType, type Reel, reelOfGif, sniff } from "./reel";
 
 const HEIGHT = 180;
 
@@ -280,4 +272,24 @@ function Boxes({ head, width, height, factor }: BoxesProps) {
       })}
     </svg>
   );
+}
+
+// --- How large a picture is drawn: as it fits, or by a factor.
+
+/** `fit`, or screen pixels for each pixel of the picture. */
+type Zoom = "fit" | number;
+
+const FACTORS = [0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 32];
+const TALLEST = 200; // of a picture that fits
+const MAX_FIT = 16; // a picture of a few pixels need not fill its place
+
+export function fitFactor(width: number, height: number, room: number): number {
+  if (width <= 0 || height <= 0) return 1;
+  return Math.min(room / width, TALLEST / height, MAX_FIT);
+}
+
+/** The next factor up (1) or down (−1) from the one that is shown. */
+export function zoomed(shown: number, by: 1 | -1): number {
+  if (by === 1) return FACTORS.find((factor) => factor > shown * 1.001) ?? FACTORS.at(-1)!;
+  return FACTORS.findLast((factor) => factor < shown * 0.999) ?? FACTORS[0]!;
 }

@@ -1,19 +1,15 @@
 /** Texts of one series: one step at a time or the last ones below each other, the runs side by side. */
 import type { ComponentChild } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { fileName, save } from "../../files/saving";
+import { fileName, save } from "../../files/save-file";
 import { formatCount } from "../../format";
-import { useNear } from "../../measuring/useNear";
+import { useNear } from "../../measuring/useWidth";
 import type { RecordListing, RunListing } from "../../wire";
-import { Figure } from "../Figure";
-import { RunTag } from "../RunTag";
+import { Figure, RunTag, ToolButton, Waiting } from "../Figure";
 import { stepByKey, StepSlider } from "../StepSlider";
-import { ToolButton } from "../ToolButton";
-import { Waiting } from "../Waiting";
 import { textForm, textLayout } from "../options";
 import { holdersOf } from "../series";
-import { useFullRecords } from "../useFullRecords";
-import { useRecords } from "../useRecords";
+import { useFullRecords, useRecords } from "../useRecords";
 import type { Inline } from "./inlines";
 import { type Block, parseMarkdown } from "./markdown";
 

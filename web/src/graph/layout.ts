@@ -1,0 +1,235 @@
+/** Questions to the layout and its answers, whether it runs in a worker or in the page. */
+import { type LaidOut, layOutGroup, type Wire } from "./group-layout";
+import type { GroupLayout, LayoutGraph } from "./layout-graph";
+
+/** A graph to begin with, then which groups are open. */
+export type LayoutQuestion =
+  | { readonly type: "graph"; readonly graphId: number; readonly graph: LayoutGraph }
+  | { readonly type: "open"; readonly graphId: number; readonly id: number; readonly open: readonly string[] };
+
+export type LayoutReply =
+  | { readonly type: "laid-out"; readonly graphId: number; readonly id: number; readonly answer: LayoutAnswer }
+  | { readonly type: "progress"; readonly graphId: number; readonly id: number; readonly numPlaced: number }
+  | { readonly type: "failed"; readonly graphId: number; readonly id: number; readonly reason: string };
+
+/** Between two reports of progress. */
+const REPORT_EVERY_MS = 100;
+
+export class LayoutDesk {
+  private graph: LayoutGraph | null = null;
+  private layouter: Layouter | null = null;
+  private graphId = -1;
+
+  constructor(private readonly reply: (reply: LayoutReply) => void) {}
+
+  ask(question: LayoutQuestion): void {
+    if (question.type === "graph") {
+      this.graph = question.graph;
+      this.layouter = null;
+      this.graphId = question.graphId;
+      return;
+    }
+    const { graphId, id, open } = question;
+    if (this.graph === null || graphId !== this.graphId) return;
+    let reported = performance.now();
+    try {
+      this.layouter ??= new Layouter(this.graph);
+      const answer = this.layouter.layOut(open, (numPlaced) => {
+        const now = performance.now();
+        if (now - reported < REPORT_EVERY_MS) return;
+        reported = now;
+        this.reply({ type: "progress", graphId, id, numPlaced });
+      });
+      this.reply({ type: "laid-out", graphId, id, answer });
+    } catch (error) {
+      this.reply({ type: "failed", graphId, id, reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+}
+
+// --- Lay out the open groups of a pass, one group's inside at a time, from the inside out, with a cache.
+
+/** Layouts are kept for as many groups and states as this; then the oldest go. */
+const MOST_KEPT = 20_000;
+
+/** A wire of one group: from a child, or from outside (-1), to a child, or to the outside (-1). */
+interface LocalWire {
+  readonly source: number;
+  readonly from: number;
+  readonly to: number;
+  readonly edges: number[];
+  readonly isCondition: boolean;
+}
+
+export interface LayoutAnswer {
+  /** The layout of the root. */
+  readonly root: number;
+  /** Ids of all layouts of this picture. */
+  readonly used: readonly number[];
+  /** Those of them that were made for it; the others were handed out before. */
+  readonly fresh: readonly GroupLayout[];
+}
+
+/** The same with everything still to be filled in. */
+type Draft<Made> = { -readonly [Name in keyof Made]: Made[Name] extends readonly number[] ? number[] : Made[Name] };
+
+export class Layouter {
+  private readonly wires: LocalWire[][];
+  private readonly steps: Steps;
+  private readonly indexOf: ReadonlyMap<string, number>;
+  private readonly cache = new Map<string, LaidOut>();
+  private numMade = 0;
+
+  constructor(private readonly graph: LayoutGraph) {
+    this.indexOf = new Map(graph.nodes.map((node, index) => [node.key, index]));
+    this.wires = localWires(graph);
+    this.steps = countSteps(graph);
+  }
+
+  /** Lay out with these groups open. `progress` hears how many ops have been placed. */
+  layOut(openKeys: Iterable<string>, progress: (numOps: number) => void = () => undefined): LayoutAnswer {
+    const open = new Set<number>([0]);
+    for (const key of openKeys) {
+      const index = this.indexOf.get(key);
+      if (index !== undefined && this.graph.nodes[index]!.children.length > 0) open.add(index);
+    }
+    const fresh: GroupLayout[] = [];
+    const used: number[] = [];
+    const done = new Map<number, { readonly laidOut: LaidOut; readonly signature: string }>();
+    let numPlaced = 0;
+    for (const group of this.openGroupsInsideOut(open)) {
+      const inside = this.graph.nodes[group]!.children.map((child) => done.get(child)?.signature ?? "");
+      const signature = `${group}(${inside.filter((part) => part !== "").join(",")})`;
+      let laidOut = this.cache.get(signature);
+      if (laidOut === undefined) {
+        laidOut = this.layOutOne(group, (child) => done.get(child)?.laidOut);
+        this.keep(signature, laidOut);
+        fresh.push(laidOut.layout);
+      }
+      numPlaced += this.graph.nodes[group]!.children.length;
+      progress(numPlaced);
+      used.push(laidOut.layout.id);
+      // The id stands for the whole signature, which would grow with the depth.
+      done.set(group, { laidOut, signature: `#${laidOut.layout.id}` });
+    }
+    return { root: used.at(-1)!, used, fresh };
+  }
+
+  private keep(signature: string, laidOut: LaidOut): void {
+    if (this.cache.size >= MOST_KEPT) this.cache.delete(this.cache.keys().next().value!);
+    this.cache.set(signature, laidOut);
+  }
+
+  /** Open groups that are on screen, inner ones before those around them. */
+  private openGroupsInsideOut(open: ReadonlySet<number>): number[] {
+    const found = [0];
+    // What is pushed on the way is visited too.
+    for (const group of found) {
+      for (const child of this.graph.nodes[group]!.children) if (open.has(child)) found.push(child);
+    }
+    return found.reverse();
+  }
+
+  private layOutOne(group: number, inner: (child: number) => LaidOut | undefined): LaidOut {
+    const wires = new Map<string, Draft<Wire>>();
+    for (const { source, from, to, edges, isCondition } of this.wires[group]!) {
+      // What meets the same ports, or the same closed boxes, is one wire.
+      const start = from < 0 ? `port ${source}` : (inner(from)?.outPorts.get(source) ?? "");
+      const end = to < 0 ? `port ${source}` : (inner(to)?.inPorts.get(source) ?? "");
+      const name = `${from} ${start} > ${to} ${end}${isCondition ? "?" : ""}`;
+      let wire = wires.get(name);
+      if (wire === undefined) {
+        wire = { from, to, sources: [], edges: [], stepsBefore: 0, stepsAfter: 0, isCondition };
+        wires.set(name, wire);
+      }
+      wire.sources.push(source);
+      for (const edge of edges) wire.edges.push(edge);
+      if (!isCondition) this.addSteps(wire, source, edges);
+    }
+    this.numMade += 1;
+    return layOutGroup(this.numMade, this.graph, group, [...wires.values()], inner);
+  }
+
+  private addSteps(wire: Draft<Wire>, source: number, edges: readonly number[]): void {
+    for (const edge of edges) {
+      // Where two ways are equally long, both ends must choose the same one.
+      const bonus = this.steps.longest.has(edge) ? 0.5 : 0;
+      wire.stepsBefore = Math.max(wire.stepsBefore, this.steps.before[source]! + bonus);
+      wire.stepsAfter = Math.max(wire.stepsAfter, this.steps.after[this.graph.edges[2 * edge + 1]!]! + bonus);
+    }
+  }
+}
+
+/** For each group what its children hand each other, take from outside and give away, by the op that made it. */
+function localWires(graph: LayoutGraph): LocalWire[][] {
+  const wires: LocalWire[][] = graph.nodes.map(() => []);
+  const known = new Map<string, LocalWire>();
+  const depth = depths(graph);
+  const add = (group: number, source: number, from: number, to: number, edge: number): void => {
+    const isCondition = edge >= graph.firstCondition;
+    const name = `${group} ${source} ${from} ${to}${isCondition ? "?" : ""}`;
+    const wire = known.get(name);
+    if (wire !== undefined) {
+      wire.edges.push(edge);
+      return;
+    }
+    const made = { source, from, to, edges: [edge], isCondition };
+    known.set(name, made);
+    wires[group]!.push(made);
+  };
+  const parent = (node: number): number => graph.nodes[node]!.parent;
+  for (let edge = 0; edge * 2 < graph.edges.length; edge += 1) {
+    const [source, target] = [graph.edges[edge * 2]!, graph.edges[edge * 2 + 1]!];
+    let [from, to] = [source, target];
+    while (parent(from) !== parent(to)) {
+      if (depth[from]! >= depth[to]!) {
+        add(parent(from), source, from, -1, edge);
+        from = parent(from);
+      } else {
+        add(parent(to), source, -1, to, edge);
+        to = parent(to);
+      }
+    }
+    add(parent(from), source, from, to, edge);
+  }
+  return wires;
+}
+
+function depths(graph: LayoutGraph): number[] {
+  const depth: number[] = [];
+  for (const [index, node] of graph.nodes.entries()) depth[index] = node.parent < 0 ? 0 : depth[node.parent]! + 1;
+  return depth;
+}
+
+// --- The longest way through the whole graph, so that the main line goes on through groups as it came in.
+
+interface Steps {
+  /** For each node how many ops lie on the longest way to it, itself included. */
+  readonly before: Int32Array;
+  /** The same for the longest way from it. */
+  readonly after: Int32Array;
+  /** The edges of one longest way of all. */
+  readonly longest: ReadonlySet<number>;
+}
+
+function countSteps({ nodes, edges, firstCondition }: LayoutGraph): Steps {
+  const before = new Int32Array(nodes.length).fill(1);
+  const after = new Int32Array(nodes.length).fill(1);
+  const comesFrom = new Int32Array(nodes.length).fill(-1);
+  const order = (node: number): number => nodes[node]!.order;
+  const [from, to] = [(edge: number): number => edges[2 * edge]!, (edge: number): number => edges[2 * edge + 1]!];
+  const forward: number[] = [];
+  for (let edge = 0; edge < firstCondition; edge += 1) if (order(from(edge)) < order(to(edge))) forward.push(edge);
+  forward.sort((a, b) => order(to(a)) - order(to(b)));
+  for (const edge of forward) {
+    if (before[from(edge)]! < before[to(edge)]!) continue;
+    before[to(edge)] = before[from(edge)]! + 1;
+    comesFrom[to(edge)] = edge;
+  }
+  forward.sort((a, b) => order(from(b)) - order(from(a)));
+  for (const edge of forward) after[from(edge)] = Math.max(after[from(edge)]!, after[to(edge)]! + 1);
+  const longest = new Set<number>();
+  const end = before.indexOf(before.reduce((most, count) => Math.max(most, count), 0));
+  for (let edge = comesFrom[end] ?? -1; edge >= 0; edge = comesFrom[from(edge)]!) longest.add(edge);
+  return { before, after, longest };
+}

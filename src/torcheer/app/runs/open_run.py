@@ -17,7 +17,6 @@ from typing import Final, TypeVar
 
 from torcheer.app.background_threads import Turns
 from torcheer.app.cache import Cache
-from torcheer.app.runs.heatmap import HeatMaps
 from torcheer.app.runs.scalar_buckets import SeriesArrays
 from torcheer.errors import TorcheerError
 from torcheer.run import FoundRun, FoundRuns, InterruptedReading, RunReader, interruptible, links_note
@@ -158,7 +157,6 @@ class OpenRun:
         self.looked_at = float("-inf")  # by time.monotonic()
         self.is_running = True  # until it is known
         self.changed_at = float("-inf")  # by time.monotonic()
-        self.heat_maps = HeatMaps()  # as the reader, for whoever holds the lock
         self._opener = opener
         self._arrays = arrays
         self._reader: RunReader | None = None
@@ -240,7 +238,6 @@ class OpenRun:
             reader, self._reader = self._reader, None
             self._is_read = False
             self._arrays.drop(self)  # their cursors are those of the reader
-            self.heat_maps = HeatMaps()
             if reader is not None:
                 reader.close()
 

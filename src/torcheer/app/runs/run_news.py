@@ -299,7 +299,7 @@ Look = Callable[[OpenRun, Seen | None], Looked[Frame, Seen] | None]  # None wher
 async def follow_run(
     watch: Watch, run_id: str, look: Look[Seen, Frame], push_seconds: float
 ) -> AsyncGenerator[Frame, None]:
-    """What each look has for the page, with a rest of so long between two answers."""
+    """What each look has for the page. Between two answers is a rest: the longer, the longer a look takes."""
     version: tuple[OpenRun, int, bool] | None = None
     seen: Seen | None = None
     with watch.following([run_id]):
@@ -310,6 +310,7 @@ async def follow_run(
             news, run = watch.news, watch.shelf.known(run_id)
             if run is not None and version != (run, run.version, run.is_running):
                 version = (run, run.version, run.is_running)  # as of now: what comes meanwhile is news again
+                began = time.monotonic()
                 # What cannot be read at first is refused; what cannot be read later may be there again.
                 looked = await run.slow_turns.take(
                     look if seen is None else partial(_look_again, look), run, seen
@@ -318,7 +319,7 @@ async def follow_run(
                     seen = looked.seen
                     for frame in looked.frames:
                         yield frame
-                    await asyncio.sleep(push_seconds)
+                    await asyncio.sleep(max(push_seconds, _BUSY * (time.monotonic() - began)))
             await news.wait()
 
 

@@ -38,7 +38,7 @@ from torcheer.app.passes.source import (
     window_fault,
 )
 from torcheer.app.runs import messages as run_messages
-from torcheer.app.runs import table_messages
+from torcheer.app.runs import table_feed
 from torcheer.app.runs.answers import RunAnswers
 from torcheer.app.runs.messages import RunTensorQuestion
 from torcheer.app.wire import (
@@ -73,7 +73,7 @@ _FAMILIES: Final[Sequence[ModuleType]] = (
     pass_messages,
     run_messages,
     net_messages,
-    table_messages,
+    table_feed,
     control,
     lessons,
     feature_messages,

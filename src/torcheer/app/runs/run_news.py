@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections import Counter, deque
 from collections.abc import (
     AsyncGenerator,
     Callable,
-    Container,
     Coroutine,
     Iterable,
     Iterator,
     Mapping,
     Sequence,
 )
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -145,10 +145,6 @@ class Watch:
         for run_id in run_ids:
             if self.shelf.known(run_id) is None:
                 await in_thread(self.shelf.run, run_id, limiter=self._list_threads)
-
-    def lacks(self, run_ids: Iterable[str], known: Container[str]) -> bool:
-        """Is one of these runs there and not known: it could not be looked at yet?"""
-        return any(run_id not in known and self.shelf.known(run_id) is not None for run_id in run_ids)
 
     def announce(self) -> None:
         """Wake all who wait."""
@@ -330,11 +326,15 @@ def _look_again(look: Look[Seen, Frame], run: OpenRun, seen: Seen | None) -> Loo
 # --- several runs that are followed ---------------------------------------------------------------
 
 
+_AHEAD_SECONDS: Final = 0.15  # what is ready after so long goes ahead of what takes longer
+GOES_ON: Final = -1  # the version of a run of which there is more to read at once
+
+
 class News(NamedTuple):
     """How far a run was read, and what came since."""
 
     run: OpenRun
-    version: int
+    version: int  # as of this look; GOES_ON where it stopped before the end
     cursor: Any
     is_fresh: bool  # what was read before is void
     found: Sequence[Any]
@@ -344,39 +344,49 @@ LookForNews = Callable[[OpenRun, News | None], News | None]  # None where the ru
 
 
 async def follow_many(
-    watch: Watch, run_ids: Sequence[str], look: LookForNews
-) -> AsyncGenerator[tuple[list[News], bool], None]:
-    """What is new of runs, and whether it is all that there is: at first, and where a run takes some back."""
+    watch: Watch, run_ids: Sequence[str], look: LookForNews, ahead_seconds: float = _AHEAD_SECONDS
+) -> AsyncGenerator[list[News], None]:
+    """What is new of runs, round by round; of a round that takes long, what is ready goes ahead."""
     known: dict[str, News] = {}
-    is_first = True
     with watch.following(run_ids):
         await watch.find(run_ids)
         while True:
             news, began = watch.news, time.monotonic()
-            found = await _news_of(watch, run_ids, known, look)
-            is_all = is_first or any(one.is_fresh and one.run.place.id in known for one in found)
-            if is_all and not is_first:
-                known.clear()
-                found = await _news_of(watch, run_ids, known, look)
-            known |= {one.run.place.id: one._replace(found=()) for one in found}
-            yield found, is_all
-            is_first = False
-            await rest_after(began)
-            await next_news(news, watch.lacks(run_ids, known))
+            found: list[News] = []
+            was_late = goes_on = False
+            for run in _changed_runs(watch, run_ids, known):
+                former = known.get(run.place.id)
+                looked = await _look_for_news(run, len(run_ids), look, former)
+                if looked is None:
+                    was_late = True
+                    continue
+                known[run.place.id] = looked._replace(found=())
+                goes_on |= looked.version == GOES_ON
+                found.append(looked._replace(is_fresh=looked.is_fresh and former is not None))
+                if time.monotonic() - began > ahead_seconds:
+                    yield found
+                    found = []
+            yield found
+            if not goes_on:
+                await rest_after(began)
+                await next_news(news, was_late)
 
 
-async def _news_of(
-    watch: Watch, run_ids: Sequence[str], known: Mapping[str, News], look: LookForNews
-) -> list[News]:
-    found = []
-    for run in changed_runs(watch, run_ids, known):
-        looked = await look_at(run, len(run_ids), look, known.get(run.place.id))
-        if looked is not None:
-            found.append(looked)
-    return found
+async def follow_anew(
+    watch: Watch, run_ids: Sequence[str], look: LookForNews
+) -> AsyncGenerator[tuple[list[News], bool], None]:
+    """What is new of runs, and whether it is all that there is: at first, and where a run takes some back."""
+    while True:
+        is_all = True
+        async with aclosing(follow_many(watch, run_ids, look, math.inf)) as rounds:
+            async for found in rounds:
+                if not is_all and any(one.is_fresh for one in found):
+                    break
+                yield found, is_all
+                is_all = False
 
 
-def changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News]) -> Iterator[OpenRun]:
+def _changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News]) -> Iterator[OpenRun]:
     """Those of which there may be more than is known."""
     for run_id in run_ids:
         run, former = watch.shelf.known(run_id), known.get(run_id)
@@ -384,7 +394,7 @@ def changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News]
             yield run
 
 
-async def look_at(run: OpenRun, num_runs: int, look: LookForNews, former: News | None) -> News | None:
+async def _look_for_news(run: OpenRun, num_runs: int, look: LookForNews, former: News | None) -> News | None:
     """In its turn. Among several runs, one that takes long is left for the next time: None."""
     turn = run.turns.take if num_runs == 1 else run.turns.glance
     return await turn(look, run, former if former is not None and former.run is run else None)

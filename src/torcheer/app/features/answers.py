@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
-import os
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 import numpy
@@ -32,7 +29,7 @@ from torcheer.app.features.feature_values import (
     set_answer,
 )
 from torcheer.app.features.features_analysis import Finding, Order
-from torcheer.app.features.shelf import Array, FeatureShelf, OpenSet
+from torcheer.app.features.shelf import FeatureShelf, OpenSet
 from torcheer.app.processes import Processes, command_of
 from torcheer.app.runs.messages import ReductionAnswer
 from torcheer.app.runs.projection import Order as ReductionOrder
@@ -40,96 +37,8 @@ from torcheer.app.runs.projection import Reductions, check_method
 from torcheer.app.wire import Followed, Frame, Question, Single, as_text, binary_frame
 from torcheer.errors import InputError
 from torcheer.run import EmbeddingHead
-from torcheer.tensorfile import read_file
 
-FOLDER: Final = "analyses"
-_VERSION: Final = 1
-_LOG: Final = logging.getLogger("torcheer.app")
-_MEMORY_BYTES: Final = 128 << 20
-_MAX_HEAD_BYTES: Final = 4 << 20
-_MAX_VALUE_BYTES: Final = 32 << 20
-
-Head = TypeVar("Head", bound=msgspec.Struct)
-
-
-def key_of(opened: OpenSet, chosen: Chosen, options: Mapping[str, Any]) -> str:
-    """Another one for other options, other features, and other samples."""
-    manifest = hashlib.blake2s(opened.features().manifest.encoded()).hexdigest()
-    samples = hashlib.blake2s(chosen.samples.astype("<i8").tobytes()).hexdigest()
-    whole = [_VERSION, manifest, samples, sorted(options.items())]
-    digest = hashlib.blake2s(msgspec.json.encode(whole), digest_size=12).hexdigest()
-    return f"{options['task']}-{digest}"
-
-
-class ResultStore:
-    """For all sets of a server."""
-
-    def __init__(self) -> None:
-        self._memory: Cache[tuple[msgspec.Struct, Array | None]] = Cache(_MEMORY_BYTES)
-
-    def get(self, opened: OpenSet, key: str, head_type: type[Head]) -> tuple[Head, Array | None] | None:
-        """What was kept, with its numbers where it has some."""
-        known = self._memory.get((opened.place.id, key))
-        if known is not None and isinstance(known[0], head_type):
-            return known[0], known[1]
-        if opened.folder is None:
-            return None
-        try:
-            found = _read(opened.folder / FOLDER / key, head_type)
-        except (OSError, ValueError, msgspec.MsgspecError, RecursionError, EOFError):
-            return None  # not there, or not ours: it is computed
-        self._remember(opened, key, *found)
-        return found
-
-    def put(self, opened: OpenSet, key: str, head: msgspec.Struct, values: Array | None = None) -> None:
-        self._remember(opened, key, head, values)
-        is_small = values is None or values.nbytes <= _MAX_VALUE_BYTES
-        if opened.folder is None or not is_small or not opened.progress().is_complete:
-            return
-        try:
-            _write(opened.folder / FOLDER / key, head, values)
-        except OSError as error:
-            _LOG.info("an analysis is kept in memory only: %s", error)
-
-    def _remember(self, opened: OpenSet, key: str, head: msgspec.Struct, values: Array | None) -> None:
-        num_bytes = 4096 + (0 if values is None else values.nbytes)
-        self._memory.put((opened.place.id, key), (head, values), num_bytes)
-
-
-def _read(path: Path, head_type: type[Head]) -> tuple[Head, Array | None]:
-    place, numbers = path.with_suffix(".json"), path.with_suffix(".npy")
-    if place.stat().st_size > _MAX_HEAD_BYTES:
-        raise ValueError("too large")
-    head = msgspec.json.decode(read_file(place), type=head_type)
-    if not numbers.is_file():  # a pipe would keep us waiting
-        return head, None
-    # As a map first: a header that lies about its size costs nothing.
-    mapped = numpy.load(numbers, mmap_mode="r", allow_pickle=False)
-    if mapped.dtype != numpy.dtype("<f4") or mapped.nbytes > _MAX_VALUE_BYTES:
-        raise ValueError("not what was kept")
-    return head, numpy.array(mapped)
-
-
-def _write(path: Path, head: msgspec.Struct, values: Array | None) -> None:
-    path.parent.mkdir(exist_ok=True)
-    if values is not None:
-        beside = _beside(path)
-        with open(beside, "wb") as file:
-            numpy.lib.format.write_array(file, values.astype("<f4"), allow_pickle=False)
-        os.replace(beside, path.with_suffix(".npy"))
-    # Last: whoever finds it finds the numbers, too.
-    beside = _beside(path)
-    beside.write_bytes(msgspec.json.format(msgspec.json.encode(head), indent=1))
-    os.replace(beside, path.with_suffix(".json"))
-
-
-def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
-
-
-# --- analyses in processes ------------------------------------------------------------------------
-
-
+_KEPT_BYTES: Final = 128 << 20  # of what was found last
 _COMMAND: Final = command_of("torcheer.app.features.features_analysis")
 _FAILED: Final = "this could not be computed: the server's log says why."
 _READING: Final = "The samples are read."
@@ -137,69 +46,42 @@ _NO_LABELS: Final = (
     "there are no labels to be read from the layers: extract from data that gives inputs and labels."
 )
 
-Progress = AsyncGenerator[tuple[Finding, Array | None], None]  # with the last one come the numbers
+Frames = AsyncGenerator[Frame, None]
+Findings = AsyncGenerator[tuple[Finding, bytes], None]  # with the last one come the numbers
 
 
 class FeatureAnalyses:
-    """For all pages of a server. What was found is kept."""
+    """For all pages of a server. What was found is kept in memory."""
 
     def __init__(self) -> None:
-        self._results = ResultStore()
+        self._kept: Cache[tuple[Finding, bytes]] = Cache(_KEPT_BYTES)
         self._processes = Processes(Finding, _FAILED)
         self._reductions = Reductions()
 
     async def similarity(
         self, opened: OpenSet, question: messages.FeatureSimilarityQuestion, page: object
-    ) -> AsyncGenerator[bytes, None]:
-        chosen = await opened.turns.take(choose, opened, question.most)
-        layer = await opened.turns.take(layer_name, opened, question.layer)
-        key = key_of(opened, chosen, {"task": "similarity", "layer": layer, "metric": question.metric})
-        order = Order(
-            place=opened.place.place,
-            task="similarity",
-            layers=[question.layer],
-            samples=chosen.samples.tolist(),
-            label_of=class_numbers(chosen),
-            metric=question.metric,
+    ) -> Frames:
+        chosen, order = await _ordered(
+            opened, question.most, "similarity", [question.layer], metric=question.metric
         )
-
-        def fits(finding: Finding, values: Array) -> bool:
-            side = len(part_of(chosen, finding.samples).samples)
-            return side == len(finding.samples) and values.shape == (side, side)
-
-        async with aclosing(self._found(opened, key, order, page, fits)) as found:
-            async for finding, values in found:
+        if label_kind(chosen.labels) == "classes":  # others have no pairs of the same one
+            order = msgspec.structs.replace(order, label_of=list(named(chosen.labels)[1]))
+        async with aclosing(self._found(opened, order, page)) as found:
+            async for finding, data in found:
+                rows = None
+                if finding.is_done:
+                    rows = await opened.turns.take(rows_of, opened, _part_of(chosen, finding.samples))
                 answer = messages.FeatureSimilarityAnswer(
-                    question.id, **_state(finding), contrast=finding.contrast
+                    question.id, **_state(finding), rows=rows, contrast=finding.contrast
                 )
-                if values is not None:
-                    rows = await opened.turns.take(rows_of, opened, part_of(chosen, finding.samples))
-                    answer = msgspec.structs.replace(answer, rows=rows)
-                yield binary_frame(answer, b"" if values is None else values.tobytes())
+                yield binary_frame(answer, data)
 
-    async def layers(
-        self, opened: OpenSet, question: messages.FeatureLayersQuestion, page: object
-    ) -> AsyncGenerator[bytes, None]:
-        chosen = await opened.turns.take(choose, opened, question.most)
-        names = [await opened.turns.take(layer_name, opened, layer) for layer in question.layers]
-        options = {"task": "layers", "layers": names, "method": question.method}
-        if question.method == "rsa":
-            options["metric"] = question.metric
-        order = Order(
-            place=opened.place.place,
-            task="layers",
-            layers=question.layers,
-            samples=chosen.samples.tolist(),
-            metric=question.metric,
-            method=question.method,
+    async def layers(self, opened: OpenSet, question: messages.FeatureLayersQuestion, page: object) -> Frames:
+        _, order = await _ordered(
+            opened, question.most, "layers", question.layers, method=question.method, metric=question.metric
         )
-
-        def fits(finding: Finding, values: Array) -> bool:
-            side = len(finding.layers)
-            return values.shape == (side, side) and set(finding.layers) <= set(question.layers)
-
-        async with aclosing(self._found(opened, key_of(opened, chosen, options), order, page, fits)) as found:
-            async for finding, values in found:
+        async with aclosing(self._found(opened, order, page)) as found:
+            async for finding, data in found:
                 answer = messages.FeatureLayersAnswer(
                     question.id,
                     **_state(finding),
@@ -207,151 +89,124 @@ class FeatureAnalyses:
                     left_out=finding.left_out,
                     num_samples=len(finding.samples),
                 )
-                yield binary_frame(answer, b"" if values is None else values.tobytes())
+                yield binary_frame(answer, data)
 
-    async def probes(
-        self, opened: OpenSet, question: messages.FeatureProbesQuestion, page: object
-    ) -> AsyncGenerator[str, None]:
+    async def probes(self, opened: OpenSet, question: messages.FeatureProbesQuestion, page: object) -> Frames:
         """What is known at once, then layer by layer."""
         if await opened.turns.take(opened.labels) is None:
             raise InputError(_NO_LABELS)
-        chosen = await opened.turns.take(choose, opened, question.most)
-        keys = {}
-        known: dict[int, messages.FeatureProbe] = {}
-        for layer in question.layers:
-            name = await opened.turns.take(layer_name, opened, layer)
-            options = {"task": "probe", "layer": name, "kind": question.kind, "folds": question.folds}
-            keys[layer] = key_of(opened, chosen, options)
-            kept = await opened.turns.take(self._results.get, opened, keys[layer], messages.FeatureProbe)
-            if kept is not None:
-                known[layer] = msgspec.structs.replace(kept[0], layer=layer)
-        left = [layer for layer in keys if layer not in known]
+        _, order = await _ordered(
+            opened, question.most, "probes", question.layers, kind=question.kind, folds=question.folds
+        )
+        keys = {layer: _key(opened, msgspec.structs.replace(order, layers=[layer])) for layer in order.layers}
+        kept = [found[0].probe for key in keys.values() if (found := self._kept.get(key))]
+        known = [probe for probe in kept if probe is not None]
+        left = [layer for layer in keys if layer not in {probe.layer for probe in known}]
         share = len(known) / len(keys)
-        yield _probes_answer(question, Finding(progress=share, is_done=not left), list(known.values()))
+        yield _probes_answer(question, Finding(progress=share, is_done=not left), known)
         if not left:
             return
-        order = Order(
-            place=opened.place.place,
-            task="probes",
-            layers=left,
-            samples=chosen.samples.tolist(),
-            kind=question.kind,
-            folds=question.folds,
-        )
+        order = msgspec.structs.replace(order, layers=left)
         async with aclosing(self._processes.reports(_COMMAND, order, page)) as findings:
             async for finding, _ in findings:
-                if finding.probe is not None and not finding.probe.why:
-                    await in_thread(self._results.put, opened, keys[finding.probe.layer], finding.probe)
-                progress = share + (1 - share) * finding.progress
                 new = [] if finding.probe is None else [finding.probe]
+                for probe in new:
+                    if not probe.why:
+                        self._kept.put(keys[probe.layer], (finding, b""), 4096)
+                progress = share + (1 - share) * finding.progress
                 yield _probes_answer(question, msgspec.structs.replace(finding, progress=progress), new)
 
-    # --- points of the projector -------------------------------------------------------------------
+    async def points(self, opened: OpenSet, question: messages.FeaturePointsQuestion, page: object) -> Frames:
+        """For the projector."""
+        chosen, order = await _ordered(opened, question.most, "points", [question.layer])
+        async with aclosing(self._found(opened, order, page)) as found:
+            async for finding, data in found:
+                head = None
+                if finding.is_done:
+                    head, labels = await opened.turns.take(_embedding, opened, chosen, finding, data)
+                    data += labels
+                answer = messages.FeaturePointsAnswer(question.id, **_state(finding), head=head)
+                yield binary_frame(answer, data)
 
-    async def points(
-        self, opened: OpenSet, question: messages.FeaturePointsQuestion, page: object
-    ) -> AsyncGenerator[bytes, None]:
-        chosen, _, found = await self._points(opened, question, page)
-        async with aclosing(found):
-            async for finding, values in found:
-                head, data = None, b""
-                if values is not None:
-                    head, data = await opened.turns.take(_embedding, opened, chosen, values)
-                yield binary_frame(
-                    messages.FeaturePointsAnswer(question.id, **_state(finding), head=head), data
-                )
-
-    async def reduce(
-        self, opened: OpenSet, question: messages.FeatureReduceQuestion, page: object
-    ) -> AsyncGenerator[bytes, None]:
-        _, key, found = await self._points(opened, question, page)
-        points: Array | None = None
-        async with aclosing(found):
-            async for finding, points in found:
-                if points is None:
+    async def reduce(self, opened: OpenSet, question: messages.FeatureReduceQuestion, page: object) -> Frames:
+        """These points in fewer dimensions."""
+        _, order = await _ordered(opened, question.most, "points", [question.layer])
+        points, num_points = b"", 0
+        async with aclosing(self._found(opened, order, page)) as found:
+            async for finding, data in found:
+                points, num_points = data, finding.num_rows
+                if not finding.is_done:
                     note = finding.note or _READING
                     yield binary_frame(
                         ReductionAnswer(question.id, num_dims=question.num_dims, note=note), b""
                     )
-        assert points is not None
-        check_method(question.method, len(points))
-        order = ReductionOrder(
+        check_method(question.method, num_points)
+        wanted = ReductionOrder(
             method=question.method,
-            num_points=points.shape[0],
-            num_dims=points.shape[1],
+            num_points=num_points,
+            num_dims=len(points) // (4 * num_points),
             wanted_dims=question.num_dims,
             neighbours=question.neighbours,
             metric=question.metric,
         )
-        data = memoryview(numpy.ascontiguousarray(points, "<f4").tobytes())
 
         async def read() -> memoryview:
-            return data
+            return memoryview(points)
 
-        frames = self._reductions.reduced((opened, key, order), order, read, question.id, page)
-        async with aclosing(frames):
+        key = (_key(opened, order), wanted)
+        async with aclosing(self._reductions.reduced(key, wanted, read, question.id, page)) as frames:
             async for frame in frames:
                 yield frame
 
-    async def _points(
-        self,
-        opened: OpenSet,
-        question: messages.FeaturePointsQuestion | messages.FeatureReduceQuestion,
-        page: object,
-    ) -> tuple[Chosen, str, Progress]:
-        chosen = await opened.turns.take(choose, opened, question.most)
-        layer = await opened.turns.take(layer_name, opened, question.layer)
-        key = key_of(opened, chosen, {"task": "points", "layer": layer})
-        samples = chosen.samples.tolist()
-        order = Order(place=opened.place.place, task="points", layers=[question.layer], samples=samples)
-
-        def fits(finding: Finding, values: Array) -> bool:
-            return values.ndim == 2 and len(values) == len(samples)
-
-        return chosen, key, self._found(opened, key, order, page, fits)
-
-    async def _found(
-        self, opened: OpenSet, key: str, order: Order, page: object, fits: Callable[[Finding, Array], bool]
-    ) -> Progress:
-        """How far it is, and in the end what was found: kept from before if it fits, else computed now."""
-        kept = await opened.turns.take(self._results.get, opened, key, Finding)
-        # Anybody may have changed what lies beside the features.
-        if kept is not None and kept[1] is not None and fits(kept[0], kept[1]):
+    async def _found(self, opened: OpenSet, order: Order, page: object) -> Findings:
+        """How far it is, and in the end what was found: kept from before, else computed now."""
+        key = _key(opened, order)
+        kept = self._kept.get(key)
+        if kept is not None:
             yield kept
             return
         async with aclosing(self._processes.reports(_COMMAND, order, page)) as findings:
             async for finding, data in findings:
-                if not finding.is_done:
-                    yield finding, None
-                    continue
-                values = numpy.frombuffer(data, "<f4").reshape(finding.num_rows, -1)
-                await opened.turns.take(self._results.put, opened, key, finding, values)
-                yield finding, values
+                if finding.is_done:
+                    self._kept.put(key, (finding, data), 4096 + len(data))
+                yield finding, data
 
 
-def class_numbers(chosen: Chosen) -> list[int]:
-    """None where labels are no classes: then there are no pairs of the same one."""
-    return list(named(chosen.labels)[1]) if label_kind(chosen.labels) == "classes" else []
+async def _ordered(
+    opened: OpenSet, most: int, task: Any, layers: Sequence[int], **options: Any
+) -> tuple[Chosen, Order]:
+    """The samples that are taken, and what is wanted of the process."""
+    chosen = await opened.turns.take(choose, opened, most)
+    for layer in layers:
+        await opened.turns.take(layer_name, opened, layer)  # refused where there is none
+    samples = chosen.samples.tolist()
+    return chosen, Order(place=opened.place.place, task=task, layers=list(layers), samples=samples, **options)
 
 
-def part_of(chosen: Chosen, samples: Sequence[int]) -> Chosen:
+def _key(opened: OpenSet, order: Order) -> bytes:
+    """Another one for other options, other features, and other samples."""
+    return hashlib.blake2s(opened.features().manifest.encoded() + b"\0" + msgspec.json.encode(order)).digest()
+
+
+def _part_of(chosen: Chosen, samples: Sequence[int]) -> Chosen:
     """Those that were left, in the same order."""
     is_there = numpy.isin(chosen.samples, numpy.array(samples, numpy.int64))
     labels = None if chosen.labels is None else chosen.labels[is_there]
     return Chosen(samples=chosen.samples[is_there], labels=labels, num_done=chosen.num_done)
 
 
-def _embedding(opened: OpenSet, chosen: Chosen, values: Array) -> tuple[EmbeddingHead, bytes]:
-    """As an embedding of a run is: the projector reads both."""
+def _embedding(
+    opened: OpenSet, chosen: Chosen, finding: Finding, matrix: bytes
+) -> tuple[EmbeddingHead, bytes]:
+    """As that of a run is, since the projector reads both; and the labels, which stand after the points."""
     rows = rows_of(opened, chosen)
     columns = {"sample": [str(one) for one in rows.ids]}
     if rows.labels:
         columns = {"label": [rows.labels[one] for one in rows.label_of], **columns}
-    matrix = values.astype("<f4").tobytes()
     labels = msgspec.json.encode(list(columns.values()))
     head = EmbeddingHead(
-        num_points=values.shape[0],
-        num_dims=values.shape[1],
+        num_points=finding.num_rows,
+        num_dims=len(matrix) // (4 * finding.num_rows),
         columns=list(columns),
         matrix_bytes=len(matrix),
         label_bytes=len(labels),
@@ -360,7 +215,7 @@ def _embedding(opened: OpenSet, chosen: Chosen, values: Array) -> tuple[Embeddin
         sprite_height=0,
         sprites_per_row=0,
     )
-    return head, matrix + labels
+    return head, labels
 
 
 def _state(finding: Finding) -> dict[str, Any]:
@@ -368,15 +223,13 @@ def _state(finding: Finding) -> dict[str, Any]:
 
 
 def _probes_answer(
-    question: messages.FeatureProbesQuestion, finding: Finding, probes: list[messages.FeatureProbe]
+    question: messages.FeatureProbesQuestion, finding: Finding, probes: Sequence[messages.FeatureProbe]
 ) -> str:
     return as_text(messages.FeatureProbesAnswer(question.id, **_state(finding), at=finding.at, probes=probes))
 
 
 # --- answers --------------------------------------------------------------------------------------
 
-
-Feed = Callable[[OpenSet, Any, object], AsyncGenerator[Frame, None]]
 
 _LIST_SECONDS: Final = 2.0  # between two looks at all sets
 _SET_SECONDS: Final = 1.0  # at one of them
@@ -412,8 +265,8 @@ class FeatureAnswers:
 
         return handler
 
-    def _feed(self, feed: Feed) -> Followed:
-        async def frames(question: Any, page: object) -> AsyncGenerator[Frame, None]:
+    def _feed(self, feed: Callable[[OpenSet, Any, object], Frames]) -> Followed:
+        async def frames(question: Any, page: object) -> Frames:
             opened = await in_thread(self._shelf.known, question.set_id)
             async with aclosing(feed(opened, question, page)) as found:
                 async for frame in found:
@@ -421,9 +274,7 @@ class FeatureAnswers:
 
         return frames
 
-    async def _follow_sets(
-        self, question: messages.FeatureSetsQuestion, page: object
-    ) -> AsyncGenerator[Frame, None]:
+    async def _follow_sets(self, question: messages.FeatureSetsQuestion, page: object) -> Frames:
         sent: list[messages.FeatureSetListing] | None = None
         while True:
             began = time.monotonic()
@@ -438,9 +289,7 @@ class FeatureAnswers:
         return [listing_of(opened) for opened in self._shelf.sets().values()]
 
 
-async def _follow_set(
-    opened: OpenSet, question: messages.FeatureSetQuestion, page: object
-) -> AsyncGenerator[Frame, None]:
+async def _follow_set(opened: OpenSet, question: messages.FeatureSetQuestion, page: object) -> Frames:
     sent: messages.FeatureSetAnswer | None = None
     while True:
         answer = await opened.turns.take(set_answer, opened, question.id)

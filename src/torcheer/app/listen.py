@@ -10,12 +10,10 @@ import asyncio
 import errno
 import ipaddress
 import logging
-import os
 import socket
 import sys
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -31,6 +29,7 @@ HEAD_SECONDS: Final = 10.0  # for the head of a request to come
 MOST_WAITING: Final = 64
 _LOG: Final = logging.getLogger("torcheer.app")
 _LOG_SECONDS: Final = 60.0
+_NO_FILES_SECONDS: Final = 0.02
 _NO_FILES_LEFT: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -88,60 +87,23 @@ _waiting: Final[WeakKeyDictionary[ServerState, dict[Connection, None]]] = WeakKe
 
 
 class ListeningSocket(socket.socket):
-    """Refuses connections while no more files can be opened, and says so once.
+    """Lets connections wait while no more files can be opened, and says so once."""
 
-    A file is held back for that: it is given up for a moment, so that a connection can be taken and closed.
-    """
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._held_back: int | None = _opened_nothing()
-        self._said_at = float("-inf")
+    _said_at = float("-inf")
 
     def accept(self) -> tuple[socket.socket, Any]:
-        while True:
-            try:
-                return super().accept()
-            except OSError as error:
-                if error.errno not in _NO_FILES_LEFT or self._held_back is None:
-                    raise
-                self._say(error)
-            self._refuse_one()
-
-    def close(self) -> None:
-        super().close()
-        self._let_go()
-
-    def _refuse_one(self) -> None:
-        """BlockingIOError where nobody waits any more."""
-        self._let_go()
         try:
-            connection, _ = super().accept()
-            connection.close()
-        finally:
-            self._held_back = _opened_nothing()
-
-    def _let_go(self) -> None:
-        if self._held_back is not None:
-            with suppress(OSError):
-                os.close(self._held_back)
-            self._held_back = None
-
-    def _say(self, error: OSError) -> None:
-        now = time.monotonic()
-        if now - self._said_at > _LOG_SECONDS:
-            _LOG.warning(
-                "connections are refused until others are closed: no more files can be opened (%s)",
-                error.strerror,
-            )
-        self._said_at = now
-
-
-def _opened_nothing() -> int | None:
-    try:
-        return os.open(os.devnull, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-    except OSError:
-        return None
+            return super().accept()
+        except OSError as error:
+            if error.errno not in _NO_FILES_LEFT:
+                raise
+            now = time.monotonic()
+            if now - self._said_at > _LOG_SECONDS:
+                _LOG.warning("connections wait: no more files can be opened (%s)", error.strerror)
+            self._said_at = now
+            # The loop would try again at once, and without end.
+            time.sleep(_NO_FILES_SECONDS)
+            raise BlockingIOError from error
 
 
 # --- addresses ------------------------------------------------------------------------------------

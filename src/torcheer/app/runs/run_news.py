@@ -17,7 +17,6 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -56,19 +55,9 @@ _PATIENT: Final = 10  # a search that takes long is made so much more rarely: a 
 _PATIENT_WITH_RUN: Final = 4  # the same for a look at a run
 _RESTING_SECONDS: Final = 0.5  # between looks at a run that nobody writes
 _KEPT_SECONDS: Final = 120.0  # a page that is loaded anew finds all as it was
-_LANES: Final = 3  # threads that sum up runs: one that takes long holds up only one of them
+_LANES: Final = 4  # threads that sum up runs: one that takes long holds up only one of them
 _LANE_SECONDS: Final = 0.05
-_STUCK_SECONDS: Final = 0.5  # a lane that has been at one run for so long is not waited for
-_MOST_LANES: Final = 6
 _QUICK_SECONDS: Final = 0.5
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Lane:
-    """A thread that sums up runs, one after the other. A plain record."""
-
-    began: float  # with what it is at, by time.monotonic()
-    is_long: bool = False  # all that there is to do are runs that take long to read
 
 
 class Watch:
@@ -86,7 +75,7 @@ class Watch:
         self._versions: dict[OpenRun, int] = {}
         self._under_way: set[OpenRun] = set()
         self._queue: deque[Summary] = deque()
-        self._lanes: list[_Lane] = []
+        self._num_lanes = 0
         self._revision = 0  # of the shelf, when news of it was announced last
         self._quick_threads = CapacityLimiter(2)
         self._slow_threads = CapacityLimiter(4)
@@ -203,14 +192,8 @@ class Watch:
         """Wait until all runs are listed as they are now, but for those that take long; or for so long."""
         with anyio.move_on_after(seconds):
             await self._list()
-            while self._num_under_way():
+            while any(one.is_waiting and not one.is_long for one in self.shelf.summaries()):
                 await self.news.wait()
-
-    def _num_under_way(self) -> int:
-        """Summaries that are made or will be soon; those that were begun and take long are not counted."""
-        now = time.monotonic()
-        num_busy = sum(now - lane.began < _STUCK_SECONDS for lane in self._lanes if not lane.is_long)
-        return num_busy + sum(not summary.is_long for summary in self._queue)
 
     async def _list(self) -> None:
         due = await in_thread(self._scan, limiter=self._list_threads)
@@ -218,7 +201,9 @@ class Watch:
             if not summary.is_waiting:
                 summary.is_waiting = True
                 self._queue.append(summary)
-        self._open_lanes()
+        while self._queue and self._num_lanes < _LANES:
+            self._num_lanes += 1
+            self._start(self._sum_up())
         if self._revision != self.shelf.revision:
             self._revision = self.shelf.revision
             self.announce()
@@ -227,25 +212,13 @@ class Watch:
         self.shelf.scan()
         return self.shelf.due()
 
-    def _open_lanes(self) -> None:
-        """As many as there is work for. One that is stuck in a run is not counted, up to a limit."""
-        now = time.monotonic()
-        num_stuck = sum(now - lane.began >= _STUCK_SECONDS for lane in self._lanes)
-        most = min(_LANES + num_stuck, _MOST_LANES, len(self._lanes) + len(self._queue))
-        while len(self._lanes) < most:
-            lane = _Lane(began=now)
-            self._lanes.append(lane)
-            self._start(self._drive(lane))
-
-    async def _drive(self, lane: _Lane) -> None:
+    async def _sum_up(self) -> None:
         try:
             while self._queue:
-                lane.began = time.monotonic()
-                lane.is_long = all(summary.is_long for summary in self._queue)
                 await in_thread(self.shelf.update, self._queue, _LANE_SECONDS)
                 self.announce()
         finally:
-            self._lanes.remove(lane)
+            self._num_lanes -= 1
             self.announce()
 
 

@@ -23,8 +23,13 @@ from torcheer.app.net.messages import (
     NetWeightsQuestion,
 )
 from torcheer.app.net.net_reader import Nets
-from torcheer.app.net.net_values import answer_raster, answer_unit, answer_unit_series, answer_values
-from torcheer.app.net.net_weights import answer_weights
+from torcheer.app.net.net_values import (
+    answer_raster,
+    answer_unit,
+    answer_unit_series,
+    answer_values,
+    answer_weights,
+)
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.netview import grid_of
 from torcheer.run import Connection, NetLayer, NetScene, Place, RunReader

@@ -315,7 +315,7 @@ def test_what_is_too_large_is_refused_before_it_is_read(
     assert head["layers"][0]["why"] == ""
     assert "choose fewer items" in head["layers"][1]["why"]
     monkeypatch.setattr(net_analysis, "MAX_BYTES", HIDDEN.nbytes - 1)
-    monkeypatch.setattr(net_analysis.RowReader, "_read", None)
+    monkeypatch.setattr(Analyses, "_rows", None)
     with pytest.raises(InputError, match=r"8 items of 'fc', with 6 units each, take .* choose fewer items"):
         asked("NetSimilarityQuestion", layer="fc", metric="cosine")
 

@@ -379,7 +379,7 @@ class _Chosen:
         subject = self._subject
         net, step = subject.net, subject.step(wish.moment)
         entries: list[Number | Found] = [
-            find(net.net, net.index, layer.name, wish.variable, step, wish.item)
+            find(net, layer.name, wish.variable, step, wish.item)
             if wish.variable in layer.variables
             else None
             for layer in subject.scene.scene.layers

@@ -1,13 +1,14 @@
-"""Values of layers at a moment and over the last moments, as levels; all variables of one unit, exactly."""
+"""Values of layers at a moment and over the last moments, as levels; variables and weights of one unit."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy
+from numpy.typing import NDArray
 
 from torcheer.app.net import messages
 from torcheer.app.net.follow import steps_of
@@ -25,12 +26,16 @@ from torcheer.app.net.net_reader import (
     on_units,
     place_of,
     read_stretches,
+    weight_series,
 )
+from torcheer.app.net.net_scene import BIAS
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_records import evenly
 from torcheer.app.wire import as_text, binary_frame, clipped, countable
 from torcheer.errors import InputError
-from torcheer.run import NetLayer
+from torcheer.graph import readable_bytes
+from torcheer.netview import WEIGHT, UnitWeights, received, sent
+from torcheer.run import Connection, NetLayer
 from torcheer.tensorfile import Array
 
 MAX_LEVELS: Final = 1 << 25  # of one answer
@@ -58,38 +63,22 @@ def frame_bytes(levels: Sequence[Levels]) -> bytes:
 
 
 def answer_values(nets: Nets, run: OpenRun, question: messages.NetValuesQuestion) -> bytes:
+    room = MAX_LEVELS
     with run.lock:
         net = nets.look(run, question.rank)
-        found = _affordable(
-            [
-                find(net.net, net.index, layer, question.variable, question.step, question.item)
-                for layer in question.layers
-            ]
+        found: list[Found | str] = []
+        for layer in question.layers:
+            one = find(net, layer, question.variable, question.step, question.item)
+            if isinstance(one, Found):
+                room -= one.layer.grid.num_units
+                one = _TOO_MANY if room < 0 else one
+            found.append(one)
+        numbers = read_stretches(
+            net.reader, [one.stretch if isinstance(one, Found) else None for one in found]
         )
-        numbers = _read(net, found)
     done = [_block(*one) for one in zip(question.layers, found, numbers, strict=True)]
     answer = messages.NetValuesAnswer(id=question.id, step=question.step, blocks=[block for block, _ in done])
     return binary_frame(answer, frame_bytes([levels for _, levels in done]))
-
-
-def _affordable(found: Sequence[Found | str]) -> list[Found | str]:
-    """As many as there is room for in an answer. Nothing is read, or made room for, before."""
-    room, kept = MAX_LEVELS, []
-    for one in found:
-        if isinstance(one, Found):
-            room -= one.layer.grid.num_units
-            one = _TOO_MANY if room < 0 else one
-        kept.append(one)
-    return kept
-
-
-def _read(net: RankNet, found: Sequence[Found | str]) -> list[Array | None]:
-    places = [place for place, one in enumerate(found) if isinstance(one, Found)]
-    wanted = [one.stretch for one in found if isinstance(one, Found)]
-    numbers: list[Array | None] = [None] * len(found)
-    for place, its in zip(places, read_stretches(net.reader, wanted), strict=True):
-        numbers[place] = its
-    return numbers
 
 
 def _block(layer: str, found: Found | str, numbers: Array | None) -> tuple[messages.NetBlock, Levels]:
@@ -138,13 +127,13 @@ def _raster_block(
         return block_of(layer, 0, NO_LEVELS, _TOO_MANY), NO_LEVELS
     with run.lock:
         net = nets.look(run, question.rank)
-        last = find(net.net, net.index, layer, question.variable, moments[-1], question.item)
+        last = find(net, layer, question.variable, moments[-1], question.item)
         if isinstance(last, str):
             return block_of(layer, 0, NO_LEVELS, last), NO_LEVELS
         found = {}  # by record: one may hold for several moments
         rows: list[Stretch | None] = []
         for step in moments:
-            one = find(net.net, net.index, layer, question.variable, step, question.item)
+            one = find(net, layer, question.variable, step, question.item)
             rows.append(one.stretch if isinstance(one, Found) else None)
             if isinstance(one, Found):
                 found[one.stretch] = one
@@ -186,10 +175,12 @@ def layer_with(net: RankNet, name: str, unit: int) -> NetLayer:
     return layer
 
 
-def unit_stretch(found: Found, unit: int) -> Stretch | None:
+def unit_stretch(found: Found | str, unit: int) -> Stretch | None:
     """Where the value of one unit is; None where it has none."""
-    place = place_of(found, unit)
-    return None if place is None else Stretch(found.stretch.mark, found.stretch.start + place, 1)
+    place = None if isinstance(found, str) else place_of(found, unit)
+    if isinstance(found, str) or place is None:
+        return None
+    return Stretch(found.stretch.mark, found.stretch.start + place, 1)
 
 
 # --- at a moment ---------------------------------------------------------------------------------
@@ -199,17 +190,17 @@ def answer_unit(nets: Nets, run: OpenRun, question: messages.NetUnitQuestion) ->
     with run.lock:
         net = nets.look(run, question.rank)
         layer = layer_with(net, question.layer, question.unit)
-        wanted: dict[str, Stretch] = {}
-        for variable in layer.variables:
-            found = find(net.net, net.index, layer.name, variable, question.step, question.item)
-            stretch = None if isinstance(found, str) else unit_stretch(found, question.unit)
-            if stretch is not None:
-                wanted[variable] = stretch
+        wanted = {
+            variable: unit_stretch(
+                find(net, layer.name, variable, question.step, question.item), question.unit
+            )
+            for variable in layer.variables
+        }
         numbers = read_stretches(net.reader, list(wanted.values()))
     values: dict[str, float | str] = {}
     steps: dict[str, int] = {}
     for (variable, stretch), its in zip(wanted.items(), numbers, strict=True):
-        if its is not None:
+        if stretch is not None and its is not None:
             values[variable] = _plain(float(its[0]))
             steps[variable] = countable(stretch.mark.step) or 0
     return as_text(messages.NetUnitAnswer(id=question.id, values=values, steps=steps))
@@ -249,19 +240,15 @@ def _stretches(
     marks = net.index.series[net.net.series[layer.name, variable]].between(question.low, question.high)
     most = question.most
     while True:
-        found = [_stretch(net, layer, variable, mark, question) for mark in evenly(marks, most)]
+        found = (
+            unit_stretch(found_in(net, layer, variable, mark, question.item), question.unit)
+            for mark in evenly(marks, most)
+        )
         some = [one for one in found if one is not None]
         skipped = sum(one.start * one.mark.outline.element_bytes for one in some)
         if skipped <= _MAX_SKIPPED_BYTES or most == 1:
             return some
         most = max(1, min(most, len(marks)) // 2)
-
-
-def _stretch(
-    net: RankNet, layer: NetLayer, variable: str, mark: Mark, question: messages.NetUnitSeriesQuestion
-) -> Stretch | None:
-    found = found_in(net.net, layer, variable, mark, question.item)
-    return None if isinstance(found, str) else unit_stretch(found, question.unit)
 
 
 def _read_unit(
@@ -278,3 +265,185 @@ def _read_unit(
                 steps.append(countable(stretch.mark.step) or 0)
                 values.append(float(its[0]))
     return steps, values
+
+
+# --- the weights of one unit, laid on the units of the layers at their other end ------------------
+
+
+_MAX_WEIGHT_BYTES: Final = 1 << 28  # of one that is read
+_MAX_CONNECTIONS: Final = 256  # of one unit
+# What numbers of somebody else's making can lead to, beside the errors that say so.
+_FAULTS: Final = (ValueError, IndexError, ArithmeticError, MemoryError)
+
+
+class _Known(NamedTuple):
+    """A connection of the unit, with what is needed to lay it out; or why that is not there."""
+
+    connection: Connection
+    other: NetLayer
+    weight: Array | None
+    step: int
+    source_values: Array | None
+    why: str
+
+
+def answer_weights(nets: Nets, run: OpenRun, question: messages.NetWeightsQuestion) -> bytes:
+    with run.lock:
+        net = nets.look(run, question.rank)
+        layer = layer_with(net, question.layer, question.unit)
+        is_received = question.direction == "received"
+        own = [
+            one
+            for one in net.net.scene.connections
+            if layer.name == (one.target if is_received else one.source)
+        ][:_MAX_CONNECTIONS]
+        known = [_known(nets, net, one, question) for one in own]
+        bias = _bias(net, layer, question)
+    laid: dict[str, _Laid] = {}
+    room = MAX_LEVELS
+    for one in known:
+        name = one.other.name
+        if name not in laid:
+            room -= one.other.grid.num_units
+            laid[name] = _Laid(one.other)
+        if room >= 0:
+            laid[name].add(one, layer, question)
+    done = [one.block() for one in laid.values()]
+    answer = messages.NetWeightsAnswer(
+        id=question.id,
+        blocks=[block for block, _ in done],
+        bias=bias,
+        num_weights=sum(one.num_weights for one in laid.values()),
+    )
+    return binary_frame(answer, frame_bytes([levels for _, levels in done]))
+
+
+# --- what is known of a connection -----------------------------------------------------------------
+
+
+def _known(nets: Nets, net: RankNet, connection: Connection, question: messages.NetWeightsQuestion) -> _Known:
+    layers = net.net.layers
+    other = layers[connection.source if question.direction == "received" else connection.target]
+    found = _weight(nets, net, connection, question)
+    if isinstance(found, str):
+        return _Known(connection, other, None, 0, None, found)
+    weight, mark = found
+    values = None
+    if connection.form == "embedding":
+        values = _values(net, connection.source, question)
+    return _Known(connection, other, weight, mark.step, values, "")
+
+
+def _weight(
+    nets: Nets, net: RankNet, connection: Connection, question: messages.NetWeightsQuestion
+) -> tuple[Array, Mark] | str:
+    if not connection.weight:
+        return "there are no weights in between"
+    is_attention = connection.form == "attention"
+    if is_attention and question.variable != WEIGHT:
+        return f"attention has no {question.variable}"
+    name = weight_series(connection.weight, question.variable)
+    series = net.index.series.get(name)
+    if series is None:
+        return f"{name} was not recorded"
+    mark = series.last_up_to(question.step)
+    if mark is None:
+        return f"{name} was first recorded at step {series.marks[0].step}"
+    shape, start = mark.outline.shape, 0
+    if is_attention and shape and _has_items(net, name, len(shape)):
+        if question.item >= shape[0]:
+            return f"{name} has {shape[0]:,} items: there is no item {question.item}, counted from 0"
+        shape = shape[1:]
+        start = question.item * math.prod(shape)
+    num_bytes = math.prod(shape) * mark.outline.element_bytes
+    if num_bytes > _MAX_WEIGHT_BYTES:
+        return f"{name} takes {readable_bytes(num_bytes)}, more than is read for one unit"
+    numbers = nets.whole(net.reader, Stretch(mark, start, math.prod(shape)))
+    if numbers is None:
+        return f"{name} is damaged, or was thinned out this moment"
+    # Attention that is a mean over heads has none of them.
+    return numbers.reshape((1, *shape) if is_attention and len(shape) == 2 else shape), mark
+
+
+def _has_items(net: RankNet, name: str, num_dims: int) -> bool:
+    """Of attention: whether each item of a batch has its own, as the layer says that it belongs to."""
+    layers = [layer for (layer, _), series in net.net.series.items() if series == name]
+    return net.net.layers[layers[0]].has_items if layers else num_dims > 3
+
+
+def _values(net: RankNet, layer: str, question: messages.NetWeightsQuestion) -> Array | None:
+    found = find(net, layer, "Act", question.step, question.item)
+    if isinstance(found, str):
+        return None
+    (numbers,) = read_stretches(net.reader, [found.stretch])
+    return None if numbers is None else on_units(found, numbers)[0]
+
+
+def _bias(net: RankNet, layer: NetLayer, question: messages.NetWeightsQuestion) -> float | None:
+    """Of the unit itself; None where it has none, or none that is a number."""
+    name = net.net.series.get((layer.name, BIAS), "")
+    series = net.index.series.get(weight_series(name, question.variable))
+    mark = None if series is None else series.last_up_to(question.step)
+    found = "" if mark is None else found_in(net, layer, BIAS, mark, question.item)
+    (numbers,) = read_stretches(net.reader, [unit_stretch(found, question.unit)])
+    value = math.nan if numbers is None else float(numbers[0])
+    return value if math.isfinite(value) else None
+
+
+# --- on the units of a layer -----------------------------------------------------------------------
+
+
+class _Laid:
+    """The weights on one layer. Where several connections lead to a unit, they add up."""
+
+    def __init__(self, layer: NetLayer) -> None:
+        self._layer = layer
+        self._values: Array | None = None
+        self._is_connected: NDArray[numpy.bool_] = numpy.zeros(0, dtype=numpy.bool_)
+        self._step = 0
+        self._why = "there are too many units for one answer"
+        self.num_weights = 0
+
+    def add(self, known: _Known, layer: NetLayer, question: messages.NetWeightsQuestion) -> None:
+        found = _lay(known, layer, question)
+        if isinstance(found, str):
+            if self._values is None:
+                self._why = found
+            return
+        self._why = ""
+        self._step = max(self._step, known.step)
+        self.num_weights += int(numpy.count_nonzero(found.is_connected))
+        if self._values is None:
+            self._values, self._is_connected = found
+        else:
+            self._values = self._values + found.values
+            self._is_connected = self._is_connected | found.is_connected
+
+    def block(self) -> tuple[messages.NetBlock, Levels]:
+        if self._values is None:
+            return block_of(self._layer.name, 0, NO_LEVELS, self._why), NO_LEVELS
+        levels = levels_of(self._values, self._is_connected)
+        return block_of(self._layer.name, self._step, levels), levels
+
+
+def _lay(known: _Known, layer: NetLayer, question: messages.NetWeightsQuestion) -> UnitWeights | str:
+    if known.weight is None:
+        return known.why
+    is_received = question.direction == "received"
+    source, target = (known.other, layer) if is_received else (layer, known.other)
+    try:
+        found = (received if is_received else sent)(
+            known.connection,
+            known.weight,
+            source.shape,
+            target.shape,
+            question.unit,
+            source_values=known.source_values,
+        )
+    except InputError as error:
+        return str(error)
+    except _FAULTS:
+        return "the weights do not fit the layers that they connect"
+    if found.values.shape != (known.other.grid.num_units,):
+        return "the weights do not fit the layers that they connect"
+    return found

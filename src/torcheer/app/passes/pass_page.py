@@ -90,8 +90,8 @@ def tensors_of(document: PassDocument) -> list[Wanted]:
 def share_out(wanted: Sequence[Wanted], budget: int) -> list[int]:
     """How many bytes of values each of them may have; those for which nothing is left are not in the list.
 
-    Small ones come whole, and large ones get equally much: first a small window each, then larger ones for one
-    kind after the other, as far as there is room.
+    Small ones come whole, and large ones get equally much: first a small window each, then larger ones for
+    one kind after the other, as far as there is room.
     """
     wanted = wanted[: max(0, budget // (_HEAD_BYTES + in_text(4)))]
     sizes = [one.whole_bytes for one in wanted]

@@ -14,8 +14,13 @@ from torcheer.app.net import messages as net_messages
 from torcheer.app.net.follow import follow_moments, follow_net
 from torcheer.app.net.net_analysis import Analyses
 from torcheer.app.net.net_reader import Nets
-from torcheer.app.net.net_values import answer_raster, answer_unit, answer_unit_series, answer_values
-from torcheer.app.net.net_weights import answer_weights
+from torcheer.app.net.net_values import (
+    answer_raster,
+    answer_unit,
+    answer_unit_series,
+    answer_values,
+    answer_weights,
+)
 from torcheer.app.passes.source import PassListing
 from torcheer.app.runs import messages
 from torcheer.app.runs.feeds import follow_events, follow_index, follow_runs, follow_series

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tests.app.serving import take_apart
-from torcheer.app.net.follow import Moments, SeenScene, look_at_scene, moments_of, new_frames
+from torcheer.app.net.follow import SeenScene, look_at_scene, moments_of, new_frames
 from torcheer.app.net.messages import (
     LEVELS,
     NOT_THERE,
+    NetMomentsAnswer,
     NetMomentsQuestion,
     NetRasterQuestion,
     NetSceneQuestion,
@@ -74,7 +75,7 @@ class AskedRun:
         self.nets = Nets()
         self._plain: dict[str, Any] = {"id": 7, "run_id": "a", "rank": rank}
         self._scene: SeenScene | None = None
-        self._moments: Moments | None = None
+        self._moments: NetMomentsAnswer | None = None
 
     def look_anew(self) -> None:
         """What was looked at this instant is not looked at again by itself."""
@@ -97,7 +98,7 @@ class AskedRun:
 
     def moments_news(self) -> list[dict[str, Any]]:
         now = moments_of(self.nets, self.run, NetMomentsQuestion(**self._plain))
-        frames = new_frames(7, now, self._moments)
+        frames = new_frames(now, self._moments)
         self._moments = now
         return [json.loads(frame) for frame in frames]
 

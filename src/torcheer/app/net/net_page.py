@@ -10,7 +10,7 @@ import base64
 import math
 import os
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -30,7 +30,7 @@ from torcheer.app.html_page import (
     show_inline,
     write_file,
 )
-from torcheer.app.net.follow import Moments, look_at_scene, moments_of
+from torcheer.app.net.follow import look_at_scene, moments_of
 from torcheer.app.net.messages import (
     NetMomentsAnswer,
     NetMomentsQuestion,
@@ -54,9 +54,8 @@ from torcheer.app.runs.messages import RunListing
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.app.runs.shelf import Summary
 from torcheer.app.serve import address_of, announced
-from torcheer.app.wire import as_json, clipped, countable, finite
+from torcheer.app.wire import as_json, clipped, countable
 from torcheer.desktop import in_notebook
-from torcheer.graph import Progress
 from torcheer.netview import RECEIVED, SENT, WEIGHT
 from torcheer.run import RunReader, WarningsOnce
 from torcheer.tensorfile import Array
@@ -133,15 +132,12 @@ class Wanted(NamedTuple):
 class Pieces:
     """Those of one page. Filled while choosing; `left` are the bytes for which there is still room."""
 
-    def __init__(
-        self, reader: RunReader, room: int, on_written: Callable[[int], None], *, is_exact: bool
-    ) -> None:
+    def __init__(self, reader: RunReader, room: int, *, is_exact: bool) -> None:
         self.is_exact = is_exact  # values go in as they are, not as levels
         self.left = room
         self.has_refused = False  # something for which there was no room
         self.texts: list[bytes] = []
         self._reader = reader
-        self._on_written = on_written
         self._known: dict[tuple[str, Stretch], int | str] = {}
 
     def put_all(self, wanted: Sequence[Wanted]) -> list[Number] | None:
@@ -188,7 +184,6 @@ class Pieces:
         self._known[one.key] = len(self.texts)
         self.texts.append(text)
         self.left -= len(text) + 1
-        self._on_written(len(text))
 
 
 def _text(one: Wanted, numbers: Array, is_exact: bool) -> bytes:
@@ -237,7 +232,7 @@ class _Subject:
 
     net: RankNet
     scene: NetSceneAnswer
-    moments: Moments
+    moments: NetMomentsAnswer
     variables: Sequence[str]  # of layers, the one that is wanted most first
     weights: Sequence[str]  # their series
     whats: Sequence[str]  # variables of weights: Wt, Grad…
@@ -250,9 +245,6 @@ class _Subject:
     def num_items(self) -> int:
         return max(1, self.scene.num_items)
 
-    def step(self, moment: int) -> int:
-        return int(self.moments.steps[moment])
-
 
 class EmbeddedNet(NamedTuple):
     """What a page says of a network: one JSON text, in pieces, in which nothing means anything to HTML."""
@@ -261,9 +253,7 @@ class EmbeddedNet(NamedTuple):
     has_no_room: bool  # for any of the values that there are
 
 
-def embedded_net(
-    run: OpenRun, budget: int, max_bytes: int, on_written: Callable[[int], None] = lambda _: None
-) -> EmbeddedNet:
+def embedded_net(run: OpenRun, budget: int, max_bytes: int) -> EmbeddedNet:
     """Layers, connections and variables are always in it. `budget` is what the page's limit, `max_bytes`,
     leaves for the data."""
     with run.lock:
@@ -272,18 +262,17 @@ def embedded_net(
             (subject.scene, _moments_answer(subject, range(subject.num_moments)), subject.weights)
         )
         room = budget - len(escaped(fixed)) - _REST_BYTES
-        chosen = _chosen(subject, room, on_written) if max_bytes else _Chosen(subject, 0, on_written)
+        chosen = _chosen(subject, room) if max_bytes else _Chosen(subject, 0)
     return EmbeddedNet(chosen.written(_listing(run), max_bytes), chosen.has_no_room)
 
 
-def _chosen(subject: _Subject, room: int, on_written: Callable[[int], None]) -> _Chosen:
+def _chosen(subject: _Subject, room: int) -> _Chosen:
     """How small values become is known when they are written: so all of them are tried as they are, until
     one has no room."""
-    exact = _Chosen(subject, room, on_written, is_exact=True)
+    exact = _Chosen(subject, room, is_exact=True)
     if exact.put_everything():
         return exact
-    exact.take_back()
-    rounded = _Chosen(subject, room, on_written)
+    rounded = _Chosen(subject, room)
     rounded.put_all()
     return rounded
 
@@ -309,13 +298,11 @@ def _looked_at(run: OpenRun) -> _Subject:
 def _moments_answer(subject: _Subject, kept: Sequence[int]) -> NetMomentsAnswer:
     """Nothing will come to a page that is one file."""
     now = subject.moments
-    return NetMomentsAnswer(
-        id=0,
-        is_all=True,
-        steps=[countable(subject.step(at)) or 0 for at in kept],
-        times=[finite(float(now.times[at])) or 0.0 for at in kept],
+    return msgspec.structs.replace(
+        now,
+        steps=[now.steps[at] for at in kept],
+        times=[now.times[at] for at in kept],
         counters={name: [texts[at] for at in kept] for name, texts in now.counters.items()},
-        ranges=now.ranges,
         is_running=False,
     )
 
@@ -330,12 +317,9 @@ def _listing(run: OpenRun) -> RunListing:
 class _Chosen:
     """What goes in. Filled wish by wish."""
 
-    def __init__(
-        self, subject: _Subject, room: int, on_written: Callable[[int], None], *, is_exact: bool = False
-    ) -> None:
+    def __init__(self, subject: _Subject, room: int, *, is_exact: bool = False) -> None:
         self._subject = subject
-        self._on_written = on_written
-        self._pieces = Pieces(subject.net.reader, room, on_written, is_exact=is_exact)
+        self._pieces = Pieces(subject.net.reader, room, is_exact=is_exact)
         self._frames: list[bytes] = []  # of layers
         self._weights: list[bytes] = []
         self._variables: set[str] = set()  # of which there is something: Act, r.Wt…
@@ -363,10 +347,6 @@ class _Chosen:
             if num_misses < _MOST_MISSES and wish.moment not in self._lost:
                 num_misses += not self._put(wish)
 
-    def take_back(self) -> None:
-        """Something else is written instead."""
-        self._on_written(-sum(len(text) for text in self._pieces.texts))
-
     def _wishes(self) -> list[Wish]:
         subject = self._subject
         return wishes(subject.num_moments, subject.variables, subject.whats, subject.num_items)
@@ -377,7 +357,7 @@ class _Chosen:
     def _put_values(self, wish: Wish) -> bool:
         """All layers or none; but of the first wish, all for which there is room."""
         subject = self._subject
-        net, step = subject.net, subject.step(wish.moment)
+        net, step = subject.net, subject.moments.steps[wish.moment]
         entries: list[Number | Found] = [
             find(net, layer.name, wish.variable, step, wish.item)
             if wish.variable in layer.variables
@@ -423,7 +403,7 @@ class _Chosen:
     def _weight(self, weight: str, wish: Wish) -> Wanted | str:
         name = weight_series(weight, wish.variable)
         series = self._subject.net.index.series.get(name)
-        mark = None if series is None else series.last_up_to(self._subject.step(wish.moment))
+        mark = None if series is None else series.last_up_to(self._subject.moments.steps[wish.moment])
         if series is None:
             return f"{name} was not recorded"
         if mark is None:
@@ -434,7 +414,7 @@ class _Chosen:
         if any(isinstance(one, int) for one in pieces):
             ends = (RECEIVED, SENT) if wish.is_of_weights else ("",)
             self._variables |= {end + wish.variable for end in ends}
-        step = countable(self._subject.step(wish.moment)) or 0
+        step = self._subject.moments.steps[wish.moment]
         frame = {"step": step, "variable": wish.variable, "item": wish.item, "pieces": pieces}
         frames.append(escaped(as_json(frame)))
 
@@ -557,8 +537,7 @@ def _pieces(folder: _Path, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
     room = max_bytes - len(before) - len(after)
     run = OpenRun(RunPlace(id=_RUN, name=path.name, path=path), RunReader, ArrayCache(1))
     try:
-        with Progress("writing the page", max(0, room)) as progress:
-            net = embedded_net(run, room, max_bytes, progress.add)
+        net = embedded_net(run, room, max_bytes)
     finally:
         run.close()
     pieces = [before, *net.data, after]

@@ -97,7 +97,7 @@ def _columns(counters: Mapping[int, Mapping[str, str]], steps: Sequence[int]) ->
 
 
 def new_frames(now: NetMomentsAnswer, before: NetMomentsAnswer | None) -> list[str]:
-    """What a page that knows the former moments must hear, so many at a time; nothing where nothing is new."""
+    """What a page that knows the former moments must hear, so many at a time; nothing without news."""
     num_known = 0 if before is None else len(before.steps)
     # All that were known are just as they were, and none came between them.
     is_more = before is not None and _told(now, num_known) == _told(before, num_known)

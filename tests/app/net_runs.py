@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tests.app.serving import take_apart
-from torcheer.app.net.follow import SeenScene, look_at_scene, moments_of, new_frames
-from torcheer.app.net.messages import (
+from torcheer.app.netview.net_messages import (
     LEVELS,
     NOT_THERE,
     NetMomentsAnswer,
@@ -23,8 +22,9 @@ from torcheer.app.net.messages import (
     NetValuesQuestion,
     NetWeightsQuestion,
 )
-from torcheer.app.net.net_reader import Nets
-from torcheer.app.net.net_values import (
+from torcheer.app.netview.net_moments import SeenScene, look_at_scene, moments_of, new_frames
+from torcheer.app.netview.net_reader import Nets
+from torcheer.app.netview.net_values import (
     answer_raster,
     answer_unit,
     answer_unit_series,

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from torcheer.app.background_threads import in_thread
-from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.run_shelf import RunShelf
 from torcheer.app.wire import Answer, Followed, Name, Question, Single, as_text
 from torcheer.errors import InputError
 from torcheer.training.control import (

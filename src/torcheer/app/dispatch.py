@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from torcheer.app import control, lessons
 from torcheer.app.background_threads import Turns
-from torcheer.app.features import messages as feature_messages
-from torcheer.app.features.messages import FeatureSetsAnswer, FeatureSetsQuestion
+from torcheer.app.features import feature_messages
+from torcheer.app.features.feature_messages import FeatureSetsAnswer, FeatureSetsQuestion
 from torcheer.app.lessons import Learning
-from torcheer.app.net import messages as net_messages
+from torcheer.app.netview import net_messages
 from torcheer.app.passes import source as pass_messages
 from torcheer.app.passes.source import (
     MAX_VALUE_BYTES,
@@ -37,10 +37,9 @@ from torcheer.app.passes.source import (
     TensorQuestion,
     window_fault,
 )
-from torcheer.app.runs import messages as run_messages
-from torcheer.app.runs import table_feed
-from torcheer.app.runs.answers import RunAnswers
-from torcheer.app.runs.messages import RunTensorQuestion
+from torcheer.app.runs import run_messages, table_feed
+from torcheer.app.runs.run_answers import RunAnswers
+from torcheer.app.runs.run_messages import RunTensorQuestion
 from torcheer.app.wire import (
     NO_QUESTION,
     Answer,

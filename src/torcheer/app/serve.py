@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from torcheer.app.access import Secret, user_secret
-from torcheer.app.features.shelf import is_place_elsewhere, shelf_of
+from torcheer.app.features.feature_sets import is_place_elsewhere, shelf_of
 from torcheer.app.lessons import Learning
 from torcheer.app.listen import Listener, listen
 from torcheer.app.passes.saved import SavedPasses, open_pass_file
 from torcheer.app.passes.source import Shelf, SourceShelf
-from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.run_shelf import RunShelf
 from torcheer.app.server import Server, Serving
 from torcheer.desktop import in_notebook, open_in_browser
 from torcheer.errors import InputError, TorcheerError

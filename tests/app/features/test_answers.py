@@ -15,8 +15,8 @@ from scipy.stats import spearmanr
 
 from tests.app.runs_page import ENDLESS, FAILING, Heard, RunsPage, page_on, started_processes
 from tests.features.making import made_features, write_rows
-from torcheer.app.features import answers as feature_answers
-from torcheer.app.features import shelf
+from torcheer.app.features import feature_answers
+from torcheer.app.features import feature_sets as shelf
 from torcheer.app.serve import view
 from torcheer.errors import TorcheerError
 from torcheer.features import FolderStore

@@ -17,9 +17,9 @@ from tests.run.handmade_part import HandmadePart
 from torcheer.app.listen import listen
 from torcheer.app.passes.source import SourceShelf
 from torcheer.app.runs import feeds
-from torcheer.app.runs import shelf as shelf_module
+from torcheer.app.runs import run_shelf as shelf_module
 from torcheer.app.runs.open_run import MAX_RUNS, RunFolders
-from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.run_shelf import RunShelf
 from torcheer.app.serve import serve_runs_in_background
 from torcheer.app.server import Server, Serving
 from torcheer.errors import FileFormatError

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import torcheer as tl
 from tests.app.watched_runs import COLUMNS, figures, log_figures, log_plan
 from tests.many import examples
-from torcheer.app.runs.messages import WatchedQuestion
+from torcheer.app.runs.run_messages import WatchedQuestion
 from torcheer.app.runs.watched_figures import (
     StepBuckets,
     bucket_steps,

@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy
 
 from torcheer.analysis import chosen_samples
-from torcheer.app.features import messages
-from torcheer.app.features.shelf import Array, Indices, OpenSet
+from torcheer.app.features import feature_messages as messages
+from torcheer.app.features.feature_sets import Array, Indices, OpenSet
 from torcheer.app.wire import binary_frame, clipped, countable, finite
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features import ArraySpec, Features, LayerOrigin, StoredLayer, StoredRagged

@@ -12,12 +12,11 @@ import msgspec
 import numpy
 
 from torcheer.analysis import Metric, SimilarityMatrix, compare_layers, probe, rsa
+from torcheer.app.features.feature_messages import FeatureContrast, FeatureProbe
+from torcheer.app.features.feature_sets import Array, Indices
 from torcheer.app.features.feature_values import MAX_NAME, even_layer, label_text, read_rows
-from torcheer.app.features.messages import FeatureContrast, FeatureProbe
-from torcheer.app.features.shelf import Array, Indices
 from torcheer.app.processes import Report, Reports, begin_reports, end_with_input
-from torcheer.app.runs.projection import principal_places
-from torcheer.app.similarity_answer import contrast_of, undefined_words
+from torcheer.app.shared_analyses import contrast_of, principal_places, undefined_words
 from torcheer.app.wire import clipped, finite
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features import Features, StoredLayer, open_features

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple, TypeVar
 
-from torcheer.app.runs import messages
+from torcheer.app.runs import run_messages as messages
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_news import GOES_ON, News, Watch, follow_anew, follow_many
 from torcheer.app.runs.scalar_buckets import NOTHING, SeriesArrays, Shown, Window, is_rising

@@ -17,8 +17,8 @@ from enum import Enum
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
-from torcheer.app.runs.messages import LayoutAnswer, LayoutQuestion, ShownLayoutChart, ShownLayoutGroup
 from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.run_messages import LayoutAnswer, LayoutQuestion, ShownLayoutChart, ShownLayoutGroup
 from torcheer.app.wire import as_json
 from torcheer.errors import InputError
 from torcheer.run import LayoutChart, LayoutGroup, LayoutHead

@@ -25,7 +25,7 @@ from anyio import CapacityLimiter
 
 from torcheer.app.background_threads import in_thread
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.shelf import RunShelf, Summary
+from torcheer.app.runs.run_shelf import RunShelf, Summary
 from torcheer.errors import InputError
 from torcheer.run import InterruptedReading
 

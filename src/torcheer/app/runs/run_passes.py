@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from torcheer.app.passes.saved import NewerDocumentError, decode_document, without_values
 from torcheer.app.passes.source import PassListing
-from torcheer.app.runs.messages import OpSeriesAnswer, OpSeriesQuestion
 from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.run_messages import OpSeriesAnswer, OpSeriesQuestion
 from torcheer.app.runs.run_records import affordable
-from torcheer.app.runs.shelf import Summary
+from torcheer.app.runs.run_shelf import Summary
 from torcheer.app.wire import as_text, clipped, countable, finite
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import PassDocument

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torcheer.app.cache import Cache
 from torcheer.app.passes.pass_values import NUMPY_TYPES
 from torcheer.app.passes.source import MAX_DIMS, TensorAnswer
-from torcheer.app.runs import messages
+from torcheer.app.runs import run_messages as messages
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.scalar_buckets import Floats
 from torcheer.app.wire import as_json, binary_frame, countable, finite

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.app.runs.messages import Axis
+from torcheer.app.runs.run_messages import Axis
 from torcheer.run import Cursor, Points, RunReader
 
 Floats = NDArray[numpy.float64]

@@ -16,8 +16,8 @@ import numpy
 from msgspec import Meta, Struct
 
 from torcheer.app.cache import Cache
-from torcheer.app.runs.messages import RecordId, SeriesName
 from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.run_messages import RecordId, SeriesName
 from torcheer.app.runs.run_news import News, Watch, follow_anew
 from torcheer.app.runs.run_records import entry_of
 from torcheer.app.wire import (

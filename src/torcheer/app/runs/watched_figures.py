@@ -15,8 +15,13 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.app.passes.source import MAX_DIMS
-from torcheer.app.runs.messages import WatchedAnswer, WatchedQuestion, WatchedRowAnswer, WatchedRowQuestion
 from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.run_messages import (
+    WatchedAnswer,
+    WatchedQuestion,
+    WatchedRowAnswer,
+    WatchedRowQuestion,
+)
 from torcheer.app.runs.run_news import Looked, Watch, follow_run
 from torcheer.app.wire import binary_frame, clipped, countable
 from torcheer.run import (

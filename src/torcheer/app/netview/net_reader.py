@@ -13,9 +13,9 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.app.cache import Cache
-from torcheer.app.net.index import Mark, NetIndex, RankIndex
-from torcheer.app.net.messages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
-from torcheer.app.net.net_scene import BIAS, RunScene, scene_of
+from torcheer.app.netview.net_messages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
+from torcheer.app.netview.net_scene import BIAS, RunScene, scene_of
+from torcheer.app.netview.tensor_index import Mark, NetIndex, RankIndex
 from torcheer.app.passes.pass_values import NUMPY_TYPES
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.graph import shape_text

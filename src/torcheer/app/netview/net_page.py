@@ -30,15 +30,15 @@ from torcheer.app.html_page import (
     show_inline,
     write_file,
 )
-from torcheer.app.net.follow import look_at_scene, moments_of
-from torcheer.app.net.messages import (
+from torcheer.app.netview.net_messages import (
     NetMomentsAnswer,
     NetMomentsQuestion,
     NetSceneAnswer,
     NetSceneQuestion,
     NetVariable,
 )
-from torcheer.app.net.net_reader import (
+from torcheer.app.netview.net_moments import look_at_scene, moments_of
+from torcheer.app.netview.net_reader import (
     Found,
     Nets,
     RankNet,
@@ -50,9 +50,9 @@ from torcheer.app.net.net_reader import (
     weight_series,
 )
 from torcheer.app.passes.pass_page import escaped
-from torcheer.app.runs.messages import RunListing
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
-from torcheer.app.runs.shelf import Summary
+from torcheer.app.runs.run_messages import RunListing
+from torcheer.app.runs.run_shelf import Summary
 from torcheer.app.serve import address_of, announced
 from torcheer.app.wire import as_json, clipped, countable
 from torcheer.desktop import in_notebook

@@ -23,13 +23,13 @@ from torcheer.analysis import (
     tuning,
 )
 from torcheer.app.cache import Cache
-from torcheer.app.net import messages
-from torcheer.app.net.index import Mark
-from torcheer.app.net.net_reader import Nets, RankNet, Stretch, found_in, read_stretches
-from torcheer.app.net.net_values import layer_with
+from torcheer.app.netview import net_messages as messages
+from torcheer.app.netview.net_reader import Nets, RankNet, Stretch, found_in, read_stretches
+from torcheer.app.netview.net_values import layer_with
+from torcheer.app.netview.tensor_index import Mark
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_records import evenly
-from torcheer.app.similarity_answer import contrast_of, undefined_words
+from torcheer.app.shared_analyses import contrast_of, undefined_words
 from torcheer.app.wire import Frame, Question, as_text, binary_frame, clipped, countable, finite
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes

@@ -18,9 +18,9 @@ from tests.app.net_runs import AskedRun, layer, scene
 from tests.app.runs_page import page_on
 from tests.app.serving import take_apart
 from tests.app.watched_runs import only_id
-from torcheer.app.net import messages as messages
-from torcheer.app.net import net_analysis
-from torcheer.app.net.net_analysis import Analyses
+from torcheer.app.netview import net_analysis
+from torcheer.app.netview import net_messages as messages
+from torcheer.app.netview.net_analysis import Analyses
 from torcheer.errors import InputError
 
 RANDOM = np.random.default_rng(7)

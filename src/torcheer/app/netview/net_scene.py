@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from torcheer.app.net.index import RankIndex
+from torcheer.app.netview.tensor_index import RankIndex
 from torcheer.app.passes.source import MAX_DIMS
 from torcheer.app.wire import clipped
 from torcheer.netview import (

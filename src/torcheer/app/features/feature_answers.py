@@ -14,7 +14,8 @@ import numpy
 
 from torcheer.app.background_threads import Turns, in_thread
 from torcheer.app.cache import Cache
-from torcheer.app.features import messages
+from torcheer.app.features import feature_messages as messages
+from torcheer.app.features.feature_sets import FeatureShelf, OpenSet
 from torcheer.app.features.feature_values import (
     Chosen,
     answer_map,
@@ -29,11 +30,10 @@ from torcheer.app.features.feature_values import (
     set_answer,
 )
 from torcheer.app.features.features_analysis import Finding, Order
-from torcheer.app.features.shelf import FeatureShelf, OpenSet
 from torcheer.app.processes import Processes, command_of
-from torcheer.app.runs.messages import ReductionAnswer
-from torcheer.app.runs.projection import Order as ReductionOrder
-from torcheer.app.runs.projection import Reductions, check_method
+from torcheer.app.runs.run_messages import ReductionAnswer
+from torcheer.app.shared_analyses import Order as ReductionOrder
+from torcheer.app.shared_analyses import Reductions, check_method
 from torcheer.app.wire import Followed, Frame, Question, Single, as_text, binary_frame
 from torcheer.errors import InputError
 from torcheer.run import EmbeddingHead

@@ -13,7 +13,6 @@ from typing import Final
 
 import numpy
 
-from torcheer.app.runs.messages import HparamsRow, Metric, RunListing
 from torcheer.app.runs.open_run import (
     ArrayCache,
     Finder,
@@ -25,6 +24,7 @@ from torcheer.app.runs.open_run import (
     Traces,
     traces_of,
 )
+from torcheer.app.runs.run_messages import HparamsRow, Metric, RunListing
 from torcheer.app.runs.scalar_buckets import Floats, SeriesArrays
 from torcheer.app.wire import clipped, countable, finite
 from torcheer.errors import TorcheerError

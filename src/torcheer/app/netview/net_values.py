@@ -10,10 +10,9 @@ from typing import Final, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.app.net import messages
-from torcheer.app.net.follow import steps_of
-from torcheer.app.net.index import Mark
-from torcheer.app.net.net_reader import (
+from torcheer.app.netview import net_messages as messages
+from torcheer.app.netview.net_moments import steps_of
+from torcheer.app.netview.net_reader import (
     NO_LEVELS,
     Found,
     Levels,
@@ -28,7 +27,8 @@ from torcheer.app.net.net_reader import (
     read_stretches,
     weight_series,
 )
-from torcheer.app.net.net_scene import BIAS
+from torcheer.app.netview.net_scene import BIAS
+from torcheer.app.netview.tensor_index import Mark
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_records import evenly
 from torcheer.app.wire import as_text, binary_frame, clipped, countable

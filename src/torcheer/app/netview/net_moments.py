@@ -10,7 +10,7 @@ import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.app.net.messages import (
+from torcheer.app.netview.net_messages import (
     NetMomentsAnswer,
     NetMomentsQuestion,
     NetRange,
@@ -18,8 +18,8 @@ from torcheer.app.net.messages import (
     NetSceneQuestion,
     NetVariable,
 )
-from torcheer.app.net.net_reader import Nets, RankNet, ranges_of
-from torcheer.app.net.net_scene import BIAS, RunScene
+from torcheer.app.netview.net_reader import Nets, RankNet, ranges_of
+from torcheer.app.netview.net_scene import BIAS, RunScene
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_news import Looked, Watch, follow_run
 from torcheer.app.wire import as_text, clipped, countable, finite

@@ -11,9 +11,9 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.net_runs import AskedRun, Block, layer, scene
-from torcheer.app.net import net_reader as nets_module
-from torcheer.app.net import net_values
-from torcheer.app.net.messages import NOT_THERE
+from torcheer.app.netview import net_reader as nets_module
+from torcheer.app.netview import net_values
+from torcheer.app.netview.net_messages import NOT_THERE
 from torcheer.run import Connection
 
 

@@ -1,7 +1,7 @@
-"""Embeddings in two or three dimensions: PCA, t-SNE, UMAP, a process for each, a few at a time.
+"""What analyses of runs, NetView and Features have in common: similarity, and points in fewer dimensions.
 
-The process (`python -m` of this module) reads one line of JSON and the points from its input. After its last
-report come the new places of the points.
+PCA, t-SNE and UMAP run in a process each (`python -m` of this module), a few at a time. It reads one line of
+JSON and the points from its input. After its last report come the new places of the points.
 """
 
 from __future__ import annotations
@@ -12,23 +12,48 @@ import re
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 from contextlib import aclosing, redirect_stdout
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.analysis import principal_components
+from torcheer.analysis import Array, SimilarityMatrix, label_contrast, principal_components
 from torcheer.app.cache import Cache
 from torcheer.app.processes import Processes, Reader, Report, begin_reports, command_of, end_with_input
-from torcheer.app.runs.messages import ReduceQuestion, ReductionAnswer
 from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.run_messages import ReduceQuestion, ReductionAnswer
 from torcheer.app.runs.run_records import data_of, entry_of
-from torcheer.app.wire import binary_frame
+from torcheer.app.wire import binary_frame, finite
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run import EmbeddingHead
 
 Matrix = NDArray[numpy.float32]
+Contrast = TypeVar("Contrast", bound=msgspec.Struct)
+
+
+# --- similarity ---
+
+
+def contrast_of(matrix: SimilarityMatrix, labels: Array | None, kind: type[Contrast]) -> Contrast | None:
+    """Pairs with the same label against pairs with different ones; None without labels."""
+    if labels is None:
+        return None
+    found = label_contrast(
+        SimilarityMatrix(values=matrix.values, metric=matrix.metric, order=matrix.order, labels=labels)
+    )
+    return kind(within=finite(found.within), between=finite(found.between), contrast=finite(found.contrast))
+
+
+def undefined_words(matrix: SimilarityMatrix, what: str) -> str:
+    """What is said of items that are not similar to anything, not even to themselves; empty without any."""
+    count = int(numpy.isnan(numpy.diagonal(matrix.values)).sum())
+    some = f"1 {what} has" if count == 1 else f"{count:,} {what}s have"
+    return f"{some} no {matrix.metric}: all units are alike, or silent" if count else ""
+
+
+# --- fewer dimensions ---
+
 
 MIN_POINTS: Final = 4
 _TSNE_ITERATIONS: Final = 1000
@@ -218,7 +243,7 @@ def main() -> None:
 MAX_POINTS: Final = {"pca": 1_000_000, "tsne": 20_000, "umap": 100_000}
 _MAX_BYTES: Final = 1 << 30
 _KEPT_BYTES: Final = 64 << 20
-_COMMAND: Final = command_of("torcheer.app.runs.projection")
+_COMMAND: Final = command_of("torcheer.app.shared_analyses")
 _DAMAGED: Final = "the embedding is damaged: its bytes do not fit its points and dimensions."
 _FAILED: Final = "the points could not be brought to fewer dimensions: the server's log says why."
 

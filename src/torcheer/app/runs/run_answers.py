@@ -10,11 +10,11 @@ from typing import Any, Final
 import anyio
 
 from torcheer.app.background_threads import Turns, in_thread
-from torcheer.app.net import messages as net_messages
-from torcheer.app.net.follow import follow_moments, follow_net
-from torcheer.app.net.net_analysis import Analyses
-from torcheer.app.net.net_reader import Nets
-from torcheer.app.net.net_values import (
+from torcheer.app.netview import net_messages
+from torcheer.app.netview.net_analysis import Analyses
+from torcheer.app.netview.net_moments import follow_moments, follow_net
+from torcheer.app.netview.net_reader import Nets
+from torcheer.app.netview.net_values import (
     answer_raster,
     answer_unit,
     answer_unit_series,
@@ -22,15 +22,14 @@ from torcheer.app.net.net_values import (
     answer_weights,
 )
 from torcheer.app.passes.source import PassListing
-from torcheer.app.runs import messages
+from torcheer.app.runs import run_messages as messages
 from torcheer.app.runs.feeds import follow_events, follow_index, follow_runs, follow_series
 from torcheer.app.runs.layouts import answer_layout
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.projection import Reductions
 from torcheer.app.runs.run_news import Watch
 from torcheer.app.runs.run_passes import RunPass, answer_op_series, find_pass, listings
 from torcheer.app.runs.run_records import Distributions, RunTensors, answer_record, answer_records
-from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.run_shelf import RunShelf
 from torcheer.app.runs.table_feed import (
     LoadedRecord,
     TableCellsQuestion,
@@ -44,6 +43,7 @@ from torcheer.app.runs.table_feed import (
     text_answer,
 )
 from torcheer.app.runs.watched_figures import follow_row, follow_watched
+from torcheer.app.shared_analyses import Reductions
 from torcheer.app.wire import Followed, Frame, Question, Single, as_text
 from torcheer.errors import InputError
 

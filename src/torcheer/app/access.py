@@ -224,7 +224,6 @@ class HostNames:
     accepts_own_addresses: bool = False  # bound to all interfaces: the address that was connected to is right
 
     def has(self, host: str, connected_to: str) -> bool:
-        """Whether a Host header names this server."""
         names = self.names
         if self.accepts_own_addresses:
             names |= {_in_address(connected_to)}

@@ -111,8 +111,6 @@ _GONE: Final = "this training cannot be controlled from here: `torcheer control 
 
 
 class Controls:
-    """The trainings of a server, for all its pages."""
-
     def __init__(self, controls: Sequence[Control], shelf: RunShelf | None) -> None:
         self._controls = {control.id: control for control in controls}
         if len(self._controls) < len(controls):
@@ -125,7 +123,6 @@ class Controls:
         }
 
     async def _do(self, question: ControlDoQuestion) -> str:
-        """Pass an action on, or refuse it."""
         control = self._control(question.control_id)
         if isinstance(question.action, Abort):
             await in_thread(control.abort)
@@ -134,7 +131,6 @@ class Controls:
         return as_text(ControlDoneAnswer(id=question.id))
 
     def close(self) -> None:
-        """End all processes."""
         close_all(list(self._controls.values()))
 
     def _control(self, control_id: str) -> Control:

@@ -34,8 +34,6 @@ _NO_FILES_LEFT: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM
 
 
 class Connection(H11Protocol):
-    """A connection of a browser, or of whoever else."""
-
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._others = _waiting.setdefault(self.server_state, {})
@@ -232,5 +230,4 @@ def _cannot_listen(host: str, port: int, error: OSError) -> InputError:
 
 
 def urls(listener: Listener, token: str) -> Iterable[str]:
-    """The addresses to open, with the token that lets one in."""
     return (f"http://{name}:{listener.port}/?token={token}" for name in listener.shown_names)

@@ -221,7 +221,6 @@ def _quick_turns() -> Iterator[None]:
 
 
 def control_place(control: Control) -> str:
-    """Where in the page a training is controlled."""
     return f"#control?c={control.id}"
 
 
@@ -257,7 +256,6 @@ _beside_lock: Final = threading.Lock()
 
 
 def address_of(folder: str | os.PathLike[str], view: str) -> str:
-    """Where a view of this folder is served."""
     path = Path(os.path.abspath(folder))
     with _beside_lock:
         if path not in _beside:

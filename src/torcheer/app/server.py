@@ -58,14 +58,11 @@ _GONE: Final = (WebSocketDisconnect, RuntimeError)
 
 
 class Conversations:
-    """All the pages that are connected."""
-
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
         self._sockets: set[WebSocket] = set()
 
     async def hold(self, socket: WebSocket) -> None:
-        """Talk to a page until either side leaves."""
         await socket.accept()
         if len(self._sockets) >= _MAX_PAGES:
             await socket.close(_COME_BACK_LATER, f"{_MAX_PAGES} pages are open already")
@@ -216,7 +213,6 @@ PAGE: Final = f"""\
 
 
 def application(conversations: Conversations) -> Starlette:
-    """The routes, not guarded yet."""
     routes = [
         Route("/", _page),
         Route("/static/{name}", _static),
@@ -285,7 +281,6 @@ class Server(uvicorn.Server):
 
     @property
     def urls(self) -> Sequence[str]:
-        """The addresses to open."""
         return tuple(urls(self.listener, self.admission.token))
 
     def one_time_url(self) -> str:

@@ -65,8 +65,6 @@ LIBRARIES: Final = {"tsne": ("sklearn", "t-SNE", "scikit-learn"), "umap": ("umap
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wanted."""
-
     method: str
     num_points: int
     num_dims: int  # that the points have
@@ -76,8 +74,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reduced(NamedTuple):
-    """New places, and what people should know of them."""
-
     places: NDArray[Any]
     note: str
 
@@ -249,8 +245,6 @@ _FAILED: Final = "the points could not be brought to fewer dimensions: the serve
 
 
 class Reductions:
-    """For all pages of a server."""
-
     def __init__(self) -> None:
         self._processes = Processes(Report, _FAILED)
         self._kept: Cache[tuple[Report, bytes]] = Cache(_KEPT_BYTES)

@@ -117,7 +117,6 @@ class FeatureAnalyses:
                 yield _probes_answer(question, msgspec.structs.replace(finding, progress=progress), new)
 
     async def points(self, opened: OpenSet, question: messages.FeaturePointsQuestion, page: object) -> Frames:
-        """For the projector."""
         chosen, order = await _ordered(opened, question.most, "points", [question.layer])
         async with aclosing(self._found(opened, order, page)) as found:
             async for finding, data in found:
@@ -129,7 +128,6 @@ class FeatureAnalyses:
                 yield binary_frame(answer, data)
 
     async def reduce(self, opened: OpenSet, question: messages.FeatureReduceQuestion, page: object) -> Frames:
-        """These points in fewer dimensions."""
         _, order = await _ordered(opened, question.most, "points", [question.layer])
         points, num_points = b"", 0
         async with aclosing(self._found(opened, order, page)) as found:
@@ -237,8 +235,6 @@ _BUSY: Final = 10  # times as long as a look took, the next one waits
 
 
 class FeatureAnswers:
-    """Answers about the sets of a shelf, for all pages of a server."""
-
     def __init__(self, shelf: FeatureShelf) -> None:
         self._shelf = shelf
         self._list_turns = Turns()

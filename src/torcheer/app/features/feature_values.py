@@ -45,7 +45,6 @@ def label_kind(labels: Array | None) -> messages.LabelKind:
 
 
 def choose(opened: OpenSet, most: int) -> Chosen:
-    """For a thread that has its turn."""
     progress = opened.progress()
     done, labels = progress.done, opened.labels()
     if not len(done):
@@ -60,7 +59,6 @@ def choose(opened: OpenSet, most: int) -> Chosen:
 
 
 def rows_of(opened: OpenSet, chosen: Chosen) -> messages.FeatureRows:
-    """For a page: what stands in the rows."""
     names, label_of = named(chosen.labels)
     ids = opened.features().ids
     return messages.FeatureRows(
@@ -134,7 +132,6 @@ def _listing(opened: OpenSet) -> messages.FeatureSetListing:
 
 
 def set_answer(opened: OpenSet, number: int) -> messages.FeatureSetAnswer:
-    """All about one set."""
     features, progress = opened.features(), opened.progress()
     manifest = features.manifest
     origins = {origin.name: origin for origin in manifest.origins}

@@ -62,8 +62,6 @@ _READING: Final = 0.3  # of the work
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wanted."""
-
     place: str
     task: Literal["similarity", "layers", "probes", "points"]
     layers: list[int]
@@ -76,8 +74,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(Report, frozen=True, kw_only=True):
-    """How far it is, and what was found."""
-
     at: int | None = None  # the layer that is looked at
     samples: tuple[int, ...] = ()  # that were taken, in the order of the numbers
     contrast: FeatureContrast | None = None

@@ -278,8 +278,6 @@ class _Piece(NamedTuple):
 
 
 class RowPlan(NamedTuple):
-    """What is to be read of a layer."""
-
     layer: str
     pieces: tuple[_Piece, ...]
     places: NDArray[numpy.int64]  # of the rows among the items
@@ -351,8 +349,6 @@ _SOURCE_VARIABLE: Final = "Act"
 
 
 class _Seen(NamedTuple):
-    """How alike a layer sees items, and which of them."""
-
     matrix: SimilarityMatrix
     places: NDArray[numpy.int64]
     note: str

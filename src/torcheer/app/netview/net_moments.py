@@ -136,14 +136,12 @@ _PUSH_SECONDS: Final = 0.25  # between two answers: a page that follows shows ea
 
 
 def follow_net(nets: Nets, watch: Watch, question: NetSceneQuestion) -> AsyncGenerator[str, None]:
-    """The network; anew where it has changed."""
     return follow_run(
         watch, question.run_id, lambda run, seen: look_at_scene(nets, run, question, seen), _PUSH_SECONDS
     )
 
 
 def follow_moments(nets: Nets, watch: Watch, question: NetMomentsQuestion) -> AsyncGenerator[str, None]:
-    """The moments; then what is new."""
 
     def look(run: OpenRun, before: NetMomentsAnswer | None) -> Looked[str, NetMomentsAnswer]:
         now = moments_of(nets, run, question)

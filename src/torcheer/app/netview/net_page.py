@@ -141,7 +141,6 @@ class Pieces:
         self._known: dict[tuple[str, Stretch], int | str] = {}
 
     def put_all(self, wanted: Sequence[Wanted]) -> list[Number] | None:
-        """Their numbers; None where there is no room for all of them: then none is put in."""
         fresh = self._fresh(wanted)
         made = self._made(fresh) if self._has_hope(fresh, self.left) else None
         if made is None or sum(len(text) + 1 for text in made if isinstance(text, bytes)) > self.left:
@@ -170,7 +169,6 @@ class Pieces:
         return list({one.key: one for one in wanted if one.key not in self._known}.values())
 
     def _made(self, wanted: Sequence[Wanted]) -> list[bytes | str]:
-        """Or why there is nothing."""
         numbers = read_stretches(self._reader, [one.stretch for one in wanted])
         return [
             _GONE if its is None else _text(one, its, self.is_exact)
@@ -341,7 +339,6 @@ class _Chosen:
         return True
 
     def put_all(self) -> None:
-        """All for which there is room."""
         num_misses = 0
         for wish in self._wishes():
             if num_misses < _MOST_MISSES and wish.moment not in self._lost:

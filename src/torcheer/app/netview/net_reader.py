@@ -265,8 +265,6 @@ _MAX_RANKS: Final = 64  # of which the scenes are kept
 
 
 class _Known:
-    """What is known of one run."""
-
     def __init__(self) -> None:
         self.index = NetIndex()
         self.version = -1
@@ -275,8 +273,6 @@ class _Known:
 
 
 class Nets:
-    """Of all runs of a server."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()  # of the table: several runs may be read at a time
         self._known: WeakKeyDictionary[RunReader, _Known] = WeakKeyDictionary()

@@ -154,7 +154,6 @@ class RunScene:
 
 
 def scene_of(reader: RunReader, rank: int, index: RankIndex) -> RunScene:
-    """As of the last look at the run."""
     stored = _stored(reader, index)
     if stored is not None:
         scene, note = stored

@@ -55,8 +55,6 @@ class Mark(NamedTuple):
 
 
 class MarkColumns(NamedTuple):
-    """When records were made."""
-
     steps: NDArray[numpy.int64]
     times: NDArray[numpy.float64]
 
@@ -169,7 +167,6 @@ class NetIndex:
         self._outlines: dict[tuple[tuple[int, ...], str], Outline | None] = {}
 
     def rank(self, rank: int) -> RankIndex:
-        """Empty where nothing is known of it."""
         return self._ranks.get(rank) or RankIndex()
 
     def ranks(self) -> list[int]:

@@ -51,8 +51,6 @@ _SEPARATORS = {"\u2028".encode(): b"\\u2028", "\u2029".encode(): b"\\u2029"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A tensor that could go in."""
-
     kind: TensorKind
     index: int
     shape: list[int]

@@ -220,8 +220,6 @@ Read = tuple[Array, str, str]  # the numbers, torch's name of their type, a note
 
 
 class StoredOp(Row, frozen=True):
-    """One output of one call."""
-
     call: Raw
     parents: Raw
     scope: Raw
@@ -243,16 +241,12 @@ class StoredParam(Row, frozen=True):
 
 
 class StoredNode(Row, frozen=True):
-    """An autograd node."""
-
     name: Raw
     op: int
     param: str
 
 
 class StoredBackward(Row, frozen=True):
-    """One backward pass."""
-
     kind: str
     elapsed_seconds: Raw
     runs: Raw

@@ -37,8 +37,6 @@ _HEAD_BYTES: Final = 4096  # enough to see whose file it is
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Saved:
-    """A file as it was when it was looked at."""
-
     path: Path
     name: str
     num_bytes: int

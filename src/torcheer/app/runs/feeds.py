@@ -32,7 +32,6 @@ Series = Mapping[SeriesKey, SeriesEntry]
 
 
 async def follow_runs(watch: Watch, question: messages.RunsQuestion) -> AsyncGenerator[str, None]:
-    """All runs, then those that have changed."""
     shelf = watch.shelf
     sent: Mapping[str, messages.RunListing] = {}
     is_first, note = True, ""
@@ -86,7 +85,6 @@ def _size_of_run(run: messages.RunListing) -> int:
 
 
 async def follow_index(watch: Watch, question: messages.IndexQuestion) -> AsyncGenerator[str, None]:
-    """All series of runs, then those that have changed."""
     run_ids = list(dict.fromkeys(question.run_ids))
     is_first = True
     async with aclosing(follow_many(watch, run_ids, _new_series)) as rounds:
@@ -228,7 +226,6 @@ def _in_order(events: Sequence[Event]) -> Sequence[Event]:
 
 
 def _size_of_event(event: messages.AlarmListing | messages.GapListing) -> int:
-    """About as many bytes as it takes."""
     if isinstance(event, messages.GapListing):
         return 250 + len(event.message) + sum(20 + len(name) for name in event.counts)
     return 300 + len(event.message) + 2 * len(event.row)
@@ -253,7 +250,6 @@ class _Sent(NamedTuple):
 
 
 async def follow_series(watch: Watch, question: messages.SeriesQuestion) -> AsyncGenerator[bytes, None]:
-    """Scalars, then their new points."""
     names: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for wanted in question.wanted:
         names[wanted.run_id][wanted.name] = None
@@ -336,7 +332,6 @@ class _SeriesLook:
         return Shown("points", points)
 
     def _window(self) -> Window:
-        """The window in steps or in seconds since 1970."""
         low, high = self._question.low, self._question.high
         if self._question.axis != "relative":
             return low, high

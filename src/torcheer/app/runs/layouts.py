@@ -41,7 +41,6 @@ def answer_layout(run: OpenRun, question: LayoutQuestion) -> str:
 
 
 def shown_layout(groups: Iterable[LayoutGroup]) -> list[ShownLayoutGroup]:
-    """The groups of a layout as the page draws them."""
     translation = _Translation()
     return [
         ShownLayoutGroup(

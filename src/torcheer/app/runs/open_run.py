@@ -39,22 +39,17 @@ class RunPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """What was found, and what people should know of the search."""
-
     runs: Mapping[str, RunPlace]
     note: str
 
 
 class RunFolders:
-    """The folders with runs in them."""
-
     def __init__(self, folders: Sequence[Path], finder: Finder) -> None:
         self._folders = list(dict.fromkeys(Path(os.path.abspath(folder)) for folder in folders))
         self._finder = finder
 
     @property
     def shown(self) -> str:
-        """The folders, for people."""
         return ", ".join(map(_with_home, self._folders))
 
     def look(self) -> Places:
@@ -112,7 +107,6 @@ class Traces:
 
     @property
     def changed(self) -> float:
-        """The newest change, in seconds since 1970."""
         return max((changed_ns for _, _, changed_ns in self.files), default=0) / 1e9
 
 

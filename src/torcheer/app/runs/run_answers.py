@@ -54,8 +54,6 @@ _LISTED_SECONDS: Final = 10.0  # for all runs to be looked at
 
 
 class RunAnswers:
-    """Answers about the runs of a shelf, for all pages of a server."""
-
     def __init__(self, shelf: RunShelf) -> None:
         self.shelf = shelf
         self.watch = Watch(shelf)
@@ -152,7 +150,6 @@ class RunAnswers:
         return listings(self.shelf.summaries())
 
     async def pass_source(self, pass_id: str) -> RunPass | None:
-        """The pass of a run; None where there is none."""
         run_id = pass_id.partition("-")[0]
         run = self.shelf.known(run_id) or await in_thread(self.shelf.run, run_id)
         return None if run is None else await run.slow_turns.take(find_pass, run, pass_id)

@@ -119,7 +119,6 @@ class Watch:
         await in_thread(self.shelf.close)
 
     def close(self) -> None:
-        """Stop all looking."""
         for task in list(self._tasks):
             task.cancel()
 
@@ -136,7 +135,6 @@ class Watch:
                 await in_thread(self.shelf.run, run_id, limiter=self._list_threads)
 
     def announce(self) -> None:
-        """Wake all who wait."""
         self.news.set()
         self.news = asyncio.Event()
 

@@ -41,7 +41,6 @@ def pass_id(run_id: str, record: str) -> str:
 
 
 def listings(summaries: Sequence[Summary]) -> Sequence[PassListing]:
-    """The passes of all runs as far as they are known."""
     found: list[PassListing] = []
     for summary in summaries:
         run = summary.run.place
@@ -63,7 +62,6 @@ def listings(summaries: Sequence[Summary]) -> Sequence[PassListing]:
 
 
 def find_pass(run: OpenRun, wanted: str) -> RunPass | None:
-    """The pass of that id in a run; None where there is none."""
     for name, entry in _passes_of(run):
         if pass_id(run.place.id, record_id(entry)) == wanted:
             return RunPass(run, name, entry)

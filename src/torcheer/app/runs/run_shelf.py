@@ -129,7 +129,6 @@ def listing_of(
 
 
 def unread_listing(place: RunPlace, traces: Traces, note: str = "") -> RunListing:
-    """A run of which only its files are known."""
     is_ours = any(name.endswith(PART_ENDING) for name, _, _ in traces.files)
     return RunListing(
         id=place.id,
@@ -152,7 +151,6 @@ def _what_is_wrong(scalars: Iterable[SeriesEntry], spark: Spark) -> str:
 
 
 def _losses_note(status: RunStatus) -> str:
-    """What is not in the run, and why."""
     notes = []
     if status.num_dropped:
         values = "1 value was" if status.num_dropped == 1 else f"{status.num_dropped:,} values were"
@@ -239,7 +237,6 @@ class Summary:
             return unread_listing(place, self.traces, _UNREADABLE)
 
     def _look_at_records(self, reader: RunReader, series: Mapping[SeriesKey, SeriesEntry]) -> None:
-        """Passes and hyperparameters, where there are new ones."""
         counts = {
             key: (entry.count, entry.last_time)
             for key, entry in series.items()
@@ -319,7 +316,6 @@ class RunShelf:
         return self._places.note
 
     def scan(self) -> None:
-        """Look for runs that are new or gone."""
         with self._scanning:
             if time.monotonic() - self._scanned_at < _SCAN_SECONDS:
                 return
@@ -401,7 +397,6 @@ class RunShelf:
             return list(self._summaries.values())
 
     def listings(self) -> Mapping[str, RunListing]:
-        """All runs as far as they are known."""
         return {summary.run.place.id: summary.listing for summary in self.summaries()}
 
     def _close_some(self) -> None:

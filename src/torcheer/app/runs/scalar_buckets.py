@@ -30,7 +30,6 @@ class Columns(NamedTuple):
     values: Floats
 
     def taken(self, which: slice | Places) -> Columns:
-        """Some of them."""
         return Columns(self.steps[which], self.times[which], self.values[which])
 
 
@@ -169,7 +168,6 @@ class SeriesArrays:
         return sum(column.nbytes for column in self._columns) + orders
 
     def read_on(self, reader: RunReader, name: str) -> None:
-        """Take what was written since."""
         tail = reader.tail(name, self._cursor)
         self._cursor = tail.cursor
         self._resumptions = reader.resumptions()
@@ -202,7 +200,6 @@ class SeriesArrays:
         return self._columns.taken(slice(start, self.count))
 
     def show(self, axis: Axis, window: Window, num_buckets: int) -> Shown:
-        """What a chart can show of a window."""
         key: Literal["steps", "times"] = "steps" if axis == "step" else "times"
         points = self.points()
         order = self._orders[key].of(getattr(points, key))

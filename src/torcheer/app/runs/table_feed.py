@@ -185,8 +185,6 @@ def table_head(entry: RecordEntry) -> TableHead:
 
 
 class _Plan(NamedTuple):
-    """Which bytes of a record are to be read."""
-
     head: TableHead
     rows: range
     columns: Sequence[tuple[TableColumn, int, slice]]  # each with its piece, and where it is in that
@@ -263,7 +261,6 @@ def _is_plain(column: TableColumn) -> bool:
 
 
 def last_of(entries: Sequence[RecordEntry]) -> list[RecordEntry]:
-    """What was logged last."""
     by_time = sorted(entries, key=lambda one: (one.time if math.isfinite(one.time) else -math.inf, one.id))
     return by_time[-1:]
 
@@ -352,7 +349,6 @@ def _tensor_column(head: TableHead, name: str) -> TableColumn:
 
 
 def limits_of(array: Array) -> _Limits:
-    """The lowest and the highest of the numbers that are finite."""
     if array.dtype.kind == "f":
         array = array[numpy.isfinite(array)]
     return (float(array.min()), float(array.max())) if array.size else (None, None)
@@ -375,7 +371,6 @@ class _Place(NamedTuple):
 
 
 async def follow_table(watch: Watch, question: TableQuestion) -> AsyncGenerator[str, None]:
-    """The rows of a table, then those that are new."""
     run_ids = list(dict.fromkeys(question.run_ids))
     left_out = fault = ""
     async with aclosing(follow_anew(watch, run_ids, lambda *given: _new_records(question, *given))) as rounds:

@@ -89,7 +89,6 @@ def _num_below(steps: Steps, step: int) -> int:
 
 
 def mean_figures(figures: Figures, buckets: StepBuckets) -> Figures:
-    """The mean of the finite values in each bucket."""
     chosen = figures[:, buckets.chosen]
     means = numpy.full((len(figures), buckets.count), numpy.nan, dtype=numpy.float32)
     if chosen.size:
@@ -103,7 +102,6 @@ def mean_figures(figures: Figures, buckets: StepBuckets) -> Figures:
 
 
 def highest_figures(figures: Figures, buckets: StepBuckets) -> Figures:
-    """The highest value in each bucket."""
     chosen = figures[:, buckets.chosen]
     highest = numpy.full((len(figures), buckets.count), numpy.nan, dtype=numpy.float32)
     if chosen.size:
@@ -270,12 +268,10 @@ _PUSH_SECONDS: Final = 1.0  # between two answers
 
 
 def follow_watched(watch: Watch, question: WatchedQuestion) -> AsyncGenerator[bytes, None]:
-    """One figure of all rows."""
     return _follow(watch, question, look_at_watched)
 
 
 def follow_row(watch: Watch, question: WatchedRowQuestion) -> AsyncGenerator[bytes, None]:
-    """All figures of one row."""
     return _follow(watch, question, look_at_row)
 
 

@@ -105,9 +105,6 @@ def read_bundle(part: str = "onefile") -> Bundle:
     return Bundle(script=script, style=style, worker=worker)
 
 
-# --- the file ----------------------------------------------------------------------------------------------
-
-
 def checked_bytes(max_bytes: object) -> int:
     if isinstance(max_bytes, bool) or not isinstance(max_bytes, int | float) or not 0 <= max_bytes < 2**53:
         raise InputError(f"max_bytes is a number of bytes such as 20_000_000, or 0, not {max_bytes!r}.")

@@ -218,15 +218,15 @@ def _bind(address: str, port: int) -> socket.socket:
 
 
 def _cannot_listen(host: str, port: int, error: OSError) -> InputError:
-    if error.errno == errno.EADDRINUSE:
-        what = "is taken by another program: choose another with --port, or leave --port out for a free one"
-    elif error.errno == errno.EACCES:
-        what = "is not for ordinary users: choose one from 1024 on with --port, or leave --port out"
-    elif error.errno == errno.EADDRNOTAVAIL:
-        what = f"cannot be had: {host} is no address of this machine. Leave --host out, or give one that is"
-    else:
-        what = f"cannot be had ({error.strerror or error}): choose another with --port or --host"
-    return InputError(f"port {port} at {host} {what}.")
+    whys = {
+        errno.EADDRINUSE: "is taken by another program",
+        errno.EACCES: "is not for ordinary users, who have those from 1024 on",
+        errno.EADDRNOTAVAIL: "cannot be had, as that is no address of this machine",
+    }
+    why = whys.get(error.errno or 0, f"cannot be had ({error.strerror or error})")
+    return InputError(
+        f"port {port} at {host} {why}: choose another with --port or --host, or leave --port out."
+    )
 
 
 def urls(listener: Listener, token: str) -> Iterable[str]:

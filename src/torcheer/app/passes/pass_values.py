@@ -209,9 +209,6 @@ _MAKERS: dict[str, Callable[[StoredTensor, TensorBytes], Made]] = {
 }
 
 
-# --- rows of the structure: what is needed of them ------------------------------------------------
-
-
 Slot = tuple[int, int]  # a node, and which of its gradients
 Read = tuple[Array, str, str]  # the numbers, torch's name of their type, a note
 

@@ -99,15 +99,8 @@ def _with_home(folder: Path) -> str:
         return str(folder)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traces:
-    """What can be seen of a run's files without opening them."""
-
-    files: frozenset[tuple[str, int, int]]  # name, bytes, time of change in nanoseconds
-
-    @property
-    def changed(self) -> float:
-        return max((changed_ns for _, _, changed_ns in self.files), default=0) / 1e9
+# What can be seen of a run's files without opening them: name, bytes, time of change in nanoseconds.
+Traces = frozenset[tuple[str, int, int]]
 
 
 def traces_of(folder: Path) -> Traces:
@@ -121,7 +114,7 @@ def traces_of(folder: Path) -> Traces:
                     files.add((entry.name, status.st_size, status.st_mtime_ns))
     except OSError:
         pass  # it has just gone: the next search says so
-    return Traces(files=frozenset(files))
+    return frozenset(files)
 
 
 # --- one run --------------------------------------------------------------------------------------

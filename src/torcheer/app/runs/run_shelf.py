@@ -129,15 +129,20 @@ def listing_of(
 
 
 def unread_listing(place: RunPlace, traces: Traces, note: str = "") -> RunListing:
-    is_ours = any(name.endswith(PART_ENDING) for name, _, _ in traces.files)
+    is_ours = any(name.endswith(PART_ENDING) for name, _, _ in traces)
     return RunListing(
         id=place.id,
         name=place.name,
         source="torcheer" if is_ours else "tensorboard",
-        updated=traces.changed,
-        num_bytes=sum(num_bytes for _, num_bytes, _ in traces.files),
+        updated=_changed(traces),
+        num_bytes=sum(num_bytes for _, num_bytes, _ in traces),
         note=clipped(note),
     )
+
+
+def _changed(traces: Traces) -> float:
+    """The newest change, in seconds since 1970."""
+    return max((changed_ns for _, _, changed_ns in traces), default=0) / 1e9
 
 
 def _what_is_wrong(scalars: Iterable[SeriesEntry], spark: Spark) -> str:
@@ -378,7 +383,7 @@ class RunShelf:
         """The rows to be made anew, those of the newest runs first."""
         now = time.monotonic()
         due = [one for one in self.summaries() if one.is_due(now, _SUMMARY_SECONDS)]
-        return sorted(due, key=lambda one: -one.traces.changed)
+        return sorted(due, key=lambda one: -_changed(one.traces))
 
     def update(self, summaries: deque[Summary], seconds: float) -> None:
         """Make rows anew for so long, taking them from the queue."""

@@ -82,13 +82,12 @@ class AskedRun:
         self.run.looked_at = float("-inf")
 
     def scene(self) -> dict[str, Any]:
-        frames = look_at_scene(self.nets, self.run, NetSceneQuestion(**self._plain), None).frames
+        frames, _ = look_at_scene(self.nets, self.run, NetSceneQuestion(**self._plain), None)
         return dict(json.loads(frames[0]))
 
     def scene_news(self) -> list[dict[str, Any]]:
-        looked = look_at_scene(self.nets, self.run, NetSceneQuestion(**self._plain), self._scene)
-        self._scene = looked.seen
-        return [json.loads(frame) for frame in looked.frames]
+        frames, self._scene = look_at_scene(self.nets, self.run, NetSceneQuestion(**self._plain), self._scene)
+        return [json.loads(frame) for frame in frames]
 
     def layers(self) -> dict[str, dict[str, Any]]:
         return {layer["name"]: layer for layer in self.scene()["scene"]["layers"]}

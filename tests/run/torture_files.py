@@ -147,13 +147,13 @@ def show_features(folder: Path) -> None:
 
 def read_pass(folder: Path) -> None:
     import torcheer as tl
-    from torcheer.app.passes.saved import SavedPasses, open_pass_file
+    from torcheer.app.passes.saved import SavedPasses
 
     for path in folder.iterdir():
         history = attempt(tl.load_history, path)
         if history is not None:
             attempt(lambda history=history: [str(op) for op in history])
-    shelf = SavedPasses([folder], open_pass_file)
+    shelf = SavedPasses([folder])
     for listed in shelf.listing():
         source = attempt(shelf.source, listed.id)
         if source is not None:

@@ -51,7 +51,7 @@ def shelves(paths: Sequence[Path], links: LinkRule | None = None) -> tuple[Shelf
     links = replace(links, roots=(*links.roots, *map(os.path.realpath, folders)))  # of files: their folders
     finder, opener = partial(find_runs, links=links), partial(RunReader, reads_now=False, links=links)
     runs = RunShelf(folders, finder, opener) if folders else None
-    return SavedPasses(paths, open_pass_file, links), runs
+    return SavedPasses(paths, links), runs
 
 
 def with_folders_of(paths: Sequence[Path], controls: Sequence[Control]) -> Sequence[Path]:

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 from contextlib import aclosing, redirect_stdout
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 import numpy
@@ -73,11 +73,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
 
 
-class Reduced(NamedTuple):
-    places: NDArray[Any]
-    note: str
-
-
+Reduced = tuple[NDArray[Any], str]  # new places, and what people should know of them
 Says = Callable[[float, str], None]
 
 
@@ -97,8 +93,8 @@ def reduce_points(points: Matrix, order: Order, says: Says) -> Reduced:
     if order.metric == "cosine" and order.method != "umap":
         # On the unit sphere, Euclid's distances are in the order of the angles.
         points = points / numpy.maximum(numpy.linalg.norm(points, axis=1, keepdims=True), 1e-30)
-    reduced = _METHODS[order.method](points, order, says)
-    return Reduced(reduced.places, " ".join(filter(None, (note, reduced.note))))
+    places, more = _METHODS[order.method](points, order, says)
+    return places, " ".join(filter(None, (note, more)))
 
 
 def _without_bad(points: Matrix) -> tuple[Matrix, str]:
@@ -114,7 +110,7 @@ def _without_bad(points: Matrix) -> tuple[Matrix, str]:
 
 def _pca(points: Matrix, order: Order, says: Says) -> Reduced:
     places, share = principal_places(points, order.wanted_dims)
-    return Reduced(places, f"{share:.0%} of the variance lies in the {order.wanted_dims} axes.")
+    return places, f"{share:.0%} of the variance lies in the {order.wanted_dims} axes."
 
 
 def principal_places(points: Matrix, wanted: int) -> tuple[NDArray[numpy.float64], float]:
@@ -168,7 +164,7 @@ def _tsne(points: Matrix, order: Order, says: Says) -> Reduced:
     )
     says(0.0, "t-SNE looks for neighbours.")
     with redirect_stdout(_Listening(r"Iteration (\d+)", _TSNE_ITERATIONS, says)):
-        return Reduced(method.fit_transform(points), " ".join(notes))
+        return method.fit_transform(points), " ".join(notes)
 
 
 def _umap(points: Matrix, order: Order, says: Says) -> Reduced:
@@ -196,7 +192,7 @@ def _umap(points: Matrix, order: Order, says: Says) -> Reduced:
             "mininterval": 0.2,
         },
     )
-    return Reduced(method.fit_transform(points), note)
+    return method.fit_transform(points), note
 
 
 _METHODS: Final = {"pca": _pca, "tsne": _tsne, "umap": _umap}
@@ -227,10 +223,9 @@ def main() -> None:
     data = given.read(4 * order.num_points * order.num_dims)
     points = numpy.frombuffer(data, dtype="<f4").reshape(order.num_points, order.num_dims)
     end_with_input(given)
-    reduced = reduce_points(points, order, reports.say)
-    places = numpy.nan_to_num(reduced.places.astype("<f4"))
-    data = places.tobytes()
-    reports.write(Report(progress=1.0, is_done=True, note=reduced.note, num_bytes=len(data)), data)
+    places, note = reduce_points(points, order, reports.say)
+    data = numpy.nan_to_num(places.astype("<f4")).tobytes()
+    reports.write(Report(progress=1.0, is_done=True, note=note, num_bytes=len(data)), data)
 
 
 # --- the side of the server -----------------------------------------------------------------------

@@ -140,7 +140,7 @@ def num_items(net: RankNet, variable: str, step: int) -> int:
 def _moments(net: RankNet, variable: str, last: int) -> list[int]:
     """At which any layer has the variable, rising."""
     names = {name for (_, its), name in net.net.series.items() if its == variable}
-    columns = [net.index.series[name].columns().steps for name in names if name in net.index.series]
+    columns = [net.index.series[name].columns()[0] for name in names if name in net.index.series]
     if not columns:
         return []
     steps = numpy.unique(numpy.concatenate(columns))

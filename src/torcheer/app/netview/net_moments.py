@@ -67,8 +67,8 @@ def _steps_and_times(net: RankNet) -> tuple[NDArray[numpy.int64], NDArray[numpy.
     columns = [net.index.series[name].columns() for name in names if name in net.index.series]
     if not columns:
         return numpy.empty(0, numpy.int64), numpy.empty(0)
-    steps = numpy.concatenate([one.steps for one in columns])
-    times = numpy.concatenate([one.times for one in columns])
+    steps = numpy.concatenate([steps for steps, _ in columns])
+    times = numpy.concatenate([times for _, times in columns])
     order = numpy.lexsort((times, steps))
     steps, times = steps[order], times[order]
     is_first = numpy.ones(len(steps), dtype=numpy.bool_)
@@ -145,7 +145,7 @@ def follow_moments(nets: Nets, watch: Watch, question: NetMomentsQuestion) -> As
 
     def look(run: OpenRun, before: NetMomentsAnswer | None) -> Looked[str, NetMomentsAnswer]:
         now = moments_of(nets, run, question)
-        return Looked(new_frames(now, before), now)
+        return new_frames(now, before), now
 
     return follow_run(watch, question.run_id, look, _PUSH_SECONDS)
 
@@ -160,7 +160,7 @@ def look_at_scene(
     scene = net.net
     now: SeenScene = (scene, ranks)
     if seen == now:
-        return Looked((), now)
+        return (), now
     variables = []
     for name in scene.variables:
         group, sentence = about(name)
@@ -179,4 +179,4 @@ def look_at_scene(
         ranks=ranks,
         note=scene.note,
     )
-    return Looked([as_text(answer)], now)
+    return [as_text(answer)], now

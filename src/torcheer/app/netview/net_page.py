@@ -244,16 +244,13 @@ class _Subject:
         return max(1, self.scene.num_items)
 
 
-class EmbeddedNet(NamedTuple):
-    """What a page says of a network: one JSON text, in pieces, in which nothing means anything to HTML."""
+def embedded_net(run: OpenRun, budget: int, max_bytes: int) -> tuple[list[bytes], bool]:
+    """What a page says of a network: one JSON text, in pieces, in which nothing means anything to HTML; and
+    whether it has no room for any of the values that there are.
 
-    data: list[bytes]
-    has_no_room: bool  # for any of the values that there are
-
-
-def embedded_net(run: OpenRun, budget: int, max_bytes: int) -> EmbeddedNet:
-    """Layers, connections and variables are always in it. `budget` is what the page's limit, `max_bytes`,
-    leaves for the data."""
+    Layers, connections and variables are always in it. `budget` is what the page's limit, `max_bytes`,
+    leaves for the data.
+    """
     with run.lock:
         subject = _looked_at(run)
         fixed = as_json(
@@ -261,7 +258,7 @@ def embedded_net(run: OpenRun, budget: int, max_bytes: int) -> EmbeddedNet:
         )
         room = budget - len(escaped(fixed)) - _REST_BYTES
         chosen = _chosen(subject, room) if max_bytes else _Chosen(subject, 0)
-    return EmbeddedNet(chosen.written(_listing(run), max_bytes), chosen.has_no_room)
+    return chosen.written(_listing(run), max_bytes), chosen.has_no_room
 
 
 def _chosen(subject: _Subject, room: int) -> _Chosen:
@@ -277,7 +274,7 @@ def _chosen(subject: _Subject, room: int) -> _Chosen:
 
 def _looked_at(run: OpenRun) -> _Subject:
     nets = Nets()
-    frames = look_at_scene(nets, run, NetSceneQuestion(id=0, run_id=run.place.id, rank=_RANK), None).frames
+    frames, _ = look_at_scene(nets, run, NetSceneQuestion(id=0, run_id=run.place.id, rank=_RANK), None)
     scene = msgspec.json.decode(frames[0], type=NetSceneAnswer)
     moments = moments_of(nets, run, NetMomentsQuestion(id=0, run_id=run.place.id, rank=_RANK))
     net = nets.look(run, _RANK)
@@ -534,11 +531,11 @@ def _pieces(folder: _Path, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
     room = max_bytes - len(before) - len(after)
     run = OpenRun(RunPlace(id=_RUN, name=path.name, path=path), RunReader, ArrayCache(1))
     try:
-        net = embedded_net(run, room, max_bytes)
+        data, has_no_room = embedded_net(run, room, max_bytes)
     finally:
         run.close()
-    pieces = [before, *net.data, after]
-    if net.has_no_room:
+    pieces = [before, *data, after]
+    if has_no_room:
         WarningsOnce().tell(
             f"there are no values in the page of {path.name}: max_bytes is {max_bytes:,}, and the page "
             f"without them takes {sum(map(len, pieces)):,}. Give a larger max_bytes."

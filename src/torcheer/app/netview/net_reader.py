@@ -87,23 +87,12 @@ def _with_codes(values: NDArray[Any]) -> Levels:
 
 
 def _scaled(values: NDArray[Any], low: float, high: float) -> Codes:
-    span = high - low
-    if span == 0:
-        return numpy.zeros(values.shape, dtype=numpy.uint16)
-    scale = LEVELS / span
-    if not _is_plain(values.dtype, span, scale):
-        values = values.astype(numpy.float64)
-    # The scale of a span that is hardly more than 0 can be infinite.
-    work = values - values.dtype.type(low)
-    work = work * values.dtype.type(scale) if numpy.isfinite(scale) else work / span * LEVELS
+    work = values.astype(numpy.float64) - low
+    if high > low:
+        work /= high - low
+        work *= LEVELS
     codes: Codes = numpy.rint(work, out=work).astype(numpy.uint16)
     return codes
-
-
-def _is_plain(dtype: numpy.dtype[Any], span: float, scale: float) -> bool:
-    """Whether the type of the values has room for what comes between."""
-    limits = numpy.finfo(dtype)
-    return span < float(limits.max) and float(limits.tiny) < scale < float(limits.max)
 
 
 # --- where values are -----------------------------------------------------------------------------

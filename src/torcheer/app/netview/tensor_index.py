@@ -54,11 +54,6 @@ class Mark(NamedTuple):
     outline: Outline
 
 
-class MarkColumns(NamedTuple):
-    steps: NDArray[numpy.int64]
-    times: NDArray[numpy.float64]
-
-
 class _Head(msgspec.Struct, tag_field="kind", tag="tensor", gc=False):
     """As much of a TensorHead as is needed here: there may be very many of them."""
 
@@ -119,9 +114,9 @@ class TensorSeries:
             self._is_in_order = True
         return self._marks
 
-    def columns(self) -> MarkColumns:
-        """When they were made, in no order that could be relied upon."""
-        return MarkColumns(numpy.array(self._steps, numpy.int64), numpy.array(self._times, numpy.float64))
+    def columns(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+        """Their steps and times, in no order that could be relied upon."""
+        return numpy.array(self._steps, numpy.int64), numpy.array(self._times, numpy.float64)
 
     def last_up_to(self, step: int) -> Mark | None:
         """The last record at or before a step."""

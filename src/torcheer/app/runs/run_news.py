@@ -18,7 +18,7 @@ from collections.abc import (
 )
 from contextlib import aclosing, contextmanager
 from functools import partial
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import anyio
 from anyio import CapacityLimiter
@@ -55,7 +55,7 @@ _PATIENT: Final = 10  # a search that takes long is made so much more rarely: a 
 _PATIENT_WITH_RUN: Final = 4  # the same for a look at a run
 _RESTING_SECONDS: Final = 0.5  # between looks at a run that nobody writes
 _KEPT_SECONDS: Final = 120.0  # a page that is loaded anew finds all as it was
-_LANES: Final = 4  # threads that sum up runs: one that takes long holds up only one of them
+_LANES: Final = 3  # threads that sum up runs: one that takes long holds up only one of them
 _LANE_SECONDS: Final = 0.05
 _QUICK_SECONDS: Final = 0.5
 
@@ -253,13 +253,8 @@ Frame = TypeVar("Frame", str, bytes)
 Seen = TypeVar("Seen")
 
 
-class Looked(NamedTuple, Generic[Frame, Seen]):
-    """What a page is told, and what the next look is held against."""
-
-    frames: Sequence[Frame]
-    seen: Seen
-
-
+# What a page is told, and what the next look is held against.
+Looked = tuple[Sequence[Frame], Seen]
 Look = Callable[[OpenRun, Seen | None], Looked[Frame, Seen] | None]  # None where nothing has changed
 
 
@@ -283,8 +278,8 @@ async def follow_run(
                     look if seen is None else partial(_look_again, look), run, seen
                 )
                 if looked is not None:
-                    seen = looked.seen
-                    for frame in looked.frames:
+                    frames, seen = looked
+                    for frame in frames:
                         yield frame
                     await asyncio.sleep(max(push_seconds, _BUSY * (time.monotonic() - began)))
             await news.wait()

@@ -286,6 +286,6 @@ def _follow(
         if looked is None:
             return None
         former, sent = sent, hashlib.blake2b(looked[0]).digest()
-        return Looked(() if sent == former else looked[:1], looked[1])
+        return () if sent == former else looked[:1], looked[1]
 
     return follow_run(watch, question.run_id, look_for_news, _PUSH_SECONDS)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +26,7 @@ from torcheer.app.runs.open_run import (
     traces_of,
 )
 from torcheer.app.runs.run_messages import HparamsRow, Metric, RunListing
-from torcheer.app.runs.scalar_buckets import Floats, SeriesArrays
+from torcheer.app.runs.scalar_buckets import SeriesArrays
 from torcheer.app.wire import clipped, countable, finite
 from torcheer.errors import TorcheerError
 from torcheer.run import (
@@ -49,41 +50,33 @@ _LONGEST_NAME: Final = 4096  # that a page can ask for
 _MAX_TAGS: Final = 64
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spark:
-    """The small chart of a run's loss, made anew only when the loss has more points."""
+    """The small chart of a run's loss."""
 
-    def __init__(self) -> None:
-        self.name = ""
-        self.values: Sequence[float | None] = ()
-        self.first_bad = ""  # NaN, or infinity: the first value of the loss that is no number
-        self._seen: tuple[object, ...] = ()
-
-    def update(self, run: OpenRun, reader: RunReader, scalars: Sequence[SeriesEntry]) -> None:
-        self.name = loss_of(entry.name for entry in scalars)
-        entry = next((entry for entry in scalars if entry.name == self.name), None)
-        if entry is None:
-            self.values, self.first_bad, self._seen = (), "", ()
-            return
-        seen = (entry.name, entry.count, entry.last_step, entry.last_time, entry.num_bad)
-        if seen == self._seen:
-            return
-        if run.is_running or run.has_arrays(self.name):
-            arrays = run.arrays(self.name)
-        else:
-            # Nobody may ever ask for them again: they are read, and not kept.
-            arrays = SeriesArrays()
-            arrays.read_on(reader, self.name)
-        shown = arrays.show("step", (None, None), SPARK_VALUES)
-        self.values = [rounded(value) for value in shown.columns[2]]
-        self.first_bad = _first_bad(arrays.points().values) if entry.num_bad else ""
-        self._seen = seen
+    name: str = ""
+    values: Sequence[float | None] = ()
+    first_bad: str = ""  # NaN, or infinity: the first value of the loss that is no number
+    seen: SeriesEntry | None = None  # what it was made of
 
 
-def _first_bad(values: Floats) -> str:
-    bad = numpy.flatnonzero(~numpy.isfinite(values))
-    if not len(bad):
-        return ""
-    return "NaN" if numpy.isnan(values[bad[0]]) else "infinity"
+def spark_of(run: OpenRun, reader: RunReader, scalars: Mapping[str, SeriesEntry], former: Spark) -> Spark:
+    """Made anew only when the loss has more points."""
+    name = loss_of(scalars)
+    entry = scalars.get(name)
+    if entry is None or entry == former.seen:
+        return Spark(name=name) if entry is None else former
+    if run.is_running or run.has_arrays(name):
+        arrays = run.arrays(name)
+    else:
+        # Nobody may ever ask for them again: they are read, and not kept.
+        arrays = SeriesArrays()
+        arrays.read_on(reader, name)
+    shown = arrays.show("step", (None, None), SPARK_VALUES).columns[2]
+    values = arrays.points().values
+    bad = values[~numpy.isfinite(values)][:1]
+    first_bad = "" if not len(bad) else "NaN" if numpy.isnan(bad[0]) else "infinity"
+    return Spark(name=name, values=[rounded(value) for value in shown], first_bad=first_bad, seen=entry)
 
 
 def rounded(value: float | None, digits: int = 6) -> float | None:
@@ -229,8 +222,8 @@ class Summary:
         try:
             reader = self.run.look()
             series = reader.series()
-            scalars = [entry for entry in series.values() if entry.kind == "scalar"]
-            self._spark.update(self.run, reader, scalars)
+            scalars = {entry.name: entry for entry in series.values() if entry.kind == "scalar"}
+            self._spark = spark_of(self.run, reader, scalars, self._spark)
             self._look_at_records(reader, series)
             return listing_of(place, reader.status(), series, self._spark)
         except (TorcheerError, OSError) as error:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tests.app.serving import take_apart
-from torcheer.app.net.follow import Moments, SeenScene, look_at_scene, moments_of, new_frames
-from torcheer.app.net.messages import (
+from torcheer.app.netview.net_messages import (
     LEVELS,
     NOT_THERE,
+    NetMomentsAnswer,
     NetMomentsQuestion,
     NetRasterQuestion,
     NetSceneQuestion,
@@ -22,9 +22,15 @@ from torcheer.app.net.messages import (
     NetValuesQuestion,
     NetWeightsQuestion,
 )
-from torcheer.app.net.net_reader import Nets
-from torcheer.app.net.net_values import answer_raster, answer_unit, answer_unit_series, answer_values
-from torcheer.app.net.net_weights import answer_weights
+from torcheer.app.netview.net_moments import SeenScene, look_at_scene, moments_of, new_frames
+from torcheer.app.netview.net_reader import Nets
+from torcheer.app.netview.net_values import (
+    answer_raster,
+    answer_unit,
+    answer_unit_series,
+    answer_values,
+    answer_weights,
+)
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.netview import grid_of
 from torcheer.run import Connection, NetLayer, NetScene, Place, RunReader
@@ -69,20 +75,19 @@ class AskedRun:
         self.nets = Nets()
         self._plain: dict[str, Any] = {"id": 7, "run_id": "a", "rank": rank}
         self._scene: SeenScene | None = None
-        self._moments: Moments | None = None
+        self._moments: NetMomentsAnswer | None = None
 
     def look_anew(self) -> None:
         """What was looked at this instant is not looked at again by itself."""
         self.run.looked_at = float("-inf")
 
     def scene(self) -> dict[str, Any]:
-        frames = look_at_scene(self.nets, self.run, NetSceneQuestion(**self._plain), None).frames
+        frames, _ = look_at_scene(self.nets, self.run, NetSceneQuestion(**self._plain), None)
         return dict(json.loads(frames[0]))
 
     def scene_news(self) -> list[dict[str, Any]]:
-        looked = look_at_scene(self.nets, self.run, NetSceneQuestion(**self._plain), self._scene)
-        self._scene = looked.seen
-        return [json.loads(frame) for frame in looked.frames]
+        frames, self._scene = look_at_scene(self.nets, self.run, NetSceneQuestion(**self._plain), self._scene)
+        return [json.loads(frame) for frame in frames]
 
     def layers(self) -> dict[str, dict[str, Any]]:
         return {layer["name"]: layer for layer in self.scene()["scene"]["layers"]}
@@ -92,7 +97,7 @@ class AskedRun:
 
     def moments_news(self) -> list[dict[str, Any]]:
         now = moments_of(self.nets, self.run, NetMomentsQuestion(**self._plain))
-        frames = new_frames(7, now, self._moments)
+        frames = new_frames(now, self._moments)
         self._moments = now
         return [json.loads(frame) for frame in frames]
 

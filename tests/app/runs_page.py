@@ -111,8 +111,8 @@ def make_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the server look for runs more often than it should outside of tests."""
     for where in (
         "run_news._LIST_SECONDS",
-        "shelf._SUMMARY_SECONDS",
-        "shelf._SCAN_SECONDS",
+        "run_shelf._SUMMARY_SECONDS",
+        "run_shelf._SCAN_SECONDS",
         "feeds._LIST_SECONDS",
     ):
         monkeypatch.setattr(f"torcheer.app.runs.{where}", 0.03)

@@ -24,7 +24,7 @@ from tests.training.fake_worker import ACTS
 from torcheer import cli
 from torcheer.app import control as controls_module
 from torcheer.app.control import ControlQuestion, Controls
-from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.run_shelf import RunShelf
 from torcheer.app.serve import serve_runs_in_background, with_folders_of
 from torcheer.cli.commands import read_settings
 from torcheer.errors import InputError

@@ -167,5 +167,5 @@ def test_an_error_of_ours_is_logged_and_the_page_gets_a_sentence(
 
     refused = page.ask(type="lesson", id=1, source="x")
 
-    assert refused["message"] == "this could not be computed (ZeroDivisionError): the server's log says why."
+    assert refused["message"] == "this could not be answered: the server's log says why."
     assert "'LessonQuestion' could not be answered" in caplog.text

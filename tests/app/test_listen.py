@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -89,7 +88,7 @@ class Served:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
-def test_without_files_left_connections_are_refused_with_one_line_and_then_taken_again(
+def test_without_files_left_connections_wait_with_one_line_in_the_log_and_are_then_taken(
     tmp_path: Path,
 ) -> None:
     made.write_events(tmp_path / "run", made.event(made.scalar("loss", 1.0)))
@@ -104,9 +103,8 @@ def test_without_files_left_connections_are_refused_with_one_line_and_then_taken
         for _ in range(3):
             with ExitStack() as stack:
                 address = ("127.0.0.1", served.port)
-                halves = [stack.enter_context(socket.create_connection(address)) for _ in range(100)]
-                refused, _, _ = select.select(halves, [], [], PATIENCE_SECONDS)
-                assert refused
+                for _ in range(100):
+                    stack.enter_context(socket.create_connection(address))
             while ask(served, "/")[0]["status"] != "403":  # type: ignore[arg-type]
                 pass  # it has not noticed yet that they are closed
             with RunsPage(served) as page:

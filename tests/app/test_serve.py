@@ -30,7 +30,7 @@ from tests.app.serving import PATIENCE_SECONDS, SECRET, Page, quiet_port, take_a
 from tests.features.making import made_features
 from torcheer.app import serve
 from torcheer.app.listen import listen
-from torcheer.app.passes.saved import SavedPasses, open_pass_file
+from torcheer.app.passes.saved import SavedPasses
 from torcheer.app.serve import view
 from torcheer.app.server import Server, Serving
 from torcheer.errors import FileFormatError, InputError
@@ -58,7 +58,7 @@ def names(shelf: SavedPasses) -> Sequence[str]:
 
 
 def serve_saved(*paths: Path) -> Serving:
-    return Serving(Server(SavedPasses(paths, open_pass_file), listen(port=0), SECRET))
+    return Serving(Server(SavedPasses(paths), listen(port=0), SECRET))
 
 
 # --- the shelf -------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def test_only_passes_are_found_in_a_folder(folder: Path, saved: Path) -> None:
     if hasattr(os, "mkfifo"):
         os.mkfifo(folder / "pipe.safetensors")
 
-    assert names(SavedPasses([folder], open_pass_file)) == ["small"]
+    assert names(SavedPasses([folder])) == ["small"]
 
 
 def test_names_begin_where_the_paths_part(folder: Path, saved: Path) -> None:
@@ -95,19 +95,19 @@ def test_names_begin_where_the_paths_part(folder: Path, saved: Path) -> None:
     other.mkdir()
     shutil.copy(saved, other / "small.safetensors")
 
-    assert names(SavedPasses([saved], open_pass_file)) == ["small"]
+    assert names(SavedPasses([saved])) == ["small"]
     both = [os.path.join("passes", "small"), os.path.join("others", "small")]
-    assert names(SavedPasses([folder, other], open_pass_file)) == both
-    assert names(SavedPasses([saved, other / "small.safetensors"], open_pass_file)) == both
-    assert names(SavedPasses([folder, saved, saved], open_pass_file)) == ["small"]
+    assert names(SavedPasses([folder, other])) == both
+    assert names(SavedPasses([saved, other / "small.safetensors"])) == both
+    assert names(SavedPasses([folder, saved, saved])) == ["small"]
 
 
 def test_an_id_is_no_path_and_stays_while_the_file_does(folder: Path, saved: Path) -> None:
-    shelf = SavedPasses([folder], open_pass_file)
+    shelf = SavedPasses([folder])
     (listed,) = shelf.listing()
 
     assert listed.id.isalnum()
-    assert SavedPasses([saved], open_pass_file).listing()[0].id == listed.id
+    assert SavedPasses([saved]).listing()[0].id == listed.id
     for path in (str(saved), "small", "small.safetensors", f"../passes/{saved.name}", ""):
         assert shelf.source(path) is None
     small_pass().save(saved)

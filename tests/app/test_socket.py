@@ -343,7 +343,7 @@ def test_a_page_is_never_shown_an_error_of_the_inside(caplog: pytest.LogCaptureF
         assert page.is_alive()
 
 
-FAULTY = "the pass could not be read: the server's log says why."
+FAULTY = "this could not be answered: the server's log says why."
 
 
 def _raising(error: Exception) -> Callable[[int], None]:

@@ -24,7 +24,7 @@ from playwright.sync_api import (
 from tests.app.serving import SECRET
 from torcheer.app.access import Secret
 from torcheer.app.listen import listen
-from torcheer.app.passes.saved import SavedPasses, open_pass_file
+from torcheer.app.passes.saved import SavedPasses
 from torcheer.app.server import Server, Serving
 
 T = TypeVar("T")
@@ -104,7 +104,7 @@ def one_page(
 
 def serve(*paths: Path, port: int = 0, secret: Secret = SECRET) -> Serving:
     """A server of passes."""
-    return Serving(Server(SavedPasses(paths, open_pass_file), listen(port=port), secret))
+    return Serving(Server(SavedPasses(paths), listen(port=port), secret))
 
 
 def go_to(page: Page, serving: Serving, address: str, by_way_of: str = "runs") -> None:

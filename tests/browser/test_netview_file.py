@@ -21,7 +21,7 @@ from tests.browser.pages import expect_equal, expect_param, expect_true, one_pag
 from tests.many import some
 from torcheer.app import serve_runs_in_background
 from torcheer.app.html_page import InlinePage
-from torcheer.app.net.net_page import net_file_page
+from torcheer.app.netview.net_page import net_file_page
 
 EARLY = 5
 SMALL_BYTES = 600_000

@@ -26,7 +26,7 @@ import torcheer as tl
 from tests.many import examples
 from tests.run import handmade_events as made
 from tests.run.handmade_part import HandmadePart
-from torcheer.app.features.shelf import find_features
+from torcheer.app.features.feature_sets import find_features
 from torcheer.cli import app
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run.read.part_protocol import SeriesKey

@@ -92,7 +92,7 @@ def list_runs(folder: Path) -> None:
 def show_in_app(folder: Path) -> None:
     """As a page asks: the list, the series of a run, its records."""
     from torcheer.app.runs import feeds
-    from torcheer.app.runs.messages import RecordQuestion, RecordsQuestion
+    from torcheer.app.runs.run_messages import RecordQuestion, RecordsQuestion
     from torcheer.app.runs.run_records import answer_record, answer_records
     from torcheer.app.serve import shelves
     from torcheer.app.wire import as_json
@@ -136,8 +136,8 @@ def read_features(folder: Path) -> None:
 
 
 def show_features(folder: Path) -> None:
+    from torcheer.app.features.feature_sets import shelf_of
     from torcheer.app.features.feature_values import set_answer
-    from torcheer.app.features.shelf import shelf_of
 
     shelf = shelf_of([folder])
     assert shelf is not None
@@ -147,13 +147,13 @@ def show_features(folder: Path) -> None:
 
 def read_pass(folder: Path) -> None:
     import torcheer as tl
-    from torcheer.app.passes.saved import SavedPasses, open_pass_file
+    from torcheer.app.passes.saved import SavedPasses
 
     for path in folder.iterdir():
         history = attempt(tl.load_history, path)
         if history is not None:
             attempt(lambda history=history: [str(op) for op in history])
-    shelf = SavedPasses([folder], open_pass_file)
+    shelf = SavedPasses([folder])
     for listed in shelf.listing():
         source = attempt(shelf.source, listed.id)
         if source is not None:

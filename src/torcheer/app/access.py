@@ -156,20 +156,13 @@ def _read(path: Path) -> bytes:
 
 def _create(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f"{_NAME}.{secrets.token_hex(4)}.partial")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(temporary, flags, 0o600)
-    try:
-        try:
-            os.write(descriptor, secrets.token_bytes(_NUM_BYTES))
-        finally:
-            os.close(descriptor)
-        # A link takes its name at once and only if it is free: of two servers that start together, both go on
-        # with the secret of the first, and neither sees it half written.
-        with contextlib.suppress(FileExistsError):
-            os.link(temporary, path)
-    finally:
-        os.unlink(temporary)
+    # Of two servers that start together, both go on with the secret of the first.
+    with contextlib.suppress(FileExistsError), open(path, "xb", opener=_private, buffering=0) as file:
+        file.write(secrets.token_bytes(_NUM_BYTES))
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 # --- the guard ------------------------------------------------------------------------------------
@@ -224,7 +217,6 @@ class HostNames:
     accepts_own_addresses: bool = False  # bound to all interfaces: the address that was connected to is right
 
     def has(self, host: str, connected_to: str) -> bool:
-        """Whether a Host header names this server."""
         names = self.names
         if self.accepts_own_addresses:
             names |= {_in_address(connected_to)}

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from torcheer.app.background_threads import in_thread
-from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.run_shelf import RunShelf
 from torcheer.app.wire import Answer, Followed, Name, Question, Single, as_text
 from torcheer.errors import InputError
 from torcheer.training.control import (
@@ -105,14 +105,12 @@ class ControlDoneAnswer(Answer, frozen=True, tag="control_done"):
 MAX_RUN_IDS: Final = 256  # of one list: as many as a page can ask about at a time
 _PUSH_SECONDS: Final = 0.05  # between two answers about one training
 _LIST_SECONDS: Final = 0.25  # about all of them
-_FIND_SECONDS: Final = 0.1  # between two searches for a run that has just begun
-_LONGEST_SECONDS: Final = 10.0
+_FIND_SECONDS: Final = 0.25  # at least between two searches for a run that has just begun
+_BUSY: Final = 10  # times as long as a search took, the next one waits
 _GONE: Final = "this training cannot be controlled from here: `torcheer control FILE.py:FUNCTION` names one."
 
 
 class Controls:
-    """The trainings of a server, for all its pages."""
-
     def __init__(self, controls: Sequence[Control], shelf: RunShelf | None) -> None:
         self._controls = {control.id: control for control in controls}
         if len(self._controls) < len(controls):
@@ -125,7 +123,6 @@ class Controls:
         }
 
     async def _do(self, question: ControlDoQuestion) -> str:
-        """Pass an action on, or refuse it."""
         control = self._control(question.control_id)
         if isinstance(question.action, Abort):
             await in_thread(control.abort)
@@ -134,7 +131,6 @@ class Controls:
         return as_text(ControlDoneAnswer(id=question.id))
 
     def close(self) -> None:
-        """End all processes."""
         close_all(list(self._controls.values()))
 
     def _control(self, control_id: str) -> Control:
@@ -159,29 +155,25 @@ class Controls:
     async def _follow_one(self, question: ControlQuestion, page: object) -> AsyncGenerator[str, None]:
         control = self._control(question.control_id)
         sent: ControlAnswer | None = None
-        sought, patience, look_at = "", _FIND_SECONDS, 0.0
+        look_at = 0.0
         with _news_of([control]) as news:
             await in_thread(control.start)
             while True:
                 news.clear()
                 status = control.status
-                # A run that is not found is looked for again, less and less often, whatever the news.
-                if status.run != sought:
-                    sought, patience, look_at = status.run, _FIND_SECONDS, 0.0
-                if time.monotonic() >= look_at:
-                    await self._find(status.runs)
-                    look_at = time.monotonic() + patience
-                    patience = min(2 * patience, _LONGEST_SECONDS)
+                # A run that is not found is looked for again, whatever the news.
+                if self._shelf is not None and self._lacks_newest(status) and time.monotonic() >= look_at:
+                    began = time.monotonic()
+                    await in_thread(self._shelf.scan_again)
+                    look_at = time.monotonic() + max(_FIND_SECONDS, _BUSY * (time.monotonic() - began))
                 answer = self._answer(question, control, status)
                 if answer != sent:
                     sent = answer
                     yield as_text(answer)
                 await asyncio.sleep(_PUSH_SECONDS)
-                is_missing = len(answer.run_ids) < len(status.runs[-MAX_RUN_IDS:])
+                left = max(0.0, look_at - time.monotonic()) if self._lacks_newest(status) else None
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(
-                        news.wait(), max(0.0, look_at - time.monotonic()) if is_missing else None
-                    )
+                    await asyncio.wait_for(news.wait(), left)
 
     def _answer(self, question: ControlQuestion, control: Control, status: Status) -> ControlAnswer:
         run_ids = self._ids(status.runs)
@@ -209,10 +201,8 @@ class Controls:
         found = (self._shelf.id_of(folder) for folder in folders[-MAX_RUN_IDS:])
         return [run_id for run_id in found if run_id is not None]
 
-    async def _find(self, folders: Sequence[str]) -> None:
-        """Let the shelf look for the newest, where it does not know it yet."""
-        if self._shelf is not None and folders and self._shelf.id_of(folders[-1]) is None:
-            await in_thread(self._shelf.scan_again)
+    def _lacks_newest(self, status: Status) -> bool:
+        return self._shelf is not None and bool(status.runs) and self._shelf.id_of(status.runs[-1]) is None
 
 
 def _listing(control: Control, status: Status) -> ControlListing:

@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from torcheer.app import control, lessons
 from torcheer.app.background_threads import Turns
-from torcheer.app.features import messages as feature_messages
-from torcheer.app.features.messages import FeatureSetsAnswer, FeatureSetsQuestion
+from torcheer.app.features import feature_messages
+from torcheer.app.features.feature_messages import FeatureSetsAnswer, FeatureSetsQuestion
 from torcheer.app.lessons import Learning
-from torcheer.app.net import messages as net_messages
+from torcheer.app.netview import net_messages
 from torcheer.app.passes import source as pass_messages
 from torcheer.app.passes.source import (
     MAX_VALUE_BYTES,
@@ -37,10 +37,9 @@ from torcheer.app.passes.source import (
     TensorQuestion,
     window_fault,
 )
-from torcheer.app.runs import messages as run_messages
-from torcheer.app.runs import table_messages
-from torcheer.app.runs.answers import RunAnswers
-from torcheer.app.runs.messages import RunTensorQuestion
+from torcheer.app.runs import run_messages, table_feed
+from torcheer.app.runs.run_answers import RunAnswers
+from torcheer.app.runs.run_messages import RunTensorQuestion
 from torcheer.app.wire import (
     NO_QUESTION,
     Answer,
@@ -73,7 +72,7 @@ _FAMILIES: Final[Sequence[ModuleType]] = (
     pass_messages,
     run_messages,
     net_messages,
-    table_messages,
+    table_feed,
     control,
     lessons,
     feature_messages,
@@ -85,14 +84,6 @@ ANSWERS: Final[list[type[Struct]]] = [
     Refusal,
     *(one for family in _FAMILIES[1:] for one in messages_in(family, Answer)),
 ]
-# What a page is told of an error that is not ours, by family.
-_FAILED: Final = {
-    pass_messages.__name__: "the pass could not be read: {why}.",
-    control.__name__: "this could not be done ({kind}): the server's log says why.",
-    lessons.__name__: "this could not be computed ({kind}): the server's log says why.",
-    feature_messages.__name__: "the set of features could not be read: {why}.",
-}
-_RUN_FAILED: Final = "the run could not be read: {why}."
 
 
 class Answering(Protocol):
@@ -232,14 +223,12 @@ async def _no_sets(question: FeatureSetsQuestion, page: object) -> AsyncGenerato
 def _refusal(question: Question, error: Exception) -> str:
     """What a page is told of what went wrong. What is no error of ours goes to the log."""
     message = str(error)
-    if not isinstance(error, TorcheerError):
-        failed = _FAILED.get(type(question).__module__, _RUN_FAILED)
-        is_of_disk = isinstance(error, OSError) and "{why}" in failed
-        if not is_of_disk:
-            what = type(question).__name__
-            _LOG.error("a question of the type %r could not be answered", what, exc_info=error)
-        why = message if is_of_disk else "the server's log says why"
-        message = failed.format(why=why, kind=type(error).__name__)
+    if isinstance(error, OSError) and not isinstance(error, TorcheerError):
+        message = f"this could not be read: {error}."
+    elif not isinstance(error, TorcheerError):
+        what = type(question).__name__
+        _LOG.error("a question of the type %r could not be answered", what, exc_info=error)
+        message = "this could not be answered: the server's log says why."
     return as_text(Refusal(id=question.id, message=message))
 
 

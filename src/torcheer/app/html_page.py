@@ -76,8 +76,6 @@ _MARKUP = re.compile(r"<(/script|/style|!--)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
-    """The built front end."""
-
     script: str
     style: str
     worker: str
@@ -85,15 +83,12 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What a page is of."""
-
     name: str  # its title
     about: str  # what it shows, as a part of a sentence
     data_id: str  # of the element with the data, by which the front end knows what it is to show
 
 
 def static_file(name: str) -> bytes:
-    """One of the built files of the front end."""
     try:
         return (files("torcheer.app") / "static" / name).read_bytes()
     except FileNotFoundError:
@@ -108,9 +103,6 @@ def read_bundle(part: str = "onefile") -> Bundle:
     names = (f"{part}.js", f"{part}.css", "worker.js")
     script, style, worker = (static_file(name).decode() for name in names)
     return Bundle(script=script, style=style, worker=worker)
-
-
-# --- the file ----------------------------------------------------------------------------------------------
 
 
 def checked_bytes(max_bytes: object) -> int:

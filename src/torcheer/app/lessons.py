@@ -194,7 +194,6 @@ _ABOUT: Final = "an expression and its gradients, step by step"
 
 
 def lesson_page(lesson: Lesson, bundle: Bundle | None = None) -> str:
-    """The page as text."""
     return b"".join(_pieces(lesson, bundle or read_bundle(_FRONT_END))).decode()
 
 

@@ -10,12 +10,10 @@ import asyncio
 import errno
 import ipaddress
 import logging
-import os
 import socket
 import sys
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -31,12 +29,11 @@ HEAD_SECONDS: Final = 10.0  # for the head of a request to come
 MOST_WAITING: Final = 64
 _LOG: Final = logging.getLogger("torcheer.app")
 _LOG_SECONDS: Final = 60.0
+_NO_FILES_SECONDS: Final = 0.02
 _NO_FILES_LEFT: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class Connection(H11Protocol):
-    """A connection of a browser, or of whoever else."""
-
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._others = _waiting.setdefault(self.server_state, {})
@@ -88,60 +85,23 @@ _waiting: Final[WeakKeyDictionary[ServerState, dict[Connection, None]]] = WeakKe
 
 
 class ListeningSocket(socket.socket):
-    """Refuses connections while no more files can be opened, and says so once.
+    """Lets connections wait while no more files can be opened, and says so once."""
 
-    A file is held back for that: it is given up for a moment, so that a connection can be taken and closed.
-    """
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._held_back: int | None = _opened_nothing()
-        self._said_at = float("-inf")
+    _said_at = float("-inf")
 
     def accept(self) -> tuple[socket.socket, Any]:
-        while True:
-            try:
-                return super().accept()
-            except OSError as error:
-                if error.errno not in _NO_FILES_LEFT or self._held_back is None:
-                    raise
-                self._say(error)
-            self._refuse_one()
-
-    def close(self) -> None:
-        super().close()
-        self._let_go()
-
-    def _refuse_one(self) -> None:
-        """BlockingIOError where nobody waits any more."""
-        self._let_go()
         try:
-            connection, _ = super().accept()
-            connection.close()
-        finally:
-            self._held_back = _opened_nothing()
-
-    def _let_go(self) -> None:
-        if self._held_back is not None:
-            with suppress(OSError):
-                os.close(self._held_back)
-            self._held_back = None
-
-    def _say(self, error: OSError) -> None:
-        now = time.monotonic()
-        if now - self._said_at > _LOG_SECONDS:
-            _LOG.warning(
-                "connections are refused until others are closed: no more files can be opened (%s)",
-                error.strerror,
-            )
-        self._said_at = now
-
-
-def _opened_nothing() -> int | None:
-    try:
-        return os.open(os.devnull, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-    except OSError:
-        return None
+            return super().accept()
+        except OSError as error:
+            if error.errno not in _NO_FILES_LEFT:
+                raise
+            now = time.monotonic()
+            if now - self._said_at > _LOG_SECONDS:
+                _LOG.warning("connections wait: no more files can be opened (%s)", error.strerror)
+            self._said_at = now
+            # The loop would try again at once, and without end.
+            time.sleep(_NO_FILES_SECONDS)
+            raise BlockingIOError from error
 
 
 # --- addresses ------------------------------------------------------------------------------------
@@ -258,17 +218,16 @@ def _bind(address: str, port: int) -> socket.socket:
 
 
 def _cannot_listen(host: str, port: int, error: OSError) -> InputError:
-    if error.errno == errno.EADDRINUSE:
-        what = "is taken by another program: choose another with --port, or leave --port out for a free one"
-    elif error.errno == errno.EACCES:
-        what = "is not for ordinary users: choose one from 1024 on with --port, or leave --port out"
-    elif error.errno == errno.EADDRNOTAVAIL:
-        what = f"cannot be had: {host} is no address of this machine. Leave --host out, or give one that is"
-    else:
-        what = f"cannot be had ({error.strerror or error}): choose another with --port or --host"
-    return InputError(f"port {port} at {host} {what}.")
+    whys = {
+        errno.EADDRINUSE: "is taken by another program",
+        errno.EACCES: "is not for ordinary users, who have those from 1024 on",
+        errno.EADDRNOTAVAIL: "cannot be had, as that is no address of this machine",
+    }
+    why = whys.get(error.errno or 0, f"cannot be had ({error.strerror or error})")
+    return InputError(
+        f"port {port} at {host} {why}: choose another with --port or --host, or leave --port out."
+    )
 
 
 def urls(listener: Listener, token: str) -> Iterable[str]:
-    """The addresses to open, with the token that lets one in."""
     return (f"http://{name}:{listener.port}/?token={token}" for name in listener.shown_names)

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from torcheer.app.access import Secret, user_secret
-from torcheer.app.features.shelf import is_place_elsewhere, shelf_of
+from torcheer.app.features.feature_sets import is_place_elsewhere, shelf_of
 from torcheer.app.lessons import Learning
 from torcheer.app.listen import Listener, listen
 from torcheer.app.passes.saved import SavedPasses, open_pass_file
 from torcheer.app.passes.source import Shelf, SourceShelf
-from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.run_shelf import RunShelf
 from torcheer.app.server import Server, Serving
 from torcheer.desktop import in_notebook, open_in_browser
 from torcheer.errors import InputError, TorcheerError
@@ -51,7 +51,7 @@ def shelves(paths: Sequence[Path], links: LinkRule | None = None) -> tuple[Shelf
     links = replace(links, roots=(*links.roots, *map(os.path.realpath, folders)))  # of files: their folders
     finder, opener = partial(find_runs, links=links), partial(RunReader, reads_now=False, links=links)
     runs = RunShelf(folders, finder, opener) if folders else None
-    return SavedPasses(paths, open_pass_file, links), runs
+    return SavedPasses(paths, links), runs
 
 
 def with_folders_of(paths: Sequence[Path], controls: Sequence[Control]) -> Sequence[Path]:
@@ -221,7 +221,6 @@ def _quick_turns() -> Iterator[None]:
 
 
 def control_place(control: Control) -> str:
-    """Where in the page a training is controlled."""
     return f"#control?c={control.id}"
 
 
@@ -257,7 +256,6 @@ _beside_lock: Final = threading.Lock()
 
 
 def address_of(folder: str | os.PathLike[str], view: str) -> str:
-    """Where a view of this folder is served."""
     path = Path(os.path.abspath(folder))
     with _beside_lock:
         if path not in _beside:

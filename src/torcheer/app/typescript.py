@@ -47,7 +47,6 @@ _FIELD_COMMENT: Final = re.compile(r"^\s+(\w+): .*?  # (.*)$", re.MULTILINE)
 
 
 def typescript() -> str:
-    """The whole file."""
     parts = [_HEAD]
     parts += [f"export type {name} = {_choices(get_args(alias))};\n" for name, alias in _CHOICES.items()]
     structs = [struct for union in _UNIONS.values() for struct in union]

@@ -15,8 +15,8 @@ from scipy.stats import spearmanr
 
 from tests.app.runs_page import ENDLESS, FAILING, Heard, RunsPage, page_on, started_processes
 from tests.features.making import made_features, write_rows
-from torcheer.app.features import answers as feature_answers
-from torcheer.app.features import shelf
+from torcheer.app.features import feature_answers
+from torcheer.app.features import feature_sets as shelf
 from torcheer.app.serve import view
 from torcheer.errors import TorcheerError
 from torcheer.features import FolderStore
@@ -217,7 +217,6 @@ def test_samples_that_are_not_there_yet_are_in_no_picture(tmp_path: Path) -> Non
         assert "not extracted yet" in page.refused("feature_sample", set_id=which, layer=1, sample=40)
         (*_, last) = followed(page, "feature_similarity", set_id=which, layer=1, metric="cosine", most=50)
         assert sorted(last.answer["rows"]["samples"]) == list(range(32))
-    assert not (tmp_path / "set" / "analyses").exists()
 
 
 def test_what_cannot_be_is_refused_with_a_sentence(page: RunsPage) -> None:
@@ -296,7 +295,7 @@ def probe_question(page: RunsPage, **changes: Any) -> dict[str, Any]:
 
 
 def test_probes_come_layer_by_layer_and_at_once_the_second_time(
-    page: RunsPage, folder: Path, monkeypatch: pytest.MonkeyPatch
+    page: RunsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [heard.answer for heard in followed(page, "feature_probes", **probe_question(page))]
     with_some = [[probe["layer"] for probe in answer["probes"]] for answer in answers if answer["probes"]]
@@ -310,36 +309,9 @@ def test_probes_come_layer_by_layer_and_at_once_the_second_time(
     assert np.array(good["confusion"]).sum(axis=1).tolist() == [20, 20, 20]
     assert np.trace(good["confusion"]) / 60 == pytest.approx(good["mean"])
 
-    kept = sorted((folder / "deep" / "vgg" / "analyses").glob("probe-*.json"))
-    assert len(kept) == 2
     monkeypatch.setattr(feature_answers, "_COMMAND", ("/no/such/program",))
     (only,) = followed(page, "feature_probes", **probe_question(page))
     assert [probe["mean"] for probe in only.answer["probes"]] == [noise["mean"], good["mean"]]
-
-
-def test_what_was_kept_is_found_by_the_next_server_unless_it_was_spoilt(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    question = {"layer": 1, "metric": "cosine", "most": 60}
-    with page_on(folder) as page:
-        (*_, first) = followed(page, "feature_similarity", set_id=set_id(page), **question)
-    with monkeypatch.context() as patch, page_on(folder) as page:
-        patch.setattr(feature_answers, "_COMMAND", ("/no/such/program",))
-        (again,) = followed(page, "feature_similarity", set_id=set_id(page), **question)
-        assert again.data == first.data
-    analyses = folder / "deep" / "vgg" / "analyses"
-    (numbers,) = analyses.glob("*.npy")
-    (head,) = analyses.glob("*.json")
-    for spoil in (
-        lambda: np.save(numbers, np.zeros((2, 2), np.float32)),
-        lambda: np.save(numbers, np.array([[object()]], dtype=object), allow_pickle=True),
-        lambda: head.write_text(json.dumps({"progress": 1.0, "is_done": True, "samples": [99] * 60})),
-        lambda: head.write_text("{"),
-    ):
-        spoil()
-        with page_on(folder) as page:
-            (*_, anew) = followed(page, "feature_similarity", set_id=set_id(page), **question)
-            assert anew.data == first.data
 
 
 def test_features_that_are_extracted_anew_are_analysed_anew(folder: Path) -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import torcheer as tl
 from tests.app.runs_page import ENDLESS, FAILING, RunsPage, page_on, started_processes
 from tests.run.handmade_part import HandmadePart
-from torcheer.app.runs import projection
-from torcheer.app.runs.projection import Order, principal_places, reduce_points
+from torcheer.app import shared_analyses as projection
+from torcheer.app.shared_analyses import Order, principal_places, reduce_points
 from torcheer.run import EmbeddingHead
 
 
@@ -60,7 +60,7 @@ def test_principal_places_are_those_of_the_singular_values(
 def test_principal_places_of_very_many_dimensions_are_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
     points = points_of(50, 30) * np.linspace(5, 1, 30, dtype=np.float32)
     exact, exact_share = principal_places(points, 3)
-    monkeypatch.setattr("torcheer.app.runs.projection._MAX_SIDE", 20)
+    monkeypatch.setattr("torcheer.app.shared_analyses._MAX_SIDE", 20)
     places, share = principal_places(points, 3)
 
     assert np.allclose(places, exact, atol=1e-2 * np.abs(exact).max())
@@ -83,9 +83,7 @@ def test_clouds_that_are_apart_stay_apart(method: str) -> None:
 
 def test_the_same_question_has_the_same_answer() -> None:
     points = points_of(20, 5)
-    first, second = (
-        reduce_points(points, order_for(points, "tsne"), lambda *_: None).places for _ in range(2)
-    )
+    first, second = (reduce_points(points, order_for(points, "tsne"), lambda *_: None)[0] for _ in range(2))
     assert np.array_equal(first, second)
 
 
@@ -103,7 +101,7 @@ def test_angles_are_what_counts_for_cosine() -> None:
     points = points_of(20, 5) + 5
     order = order_for(points, "pca", metric="cosine")
     short, long = (
-        reduce_points(points * scale, order, lambda *_: None).places for scale in (1.0, np.float32(100.0))
+        reduce_points(points * scale, order, lambda *_: None)[0] for scale in (1.0, np.float32(100.0))
     )
     assert np.allclose(short, long, atol=1e-3)
 

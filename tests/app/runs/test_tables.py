@@ -174,7 +174,7 @@ def test_tensors_of_some_rows_with_the_limits_of_all(
             _, data = page.once("table_cells", **wanted | {"first_row": 0, "num_rows": 3}, column=column)
             assert np.array_equal(np.frombuffer(data, "<f4"), expected.reshape(-1).numpy())
 
-        monkeypatch.setattr(table_feed.messages, "MAX_CELL_VALUES", 7)
+        monkeypatch.setattr(table_feed, "MAX_CELL_VALUES", 7)
         for changes, message in (
             ({"num_rows": 3}, "end at 3"),
             ({"first_row": 2**53 - 1}, "end at 3"),

@@ -27,7 +27,7 @@ from tests.app.watched_runs import (
 from tests.run.handmade_part import HandmadePart
 from torcheer.app.listen import listen
 from torcheer.app.passes.source import SourceShelf
-from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.run_shelf import RunShelf
 from torcheer.app.server import Server, Serving
 from torcheer.errors import FileFormatError
 from torcheer.run import RunReader, StatisticsHead, WatchedRow, WatchHead, find_runs

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy
 
 from torcheer.analysis import chosen_samples
-from torcheer.app.features import messages
-from torcheer.app.features.shelf import Array, Indices, OpenSet
+from torcheer.app.features import feature_messages as messages
+from torcheer.app.features.feature_sets import Array, Indices, OpenSet
 from torcheer.app.wire import binary_frame, clipped, countable, finite
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features import ArraySpec, Features, LayerOrigin, StoredLayer, StoredRagged
@@ -45,7 +45,6 @@ def label_kind(labels: Array | None) -> messages.LabelKind:
 
 
 def choose(opened: OpenSet, most: int) -> Chosen:
-    """For a thread that has its turn."""
     progress = opened.progress()
     done, labels = progress.done, opened.labels()
     if not len(done):
@@ -60,7 +59,6 @@ def choose(opened: OpenSet, most: int) -> Chosen:
 
 
 def rows_of(opened: OpenSet, chosen: Chosen) -> messages.FeatureRows:
-    """For a page: what stands in the rows."""
     names, label_of = named(chosen.labels)
     ids = opened.features().ids
     return messages.FeatureRows(
@@ -134,7 +132,6 @@ def _listing(opened: OpenSet) -> messages.FeatureSetListing:
 
 
 def set_answer(opened: OpenSet, number: int) -> messages.FeatureSetAnswer:
-    """All about one set."""
     features, progress = opened.features(), opened.progress()
     manifest = features.manifest
     origins = {origin.name: origin for origin in manifest.origins}
@@ -203,27 +200,51 @@ def layer_name(opened: OpenSet, number: int) -> str:
     return layers[number].name
 
 
-def layer_of(opened: OpenSet, number: int) -> StoredLayer | StoredRagged:
-    return opened.features()[layer_name(opened, number)]
-
-
-def even_layer_of(opened: OpenSet, number: int) -> StoredLayer:
+def even_layer(features: Features, number: int) -> StoredLayer:
     """One whose samples all have the same shape."""
-    layer = layer_of(opened, number)
+    layer = features[features.manifest.layers[number].name]
     if isinstance(layer, StoredRagged):
         raise InputError(
             f"the samples of {clipped(layer.name, MAX_NAME)} have different shapes, so they cannot be put "
             "side by side: extract it with shapes='pooled', and they are alike."
         )
-    if layer.dtype.kind == "c":
-        raise InputError(f"{clipped(layer.name, MAX_NAME)} holds complex numbers, which are not drawn.")
+    _check_real(layer)
     if not math.prod(layer.shape[1:]):
         raise InputError(f"{clipped(layer.name, MAX_NAME)} has no units.")
     return layer
 
 
+def _check_real(layer: StoredLayer | StoredRagged) -> None:
+    if layer.dtype.kind == "c":
+        raise InputError(f"{clipped(layer.name, MAX_NAME)} holds complex numbers, which are not drawn.")
+
+
+def read_rows(
+    layer: StoredLayer,
+    samples: Indices,
+    units: Array | slice = slice(None),
+    says: Callable[[float], None] = lambda share: None,
+) -> Array:
+    """Samples by units as float32, in the order of the samples; some at a time are read."""
+    order = numpy.argsort(samples, kind="stable")
+    num_units = math.prod(layer.shape[1:])
+    step = max(1, _AT_ONCE_BYTES // max(1, num_units * layer.dtype.itemsize))
+    values = numpy.empty((len(samples), num_units if isinstance(units, slice) else len(units)), "<f4")
+    with numpy.errstate(over="ignore"):
+        for start in range(0, len(samples), step):
+            some = order[start : start + step]
+            values[some] = numpy.asarray(layer[samples[some]]).reshape(len(some), -1)[:, units]
+            says(min(1.0, (start + step) / len(samples)))
+    return values
+
+
+def _even_layer(opened: OpenSet, number: int) -> StoredLayer:
+    layer_name(opened, number)  # refused where there is none
+    return even_layer(opened.features(), number)
+
+
 def answer_map(opened: OpenSet, question: messages.FeatureMapQuestion) -> bytes:
-    layer = even_layer_of(opened, question.layer)
+    layer = _even_layer(opened, question.layer)
     num_units = math.prod(layer.shape[1:])
     row_bytes = num_units * layer.dtype.itemsize
     # What lies wide apart on the disk is read in whole rows.
@@ -232,7 +253,7 @@ def answer_map(opened: OpenSet, question: messages.FeatureMapQuestion) -> bytes:
     units = (
         numpy.arange(min(num_units, question.num_columns)) * num_units // min(num_units, question.num_columns)
     )
-    values = _read(layer, chosen, units)
+    values = read_rows(layer, chosen.samples, units)
     is_there = numpy.isfinite(values)
     answer = messages.FeatureMapAnswer(
         id=question.id,
@@ -247,22 +268,21 @@ def answer_map(opened: OpenSet, question: messages.FeatureMapQuestion) -> bytes:
 
 
 def answer_unit(opened: OpenSet, question: messages.FeatureUnitQuestion) -> bytes:
-    layer = even_layer_of(opened, question.layer)
+    layer = _even_layer(opened, question.layer)
     num_units = math.prod(layer.shape[1:])
     if question.unit >= num_units:
         raise InputError(f"this layer has {num_units:,} units: give a number from 0 to {num_units - 1:,}.")
     most = max(1, min(question.num_rows, MAX_READ_BYTES // (num_units * layer.dtype.itemsize)))
     chosen = choose(opened, most)
     place = [int(one) for one in numpy.unravel_index(question.unit, layer.shape[1:])]
-    values = _read(layer, chosen, numpy.array([question.unit]))
+    values = read_rows(layer, chosen.samples, numpy.array([question.unit]))
     answer = messages.FeatureUnitAnswer(id=question.id, rows=rows_of(opened, chosen), place=place)
     return binary_frame(answer, values.tobytes())
 
 
 def answer_sample(opened: OpenSet, question: messages.FeatureSampleQuestion) -> bytes:
-    layer = layer_of(opened, question.layer)
-    if layer.dtype.kind == "c":
-        raise InputError(f"{clipped(layer.name, MAX_NAME)} holds complex numbers, which are not drawn.")
+    layer = opened.features()[layer_name(opened, question.layer)]
+    _check_real(layer)
     if question.sample >= len(layer):
         raise InputError(f"there is no sample {question.sample:,}: there are {len(layer):,}.")
     if isinstance(layer, StoredLayer):
@@ -301,17 +321,3 @@ def _figures(flat: Array) -> dict[str, Any]:
         "num_zeros": int((flat == 0).sum()),
         "num_bad": int(flat.size - values.size),
     }
-
-
-def _read(layer: StoredLayer, chosen: Chosen, units: Array) -> Array:
-    """Samples by units as float32, some rows at a time, in the order in which they were chosen."""
-    order = numpy.argsort(chosen.samples, kind="stable")
-    rising = chosen.samples[order]
-    row_bytes = math.prod(layer.shape[1:]) * layer.dtype.itemsize
-    step = max(1, _AT_ONCE_BYTES // row_bytes)
-    values = numpy.empty((len(rising), len(units)), "<f4")
-    with numpy.errstate(over="ignore"):
-        for start in range(0, len(rising), step):
-            some = numpy.asarray(layer[rising[start : start + step]])
-            values[order[start : start + step]] = some.reshape(len(some), -1)[:, units]
-    return values

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, Literal
 
 import msgspec
 import numpy
 
 from torcheer.analysis import Metric, SimilarityMatrix, compare_layers, probe, rsa
-from torcheer.app.features.feature_values import MAX_NAME, label_text
-from torcheer.app.features.messages import FeatureContrast, FeatureProbe
-from torcheer.app.features.shelf import Array, Indices
+from torcheer.app.features.feature_messages import FeatureContrast, FeatureProbe
+from torcheer.app.features.feature_sets import Array, Indices
+from torcheer.app.features.feature_values import MAX_NAME, even_layer, label_text, read_rows
 from torcheer.app.processes import Report, Reports, begin_reports, end_with_input
-from torcheer.app.runs.projection import principal_places
-from torcheer.app.similarity_answer import contrast_of, undefined_words
+from torcheer.app.shared_analyses import contrast_of, principal_places, undefined_words
 from torcheer.app.wire import clipped, finite
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features import Features, StoredLayer, open_features
@@ -24,7 +24,6 @@ from torcheer.graph import readable_bytes
 
 MOST_DIMS: Final = 512  # points of more are brought to their principal axes
 NUM_AXES: Final = 64
-_AT_ONCE_BYTES: Final = 32 << 20
 _MAX_POINT_BYTES: Final = 2 << 30
 
 
@@ -38,13 +37,7 @@ def principal_points(
             f"{len(samples):,} samples of this layer take {readable_bytes(4 * len(samples) * num_units)} of "
             "memory: take fewer samples."
         )
-    points = numpy.empty((len(samples), num_units), numpy.float32)
-    order = numpy.argsort(samples, kind="stable")
-    step = max(1, _AT_ONCE_BYTES // max(1, layer.dtype.itemsize * num_units))
-    for start in range(0, len(samples), step):
-        some = order[start : start + step]
-        points[some] = numpy.asarray(layer[samples[some]]).reshape(len(some), -1)
-        says(0.5 * min(1.0, (start + step) / len(samples)))
+    points = read_rows(layer, samples, says=lambda share: says(share / 2))
     if num_units <= MOST_DIMS:
         return points, ""
     is_there = numpy.isfinite(points).all(axis=1)
@@ -69,8 +62,6 @@ _READING: Final = 0.3  # of the work
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wanted."""
-
     place: str
     task: Literal["similarity", "layers", "probes", "points"]
     layers: list[int]
@@ -83,8 +74,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(Report, frozen=True, kw_only=True):
-    """How far it is, and what was found."""
-
     at: int | None = None  # the layer that is looked at
     samples: tuple[int, ...] = ()  # that were taken, in the order of the numbers
     contrast: FeatureContrast | None = None
@@ -94,26 +83,12 @@ class Finding(Report, frozen=True, kw_only=True):
     num_rows: int = 0  # of the numbers that follow
 
 
-class _Reading:
-    """Reports how far the reading of so many rows is."""
+class CountedRows:
+    """A layer that says each time how many of its rows were read."""
 
-    def __init__(self, reports: Reports, num_rows: int) -> None:
-        self._reports = reports
-        self._num_rows = num_rows
-        self._num_read = 0
-
-    def add(self, count: int) -> None:
-        self._num_read += count
-        share = self._num_read / self._num_rows
-        self._reports.say(min(0.95, _READING + (0.95 - _READING) * share))
-
-
-class WatchedRows:
-    """A layer that says each time that some of it is read."""
-
-    def __init__(self, layer: StoredLayer, reading: _Reading) -> None:
+    def __init__(self, layer: StoredLayer, says: Callable[[int], None]) -> None:
         self._layer = layer
-        self._reading = reading
+        self._says = says
         self.shape = layer.shape
         self.dtype = layer.dtype
 
@@ -122,23 +97,26 @@ class WatchedRows:
 
     def __getitem__(self, key: Any) -> Any:
         found = self._layer[key]
-        self._reading.add(len(found))
+        self._says(len(found))
         return found
+
+
+def _reading(reports: Reports, num_rows: int) -> Callable[[int], None]:
+    """Reports how far the reading of so many rows is."""
+    num_read = 0
+
+    def add(count: int) -> None:
+        nonlocal num_read
+        num_read += count
+        reports.say(min(0.95, _READING + (0.95 - _READING) * num_read / num_rows))
+
+    return add
 
 
 def _write_last(reports: Reports, values: Array, **found: Any) -> None:
     data = values.astype("<f4").tobytes()
     last = Finding(progress=1.0, is_done=True, num_bytes=len(data), num_rows=len(values), **found)
     reports.write(last, data)
-
-
-def even_layer(features: Features, number: int) -> StoredLayer:
-    layer = features[features.manifest.layers[number].name]
-    if not isinstance(layer, StoredLayer):
-        raise InputError(
-            "its samples have different shapes: extract it with shapes='pooled', and they are alike."
-        )
-    return layer
 
 
 def finite_samples(layer: StoredLayer, samples: Indices) -> Indices:
@@ -175,7 +153,7 @@ def similarity_task(features: Features, order: Order, reports: Reports) -> None:
     if len(there) < 2:
         raise InputError("fewer than two samples of this layer are without NaN and infinities.")
     reports.say(_READING)
-    rows = WatchedRows(layer, _Reading(reports, len(there)))
+    rows = CountedRows(layer, _reading(reports, len(there)))
     found = rsa(rows, metric=order.metric, samples=there)
     is_there = numpy.isin(wanted, there)
     taken = wanted[is_there]
@@ -208,9 +186,9 @@ def layers_task(features: Features, order: Order, reports: Reports) -> None:
     if len(layers) < 2:
         reasons = " ".join(f"{name}: {reason}" for name, reason in list(left_out.items())[:3])
         raise InputError(f"there are not two layers that can be compared. {reasons}".strip())
-    reading = _Reading(reports, len(samples) * len(layers))
+    reading = _reading(reports, len(samples) * len(layers))
     found = compare_layers(
-        {str(number): WatchedRows(layer, reading) for number, layer in layers.items()},
+        {str(number): CountedRows(layer, reading) for number, layer in layers.items()},
         method=order.method,
         metric=order.metric,
         samples=samples,
@@ -229,13 +207,13 @@ def probes_task(features: Features, order: Order, reports: Reports) -> None:
     count = len(order.layers)
     for place, number in enumerate(order.layers):
         reports.write(Finding(progress=place / count, at=number))
-        found = probed(features, order, number, _part_of(reports, place, count))
+        found = probed(features, order, number, partial(_say_part, reports, place, count))
         is_last = place == count - 1
         reports.write(Finding(progress=(place + 1) / count, is_done=is_last, probe=found, at=number))
 
 
-def _part_of(reports: Reports, place: int, count: int) -> Callable[[float], None]:
-    return lambda share: reports.say((place + share) / count)
+def _say_part(reports: Reports, place: int, count: int, share: float) -> None:
+    reports.say((place + share) / count)
 
 
 def probed(features: Features, order: Order, number: int, says: Callable[[float], None]) -> FeatureProbe:

@@ -12,7 +12,6 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from torcheer.app.html_page import (
     MAX_BYTES,
@@ -39,7 +38,6 @@ from torcheer.tensorfile import (
     default_window,
     grid_of,
     item_bytes_of,
-    num_values,
 )
 
 _HEAD_BYTES = 1000  # of a tensor without its values: shape, figures, histogram
@@ -53,8 +51,6 @@ _SEPARATORS = {"\u2028".encode(): b"\\u2028", "\u2029".encode(): b"\\u2029"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A tensor that could go in."""
-
     kind: TensorKind
     index: int
     shape: list[int]
@@ -90,48 +86,25 @@ def tensors_of(document: PassDocument) -> list[Wanted]:
 
 
 def share_out(wanted: Sequence[Wanted], budget: int) -> list[int]:
-    """How many bytes of values each of them may have; those for which nothing is left are not in the list."""
-    heads_fit = max(0, budget // (_HEAD_BYTES + in_text(4)))
-    wanted = wanted[:heads_fit]
+    """How many bytes of values each of them may have; those for which nothing is left are not in the list.
+
+    Small ones come whole, and large ones get equally much: first a small window each, then larger ones for
+    one kind after the other, as far as there is room.
+    """
+    wanted = wanted[: max(0, budget // (_HEAD_BYTES + in_text(4)))]
     sizes = [one.whole_bytes for one in wanted]
     rest = (budget - _HEAD_BYTES * len(wanted)) * 3 // 4  # in bytes before they become text
     small = level_of(sizes, rest, _SMALL_BYTES)
     given = [min(size, small) for size in sizes]
-    rest -= sum(map(_taken, wanted, given))
+    rest -= sum(given)
     for kind in _KINDS:
         places = [i for i, one in enumerate(wanted) if one.kind == kind]
-        had = sum(_taken(wanted[i], given[i]) for i in places)
-        level, taken = _raised([wanted[i] for i in places], rest + had)
-        if level > small:
-            rest += had - taken
-            for i in places:
-                given[i] = min(sizes[i], level)
+        had = sum(given[i] for i in places)
+        level = level_of([sizes[i] for i in places], rest + had, _LARGE_BYTES)
+        for i in places:
+            given[i] = min(sizes[i], max(level, small))
+        rest += had - sum(given[i] for i in places)
     return given
-
-
-def _raised(wanted: Sequence[Wanted], budget: int) -> tuple[int, int]:
-    """A level for tensors of one kind, and what their windows take: seldom all of their share."""
-    level = level_of([one.whole_bytes for one in wanted], budget, _LARGE_BYTES)
-    taken = sum(_taken(one, level) for one in wanted)
-    while level < _LARGE_BYTES:
-        higher = min(level * 5 // 4 + 1, _LARGE_BYTES)
-        needed = sum(_taken(one, higher) for one in wanted)
-        if needed > budget:
-            break
-        level, taken = higher, needed
-    return level, taken
-
-
-def _taken(one: Wanted, num_bytes: int) -> int:
-    return window_bytes(tuple(one.shape), item_bytes_of(one.dtype), num_bytes)
-
-
-@lru_cache(maxsize=4096)
-def window_bytes(shape: tuple[int, ...], item_bytes: int, budget: int) -> int:
-    """What the values of a window take that is made for a budget."""
-    if min(shape, default=0) < 0:
-        return budget
-    return num_values(default_window(shape, budget, item_bytes=item_bytes)) * item_bytes
 
 
 def in_text(num_bytes: int) -> int:

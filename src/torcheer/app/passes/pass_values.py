@@ -209,9 +209,6 @@ _MAKERS: dict[str, Callable[[StoredTensor, TensorBytes], Made]] = {
 }
 
 
-# --- rows of the structure: what is needed of them ------------------------------------------------
-
-
 Slot = tuple[int, int]  # a node, and which of its gradients
 Read = tuple[Array, str, str]  # the numbers, torch's name of their type, a note
 
@@ -220,8 +217,6 @@ Read = tuple[Array, str, str]  # the numbers, torch's name of their type, a note
 
 
 class StoredOp(Row, frozen=True):
-    """One output of one call."""
-
     call: Raw
     parents: Raw
     scope: Raw
@@ -243,16 +238,12 @@ class StoredParam(Row, frozen=True):
 
 
 class StoredNode(Row, frozen=True):
-    """An autograd node."""
-
     name: Raw
     op: int
     param: str
 
 
 class StoredBackward(Row, frozen=True):
-    """One backward pass."""
-
     kind: str
     elapsed_seconds: Raw
     runs: Raw

@@ -6,7 +6,7 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
@@ -37,8 +37,6 @@ _HEAD_BYTES: Final = 4096  # enough to see whose file it is
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Saved:
-    """A file as it was when it was looked at."""
-
     path: Path
     name: str
     num_bytes: int
@@ -59,12 +57,9 @@ class _Saved:
 class SavedPasses:
     """Saved passes by the paths of their files, or of folders with such files in them."""
 
-    def __init__(
-        self, paths: Sequence[Path], opener: Callable[[Path], PassSource], links: LinkRule | None = None
-    ) -> None:
+    def __init__(self, paths: Sequence[Path], links: LinkRule | None = None) -> None:
         self._paths = [Path(os.path.abspath(path)) for path in paths]
         self._base = _common_folder(self._paths)
-        self._opener = opener
         self._links = links or links_within(*self._paths)
 
     def listing(self) -> Sequence[PassListing]:
@@ -73,7 +68,7 @@ class SavedPasses:
     def source(self, pass_id: str) -> PassSource | None:
         # By looking through the list: an id never becomes a path.
         found = next((saved for saved in self._all() if saved.id == pass_id), None)
-        return None if found is None else self._opener(found.path)
+        return None if found is None else open_pass_file(found.path)
 
     def _all(self) -> Sequence[_Saved]:
         """Each file once, in the order of the paths, those of a folder by their names."""

@@ -7,24 +7,21 @@ larger ones.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
-from torcheer.app.runs import messages
+from torcheer.app.runs import run_messages as messages
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.run_news import News, Watch, changed_runs, follow_many, look_at, next_news, rest_after
+from torcheer.app.runs.run_news import GOES_ON, News, Watch, follow_anew, follow_many
 from torcheer.app.runs.scalar_buckets import NOTHING, SeriesArrays, Shown, Window, is_rising
 from torcheer.app.wire import as_text, binary_frame, clipped, countable, finite
 from torcheer.run import Alarm, Gap, RunReader, SeriesEntry, SeriesKey
 
-_LOG: Final = logging.getLogger("torcheer.app")
 CHUNK_BYTES: Final = 1 << 20  # of one answer, about
-AHEAD_SECONDS: Final = 0.15  # what is ready after so long goes ahead of what takes longer
+_LOOK_SECONDS: Final = 0.1  # at the series of one run
 _LIST_SECONDS: Final = 0.25  # between two answers about the list of runs
 _FIRST_SECONDS: Final = 0.4  # for runs to be summed up before the first answer
 
@@ -35,7 +32,6 @@ Series = Mapping[SeriesKey, SeriesEntry]
 
 
 async def follow_runs(watch: Watch, question: messages.RunsQuestion) -> AsyncGenerator[str, None]:
-    """All runs, then those that have changed."""
     shelf = watch.shelf
     sent: Mapping[str, messages.RunListing] = {}
     is_first, note = True, ""
@@ -89,30 +85,15 @@ def _size_of_run(run: messages.RunListing) -> int:
 
 
 async def follow_index(watch: Watch, question: messages.IndexQuestion) -> AsyncGenerator[str, None]:
-    """All series of runs, then those that have changed."""
     run_ids = list(dict.fromkeys(question.run_ids))
-    known: dict[str, News] = {}
     is_first = True
-    with watch.following(run_ids):
-        await watch.find(run_ids)
-        while True:
-            news, began = watch.news, time.monotonic()
-            gathered, was_late = _Gathered(question.id), False
-            for run in changed_runs(watch, run_ids, known):
-                looked = await look_at(run, len(run_ids), _new_series, known.get(run.place.id))
-                if looked is None:
-                    was_late = True
-                    continue
-                known[run.place.id] = looked._replace(found=())
-                for frame in gathered.add(looked):
-                    yield frame
-                if gathered.runs and time.monotonic() - began > AHEAD_SECONDS:
-                    yield gathered.take()
-            if gathered.runs or is_first:
-                yield gathered.take()
+    async with aclosing(follow_many(watch, run_ids, _new_series)) as rounds:
+        async for news in rounds:
+            indexes = [index for one in news for index in one.found]
+            if indexes or is_first:
+                for runs in _chunks(indexes, _size_of_index):
+                    yield as_text(messages.IndexAnswer(id=question.id, runs=runs))
             is_first = False
-            await rest_after(began)
-            await next_news(news, was_late)
 
 
 def _new_series(run: OpenRun, former: News | None) -> News | None:
@@ -122,9 +103,22 @@ def _new_series(run: OpenRun, former: News | None) -> News | None:
         is_all = former is None or not known.keys() <= series.keys()
         known = {} if is_all else known
         new = [_listing(entry) for key, entry in series.items() if known.get(key) != entry]
-        return News(run, run.version, series, is_all, new)
+        chunks = list(_chunks(new, _size_of_series)) if new or is_all else []
+        indexes = [
+            messages.RunIndex(run_id=run.place.id, is_all=is_all and not number, series=chunk)
+            for number, chunk in enumerate(chunks)
+        ]
+        return News(run, run.version, series, is_all, indexes)
 
     return run.try_look(look)
+
+
+def _size_of_series(listing: messages.SeriesListing) -> int:
+    return 200 + len(listing.name) + len(listing.description)
+
+
+def _size_of_index(index: messages.RunIndex) -> int:
+    return sum(map(_size_of_series, index.series))
 
 
 def _listing(entry: SeriesEntry) -> messages.SeriesListing:
@@ -139,33 +133,6 @@ def _listing(entry: SeriesEntry) -> messages.SeriesListing:
         first_bad_step=countable(entry.first_bad_step),
         description=clipped(entry.description),
     )
-
-
-class _Gathered:
-    """Indexes of runs until they fill an answer."""
-
-    def __init__(self, question: int) -> None:
-        self._question = question
-        self._num_bytes = 0
-        self.runs: list[messages.RunIndex] = []
-
-    def add(self, looked: News) -> Iterator[str]:
-        """Add what is new of a run, and yield answers that are full."""
-        run_id, is_all = looked.run.place.id, looked.is_fresh
-        chunk: list[messages.SeriesListing] = []
-        for listing in looked.found:
-            chunk.append(listing)
-            self._num_bytes += 200 + len(listing.name) + len(listing.description)
-            if self._num_bytes > CHUNK_BYTES:
-                self.runs.append(messages.RunIndex(run_id=run_id, is_all=is_all, series=chunk))
-                yield self.take()
-                chunk, is_all = [], False
-        if chunk or is_all:
-            self.runs.append(messages.RunIndex(run_id=run_id, is_all=is_all, series=chunk))
-
-    def take(self) -> str:
-        runs, self.runs, self._num_bytes = self.runs, [], 0
-        return as_text(messages.IndexAnswer(id=self._question, runs=runs))
 
 
 # --- alarms and gaps ------------------------------------------------------------------------------
@@ -183,7 +150,7 @@ Item = TypeVar("Item")
 async def follow_events(watch: Watch, question: messages.EventsQuestion) -> AsyncGenerator[str, None]:
     """All events of runs, then those that are new; all again where a run takes some back."""
     run_ids = list(dict.fromkeys(question.run_ids))
-    async with aclosing(follow_many(watch, run_ids, _new_events)) as rounds:
+    async with aclosing(follow_anew(watch, run_ids, _new_events)) as rounds:
         async for news, is_all in rounds:
             events: list[messages.AlarmListing | messages.GapListing] = [
                 event for one in news for event in one.found
@@ -259,7 +226,6 @@ def _in_order(events: Sequence[Event]) -> Sequence[Event]:
 
 
 def _size_of_event(event: messages.AlarmListing | messages.GapListing) -> int:
-    """About as many bytes as it takes."""
     if isinstance(event, messages.GapListing):
         return 250 + len(event.message) + sum(20 + len(name) for name in event.counts)
     return 300 + len(event.message) + 2 * len(event.row)
@@ -270,154 +236,120 @@ def _size_of_event(event: messages.AlarmListing | messages.GapListing) -> int:
 
 Block = tuple[messages.SeriesBlock, bytes]
 
-_AT_A_TIME: Final = 8
 
-
-@dataclass(slots=True)
-class _Sent:
-    """How much of a series the page has. A plain record that changes with each answer."""
+class _Sent(NamedTuple):
+    """How much of a series the page has."""
 
     arrays: SeriesArrays
     generation: int
-    count: int
+    num_sent: int
     num_new: int  # points that came one by one since the last block
     furthest: float  # place on the axis
     began: float
     seen: tuple[object, ...]
 
 
-class SeriesFeed:
-    """The answers to one question about scalars."""
+async def follow_series(watch: Watch, question: messages.SeriesQuestion) -> AsyncGenerator[bytes, None]:
+    names: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for wanted in question.wanted:
+        names[wanted.run_id][wanted.name] = None
 
-    def __init__(self, watch: Watch, question: messages.SeriesQuestion) -> None:
-        self._watch = watch
+    def look(run: OpenRun, former: News | None) -> News | None:
+        return run.try_look(
+            lambda reader: _SeriesLook(question, run, reader, former).news(names[run.place.id])
+        )
+
+    is_first = True
+    async with aclosing(follow_many(watch, list(names), look)) as rounds:
+        async for news in rounds:
+            blocks: list[Block] = [block for one in news for block in one.found]
+            if blocks or is_first:
+                for some in _chunks(blocks, _size_of_block):
+                    answer = messages.SeriesAnswer(id=question.id, blocks=[block for block, _ in some])
+                    yield binary_frame(answer, b"".join(columns for _, columns in some))
+            is_first = False
+
+
+class _SeriesLook:
+    """A look at series of one run, in a thread."""
+
+    def __init__(
+        self, question: messages.SeriesQuestion, run: OpenRun, reader: RunReader, former: News | None
+    ) -> None:
         self._question = question
-        self._names: defaultdict[str, list[str]] = defaultdict(list)
-        for wanted in question.wanted:
-            if wanted.name not in self._names[wanted.run_id]:
-                self._names[wanted.run_id].append(wanted.name)
-        self._versions: dict[str, tuple[OpenRun, int]] = {}
-        self._sent: dict[tuple[str, str], _Sent] = {}
+        self._run = run
+        self._reader = reader
+        self._sent: dict[str, _Sent] = {} if former is None else dict(former.cursor)
+        self._began = finite(reader.status().started) or 0.0
 
-    async def frames(self) -> AsyncGenerator[bytes, None]:
-        is_first = True
-        with self._watch.following(self._names):
-            await self._watch.find(self._names)
-            while True:
-                news, began = self._watch.news, time.monotonic()
-                blocks: list[Block] = []
-                comes_again = was_late = False
-                for run, names in self._changed():
-                    look = run.turns.take if len(self._names) == 1 else run.turns.glance
-                    found = await look(self._look, run, names)
-                    if found is None:
-                        self._versions.pop(run.place.id, None)
-                        was_late = True
-                        continue
-                    blocks += found
-                    comes_again |= not is_first and any(block.is_fresh for block, _ in found)
-                    is_late = time.monotonic() - began > AHEAD_SECONDS
-                    if blocks and (is_late or _num_bytes(blocks) > CHUNK_BYTES):
-                        yield self._frame(blocks)
-                        blocks, is_first = [], False
-                if blocks or is_first:
-                    is_first = False
-                    yield self._frame(blocks)
-                if comes_again:  # which takes its time; new points do not
-                    await rest_after(began)
-                await next_news(news, was_late)
+    def news(self, names: Iterable[str]) -> News:
+        """Blocks of the series that have changed; where that takes long, of some: the next look goes on."""
+        blocks: list[Block] = []
+        version, end = self._run.version, time.monotonic() + _LOOK_SECONDS
+        series = self._reader.series()
+        with self._reader.holding():
+            for name in names:
+                if blocks and (time.monotonic() > end or sum(map(_size_of_block, blocks)) > CHUNK_BYTES):
+                    version = GOES_ON
+                    break
+                block = self._changes(name, series.get(SeriesKey("scalar", name)))
+                blocks += [] if block is None else [block]
+        return News(self._run, version, self._sent, False, blocks)
 
-    def _changed(self) -> Iterator[tuple[OpenRun, Sequence[str]]]:
-        """Runs with news and a few of their series at a time: others may want to know of a run, too."""
-        for run_id, names in self._names.items():
-            run = self._watch.shelf.known(run_id)
-            if run is None or self._versions.get(run_id) == (run, run.version):
-                continue
-            # As of now: what comes while they are looked at is news again.
-            self._versions[run_id] = (run, run.version)
-            for first in range(0, len(names), _AT_A_TIME):
-                yield run, names[first : first + _AT_A_TIME]
-
-    def _frame(self, blocks: Sequence[Block]) -> bytes:
-        answer = messages.SeriesAnswer(id=self._question.id, blocks=[block for block, _ in blocks])
-        return binary_frame(answer, b"".join(columns for _, columns in blocks))
-
-    # --- in a thread ----------------------------------------------------------------------------
-
-    def _look(self, run: OpenRun, names: Sequence[str]) -> Sequence[Block]:
-        """Blocks of the series that have changed; none where the run cannot be read: the list says why."""
-
-        def look(reader: RunReader) -> list[Block]:
-            series = reader.series()
-            began = finite(reader.status().started) or 0.0
-            with reader.holding():
-                changes = [
-                    self._changes(run, name, series.get(SeriesKey("scalar", name)), began) for name in names
-                ]
-            return [change for change in changes if change is not None]
-
-        return run.try_look(look) or []
-
-    def _changes(self, run: OpenRun, name: str, entry: SeriesEntry | None, began: float) -> Block | None:
-        key = (run.place.id, name)
-        sent = self._sent.get(key)
+    def _changes(self, name: str, entry: SeriesEntry | None) -> Block | None:
+        sent, axis = self._sent.get(name), self._question.axis
         if entry is None:
             if sent is None:
                 return None
-            del self._sent[key]  # it was taken back
-            return self._block(run, name, Shown("points", NOTHING), True, 0, began)
-        seen = (run, entry.count, entry.last_step, entry.last_time, began)
+            del self._sent[name]  # it was taken back
+            return self._block(name, Shown("points", NOTHING), True, 0)
+        seen = (entry.count, entry.last_step, entry.last_time, self._began)
         if sent is not None and sent.seen == seen:
             return None
-        arrays = run.arrays(name)
-        shown = None if sent is None else self._tail(sent, arrays, began)
-        if sent is not None and shown is not None:
-            sent.seen = seen
-            if not shown.num_items:
-                return None
-            return self._block(run, name, shown, False, arrays.count, began)
-        shown = arrays.show(self._question.axis, self._window(began), self._question.num_buckets)
-        furthest = arrays.furthest(self._question.axis)
-        self._sent[key] = _Sent(arrays, arrays.generation, arrays.count, 0, furthest, began, seen)
-        return self._block(run, name, shown, True, arrays.count, began)
+        arrays = self._run.arrays(name)
+        shown = None if sent is None else self._tail(name, sent._replace(seen=seen), arrays)
+        if shown is not None:
+            return self._block(name, shown, False, arrays.count) if shown.num_items else None
+        shown = arrays.show(axis, self._window(), self._question.num_buckets)
+        self._sent[name] = _Sent(
+            arrays, arrays.generation, arrays.count, 0, arrays.furthest(axis), self._began, seen
+        )
+        return self._block(name, shown, True, arrays.count)
 
-    def _tail(self, sent: _Sent, arrays: SeriesArrays, began: float) -> Shown | None:
+    def _tail(self, name: str, sent: _Sent, arrays: SeriesArrays) -> Shown | None:
         """The points that are new; None where the series has to come anew."""
-        if arrays is not sent.arrays or arrays.generation != sent.generation or began != sent.began:
+        if (arrays, arrays.generation, self._began) != (sent.arrays, sent.generation, sent.began):
             return None
-        points = arrays.points(sent.count)
+        points = arrays.points(sent.num_sent)
         num_new = sent.num_new + len(points.values)
-        if num_new > self._question.num_buckets:
-            return None
         places = points.steps if self._question.axis == "step" else points.times
-        if not is_rising(places) or (len(places) and places[0] < sent.furthest):
-            return None  # a run that was resumed goes back: the page would have to sort
-        sent.num_new, sent.count = num_new, arrays.count
-        sent.furthest = float(places[-1]) if len(places) else sent.furthest
+        # A run that was resumed goes back: the page would have to sort.
+        is_back = not is_rising(places) or (len(places) and places[0] < sent.furthest)
+        if num_new > self._question.num_buckets or is_back:
+            return None
+        furthest = float(places[-1]) if len(places) else sent.furthest
+        self._sent[name] = sent._replace(num_new=num_new, num_sent=arrays.count, furthest=furthest)
         return Shown("points", points)
 
-    def _window(self, began: float) -> Window:
-        """The window in steps or in seconds since 1970."""
+    def _window(self) -> Window:
         low, high = self._question.low, self._question.high
         if self._question.axis != "relative":
             return low, high
-        return None if low is None else low + began, None if high is None else high + began
+        return None if low is None else low + self._began, None if high is None else high + self._began
 
-    def _block(
-        self, run: OpenRun, name: str, shown: Shown, is_fresh: bool, num_points: int, began: float
-    ) -> Block:
+    def _block(self, name: str, shown: Shown, is_fresh: bool, num_points: int) -> Block:
         block = messages.SeriesBlock(
-            run_id=run.place.id,
+            run_id=self._run.place.id,
             name=name,
             form=shown.form,
             is_fresh=is_fresh,
             num_items=shown.num_items,
             num_points=num_points,
-            started=began,
+            started=self._began,
         )
         # Copied while the arrays cannot change.
         return block, b"".join(column.astype("<f8").tobytes() for column in shown.columns)
 
 
-def _num_bytes(blocks: Sequence[Block]) -> int:
-    return sum(len(columns) for _, columns in blocks)
+def _size_of_block(block: Block) -> int:
+    return len(block[1])

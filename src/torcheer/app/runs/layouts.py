@@ -1,25 +1,24 @@
 """The charts that a run asks for, with plain globs in place of its regular expressions.
 
 A layout comes with the data, and TensorBoard defines its tags as regular expressions that match from the
-beginning of a name. An expression can be made to take for ever, so none is ever compiled. One that means
-a few globs is translated here; of any other its text is sent, for the page to say so.
+beginning of a name. An expression can be made to take for ever, so none is ever compiled or matched. It is
+parsed, and one that means a few globs is translated here; of any other its text is sent, for the page to say
+so.
 
 In a glob `*` is any text, `?` any one character, and a backslash takes the next character as it is.
 """
 
 from __future__ import annotations
 
-import math
 import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from enum import Enum
-from itertools import chain, product
-from typing import Final
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any, Final
 
-from torcheer.app.runs.messages import LayoutAnswer, LayoutQuestion, ShownLayoutChart, ShownLayoutGroup
 from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.run_messages import LayoutAnswer, LayoutQuestion, ShownLayoutChart, ShownLayoutGroup
 from torcheer.app.wire import as_json
 from torcheer.errors import InputError
 from torcheer.run import LayoutChart, LayoutGroup, LayoutHead
@@ -27,7 +26,6 @@ from torcheer.run import LayoutChart, LayoutGroup, LayoutHead
 _MAX_PATTERN: Final = 500  # characters
 _MAX_GLOBS: Final = 100  # of one pattern
 _MAX_ALL_GLOBS: Final = 2000  # of a layout: each is held against every name
-_MAX_DEPTH: Final = 20  # of parentheses
 _MAX_ANSWER_BYTES: Final = 4 << 20
 
 
@@ -43,7 +41,6 @@ def answer_layout(run: OpenRun, question: LayoutQuestion) -> str:
 
 
 def shown_layout(groups: Iterable[LayoutGroup]) -> list[ShownLayoutGroup]:
-    """The groups of a layout as the page draws them."""
     translation = _Translation()
     return [
         ShownLayoutGroup(
@@ -85,26 +82,7 @@ class _Mark(Enum):
 
 
 _Sequence = tuple[str | _Mark, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """Alternatives, each a row of pieces."""
-
-    rows: Sequence[Sequence[str | _Mark | _Choice]]
-
-    @property
-    def num_sequences(self) -> int:
-        return sum(
-            math.prod(piece.num_sequences for piece in row if isinstance(piece, _Choice)) for row in self.rows
-        )
-
-    def sequences(self) -> Iterator[_Sequence]:
-        """All of them, multiplied out."""
-        for row in self.rows:
-            pieces = (piece.sequences() if isinstance(piece, _Choice) else [(piece,)] for piece in row)
-            for parts in product(*pieces):
-                yield tuple(chain.from_iterable(parts))
+_PLACES: Final = {"AT_BEGINNING": _Mark.START, "AT_END": _Mark.END, "AT_END_STRING": _Mark.END}
 
 
 class _NotSupportedError(Exception):
@@ -121,12 +99,62 @@ class _Translation:
         """All that an expression can match, from the beginning of a name to its end."""
         if len(pattern) > _MAX_PATTERN:
             raise _NotSupportedError
-        choice = _Reader(pattern).whole()
-        count = choice.num_sequences
-        if count > min(_MAX_GLOBS, self._left):
+        try:
+            tree = _parser.parse(pattern)  # which takes no time; to match is what may take for ever
+        except (re.error, RecursionError, OverflowError, Warning):
+            raise _NotSupportedError from None
+        if tree.state.flags & ~re.UNICODE:
             raise _NotSupportedError
-        self._left -= count
-        return [_bounded(one) for one in choice.sequences()]
+        found = [_bounded(one) for one in _sequences(tree, min(_MAX_GLOBS, self._left))]
+        self._left -= len(found)
+        return found
+
+
+def _sequences(tree: Any, most: int) -> list[_Sequence]:
+    """What a row of pieces can match, multiplied out."""
+    rows: list[_Sequence] = [()]
+    for piece, argument in tree:
+        ways = _ways(piece.name, argument, most)
+        if len(rows) * len(ways) > most:
+            raise _NotSupportedError
+        rows = [row + way for row in rows for way in ways]
+    return rows
+
+
+def _ways(piece: str, argument: Any, most: int) -> list[_Sequence]:
+    """What one piece of a parsed expression can match. Of what is repeated, only any text is a glob."""
+    match piece, argument:
+        case "LITERAL", code:
+            return [(chr(code),)]
+        case "ANY", _:
+            return [(_Mark.ONE,)]
+        case "AT", where if where.name in _PLACES:
+            return [(_PLACES[where.name],)]
+        case "IN", members:
+            return [(one,) for one in dict.fromkeys(_characters(members, most))]
+        case "BRANCH", (_, trees):
+            return [one for tree in trees for one in _sequences(tree, most)]
+        case "SUBPATTERN", (_, 0, 0, tree):
+            return _sequences(tree, most)
+        case "MAX_REPEAT" | "MIN_REPEAT", (0, 1, tree):
+            return [*_sequences(tree, most), ()]
+        case "MAX_REPEAT" | "MIN_REPEAT", (0 | 1 as least, _parser.MAXREPEAT, tree):
+            if [inner.name for inner, _ in tree] == ["ANY"]:
+                return [(*[_Mark.ONE] * least, _Mark.MANY)]
+    raise _NotSupportedError
+
+
+def _characters(members: Any, most: int) -> Iterator[str]:
+    """Those of `[a-c_]`."""
+    for member, argument in members:
+        if member.name == "LITERAL":
+            yield chr(argument)
+        elif member.name == "RANGE" and argument[1] - argument[0] < most:
+            yield from map(chr, range(argument[0], argument[1] + 1))
+        elif member.name == "CATEGORY" and argument.name == "CATEGORY_DIGIT":
+            yield from string.digits
+        else:
+            raise _NotSupportedError
 
 
 def _bounded(sequence: _Sequence) -> _Sequence:
@@ -161,120 +189,3 @@ def _glob(sequence: _Sequence) -> str:
         else:
             written.append("?")
     return "".join(written)
-
-
-_MARKS: Final = {".": _Mark.ONE, "^": _Mark.START, "$": _Mark.END}
-_DIGITS: Final = _Choice(rows=[[digit] for digit in string.digits])
-_COUNTED: Final = re.compile(r"\{(\d+(,\d*)?|,\d*)\}")
-
-
-class _Reader:
-    """Reads an expression from left to right, once."""
-
-    def __init__(self, pattern: str) -> None:
-        self._pattern = pattern
-        self._at = 0
-
-    def whole(self) -> _Choice:
-        found = self._choice(0)
-        if self._at < len(self._pattern):
-            raise _NotSupportedError  # a parenthesis that was never opened
-        return found
-
-    def _choice(self, depth: int) -> _Choice:
-        """`a|b`, up to the end or to the parenthesis that closes it."""
-        if depth > _MAX_DEPTH:
-            raise _NotSupportedError
-        rows = [self._row(depth)]
-        while self._take("|"):
-            rows.append(self._row(depth))
-        return _Choice(rows=rows)
-
-    def _row(self, depth: int) -> list[str | _Mark | _Choice]:
-        row: list[str | _Mark | _Choice] = []
-        while self._at < len(self._pattern) and self._pattern[self._at] not in "|)":
-            row += self._repeated(self._piece(depth))
-        return row
-
-    def _piece(self, depth: int) -> str | _Mark | _Choice:
-        character = self._next()
-        if character == "(":
-            return self._group(depth)
-        if character == "[":
-            return _Choice(rows=[[one] for one in dict.fromkeys(self._characters())])
-        if character == "\\":
-            return self._escaped()
-        if character in "*+?" or (character == "{" and _COUNTED.match(self._pattern, self._at - 1)):
-            raise _NotSupportedError  # there is nothing to repeat, or not in a glob
-        return _MARKS.get(character, character)
-
-    def _group(self, depth: int) -> _Choice:
-        if self._take("?") and not self._take(":"):
-            raise _NotSupportedError
-        found = self._choice(depth + 1)
-        if not self._take(")"):
-            raise _NotSupportedError
-        return found
-
-    def _repeated(self, piece: str | _Mark | _Choice) -> list[str | _Mark | _Choice]:
-        """With the sign for how often it may stand there. Of more than once, only any text is a glob."""
-        if self._take("?"):
-            found: list[str | _Mark | _Choice] = [_Choice(rows=[[piece], []])]
-        elif piece is _Mark.ONE and self._take("*"):
-            found = [_Mark.MANY]
-        elif piece is _Mark.ONE and self._take("+"):
-            found = [_Mark.ONE, _Mark.MANY]
-        else:
-            return [piece]
-        self._take("?")  # as few as will do: the same names
-        return found
-
-    def _escaped(self) -> str | _Mark | _Choice:
-        character = self._next()
-        if character == "d":
-            return _DIGITS
-        if character == "Z":
-            return _Mark.END
-        if character.isalnum():
-            raise _NotSupportedError
-        return character
-
-    def _characters(self) -> Iterator[str]:
-        """Those of `[a-c_]`."""
-        if self._take("^"):
-            raise _NotSupportedError
-        first = self._one_of_class()
-        while True:
-            if not self._take("-"):
-                yield first
-            elif self._take("]"):
-                yield from (first, "-")
-                return
-            else:
-                last = self._one_of_class()
-                if not 0 <= ord(last) - ord(first) < _MAX_GLOBS:
-                    raise _NotSupportedError
-                yield from map(chr, range(ord(first), ord(last) + 1))
-            if self._take("]"):
-                return
-            first = self._one_of_class()
-
-    def _one_of_class(self) -> str:
-        character = self._next()
-        if character != "\\":
-            return character
-        character = self._next()
-        if character.isalnum():
-            raise _NotSupportedError
-        return character
-
-    def _next(self) -> str:
-        if self._at == len(self._pattern):
-            raise _NotSupportedError
-        self._at += 1
-        return self._pattern[self._at - 1]
-
-    def _take(self, character: str) -> bool:
-        is_there = self._pattern.startswith(character, self._at)
-        self._at += is_there
-        return is_there

@@ -17,7 +17,6 @@ from typing import Final, TypeVar
 
 from torcheer.app.background_threads import Turns
 from torcheer.app.cache import Cache
-from torcheer.app.runs.heatmap import HeatMaps
 from torcheer.app.runs.scalar_buckets import SeriesArrays
 from torcheer.errors import TorcheerError
 from torcheer.run import FoundRun, FoundRuns, InterruptedReading, RunReader, interruptible, links_note
@@ -40,22 +39,17 @@ class RunPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """What was found, and what people should know of the search."""
-
     runs: Mapping[str, RunPlace]
     note: str
 
 
 class RunFolders:
-    """The folders with runs in them."""
-
     def __init__(self, folders: Sequence[Path], finder: Finder) -> None:
         self._folders = list(dict.fromkeys(Path(os.path.abspath(folder)) for folder in folders))
         self._finder = finder
 
     @property
     def shown(self) -> str:
-        """The folders, for people."""
         return ", ".join(map(_with_home, self._folders))
 
     def look(self) -> Places:
@@ -105,16 +99,8 @@ def _with_home(folder: Path) -> str:
         return str(folder)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traces:
-    """What can be seen of a run's files without opening them."""
-
-    files: frozenset[tuple[str, int, int]]  # name, bytes, time of change in nanoseconds
-
-    @property
-    def changed(self) -> float:
-        """The newest change, in seconds since 1970."""
-        return max((changed_ns for _, _, changed_ns in self.files), default=0) / 1e9
+# What can be seen of a run's files without opening them: name, bytes, time of change in nanoseconds.
+Traces = frozenset[tuple[str, int, int]]
 
 
 def traces_of(folder: Path) -> Traces:
@@ -128,7 +114,7 @@ def traces_of(folder: Path) -> Traces:
                     files.add((entry.name, status.st_size, status.st_mtime_ns))
     except OSError:
         pass  # it has just gone: the next search says so
-    return Traces(files=frozenset(files))
+    return frozenset(files)
 
 
 # --- one run --------------------------------------------------------------------------------------
@@ -158,7 +144,6 @@ class OpenRun:
         self.looked_at = float("-inf")  # by time.monotonic()
         self.is_running = True  # until it is known
         self.changed_at = float("-inf")  # by time.monotonic()
-        self.heat_maps = HeatMaps()  # as the reader, for whoever holds the lock
         self._opener = opener
         self._arrays = arrays
         self._reader: RunReader | None = None
@@ -240,7 +225,6 @@ class OpenRun:
             reader, self._reader = self._reader, None
             self._is_read = False
             self._arrays.drop(self)  # their cursors are those of the reader
-            self.heat_maps = HeatMaps()
             if reader is not None:
                 reader.close()
 

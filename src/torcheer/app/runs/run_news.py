@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections import Counter, deque
 from collections.abc import (
     AsyncGenerator,
     Callable,
-    Container,
     Coroutine,
     Iterable,
     Iterator,
     Mapping,
     Sequence,
 )
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import aclosing, contextmanager
 from functools import partial
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import anyio
 from anyio import CapacityLimiter
 
 from torcheer.app.background_threads import in_thread
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.shelf import RunShelf, Summary
+from torcheer.app.runs.run_shelf import RunShelf, Summary
 from torcheer.errors import InputError
 from torcheer.run import InterruptedReading
 
@@ -58,17 +57,7 @@ _RESTING_SECONDS: Final = 0.5  # between looks at a run that nobody writes
 _KEPT_SECONDS: Final = 120.0  # a page that is loaded anew finds all as it was
 _LANES: Final = 3  # threads that sum up runs: one that takes long holds up only one of them
 _LANE_SECONDS: Final = 0.05
-_STUCK_SECONDS: Final = 0.5  # a lane that has been at one run for so long is not waited for
-_MOST_LANES: Final = 6
 _QUICK_SECONDS: Final = 0.5
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Lane:
-    """A thread that sums up runs, one after the other. A plain record."""
-
-    began: float  # with what it is at, by time.monotonic()
-    is_long: bool = False  # all that there is to do are runs that take long to read
 
 
 class Watch:
@@ -86,7 +75,7 @@ class Watch:
         self._versions: dict[OpenRun, int] = {}
         self._under_way: set[OpenRun] = set()
         self._queue: deque[Summary] = deque()
-        self._lanes: list[_Lane] = []
+        self._num_lanes = 0
         self._revision = 0  # of the shelf, when news of it was announced last
         self._quick_threads = CapacityLimiter(2)
         self._slow_threads = CapacityLimiter(4)
@@ -130,7 +119,6 @@ class Watch:
         await in_thread(self.shelf.close)
 
     def close(self) -> None:
-        """Stop all looking."""
         for task in list(self._tasks):
             task.cancel()
 
@@ -146,12 +134,7 @@ class Watch:
             if self.shelf.known(run_id) is None:
                 await in_thread(self.shelf.run, run_id, limiter=self._list_threads)
 
-    def lacks(self, run_ids: Iterable[str], known: Container[str]) -> bool:
-        """Is one of these runs there and not known: it could not be looked at yet?"""
-        return any(run_id not in known and self.shelf.known(run_id) is not None for run_id in run_ids)
-
     def announce(self) -> None:
-        """Wake all who wait."""
         self.news.set()
         self.news = asyncio.Event()
 
@@ -207,14 +190,8 @@ class Watch:
         """Wait until all runs are listed as they are now, but for those that take long; or for so long."""
         with anyio.move_on_after(seconds):
             await self._list()
-            while self._num_under_way():
+            while any(one.is_waiting and not one.is_long for one in self.shelf.summaries()):
                 await self.news.wait()
-
-    def _num_under_way(self) -> int:
-        """Summaries that are made or will be soon; those that were begun and take long are not counted."""
-        now = time.monotonic()
-        num_busy = sum(now - lane.began < _STUCK_SECONDS for lane in self._lanes if not lane.is_long)
-        return num_busy + sum(not summary.is_long for summary in self._queue)
 
     async def _list(self) -> None:
         due = await in_thread(self._scan, limiter=self._list_threads)
@@ -222,7 +199,9 @@ class Watch:
             if not summary.is_waiting:
                 summary.is_waiting = True
                 self._queue.append(summary)
-        self._open_lanes()
+        while self._queue and self._num_lanes < _LANES:
+            self._num_lanes += 1
+            self._start(self._sum_up())
         if self._revision != self.shelf.revision:
             self._revision = self.shelf.revision
             self.announce()
@@ -231,25 +210,13 @@ class Watch:
         self.shelf.scan()
         return self.shelf.due()
 
-    def _open_lanes(self) -> None:
-        """As many as there is work for. One that is stuck in a run is not counted, up to a limit."""
-        now = time.monotonic()
-        num_stuck = sum(now - lane.began >= _STUCK_SECONDS for lane in self._lanes)
-        most = min(_LANES + num_stuck, _MOST_LANES, len(self._lanes) + len(self._queue))
-        while len(self._lanes) < most:
-            lane = _Lane(began=now)
-            self._lanes.append(lane)
-            self._start(self._drive(lane))
-
-    async def _drive(self, lane: _Lane) -> None:
+    async def _sum_up(self) -> None:
         try:
             while self._queue:
-                lane.began = time.monotonic()
-                lane.is_long = all(summary.is_long for summary in self._queue)
                 await in_thread(self.shelf.update, self._queue, _LANE_SECONDS)
                 self.announce()
         finally:
-            self._lanes.remove(lane)
+            self._num_lanes -= 1
             self.announce()
 
 
@@ -286,20 +253,15 @@ Frame = TypeVar("Frame", str, bytes)
 Seen = TypeVar("Seen")
 
 
-class Looked(NamedTuple, Generic[Frame, Seen]):
-    """What a page is told, and what the next look is held against."""
-
-    frames: Sequence[Frame]
-    seen: Seen
-
-
+# What a page is told, and what the next look is held against.
+Looked = tuple[Sequence[Frame], Seen]
 Look = Callable[[OpenRun, Seen | None], Looked[Frame, Seen] | None]  # None where nothing has changed
 
 
 async def follow_run(
     watch: Watch, run_id: str, look: Look[Seen, Frame], push_seconds: float
 ) -> AsyncGenerator[Frame, None]:
-    """What each look has for the page, with a rest of so long between two answers."""
+    """What each look has for the page. Between two answers is a rest: the longer, the longer a look takes."""
     version: tuple[OpenRun, int, bool] | None = None
     seen: Seen | None = None
     with watch.following([run_id]):
@@ -310,15 +272,16 @@ async def follow_run(
             news, run = watch.news, watch.shelf.known(run_id)
             if run is not None and version != (run, run.version, run.is_running):
                 version = (run, run.version, run.is_running)  # as of now: what comes meanwhile is news again
+                began = time.monotonic()
                 # What cannot be read at first is refused; what cannot be read later may be there again.
                 looked = await run.slow_turns.take(
                     look if seen is None else partial(_look_again, look), run, seen
                 )
                 if looked is not None:
-                    seen = looked.seen
-                    for frame in looked.frames:
+                    frames, seen = looked
+                    for frame in frames:
                         yield frame
-                    await asyncio.sleep(push_seconds)
+                    await asyncio.sleep(max(push_seconds, _BUSY * (time.monotonic() - began)))
             await news.wait()
 
 
@@ -329,11 +292,15 @@ def _look_again(look: Look[Seen, Frame], run: OpenRun, seen: Seen | None) -> Loo
 # --- several runs that are followed ---------------------------------------------------------------
 
 
+_AHEAD_SECONDS: Final = 0.15  # what is ready after so long goes ahead of what takes longer
+GOES_ON: Final = -1  # the version of a run of which there is more to read at once
+
+
 class News(NamedTuple):
     """How far a run was read, and what came since."""
 
     run: OpenRun
-    version: int
+    version: int  # as of this look; GOES_ON where it stopped before the end
     cursor: Any
     is_fresh: bool  # what was read before is void
     found: Sequence[Any]
@@ -343,39 +310,49 @@ LookForNews = Callable[[OpenRun, News | None], News | None]  # None where the ru
 
 
 async def follow_many(
-    watch: Watch, run_ids: Sequence[str], look: LookForNews
-) -> AsyncGenerator[tuple[list[News], bool], None]:
-    """What is new of runs, and whether it is all that there is: at first, and where a run takes some back."""
+    watch: Watch, run_ids: Sequence[str], look: LookForNews, ahead_seconds: float = _AHEAD_SECONDS
+) -> AsyncGenerator[list[News], None]:
+    """What is new of runs, round by round; of a round that takes long, what is ready goes ahead."""
     known: dict[str, News] = {}
-    is_first = True
     with watch.following(run_ids):
         await watch.find(run_ids)
         while True:
             news, began = watch.news, time.monotonic()
-            found = await _news_of(watch, run_ids, known, look)
-            is_all = is_first or any(one.is_fresh and one.run.place.id in known for one in found)
-            if is_all and not is_first:
-                known.clear()
-                found = await _news_of(watch, run_ids, known, look)
-            known |= {one.run.place.id: one._replace(found=()) for one in found}
-            yield found, is_all
-            is_first = False
-            await rest_after(began)
-            await next_news(news, watch.lacks(run_ids, known))
+            found: list[News] = []
+            was_late = goes_on = False
+            for run in _changed_runs(watch, run_ids, known):
+                former = known.get(run.place.id)
+                looked = await _look_for_news(run, len(run_ids), look, former)
+                if looked is None:
+                    was_late = True
+                    continue
+                known[run.place.id] = looked._replace(found=())
+                goes_on |= looked.version == GOES_ON
+                found.append(looked._replace(is_fresh=looked.is_fresh and former is not None))
+                if time.monotonic() - began > ahead_seconds:
+                    yield found
+                    found = []
+            yield found
+            if not goes_on:
+                await rest_after(began)
+                await next_news(news, was_late)
 
 
-async def _news_of(
-    watch: Watch, run_ids: Sequence[str], known: Mapping[str, News], look: LookForNews
-) -> list[News]:
-    found = []
-    for run in changed_runs(watch, run_ids, known):
-        looked = await look_at(run, len(run_ids), look, known.get(run.place.id))
-        if looked is not None:
-            found.append(looked)
-    return found
+async def follow_anew(
+    watch: Watch, run_ids: Sequence[str], look: LookForNews
+) -> AsyncGenerator[tuple[list[News], bool], None]:
+    """What is new of runs, and whether it is all that there is: at first, and where a run takes some back."""
+    while True:
+        is_all = True
+        async with aclosing(follow_many(watch, run_ids, look, math.inf)) as rounds:
+            async for found in rounds:
+                if not is_all and any(one.is_fresh for one in found):
+                    break
+                yield found, is_all
+                is_all = False
 
 
-def changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News]) -> Iterator[OpenRun]:
+def _changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News]) -> Iterator[OpenRun]:
     """Those of which there may be more than is known."""
     for run_id in run_ids:
         run, former = watch.shelf.known(run_id), known.get(run_id)
@@ -383,7 +360,7 @@ def changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News]
             yield run
 
 
-async def look_at(run: OpenRun, num_runs: int, look: LookForNews, former: News | None) -> News | None:
+async def _look_for_news(run: OpenRun, num_runs: int, look: LookForNews, former: News | None) -> News | None:
     """In its turn. Among several runs, one that takes long is left for the next time: None."""
     turn = run.turns.take if num_runs == 1 else run.turns.glance
     return await turn(look, run, former if former is not None and former.run is run else None)

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from torcheer.app.passes.saved import NewerDocumentError, decode_document, without_values
 from torcheer.app.passes.source import PassListing
-from torcheer.app.runs.messages import OpSeriesAnswer, OpSeriesQuestion
 from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.run_messages import OpSeriesAnswer, OpSeriesQuestion
 from torcheer.app.runs.run_records import affordable
-from torcheer.app.runs.shelf import Summary
+from torcheer.app.runs.run_shelf import Summary
 from torcheer.app.wire import as_text, clipped, countable, finite
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import PassDocument
@@ -41,7 +41,6 @@ def pass_id(run_id: str, record: str) -> str:
 
 
 def listings(summaries: Sequence[Summary]) -> Sequence[PassListing]:
-    """The passes of all runs as far as they are known."""
     found: list[PassListing] = []
     for summary in summaries:
         run = summary.run.place
@@ -63,7 +62,6 @@ def listings(summaries: Sequence[Summary]) -> Sequence[PassListing]:
 
 
 def find_pass(run: OpenRun, wanted: str) -> RunPass | None:
-    """The pass of that id in a run; None where there is none."""
     for name, entry in _passes_of(run):
         if pass_id(run.place.id, record_id(entry)) == wanted:
             return RunPass(run, name, entry)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torcheer.app.cache import Cache
 from torcheer.app.passes.pass_values import NUMPY_TYPES
 from torcheer.app.passes.source import MAX_DIMS, TensorAnswer
-from torcheer.app.runs import messages
+from torcheer.app.runs import run_messages as messages
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.scalar_buckets import Floats
 from torcheer.app.wire import as_json, binary_frame, countable, finite
@@ -26,7 +26,6 @@ MAX_TENSOR_BYTES: Final = 1 << 30  # that are read to be looked at
 MAX_READ_BYTES: Final = 1 << 28  # of all records for one answer
 _MAX_LIST_BYTES: Final = 4 << 20
 _HELD_BYTES: Final = 1 << 28
-_HELD_FIGURES: Final = 512
 _GONE: Final = (
     "this record is not in the run any more: it was thinned out or taken back. Choose another step."
 )
@@ -128,8 +127,7 @@ class RunTensors:
     """Tensors of runs for the page. Those that were looked at last are at hand, with their figures."""
 
     def __init__(self) -> None:
-        self._arrays: Cache[Array] = Cache(_HELD_BYTES)
-        self._figures: Cache[Figures] = Cache(_HELD_FIGURES)
+        self._held: Cache[tuple[Array, Figures]] = Cache(_HELD_BYTES)
 
     def answer(self, run: OpenRun, question: messages.RunTensorQuestion) -> bytes:
         entry = entry_of(run, question.record)
@@ -137,14 +135,12 @@ class RunTensors:
         if not isinstance(head, TensorHead):
             raise InputError("this record is no tensor: its own view shows it.")
         key = (run, question.record, entry.time)
-        array = self._arrays.get(key)
-        if array is None:
+        held = self._held.get(key)
+        if held is None:
             array = array_of(head, data_of(run, question.record, MAX_TENSOR_BYTES))
-            self._arrays.put(key, array, array.nbytes)
-        figures = self._figures.get(key)
-        if figures is None:
-            figures = figures_of(array, head.dtype)
-            self._figures.put(key, figures)
+            held = array, figures_of(array, head.dtype)
+            self._held.put(key, held, array.nbytes)
+        array, figures = held
         view, values = look_at(array, head.dtype, question.window, figures=figures)
         return binary_frame(TensorAnswer(id=question.id, view=view), values)
 

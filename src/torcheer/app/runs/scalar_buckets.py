@@ -6,20 +6,18 @@ highest value, show what all of them would have shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.app.runs.messages import Axis
+from torcheer.app.runs.run_messages import Axis
 from torcheer.run import Cursor, Points, RunReader
 
 Floats = NDArray[numpy.float64]
 Places = NDArray[numpy.intp]
 
 _LARGE: Final = 1e290  # where sums of values may be no number any more
-_AT_A_TIME: Final = 1 << 15  # points: what is made of them on the way stays in a processor's cache
 
 
 class Columns(NamedTuple):
@@ -30,7 +28,6 @@ class Columns(NamedTuple):
     values: Floats
 
     def taken(self, which: slice | Places) -> Columns:
-        """Some of them."""
         return Columns(self.steps[which], self.times[which], self.values[which])
 
 
@@ -88,22 +85,6 @@ def _edges(low: float, high: float, num_buckets: int) -> Floats:
 
 def _buckets(points: Columns, starts: Places) -> tuple[Floats, ...]:
     """Means, extremes and counts of what stands from each start to the next."""
-    pieces = [_buckets_of_few(points.taken(which), some) for which, some in _few_at_a_time(points, starts)]
-    return tuple(numpy.concatenate(columns) for columns in zip(*pieces, strict=True))
-
-
-def _few_at_a_time(points: Columns, starts: Places) -> Iterator[tuple[slice, Places]]:
-    """As many whole buckets at a time as have about so many points, and where they start among these."""
-    first = 0
-    while first < len(starts):
-        start = starts[first]
-        last = max(first + 1, int(numpy.searchsorted(starts, start + _AT_A_TIME, "left")))
-        end = starts[last] if last < len(starts) else len(points.values)
-        yield slice(start, end), starts[first:last] - start
-        first = last
-
-
-def _buckets_of_few(points: Columns, starts: Places) -> tuple[Floats, ...]:
     values = points.values
     counts = numpy.diff(starts, append=len(values))
     is_bad = ~numpy.isfinite(values)
@@ -169,7 +150,6 @@ class SeriesArrays:
         return sum(column.nbytes for column in self._columns) + orders
 
     def read_on(self, reader: RunReader, name: str) -> None:
-        """Take what was written since."""
         tail = reader.tail(name, self._cursor)
         self._cursor = tail.cursor
         self._resumptions = reader.resumptions()
@@ -202,7 +182,6 @@ class SeriesArrays:
         return self._columns.taken(slice(start, self.count))
 
     def show(self, axis: Axis, window: Window, num_buckets: int) -> Shown:
-        """What a chart can show of a window."""
         key: Literal["steps", "times"] = "steps" if axis == "step" else "times"
         points = self.points()
         order = self._orders[key].of(getattr(points, key))

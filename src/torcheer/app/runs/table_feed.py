@@ -7,24 +7,34 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
-from itertools import accumulate, islice
-from typing import Any, Final, NamedTuple
+from itertools import islice
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy
+from msgspec import Meta, Struct
 
 from torcheer.app.cache import Cache
-from torcheer.app.runs import table_messages as messages
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.run_news import News, Watch, follow_many
+from torcheer.app.runs.run_messages import RecordId, SeriesName
+from torcheer.app.runs.run_news import News, Watch, follow_anew
 from torcheer.app.runs.run_records import entry_of
-from torcheer.app.wire import as_text, binary_frame, clipped, countable, finite
+from torcheer.app.wire import (
+    LARGEST,
+    Answer,
+    Count,
+    Name,
+    Question,
+    as_text,
+    binary_frame,
+    clipped,
+    countable,
+    finite,
+)
 from torcheer.errors import FileFormatError, InputError, TorcheerError
 from torcheer.run import (
     Cells,
-    ColumnFigures,
     RecordEntry,
     RunReader,
     Slice,
@@ -39,10 +49,124 @@ from torcheer.run import (
 )
 from torcheer.tensorfile import Array
 
+RunIds = Annotated[list[Name], Meta(max_length=256)]
+# "NaN", "inf" and "-inf" of numbers that JSON does not have; None of a tensor.
+Cell = float | int | str | None
+
+MAX_CELL_VALUES = 1 << 20  # of one answer
+
+
+# --- what a page asks ------------------------------------------------------------------------
+
+
+class TableQuestion(Question, frozen=True, tag="table"):
+    """The rows of a table over some runs, in their order. Followed: later answers bring what is new.
+
+    With `only_last`, of each run the rows that were logged last, together.
+    """
+
+    run_ids: RunIds
+    name: SeriesName
+    only_last: bool
+
+
+class TableCellsQuestion(Question, frozen=True, tag="table_cells"):
+    """The tensors of one column in some rows of a record."""
+
+    run_id: Name
+    record: RecordId
+    column: SeriesName
+    first_row: Count
+    num_rows: Count
+
+
+class TableStatisticsQuestion(Question, frozen=True, tag="table_statistics"):
+    """What the columns of numbers come to in rows with equal cells in the columns `by`."""
+
+    run_ids: RunIds
+    name: SeriesName
+    by: Annotated[list[SeriesName], Meta(max_length=256)]
+
+
+class TableTextQuestion(Question, frozen=True, tag="table_text"):
+    """The whole table as CSV, tensors cell by cell: `Output[0]`, `Output[1]`…"""
+
+    run_ids: RunIds
+    name: SeriesName
+    only_last: bool
+
+
+# --- what the server answers -----------------------------------------------------------------
+
+
+class TableRows(Struct, frozen=True, kw_only=True):
+    """Rows that were logged together. The cells of a row stand in the order of `columns`."""
+
+    run_id: str
+    record: str
+    step: int
+    columns: Sequence[TableColumn]
+    rows: Sequence[Sequence[Cell]]
+
+
+class TableAnswer(Answer, frozen=True, tag="table"):
+    """`is_all`: what was known before is void. A note says what is left out, and why."""
+
+    is_all: bool
+    parts: Sequence[TableRows]
+    note: str
+
+
+class TableCellsAnswer(Answer, frozen=True, tag="table_cells"):
+    """The head of a binary frame; the values follow as float32, row by row.
+
+    The limits are of the finite values in all rows of the record; where it is large, of the rows asked for.
+    """
+
+    num_rows: int
+    shape: Sequence[int]  # of a cell
+    low: float | None
+    high: float | None
+
+
+class TableFigures(Struct, frozen=True, kw_only=True):
+    """Of one column in the rows of a group, of the finite numbers."""
+
+    column: str
+    count: int
+    mean: float | None
+    std: float | None  # of a sample: divided by count - 1; None for one number
+    low: float | None
+    high: float | None
+
+
+class TableGroup(Struct, frozen=True, kw_only=True):
+    """Rows that are alike in the columns that were asked for."""
+
+    cells: Sequence[Cell]
+    num_rows: int
+    figures: Sequence[TableFigures]
+
+
+class TableStatisticsAnswer(Answer, frozen=True, tag="table_statistics"):
+    by: Sequence[str]
+    groups: Sequence[TableGroup]
+
+
+class TableTextAnswer(Answer, frozen=True, tag="table_text"):
+    text: str
+
+
+# --- reading cells -------------------------------------------------------------------------------
+
+
 _MAX_COLUMNS: Final = 4096
 _MAX_TEXT_BYTES: Final = 16 << 20  # of a column
-_SMALL_BYTES: Final = 1 << 14  # of a record that is read in one piece
 _GONE: Final = "these rows are not in the run any more: they were thinned out or taken back."
+_ALL_ROWS: Final = range(LARGEST)
+
+CellsByColumn = Mapping[str, Cells]
+Wanted = Callable[[TableColumn], bool]
 
 
 def table_head(entry: RecordEntry) -> TableHead:
@@ -50,132 +174,105 @@ def table_head(entry: RecordEntry) -> TableHead:
     head = entry.head
     if not isinstance(head, TableHead):
         raise InputError("this record is no table.")
-    fault = table_fault(head, entry.num_bytes) or _excess_of(head)
+    fault = table_fault(head, entry.num_bytes)
+    if len(head.columns) > _MAX_COLUMNS:
+        fault = f"it has {len(head.columns):,} columns"
+    elif any(column.form == "text" and column.num_bytes > _MAX_TEXT_BYTES for column in head.columns):
+        fault = "its texts are too long"
     if fault:
         raise FileFormatError(f"the rows at step {entry.step} are damaged: {fault}.")
     return head
 
 
-def _excess_of(head: TableHead) -> str:
-    """What no program of ours writes, and a page should not be asked to show."""
-    if len(head.columns) > _MAX_COLUMNS:
-        return f"it has {len(head.columns):,} columns"
-    for column in head.columns:
-        if column.form == "text" and column.num_bytes > _MAX_TEXT_BYTES:
-            return f"the texts of {column.name[:80]!r} are too long"
-    return ""
+class _Plan(NamedTuple):
+    head: TableHead
+    rows: range
+    columns: Sequence[tuple[TableColumn, int, slice]]  # each with its piece, and where it is in that
+    pieces: Sequence[Slice]  # columns that stand side by side are one
 
 
-class CellRequest(NamedTuple):
-    """Some columns of a record, in some rows; in all of them by default."""
-
-    entry: RecordEntry
-    columns: Collection[str]
-    rows: range | None = None
-
-
-def read_cells(reader: RunReader, wish: CellRequest) -> Mapping[str, Cells]:
-    """The cells of one record, by column. Whoever asks holds the run."""
-    (found,) = read_many(reader, [wish])
-    if isinstance(found, TorcheerError):
-        raise found
-    return found
-
-
-def read_many(
-    reader: RunReader, wishes: Sequence[CellRequest]
-) -> Sequence[Mapping[str, Cells] | TorcheerError]:
-    """The cells of many records at once, or what is wrong with one. One by one it would take much longer."""
-    found: dict[int, Mapping[str, Cells] | TorcheerError] = {}
-    plans: dict[str, list[tuple[int, _Plan]]] = {}  # by part
-    for number, wish in enumerate(wishes):
+def read_cells(
+    reader: RunReader, entries: Sequence[RecordEntry], wanted: Wanted, rows: range = _ALL_ROWS
+) -> list[CellsByColumn | TorcheerError]:
+    """The cells of records, or what is wrong with one. Whoever asks holds the run."""
+    found: dict[int, CellsByColumn | TorcheerError] = {}
+    plans: dict[str, dict[int, _Plan]] = {}  # by part: one by one it would take much longer
+    for number, entry in enumerate(entries):
         try:
-            plans.setdefault(wish.entry.part, []).append((number, _plan_of(wish)))
+            plans.setdefault(entry.part, {})[number] = _plan_of(entry, wanted, rows)
         except TorcheerError as error:
             found[number] = error
     for name, numbered in plans.items():
         part = reader.parts().get(name)
         if not isinstance(part, SqlitePart):  # no other has tables
-            found |= {number: InputError(_GONE) for number, _ in numbered}
+            found |= dict.fromkeys(numbered, InputError(_GONE))
             continue
-        pieces = iter(part.slices([piece for _, plan in numbered for piece in plan.pieces]))
-        for number, plan in numbered:
+        pieces = iter(part.slices([piece for plan in numbered.values() for piece in plan.pieces]))
+        for number, plan in numbered.items():
             found[number] = _taken(plan, list(islice(pieces, len(plan.pieces))))
-    return [found[number] for number in range(len(wishes))]
+    return [found[number] for number in range(len(entries))]
 
 
-class _Plan(NamedTuple):
-    """Which bytes are to be read: a piece for each column, or one for all where that is quicker."""
-
-    head: TableHead
-    rows: range
-    columns: Sequence[tuple[TableColumn, int, int]]  # each with the start and the size of what is wanted
-    pieces: Sequence[Slice]
-
-
-def _plan_of(wish: CellRequest) -> _Plan:
-    entry, head = wish.entry, table_head(wish.entry)
-    rows = range(head.num_rows) if wish.rows is None else wish.rows
-    columns = []
-    ends = accumulate(column.num_bytes for column in head.columns)
-    for column, end in zip(head.columns, ends, strict=True):
-        start, size = end - column.num_bytes, column.num_bytes
+def _plan_of(entry: RecordEntry, wanted: Wanted, rows: range) -> _Plan:
+    head = table_head(entry)
+    rows = range(rows.start, min(rows.stop, head.num_rows))
+    columns: list[tuple[TableColumn, int, slice]] = []
+    pieces: list[tuple[int, int]] = []  # start and end
+    end = 0
+    for column in head.columns:
+        start, end = end, end + column.num_bytes
+        if not wanted(column):
+            continue
+        size = column.num_bytes
         if column.form != "text":  # cells of one size each
             size_of_cell = column.num_bytes // max(1, head.num_rows)
             start, size = start + rows.start * size_of_cell, len(rows) * size_of_cell
-        if column.name in wish.columns:
-            columns.append((column, start, size))
-    pieces = [(0, entry.num_bytes)] if entry.num_bytes <= _SMALL_BYTES else [place for _, *place in columns]
-    return _Plan(
-        head, rows, columns, [Slice(entry.id, entry.num_bytes, start, size) for start, size in pieces]
-    )
+        if not pieces or pieces[-1][1] != start:
+            pieces.append((start, start))
+        first = pieces[-1][0]
+        pieces[-1] = first, start + size
+        columns.append((column, len(pieces) - 1, slice(start - first, start - first + size)))
+    slices = [Slice(entry.id, entry.num_bytes, start, stop - start) for start, stop in pieces]
+    return _Plan(head, rows, columns, slices)
 
 
-def _taken(plan: _Plan, pieces: Sequence[bytes | None]) -> Mapping[str, Cells] | TorcheerError:
-    found = {}
-    for number, (column, start, size) in enumerate(plan.columns):
-        is_whole = len(pieces) == 1 and plan.pieces[0].size == plan.pieces[0].num_bytes
-        data = pieces[0] if is_whole else pieces[number]
-        if data is None:
-            return InputError(_GONE)
-        try:
-            data = data[start : start + size] if is_whole else data
-            found[column.name] = _cells(plan.head, column, data, plan.rows)
-        except TorcheerError as error:
-            return error
+def _taken(plan: _Plan, pieces: Sequence[bytes | None]) -> CellsByColumn | TorcheerError:
+    found: dict[str, Cells] = {}
+    some_rows = TableHead(num_rows=len(plan.rows), columns=plan.head.columns)
+    try:
+        for column, number, where in plan.columns:
+            data = pieces[number]
+            if data is None:
+                return InputError(_GONE)
+            if column.form == "text":
+                found[column.name] = cells_of(plan.head, column, data[where])[
+                    plan.rows.start : plan.rows.stop
+                ]
+            else:
+                found[column.name] = cells_of(some_rows, column, data[where])
+    except TorcheerError as error:
+        return error
     return found
 
 
-def _cells(head: TableHead, column: TableColumn, data: bytes, rows: range) -> Cells:
-    if column.form == "text":
-        return cells_of(head, column, data)[rows.start : rows.stop]
-    return cells_of(TableHead(num_rows=len(rows), columns=head.columns), column, data)
+def _is_plain(column: TableColumn) -> bool:
+    """Numbers and texts."""
+    return column.form != "tensor"
 
 
-def last_of(entries: Sequence[RecordEntry]) -> RecordEntry:
-    """What was logged last."""
-    return max(entries, key=lambda entry: (entry.time if math.isfinite(entry.time) else -math.inf, entry.id))
+def last_of(entries: Sequence[RecordEntry]) -> list[RecordEntry]:
+    by_time = sorted(entries, key=lambda one: (one.time if math.isfinite(one.time) else -math.inf, one.id))
+    return by_time[-1:]
 
 
-# --- cells ----------------------------------------------------------------------------------------
-
-
-_MAX_CELL: Final = 2_000  # characters of a text
-_MAX_LIMITS_BYTES: Final = 1 << 26  # of a column that is read for its limits
-_HELD_LIMITS: Final = 1024
-_LARGEST: Final = 2**53 - 1  # that a page can count to
-
-_Limits = tuple[float | None, float | None]
-
-
-def plain_cell(cell: Any) -> messages.Cell:
+def plain_cell(cell: Any) -> Cell:
     """A cell as JSON has it; None for a tensor. What JSON or a page cannot hold is a text."""
     if isinstance(cell, numpy.ndarray) or cell is None:
         return None
     if isinstance(cell, str):
-        return clipped(cell, _MAX_CELL)
+        return clipped(cell)
     if isinstance(cell, int | numpy.integer):
-        return int(cell) if abs(int(cell)) <= _LARGEST else str(cell)
+        return int(cell) if abs(int(cell)) <= LARGEST else str(cell)
     number = float(cell)
     if math.isfinite(number):
         return number
@@ -185,13 +282,19 @@ def plain_cell(cell: Any) -> messages.Cell:
 # --- tensors of some rows ------------------------------------------------------------------------
 
 
+_MAX_LIMITS_BYTES: Final = 1 << 26  # of a column that is read for its limits
+_HELD_LIMITS: Final = 1024
+
+_Limits = tuple[float | None, float | None]
+
+
 class TableTensors:
     """Tensors in the cells. The limits of a column are those of all its rows, and kept."""
 
     def __init__(self) -> None:
         self._limits: Cache[_Limits] = Cache(_HELD_LIMITS)
 
-    def answer(self, run: OpenRun, question: messages.TableCellsQuestion) -> bytes:
+    def answer(self, run: OpenRun, question: TableCellsQuestion) -> bytes:
         entry = entry_of(run, question.record)
         head = table_head(entry)
         column = _tensor_column(head, question.column)
@@ -199,40 +302,37 @@ class TableTensors:
         if rows.stop > head.num_rows:
             raise InputError(f"these rows of the table end at {head.num_rows:,}.")
         num_values = len(rows) * math.prod(column.shape)
-        if num_values > messages.MAX_CELL_VALUES:
+        if num_values > MAX_CELL_VALUES:
             raise InputError(
                 f"{num_values:,} values are too many for one answer: ask for fewer rows, "
-                f"{messages.MAX_CELL_VALUES:,} values is the most."
+                f"{MAX_CELL_VALUES:,} values is the most."
             )
-        with run.lock:
-            array = _numbers(read_cells(run.look(), CellRequest(entry, [column.name], rows))[column.name])
-        low, high = self._limits_of(run, question, entry, column, array)
+        array = _column(run, entry, column, rows)
+        low, high = self._limits_of(run, entry, column, array)
         with numpy.errstate(over="ignore"):
             values = array.astype("<f4").tobytes()
-        answer = messages.TableCellsAnswer(
+        answer = TableCellsAnswer(
             id=question.id, num_rows=len(rows), shape=list(column.shape), low=finite(low), high=finite(high)
         )
         return binary_frame(answer, values)
 
-    def _limits_of(
-        self,
-        run: OpenRun,
-        question: messages.TableCellsQuestion,
-        entry: RecordEntry,
-        column: TableColumn,
-        array: Array,
-    ) -> _Limits:
-        key = (run, question.record, entry.time, column.name)
+    def _limits_of(self, run: OpenRun, entry: RecordEntry, column: TableColumn, array: Array) -> _Limits:
+        key = (run, record_id(entry), entry.time, column.name)
         known = self._limits.get(key)
-        if known is not None:
-            return known
-        if column.num_bytes > _MAX_LIMITS_BYTES:
-            return limits_of(array)
-        with run.lock:
-            whole = _numbers(read_cells(run.look(), CellRequest(entry, [column.name]))[column.name])
-        found = limits_of(whole)
-        self._limits.put(key, found)
-        return found
+        if known is None:
+            is_small = column.num_bytes <= _MAX_LIMITS_BYTES
+            known = limits_of(_column(run, entry, column, _ALL_ROWS) if is_small else array)
+            if is_small:
+                self._limits.put(key, known)
+        return known
+
+
+def _column(run: OpenRun, entry: RecordEntry, column: TableColumn, rows: range) -> Array:
+    with run.lock:
+        (found,) = read_cells(run.look(), [entry], lambda one: one.name == column.name, rows)
+    if isinstance(found, TorcheerError):
+        raise found
+    return numpy.asarray(found[column.name])
 
 
 def _tensor_column(head: TableHead, name: str) -> TableColumn:
@@ -248,12 +348,7 @@ def _tensor_column(head: TableHead, name: str) -> TableColumn:
     return column
 
 
-def _numbers(cells: Any) -> Array:
-    return numpy.asarray(cells)
-
-
 def limits_of(array: Array) -> _Limits:
-    """The lowest and the highest of the numbers that are finite."""
     if array.dtype.kind == "f":
         array = array[numpy.isfinite(array)]
     return (float(array.min()), float(array.max())) if array.size else (None, None)
@@ -275,80 +370,35 @@ class _Place(NamedTuple):
     last_record: int
 
 
-class _Rows(NamedTuple):
-    """Rows that were read, and what is wrong with those that were not."""
-
-    parts: Sequence[messages.TableRows]
-    fault: str
-
-
-class TableFeed:
-    """The answers to one question about a table."""
-
-    def __init__(self, watch: Watch, question: messages.TableQuestion) -> None:
-        self._watch = watch
-        self._question = question
-        self._run_ids = list(dict.fromkeys(question.run_ids))
-        self._num_rows = self._num_left_out = 0  # of what was there when it was asked for
-        self._fault = ""
-
-    async def frames(self) -> AsyncGenerator[str, None]:
-        async with aclosing(follow_many(self._watch, self._run_ids, self._new_records)) as rounds:
-            async for found, is_all in rounds:
-                if is_all:
-                    self._fault = ""
-                    found, self._num_rows, self._num_left_out = _newest(found)
-                async for frame in self._frames_of(found, is_all):
-                    yield frame
-
-    def _new_records(self, run: OpenRun, known: News | None) -> News | None:
-        def look(reader: RunReader) -> News:
-            places: Mapping[str, _Place] = {} if known is None else known.cursor
-            is_fresh = not places or any(
-                part not in reader.parts() or reader.restarts(part) != place.restarts
-                for part, place in places.items()
-            )
-            entries, reached = _records_after(reader, self._question.name, {} if is_fresh else places)
-            if self._question.only_last and entries:
-                entries = [last_of(entries)]
-            return News(run, run.version, reached, is_fresh, entries)
-
-        return run.try_look(look)
-
-    async def _frames_of(self, found: Sequence[News], is_all: bool) -> AsyncGenerator[str, None]:
-        parts: list[messages.TableRows] = []
-        num_cells = 0
-        fault = self._fault
-        for one in found:
-            for first in range(0, len(one.found), _AT_A_TIME):
-                some = one.found[first : first + _AT_A_TIME]
-                for entries in _by_size(some):
-                    rows = await one.run.turns.take(_read_rows, one.run, entries)
-                    self._fault = rows.fault or self._fault
-                    parts += rows.parts
-                    num_cells += sum(len(part.rows) * len(part.columns) for part in rows.parts)
-                    if num_cells > _CHUNK_CELLS:
-                        yield self._frame(parts, is_all)
-                        parts, num_cells, is_all = [], 0, False
-        if parts or is_all or self._fault != fault:
-            yield self._frame(parts, is_all)
-
-    def _frame(self, parts: Sequence[messages.TableRows], is_all: bool) -> str:
-        notes = []
-        if self._num_left_out:
-            notes.append(
-                f"The {self._num_rows:,} newest rows are here; {self._num_left_out:,} others are left out."
-            )
-        if self._fault:
-            notes.append(f"Some rows cannot be shown: {self._fault}")
-        answer = messages.TableAnswer(
-            id=self._question.id, is_all=is_all, parts=parts, note=clipped(" ".join(notes))
-        )
-        return as_text(answer)
+async def follow_table(watch: Watch, question: TableQuestion) -> AsyncGenerator[str, None]:
+    run_ids = list(dict.fromkeys(question.run_ids))
+    left_out = fault = ""
+    async with aclosing(follow_anew(watch, run_ids, lambda *given: _new_records(question, *given))) as rounds:
+        async for found, is_all in rounds:
+            if is_all:
+                fault = ""
+                found, left_out = _newest(found)
+            told = fault
+            parts: list[TableRows] = []
+            for run, entries in [(one.run, some) for one in found for some in _by_size(one.found)]:
+                rows, new_fault = await run.turns.take(_read_rows, run, entries)
+                parts, fault = [*parts, *rows], new_fault or fault
+                if sum(len(part.rows) * len(part.columns) for part in parts) > _CHUNK_CELLS:
+                    yield _table_answer(question, parts, is_all, left_out, fault)
+                    parts, is_all, told = [], False, fault
+            if parts or is_all or fault != told:
+                yield _table_answer(question, parts, is_all, left_out, fault)
 
 
-def _newest(found: Sequence[News]) -> tuple[list[News], int, int]:
-    """As many of the newest as may be sent, how many rows these are, and how many are left out."""
+def _table_answer(
+    question: TableQuestion, parts: Sequence[TableRows], is_all: bool, left_out: str, fault: str
+) -> str:
+    note = " ".join(filter(None, (left_out, f"Some rows cannot be shown: {fault}" if fault else "")))
+    return as_text(TableAnswer(id=question.id, is_all=is_all, parts=parts, note=clipped(note)))
+
+
+def _newest(found: Sequence[News]) -> tuple[list[News], str]:
+    """As many of the newest as may be sent, and a note where rows are left out."""
     chosen = []
     num_rows = num_left_out = 0
     for one in reversed(found):
@@ -362,7 +412,8 @@ def _newest(found: Sequence[News]) -> tuple[list[News], int, int]:
             num_left_out += max(0, size - MAX_ROWS)
             entries.append(entry)
         chosen.append(one._replace(found=entries[::-1]))
-    return chosen[::-1], num_rows, num_left_out
+    note = f"The {num_rows:,} newest rows are here; {num_left_out:,} others are left out."
+    return chosen[::-1], note if num_left_out else ""
 
 
 def _by_size(entries: Sequence[RecordEntry]) -> Iterator[Sequence[RecordEntry]]:
@@ -373,7 +424,7 @@ def _by_size(entries: Sequence[RecordEntry]) -> Iterator[Sequence[RecordEntry]]:
         chunk.append(entry)
         num_rows += _num_rows(entry)
         num_bytes += entry.num_bytes
-        if num_rows > MAX_ROWS // 8 or num_bytes > _CHUNK_BYTES:
+        if len(chunk) >= _AT_A_TIME or num_rows > MAX_ROWS // 8 or num_bytes > _CHUNK_BYTES:
             yield chunk
             chunk, num_rows, num_bytes = [], 0, 0
     if chunk:
@@ -385,54 +436,49 @@ def _num_rows(entry: RecordEntry) -> int:
     return min(entry.head.num_rows, entry.num_bytes) if isinstance(entry.head, TableHead) else 0
 
 
-# --- in threads ------------------------------------------------------------------------------------
+def _new_records(question: TableQuestion, run: OpenRun, known: News | None) -> News | None:
+    def look(reader: RunReader) -> News:
+        places: Mapping[str, _Place] = {} if known is None else known.cursor
+        is_fresh = not places or any(
+            part not in reader.parts() or reader.restarts(part) != place.restarts
+            for part, place in places.items()
+        )
+        entries: list[RecordEntry] = []
+        reached = {}
+        for name, part in reader.parts().items():
+            last = 0 if is_fresh or name not in places else places[name].last_record
+            new = part.records("table", question.name, last)
+            entries += new
+            reached[name] = _Place(reader.restarts(name), new[-1].id if new else last)
+        entries.sort(key=lambda entry: (entry.step, entry.time))
+        return News(run, run.version, reached, is_fresh, last_of(entries) if question.only_last else entries)
+
+    return run.try_look(look)
 
 
-def _records_after(
-    reader: RunReader, name: str, places: Mapping[str, _Place]
-) -> tuple[list[RecordEntry], Mapping[str, _Place]]:
-    found: list[RecordEntry] = []
-    reached = {}
-    for part_name, part in reader.parts().items():
-        last = places[part_name].last_record if part_name in places else 0
-        new = part.records("table", name, last)
-        found += new
-        reached[part_name] = _Place(reader.restarts(part_name), new[-1].id if new else last)
-    return sorted(found, key=lambda entry: (entry.step, entry.time)), reached
-
-
-def _read_rows(run: OpenRun, entries: Sequence[RecordEntry]) -> _Rows:
+def _read_rows(run: OpenRun, entries: Sequence[RecordEntry]) -> tuple[list[TableRows], str]:
+    """Rows, and what is wrong with those that cannot be read."""
     with run.lock:
         try:
-            found = read_many(run.look(), [_plain_columns(entry) for entry in entries])
+            found = read_cells(run.look(), entries, _is_plain, range(MAX_ROWS))
         except (TorcheerError, OSError) as error:
-            return _Rows((), f"{error}.")
+            return [], f"{error}."
     parts, fault = [], ""
     for entry, cells in zip(entries, found, strict=True):
         if isinstance(cells, TorcheerError):
             fault = str(cells)
         else:
             parts.append(_rows_of(run, entry, table_head(entry), cells))
-    return _Rows(parts, fault)
+    return parts, fault
 
 
-def _plain_columns(entry: RecordEntry) -> CellRequest:
-    """Numbers and texts. What the head says is checked before it is believed."""
-    if not isinstance(entry.head, TableHead):
-        return CellRequest(entry, ())
-    names = {column.name for column in entry.head.columns if column.form != "tensor"}
-    return CellRequest(entry, names, range(min(MAX_ROWS, entry.head.num_rows)))
-
-
-def _rows_of(
-    run: OpenRun, entry: RecordEntry, head: TableHead, cells: Mapping[str, Cells]
-) -> messages.TableRows:
+def _rows_of(run: OpenRun, entry: RecordEntry, head: TableHead, cells: CellsByColumn) -> TableRows:
     columns = [cells.get(column.name) for column in head.columns]
     rows = [
         [None if column is None else plain_cell(column[row]) for column in columns]
         for row in range(min(MAX_ROWS, head.num_rows))
     ]
-    return messages.TableRows(
+    return TableRows(
         run_id=run.place.id,
         record=record_id(entry),
         step=countable(entry.step) or 0,
@@ -444,45 +490,26 @@ def _rows_of(
 # --- whole tables ---------------------------------------------------------------------------------
 
 
+_MOST_ROWS: Final = 100_000
+_MOST_BYTES: Final = 1 << 27  # of cells, for statistics
+_MOST_TEXT_BYTES: Final = 1 << 24  # of cells, for CSV
 _MAX_TEXT_CELLS: Final = 1 << 22  # of CSV
 _MAX_GROUPS: Final = 10_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Most:
-    """How much of tables may be read for one answer."""
-
-    num_rows: int
-    num_bytes: int
-
-    def less(self, records: Sequence[LoadedRecord]) -> Most:
-        """What may be read after these."""
-        return Most(
-            num_rows=self.num_rows - sum(record.num_rows for record in records),
-            num_bytes=self.num_bytes - sum(record.num_loaded_bytes for record in records),
-        )
-
-
-MOST_FOR_STATISTICS: Final = Most(num_rows=100_000, num_bytes=1 << 27)
-MOST_FOR_TEXT: Final = Most(num_rows=100_000, num_bytes=1 << 24)
 
 
 class LoadedRecord(TableRecord):
     """A record of which some columns were read already, so that nobody has to hold the run."""
 
-    __slots__ = ("_cells",)
+    __slots__ = ("_cells", "num_loaded_bytes")
 
-    def __init__(self, name: str, entry: RecordEntry, reader: RunReader, cells: Mapping[str, Cells]) -> None:
+    def __init__(self, name: str, entry: RecordEntry, reader: RunReader, cells: CellsByColumn) -> None:
         super().__init__(name, entry, reader)
         self._cells = dict(cells)
+        self.num_loaded_bytes = _num_bytes(self.head, lambda column: column.name in cells)
 
     @property
     def columns(self) -> list[str]:
         return list(self._cells)
-
-    @property
-    def num_loaded_bytes(self) -> int:
-        return sum(column.num_bytes for column in self.head.columns if column.name in self._cells)
 
     def cells(self, columns: Sequence[TableColumn] | None = None) -> dict[str, Cells]:
         if columns is None:
@@ -490,97 +517,82 @@ class LoadedRecord(TableRecord):
         return {column.name: self._cells[column.name] for column in columns}
 
 
+def _num_bytes(head: TableHead, wanted: Wanted) -> int:
+    return sum(column.num_bytes for column in head.columns if wanted(column))
+
+
 def load_records(
-    run: OpenRun, name: str, most: Most, *, only_last: bool = False, with_tensors: bool = False
+    run: OpenRun, question: TableStatisticsQuestion | TableTextQuestion, before: Sequence[LoadedRecord]
 ) -> list[LoadedRecord]:
-    """The records of a table, with their cells. InputError where they are more than may be read."""
+    """The records of a table, with their cells. InputError where, with those before, they are too many."""
+    is_text = isinstance(question, TableTextQuestion)
+    wanted: Wanted = (lambda column: True) if is_text else _is_plain
     with run.lock:
         reader = run.look()
-        entries = reader.records("table", name)
-        if only_last and entries:
-            entries = [last_of(entries)]
+        entries = reader.records("table", question.name)
+        if isinstance(question, TableTextQuestion) and question.only_last:
+            entries = last_of(entries)
         # What has no rows may say any shape.
-        entries = [entry for entry in entries if table_head(entry).num_rows]
-        heads = [table_head(entry) for entry in entries]
-        num_rows = sum(head.num_rows for head in heads)
-        wanted = [
-            [column for column in head.columns if with_tensors or column.form != "tensor"] for head in heads
-        ]
-        num_bytes = sum(column.num_bytes for columns in wanted for column in columns)
-        if num_rows > most.num_rows or num_bytes > most.num_bytes:
-            raise InputError(too_large(name, num_rows))
-        wishes = [
-            CellRequest(entry, [column.name for column in columns])
-            for entry, columns in zip(entries, wanted, strict=True)
-        ]
+        heads = [(entry, head) for entry in entries if (head := table_head(entry)).num_rows]
+        num_rows = sum(record.num_rows for record in before) + sum(head.num_rows for _, head in heads)
+        num_bytes = sum(record.num_loaded_bytes for record in before)
+        num_bytes += sum(_num_bytes(head, wanted) for _, head in heads)
+        if num_rows > _MOST_ROWS or num_bytes > (_MOST_TEXT_BYTES if is_text else _MOST_BYTES):
+            raise InputError(_too_large(question.name, num_rows))
+        entries = [entry for entry, _ in heads]
         records = []
-        for entry, cells in zip(entries, read_many(reader, wishes), strict=True):
+        for entry, cells in zip(entries, read_cells(reader, entries, wanted), strict=True):
             if isinstance(cells, TorcheerError):
                 raise cells
-            records.append(LoadedRecord(name, entry, reader, cells))
+            records.append(LoadedRecord(question.name, entry, reader, cells))
         return records
 
 
-def too_large(name: str, num_rows: int) -> str:
+def _too_large(name: str, num_rows: int) -> str:
     return (
         f"the table {name[:80]!r} has {num_rows:,} rows, too many for a page: in Python, "
         "tl.open_run(path).table(name) reads it, and .to_csv(path) writes it."
     )
 
 
-# --- answers -------------------------------------------------------------------------------------
-
-
-def statistics_answer(question: messages.TableStatisticsQuestion, records: Sequence[LoadedRecord]) -> str:
+def statistics_answer(question: TableStatisticsQuestion, records: Sequence[LoadedRecord]) -> str:
     table = Table(question.name, records)
-    known = set(table.columns)
-    by = [name for name in dict.fromkeys(question.by) if name in known or not records]
-    if len(by) < len(set(question.by)):
-        missing = next(name for name in question.by if name not in known)
-        raise InputError(f"the table has no column {clipped(missing, 80)!r} of numbers or texts.")
+    by = list(dict.fromkeys(question.by))
+    missing = [name for name in by if name not in table.columns]
+    if records and missing:
+        raise InputError(f"the table has no column {clipped(missing[0], 80)!r} of numbers or texts.")
     groups = table.statistics(by) if records else []
     if len(groups) > _MAX_GROUPS:
         raise InputError(f"there are {len(groups):,} groups: choose columns that differ less.")
-    answer = messages.TableStatisticsAnswer(
-        id=question.id,
-        by=by,
-        groups=[
-            messages.TableGroup(
-                cells=[plain_cell(cell) for cell in group.cells],
-                num_rows=group.num_rows,
-                figures=[_figures(name, found) for name, found in group.figures.items()],
-            )
-            for group in groups
-        ],
-    )
-    return as_text(answer)
+    told = [
+        TableGroup(
+            cells=[plain_cell(cell) for cell in group.cells],
+            num_rows=group.num_rows,
+            figures=[
+                TableFigures(
+                    column=name,
+                    count=found.count,
+                    mean=finite(found.mean),
+                    std=finite(found.std),
+                    low=finite(found.low),
+                    high=finite(found.high),
+                )
+                for name, found in group.figures.items()
+            ],
+        )
+        for group in groups
+    ]
+    return as_text(TableStatisticsAnswer(id=question.id, by=by, groups=told))
 
 
-def _figures(name: str, found: ColumnFigures) -> messages.TableFigures:
-    return messages.TableFigures(
-        column=name,
-        count=found.count,
-        mean=finite(found.mean),
-        std=finite(found.std),
-        low=finite(found.low),
-        high=finite(found.high),
-    )
-
-
-def text_answer(question: messages.TableTextQuestion, records: Sequence[LoadedRecord]) -> str:
+def text_answer(question: TableTextQuestion, records: Sequence[LoadedRecord]) -> str:
     table = Table(question.name, records)
     # Before anything is written: one wide row makes all of them wide.
-    if len(table) * _width_of(records) > _MAX_TEXT_CELLS:
-        raise InputError(too_large(question.name, len(table)))
+    widths: dict[str, int] = {}  # how many numbers and texts a row takes
+    for column in (column for record in records for column in record.head.columns):
+        widths[column.name] = max(widths.get(column.name, 0), math.prod(column.shape))
+    if len(table) * sum(widths.values()) > _MAX_TEXT_CELLS:
+        raise InputError(_too_large(question.name, len(table)))
     stream = io.StringIO()
     table.write_csv(stream)
-    return as_text(messages.TableTextAnswer(id=question.id, text=stream.getvalue()))
-
-
-def _width_of(records: Sequence[LoadedRecord]) -> int:
-    """How many numbers and texts a row takes."""
-    widths: dict[str, int] = {}
-    for record in records:
-        for column in record.head.columns:
-            widths[column.name] = max(widths.get(column.name, 0), math.prod(column.shape))
-    return sum(widths.values())
+    return as_text(TableTextAnswer(id=question.id, text=stream.getvalue()))

@@ -1,105 +1,186 @@
-"""What is watched in a training: a figure of all rows for a heat map, and all figures of one row."""
+"""What is watched in a training: a figure of all rows for a heat map, and all figures of one row.
+
+Where there are more steps than a picture has room for, they stand together in buckets.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
-from typing import Final, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final
 
 import msgspec
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.app.passes.source import MAX_DIMS
-from torcheer.app.runs.heatmap import (
-    HIGHEST,
-    FigureRequest,
-    Figures,
-    bucket_steps,
-    highest_figures,
-    mean_figures,
-    whole_heat_map,
-)
-from torcheer.app.runs.messages import WatchedAnswer, WatchedQuestion, WatchedRowAnswer, WatchedRowQuestion
 from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.run_messages import (
+    WatchedAnswer,
+    WatchedQuestion,
+    WatchedRowAnswer,
+    WatchedRowQuestion,
+)
 from torcheer.app.runs.run_news import Looked, Watch, follow_run
 from torcheer.app.wire import binary_frame, clipped, countable
-from torcheer.run import ESTIMATES, NUM_VALUES, RunReader, SeriesKey, WatchedFigures, WatchedRow, figures_of
+from torcheer.run import (
+    ESTIMATES,
+    NUM_VALUES,
+    RunReader,
+    SeriesKey,
+    WatchedFigures,
+    WatchedReader,
+    WatchedRow,
+    at_steps,
+    figures_of,
+)
 
+Figures = NDArray[numpy.float32]  # [lane][step], later [lane][bucket]; NaN where nothing is known
+Steps = NDArray[numpy.int64]
+Places = NDArray[numpy.intp]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepBuckets:
+    """Which steps stand together: some in a row, none in two buckets. A bucket may be empty."""
+
+    chosen: slice  # the steps that are in buckets at all
+    starts: Places  # where each bucket begins, among those; of buckets that hold something
+    places: Places  # which buckets these are
+    first_steps: list[int]  # of all buckets
+    last_steps: list[int]
+
+    @property
+    def count(self) -> int:
+        return len(self.first_steps)
+
+
+def bucket_steps(steps: Steps, low: int | None, high: int | None, most: int) -> StepBuckets:
+    """Buckets for the steps from low to high, rising: one each, or of equal widths where they are many."""
+    begin = 0 if low is None else _num_below(steps, low)
+    end = len(steps) if high is None else _num_below(steps, high + 1)
+    chosen = slice(begin, max(begin, end))
+    steps = steps[chosen]
+    if len(steps) <= most:
+        alone = numpy.arange(len(steps), dtype=numpy.intp)
+        each = steps.tolist()
+        return StepBuckets(chosen=chosen, starts=alone, places=alone, first_steps=each, last_steps=each)
+    first, last = int(steps[0]), int(steps[-1])
+    width = -((first - last - 1) // most)
+    edges = list(range(first, last + 1, width))  # whole numbers of Python: these differences may be too large
+    starts = numpy.searchsorted(steps, numpy.array(edges, dtype=numpy.int64))
+    places = numpy.flatnonzero(numpy.diff(starts, append=len(steps)))
+    return StepBuckets(
+        chosen=chosen,
+        starts=starts[places],
+        places=places,
+        first_steps=edges,
+        last_steps=[min(edge + width - 1, last) for edge in edges],
+    )
+
+
+def _num_below(steps: Steps, step: int) -> int:
+    """How many steps come before this one, which may be further away than any step can be."""
+    limits = numpy.iinfo(numpy.int64)
+    if step > limits.max:
+        return len(steps)
+    return int(numpy.searchsorted(steps, max(step, limits.min)))
+
+
+def mean_figures(figures: Figures, buckets: StepBuckets) -> Figures:
+    chosen = figures[:, buckets.chosen]
+    means = numpy.full((len(figures), buckets.count), numpy.nan, dtype=numpy.float32)
+    if chosen.size:
+        is_finite = numpy.isfinite(chosen)
+        finite = chosen if is_finite.all() else numpy.where(is_finite, chosen, numpy.float32(0))
+        with numpy.errstate(invalid="ignore"):  # 0 / 0 is NaN
+            means[:, buckets.places] = numpy.add.reduceat(
+                finite, buckets.starts, axis=1, dtype=numpy.float64
+            ) / numpy.add.reduceat(is_finite, buckets.starts, axis=1, dtype=numpy.int32)
+    return means
+
+
+def highest_figures(figures: Figures, buckets: StepBuckets) -> Figures:
+    chosen = figures[:, buckets.chosen]
+    highest = numpy.full((len(figures), buckets.count), numpy.nan, dtype=numpy.float32)
+    if chosen.size:
+        highest[:, buckets.places] = numpy.fmax.reduceat(chosen, buckets.starts, axis=1)
+    return highest
+
+
+# --- all rows ----------------------------------------------------------------------------------
+
+
+HIGHEST: Final = frozenset(("nan", "inf"))  # one step with such a value is what one looks for
+MARKS: Final = {"nan": numpy.uint8(1), "inf": numpy.uint8(2)}
+ESTIMATE: Final = numpy.uint8(4)  # some of the values in it are of samples
 MAX_ROWS: Final = 20_000
 MAX_CELLS: Final = 4 << 20  # of one answer; with more rows there are fewer buckets
 MAX_COLUMNS: Final = 256
 _FEWEST_BUCKETS: Final = 16
 _LONGEST_NAME: Final = 4096  # that a page can ask for
 
-Number = TypeVar("Number", bound=numpy.generic)
+Answered = tuple[
+    bytes, Hashable
+]  # an answer, and what it depends on: while that is the same, so is the answer
 
 
-class WatchedLook(NamedTuple):
-    """An answer, and what it depends on: while that is the same, so is the answer."""
-
-    frame: bytes
-    seen: Hashable
-
-
-# --- all rows ----------------------------------------------------------------------------------
-
-
-def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> WatchedLook | None:
+def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> Answered | None:
     """The answer; None where nothing of it has changed since."""
-    wish = FigureRequest(rank=question.rank, column=question.column, low=question.low, high=question.high)
     with run.lock:
-        reader = run.look()
-        watched = reader.watched
+        watched = run.look().watched
         ranks = watched.ranks()
-        now = (run, tuple(ranks), watched.version(wish.rank))
+        now = (run, tuple(ranks), watched.version(question.rank))
         if now == seen:
             return None
-        plan = watched.plan(wish.rank)
-        shown = _shown(plan.rows)
+        plan = watched.plan(question.rank)
+        # Those that a page can show, and ask for.
+        shown = [index for index, row in enumerate(plan.rows) if len(row.name) <= _LONGEST_NAME][:MAX_ROWS]
         most = min(question.num_buckets, max(_FEWEST_BUCKETS, MAX_CELLS // max(1, len(shown))))
-        got = watched.got(wish.rank)
-        growing = run.heat_maps.look(reader, wish)
-        if growing is None:
-            heat_map = whole_heat_map(watched, wish, most)
-    if growing is not None:
-        heat_map = growing.heat_map(most)
-    values, marks = _taken(heat_map.values, shown), _taken(heat_map.marks, shown)
-    low, high = _limits(values)
+        got = watched.got(question.rank)
+        buckets, values, marks = heat_map(watched, question, most)
+    if len(shown) < len(values):
+        values, marks = values[shown], marks[shown]
+    finite = values[numpy.isfinite(values)]
     answer = WatchedAnswer(
         id=question.id,
         ranks=ranks,
         columns=_columns(figures_of(plan.columns)),
         rows=[_plain(plan.rows[index]) for index in shown],
-        first_steps=_countable(heat_map.first_steps),
-        last_steps=_countable(heat_map.last_steps),
-        low=low,
-        high=high,
+        first_steps=_countable(buckets.first_steps),
+        last_steps=_countable(buckets.last_steps),
+        low=float(finite.min()) if finite.size else None,
+        high=float(finite.max()) if finite.size else None,
         num_steps=plan.num_steps,
         every=clipped(plan.every),
         got=got,
     )
-    return WatchedLook(binary_frame(answer, values.astype("<f4").tobytes() + marks.tobytes()), now)
+    return binary_frame(answer, values.astype("<f4").tobytes() + marks.tobytes()), now
 
 
-def _shown(rows: Sequence[WatchedRow]) -> list[int]:
-    """Those that a page can show, and ask for."""
-    return [index for index, row in enumerate(rows) if len(row.name) <= _LONGEST_NAME][:MAX_ROWS]
-
-
-def _taken(lines: NDArray[Number], shown: Sequence[int]) -> NDArray[Number]:
-    return lines if len(shown) == len(lines) else lines[numpy.asarray(shown, dtype=numpy.intp)]
-
-
-def _limits(values: Figures) -> tuple[float | None, float | None]:
-    finite = values[numpy.isfinite(values)]
-    return (float(finite.min()), float(finite.max())) if finite.size else (None, None)
+def heat_map(
+    watched: WatchedReader, question: WatchedQuestion, most: int
+) -> tuple[StepBuckets, Figures, NDArray[numpy.uint8]]:
+    """A line for each row of the plan, a column for each bucket: the figure, and the marks of an answer."""
+    rank, column = question.rank, question.column
+    table = watched.table(rank, column)
+    buckets = bucket_steps(table.steps, question.low, question.high, most)
+    values = (highest_figures if column in HIGHEST else mean_figures)(table.values, buckets)
+    marks = numpy.zeros(values.shape, dtype=numpy.uint8)
+    for name in MARKS.keys() & set(watched.plan(rank).columns):
+        other = watched.table(rank, name)
+        shares = highest_figures(at_steps(other.values, other.steps, table.steps), buckets)
+        marks |= (shares > 0.0) * MARKS[name]  # NaN is not
+    if table.is_estimate.any():
+        marks |= (highest_figures(table.is_estimate.astype(numpy.float32), buckets) > 0.0) * ESTIMATE
+    return buckets, values, marks
 
 
 # --- one row -----------------------------------------------------------------------------------
 
 
-def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> WatchedLook | None:
+def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> Answered | None:
     """The answer; None where nothing of it has changed since."""
     with run.lock:
         reader = run.look()
@@ -111,7 +192,7 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> W
         found = watched.row(question.rank, question.row)
     if found is None:
         answer = WatchedRowAnswer(question.id, None, (), None, tensor_name=names[0], histogram_name=names[1])
-        return WatchedLook(binary_frame(answer, b""), now)
+        return binary_frame(answer, b""), now
     shown = figures_of(found.columns)[:MAX_COLUMNS]
     buckets = bucket_steps(found.steps, question.low, question.high, question.num_buckets)
     figures = numpy.stack([found.column(name) for name in shown]) if shown else found.values[:0]
@@ -135,7 +216,7 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> W
         tensor_name=names[0],
         histogram_name=names[1],
     )
-    return WatchedLook(binary_frame(answer, values.astype("<f4").tobytes() + estimates.tobytes()), now)
+    return binary_frame(answer, values.astype("<f4").tobytes() + estimates.tobytes()), now
 
 
 def _num_values(found: WatchedFigures) -> int | None:
@@ -185,28 +266,26 @@ def _countable(steps: Sequence[int]) -> list[int]:
 
 _PUSH_SECONDS: Final = 1.0  # between two answers
 
-Look = Callable[[OpenRun, Hashable], WatchedLook | None]  # with what the last answer depended on
-
 
 def follow_watched(watch: Watch, question: WatchedQuestion) -> AsyncGenerator[bytes, None]:
-    """One figure of all rows."""
-    return _follow(watch, question.run_id, lambda run, seen: look_at_watched(run, question, seen))
+    return _follow(watch, question, look_at_watched)
 
 
 def follow_row(watch: Watch, question: WatchedRowQuestion) -> AsyncGenerator[bytes, None]:
-    """All figures of one row."""
-    return _follow(watch, question.run_id, lambda run, seen: look_at_row(run, question, seen))
+    return _follow(watch, question, look_at_row)
 
 
-def _follow(watch: Watch, run_id: str, look: Look) -> AsyncGenerator[bytes, None]:
+def _follow(
+    watch: Watch, question: Any, look: Callable[[OpenRun, Any, Hashable], Answered | None]
+) -> AsyncGenerator[bytes, None]:
     sent = b""  # a digest of it: it may be large
 
     def look_for_news(run: OpenRun, seen: Hashable) -> Looked[bytes, Hashable] | None:
         nonlocal sent
-        looked = look(run, seen)
+        looked = look(run, question, seen)
         if looked is None:
             return None
-        former, sent = sent, hashlib.blake2b(looked.frame).digest()
-        return Looked(() if sent == former else (looked.frame,), looked.seen)
+        former, sent = sent, hashlib.blake2b(looked[0]).digest()
+        return () if sent == former else looked[:1], looked[1]
 
-    return follow_run(watch, run_id, look_for_news, _PUSH_SECONDS)
+    return follow_run(watch, question.run_id, look_for_news, _PUSH_SECONDS)

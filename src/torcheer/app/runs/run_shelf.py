@@ -8,12 +8,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy
 
-from torcheer.app.runs.messages import HparamsRow, Metric, RunListing
 from torcheer.app.runs.open_run import (
     ArrayCache,
     Finder,
@@ -25,7 +25,8 @@ from torcheer.app.runs.open_run import (
     Traces,
     traces_of,
 )
-from torcheer.app.runs.scalar_buckets import Floats, SeriesArrays
+from torcheer.app.runs.run_messages import HparamsRow, Metric, RunListing
+from torcheer.app.runs.scalar_buckets import SeriesArrays
 from torcheer.app.wire import clipped, countable, finite
 from torcheer.errors import TorcheerError
 from torcheer.run import (
@@ -49,41 +50,33 @@ _LONGEST_NAME: Final = 4096  # that a page can ask for
 _MAX_TAGS: Final = 64
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spark:
-    """The small chart of a run's loss, made anew only when the loss has more points."""
+    """The small chart of a run's loss."""
 
-    def __init__(self) -> None:
-        self.name = ""
-        self.values: Sequence[float | None] = ()
-        self.first_bad = ""  # NaN, or infinity: the first value of the loss that is no number
-        self._seen: tuple[object, ...] = ()
-
-    def update(self, run: OpenRun, reader: RunReader, scalars: Sequence[SeriesEntry]) -> None:
-        self.name = loss_of(entry.name for entry in scalars)
-        entry = next((entry for entry in scalars if entry.name == self.name), None)
-        if entry is None:
-            self.values, self.first_bad, self._seen = (), "", ()
-            return
-        seen = (entry.name, entry.count, entry.last_step, entry.last_time, entry.num_bad)
-        if seen == self._seen:
-            return
-        if run.is_running or run.has_arrays(self.name):
-            arrays = run.arrays(self.name)
-        else:
-            # Nobody may ever ask for them again: they are read, and not kept.
-            arrays = SeriesArrays()
-            arrays.read_on(reader, self.name)
-        shown = arrays.show("step", (None, None), SPARK_VALUES)
-        self.values = [rounded(value) for value in shown.columns[2]]
-        self.first_bad = _first_bad(arrays.points().values) if entry.num_bad else ""
-        self._seen = seen
+    name: str = ""
+    values: Sequence[float | None] = ()
+    first_bad: str = ""  # NaN, or infinity: the first value of the loss that is no number
+    seen: SeriesEntry | None = None  # what it was made of
 
 
-def _first_bad(values: Floats) -> str:
-    bad = numpy.flatnonzero(~numpy.isfinite(values))
-    if not len(bad):
-        return ""
-    return "NaN" if numpy.isnan(values[bad[0]]) else "infinity"
+def spark_of(run: OpenRun, reader: RunReader, scalars: Mapping[str, SeriesEntry], former: Spark) -> Spark:
+    """Made anew only when the loss has more points."""
+    name = loss_of(scalars)
+    entry = scalars.get(name)
+    if entry is None or entry == former.seen:
+        return Spark(name=name) if entry is None else former
+    if run.is_running or run.has_arrays(name):
+        arrays = run.arrays(name)
+    else:
+        # Nobody may ever ask for them again: they are read, and not kept.
+        arrays = SeriesArrays()
+        arrays.read_on(reader, name)
+    shown = arrays.show("step", (None, None), SPARK_VALUES).columns[2]
+    values = arrays.points().values
+    bad = values[~numpy.isfinite(values)][:1]
+    first_bad = "" if not len(bad) else "NaN" if numpy.isnan(bad[0]) else "infinity"
+    return Spark(name=name, values=[rounded(value) for value in shown], first_bad=first_bad, seen=entry)
 
 
 def rounded(value: float | None, digits: int = 6) -> float | None:
@@ -129,16 +122,20 @@ def listing_of(
 
 
 def unread_listing(place: RunPlace, traces: Traces, note: str = "") -> RunListing:
-    """A run of which only its files are known."""
-    is_ours = any(name.endswith(PART_ENDING) for name, _, _ in traces.files)
+    is_ours = any(name.endswith(PART_ENDING) for name, _, _ in traces)
     return RunListing(
         id=place.id,
         name=place.name,
         source="torcheer" if is_ours else "tensorboard",
-        updated=traces.changed,
-        num_bytes=sum(num_bytes for _, num_bytes, _ in traces.files),
+        updated=_changed(traces),
+        num_bytes=sum(num_bytes for _, num_bytes, _ in traces),
         note=clipped(note),
     )
+
+
+def _changed(traces: Traces) -> float:
+    """The newest change, in seconds since 1970."""
+    return max((changed_ns for _, _, changed_ns in traces), default=0) / 1e9
 
 
 def _what_is_wrong(scalars: Iterable[SeriesEntry], spark: Spark) -> str:
@@ -152,7 +149,6 @@ def _what_is_wrong(scalars: Iterable[SeriesEntry], spark: Spark) -> str:
 
 
 def _losses_note(status: RunStatus) -> str:
-    """What is not in the run, and why."""
     notes = []
     if status.num_dropped:
         values = "1 value was" if status.num_dropped == 1 else f"{status.num_dropped:,} values were"
@@ -226,8 +222,8 @@ class Summary:
         try:
             reader = self.run.look()
             series = reader.series()
-            scalars = [entry for entry in series.values() if entry.kind == "scalar"]
-            self._spark.update(self.run, reader, scalars)
+            scalars = {entry.name: entry for entry in series.values() if entry.kind == "scalar"}
+            self._spark = spark_of(self.run, reader, scalars, self._spark)
             self._look_at_records(reader, series)
             return listing_of(place, reader.status(), series, self._spark)
         except (TorcheerError, OSError) as error:
@@ -239,7 +235,6 @@ class Summary:
             return unread_listing(place, self.traces, _UNREADABLE)
 
     def _look_at_records(self, reader: RunReader, series: Mapping[SeriesKey, SeriesEntry]) -> None:
-        """Passes and hyperparameters, where there are new ones."""
         counts = {
             key: (entry.count, entry.last_time)
             for key, entry in series.items()
@@ -319,7 +314,6 @@ class RunShelf:
         return self._places.note
 
     def scan(self) -> None:
-        """Look for runs that are new or gone."""
         with self._scanning:
             if time.monotonic() - self._scanned_at < _SCAN_SECONDS:
                 return
@@ -382,7 +376,7 @@ class RunShelf:
         """The rows to be made anew, those of the newest runs first."""
         now = time.monotonic()
         due = [one for one in self.summaries() if one.is_due(now, _SUMMARY_SECONDS)]
-        return sorted(due, key=lambda one: -one.traces.changed)
+        return sorted(due, key=lambda one: -_changed(one.traces))
 
     def update(self, summaries: deque[Summary], seconds: float) -> None:
         """Make rows anew for so long, taking them from the queue."""
@@ -401,7 +395,6 @@ class RunShelf:
             return list(self._summaries.values())
 
     def listings(self) -> Mapping[str, RunListing]:
-        """All runs as far as they are known."""
         return {summary.run.place.id: summary.listing for summary in self.summaries()}
 
     def _close_some(self) -> None:

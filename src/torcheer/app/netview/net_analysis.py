@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 import numpy
@@ -22,13 +23,13 @@ from torcheer.analysis import (
     tuning,
 )
 from torcheer.app.cache import Cache
-from torcheer.app.net import messages
-from torcheer.app.net.index import Mark
-from torcheer.app.net.net_reader import Found, Nets, RankNet, Stretch, found_in, read_stretches
-from torcheer.app.net.net_values import layer_with
+from torcheer.app.netview import net_messages as messages
+from torcheer.app.netview.net_reader import Nets, RankNet, Stretch, found_in, read_stretches
+from torcheer.app.netview.net_values import layer_with
+from torcheer.app.netview.tensor_index import Mark
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_records import evenly
-from torcheer.app.similarity_answer import contrast_of, undefined_words
+from torcheer.app.shared_analyses import contrast_of, undefined_words
 from torcheer.app.wire import Frame, Question, as_text, binary_frame, clipped, countable, finite
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
@@ -139,7 +140,7 @@ def num_items(net: RankNet, variable: str, step: int) -> int:
 def _moments(net: RankNet, variable: str, last: int) -> list[int]:
     """At which any layer has the variable, rising."""
     names = {name for (_, its), name in net.net.series.items() if its == variable}
-    columns = [net.index.series[name].columns().steps for name in names if name in net.index.series]
+    columns = [net.index.series[name].columns()[0] for name in names if name in net.index.series]
     if not columns:
         return []
     steps = numpy.unique(numpy.concatenate(columns))
@@ -258,7 +259,7 @@ def _are_labels(name: str, mark: Mark) -> bool:
 
 MAX_BYTES: Final = 1 << 28  # of the rows of one layer
 _KEPT_BYTES: Final = 1 << 28  # of all that are kept
-_AT_ONCE_BYTES: Final = 1 << 25  # between which others may read the run, too
+_AT_ONCE: Final = 64  # pieces, between which others may read the run, too
 
 
 class LayerRows(NamedTuple):
@@ -277,8 +278,6 @@ class _Piece(NamedTuple):
 
 
 class RowPlan(NamedTuple):
-    """What is to be read of a layer."""
-
     layer: str
     pieces: tuple[_Piece, ...]
     places: NDArray[numpy.int64]  # of the rows among the items
@@ -288,117 +287,39 @@ class RowPlan(NamedTuple):
     key: Hashable  # the same for the same numbers
 
 
-class RowReader:
-    """For all runs of a server."""
-
-    def __init__(self, nets: Nets) -> None:
-        self.nets = nets
-        self._kept: Cache[LayerRows] = Cache(_KEPT_BYTES)
-
-    def items(self, run: OpenRun, rank: int, choice: messages.NetItemChoice) -> Items:
-        with run.lock:
-            return items_of(self.nets.look(run, rank), choice)
-
-    def layer(self, run: OpenRun, rank: int, name: str, unit: int = 0) -> NetLayer:
-        with run.lock:
-            return layer_with(self.nets.look(run, rank), name, unit)
-
-    def plan(self, run: OpenRun, rank: int, items: Items, layer: str, variable: str) -> RowPlan:
-        """InputError where there are no rows, or they are too large. Nothing is read."""
-        with run.lock:
-            net = self.nets.look(run, rank)
-            known = layer_with(net, layer, 0)
-            pieces, places = _pieces(net, known, variable, items)
-        if not len(places):
-            raise InputError(
-                f"{layer[:80]}.{variable[:80]} was not recorded of these items: choose another layer, or "
-                "another moment."
-            )
-        num_units = known.grid.num_units
-        element = max(piece.stretch.mark.outline.element_bytes for piece in pieces)
-        num_bytes = len(places) * num_units * max(4, element)
-        if num_bytes > MAX_BYTES:
-            raise InputError(
-                f"{len(places):,} items of {layer[:80]!r}, with {num_units:,} units each, take "
-                f"{readable_bytes(num_bytes)}, and {readable_bytes(MAX_BYTES)} is the most: choose fewer "
-                "items, or a smaller layer."
-            )
-        key = (run.place.id, rank, layer, len(items), tuple(places.tolist()), tuple(pieces))
-        return RowPlan(layer, tuple(pieces), places, len(items), num_units, num_bytes, key)
-
-    def rows(self, run: OpenRun, rank: int, plan: RowPlan) -> LayerRows:
-        """InputError where none is left that could be used."""
-        rows = self._kept.get(plan.key)
-        if rows is None:
-            rows = _sound(plan, self._read(run, rank, plan))
-            self._kept.put(plan.key, rows, rows.points.nbytes)
-        return rows
-
-    def _read(self, run: OpenRun, rank: int, plan: RowPlan) -> list[Array | None]:
-        """An array for each row; None for what is gone."""
-        found: list[Array | None] = []
-        for some in _by_bytes(plan.pieces):
-            with run.lock:
-                reader = self.nets.look(run, rank).reader
-                read = read_stretches(reader, [piece.stretch for piece in some])
-            for piece, numbers in zip(some, read, strict=True):
-                if numbers is None:
-                    found += [None] * piece.num_rows
-                else:
-                    found += list(numbers.reshape(piece.num_rows, plan.num_units))
-        return found
-
-
-def _by_bytes(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
-    groups: list[list[_Piece]] = [[]]
-    room = _AT_ONCE_BYTES
-    for piece in pieces:
-        room -= piece.stretch.size * piece.stretch.mark.outline.element_bytes
-        if room < 0 and groups[-1]:
-            groups.append([])
-            room = _AT_ONCE_BYTES
-        groups[-1].append(piece)
-    return groups
-
-
-def _pieces(
-    net: RankNet, layer: NetLayer, variable: str, items: Items
-) -> tuple[list[_Piece], NDArray[numpy.int64]]:
-    """What is to be read, neighbours together: SQLite goes through all that stands before a piece."""
+def row_plan(run_id: str, rank: int, net: RankNet, items: Items, layer: NetLayer, variable: str) -> RowPlan:
+    """InputError where there are no rows, or they are too large. Nothing is read."""
     pieces: list[_Piece] = []
-    places: list[int] = []
-    marks: dict[int, Mark | None] = {}
-    for place, (step, item) in enumerate(zip(items.steps, items.items, strict=True)):
-        if step not in marks:
-            marks[step] = mark_at(net, layer.name, variable, step)
-        found = _found(
-            net, layer, variable, marks[step], item, is_first=place == 0 or items.steps[place - 1] != step
+    of_rows: list[int] = []
+    for step, same in groupby(range(len(items)), key=items.steps.__getitem__):
+        group = list(same)
+        first = items.items[group[0]]  # items of a batch follow one another
+        mark = mark_at(net, layer.name, variable, step)
+        found = "" if mark is None else found_in(net, layer, variable, mark, first)
+        if mark is None or isinstance(found, str) or not (found.is_whole and found.stretch.size):
+            continue  # a response would have other units
+        has_items = layer.has_items and len(mark.outline.shape) > 0
+        num_rows = min(len(group), mark.outline.shape[0] - first) if has_items else 1
+        whole = found.stretch._replace(size=found.stretch.size * num_rows)
+        pieces.append(_Piece(whole, num_rows))
+        of_rows += group[:num_rows]
+    if not of_rows:
+        raise InputError(
+            f"{layer.name[:80]}.{variable[:80]} was not recorded of these items: choose another layer, or "
+            "another moment."
         )
-        if found is None:
-            continue
-        stretch = found.stretch
-        before = pieces[-1] if pieces else None
-        if (
-            before is not None
-            and before.stretch.mark is stretch.mark
-            and before.stretch.start + before.stretch.size == stretch.start
-        ):
-            whole = before.stretch._replace(size=before.stretch.size + stretch.size)
-            pieces[-1] = before._replace(stretch=whole, num_rows=before.num_rows + 1)
-        else:
-            pieces.append(_Piece(stretch, 1))
-        places.append(place)
-    return pieces, numpy.array(places, numpy.int64)
-
-
-def _found(
-    net: RankNet, layer: NetLayer, variable: str, mark: Mark | None, item: int, *, is_first: bool
-) -> Found | None:
-    """None where a response would have other units, or would be one that was taken already."""
-    if mark is None or (not layer.has_items and not is_first):
-        return None
-    found = found_in(net.net, layer, variable, mark, item)
-    return found if isinstance(found, Found) and found.is_whole and found.stretch.size else None
+    num_units = layer.grid.num_units
+    element = max(piece.stretch.mark.outline.element_bytes for piece in pieces)
+    num_bytes = len(of_rows) * num_units * max(4, element)
+    if num_bytes > MAX_BYTES:
+        raise InputError(
+            f"{len(of_rows):,} items of {layer.name[:80]!r}, with {num_units:,} units each, take "
+            f"{readable_bytes(num_bytes)}, and {readable_bytes(MAX_BYTES)} is the most: choose fewer "
+            "items, or a smaller layer."
+        )
+    key = (run_id, rank, layer.name, len(items), tuple(of_rows), tuple(pieces))
+    places = numpy.array(of_rows, numpy.int64)
+    return RowPlan(layer.name, tuple(pieces), places, len(items), num_units, num_bytes, key)
 
 
 def _sound(plan: RowPlan, read: Sequence[Array | None]) -> LayerRows:
@@ -428,8 +349,6 @@ _SOURCE_VARIABLE: Final = "Act"
 
 
 class _Seen(NamedTuple):
-    """How alike a layer sees items, and which of them."""
-
     matrix: SimilarityMatrix
     places: NDArray[numpy.int64]
     note: str
@@ -439,7 +358,8 @@ class Analyses:
     """For all runs of a server. Each answer is for a thread of its own."""
 
     def __init__(self, nets: Nets) -> None:
-        self._reader = RowReader(nets)
+        self._nets = nets
+        self._kept: Cache[LayerRows] = Cache(_KEPT_BYTES)
         self._matrices: Cache[_Seen] = Cache(_KEPT_MATRIX_BYTES)
         self.answers: dict[type[Question], Callable[[OpenRun, Any], Frame]] = {
             messages.NetItemsQuestion: self._items,
@@ -453,14 +373,50 @@ class Analyses:
 
     def _items(self, run: OpenRun, question: messages.NetItemsQuestion) -> str:
         with run.lock:
-            net = self._reader.nets.look(run, question.rank)
+            net = self._nets.look(run, question.rank)
             answer = items_answer(question.id, net, items_of(net, question.choice))
         return as_text(answer)
+
+    # --- rows ----------------------------------------------------------------------------------
+
+    def _chosen(self, run: OpenRun, question: Any) -> Items:
+        with run.lock:
+            return items_of(self._nets.look(run, question.rank), question.choice)
+
+    def _plan(
+        self, run: OpenRun, rank: int, items: Items, layer: str, variable: str, unit: int = 0
+    ) -> RowPlan:
+        with run.lock:
+            net = self._nets.look(run, rank)
+            return row_plan(run.place.id, rank, net, items, layer_with(net, layer, unit), variable)
+
+    def _planned(self, run: OpenRun, question: Any) -> tuple[Items, RowPlan]:
+        """For a question about one layer, or about a unit of it."""
+        items, unit = self._chosen(run, question), getattr(question, "unit", 0)
+        variable = question.choice.variable
+        return items, self._plan(run, question.rank, items, question.layer, variable, unit)
+
+    def _rows(self, run: OpenRun, rank: int, plan: RowPlan) -> LayerRows:
+        """InputError where none is left that could be used."""
+        rows = self._kept.get(plan.key)
+        if rows is None:
+            read: list[Array | None] = []
+            for start in range(0, len(plan.pieces), _AT_ONCE):
+                some = plan.pieces[start : start + _AT_ONCE]
+                with run.lock:
+                    reader = self._nets.look(run, rank).reader
+                    found = read_stretches(reader, [piece.stretch for piece in some])
+                for piece, numbers in zip(some, found, strict=True):
+                    gone = [None] * piece.num_rows
+                    read += gone if numbers is None else list(numbers.reshape(-1, plan.num_units))
+            rows = _sound(plan, read)
+            self._kept.put(plan.key, rows, rows.points.nbytes)
+        return rows
 
     # --- similarity, clusters ------------------------------------------------------------------
 
     def _similarity(self, run: OpenRun, question: messages.NetSimilarityQuestion) -> bytes:
-        items, plan = self._plan(run, question)
+        items, plan = self._planned(run, question)
         matrix, places, note = self._seen(run, question.rank, plan, question.metric)
         labels = _label_numbers(items, places)
         order = numpy.arange(len(places)) if labels is None else numpy.argsort(labels, kind="stable")
@@ -478,14 +434,14 @@ class Analyses:
         return binary_frame(answer, tree.astype("<f8").tobytes() + matrix.values.astype("<f4").tobytes())
 
     def _likeness(self, run: OpenRun, question: messages.NetLikenessQuestion) -> bytes:
-        items = self._reader.items(run, question.rank, question.choice)
+        items = self._chosen(run, question)
         told: list[messages.NetLayerLikeness] = []
         known: list[tuple[int, SimilarityMatrix]] = []
         room = _MOST_LIKENESS_BYTES
         for layer in question.layers:
             contrast, why = None, ""
             try:
-                plan = self._reader.plan(run, question.rank, items, layer, question.choice.variable)
+                plan = self._plan(run, question.rank, items, layer, question.choice.variable)
                 if (plan.key, question.metric) not in self._matrices:
                     room -= plan.num_bytes
                 if room < 0:
@@ -508,7 +464,7 @@ class Analyses:
         key = plan.key, metric
         seen = self._matrices.get(key)
         if seen is None:
-            rows = self._reader.rows(run, rank, plan)
+            rows = self._rows(run, rank, plan)
             _check_number(rows, "similarity")
             seen = _Seen(similarity(rows.points, metric=metric), rows.places, rows.note)
             self._matrices.put(key, seen, seen.matrix.values.nbytes)
@@ -517,7 +473,7 @@ class Analyses:
     # --- components ----------------------------------------------------------------------------
 
     def _components(self, run: OpenRun, question: messages.NetComponentsQuestion) -> bytes:
-        _, rows = self._rows(run, question)
+        rows = self._rows(run, question.rank, self._planned(run, question)[1])
         _check_number(rows, "components")
         found = principal_components(rows.points, question.num_components)
         answer = messages.NetComponentsAnswer(
@@ -528,7 +484,8 @@ class Analyses:
     # --- tuning --------------------------------------------------------------------------------
 
     def _tuning(self, run: OpenRun, question: messages.NetTuningQuestion) -> bytes:
-        items, rows = self._rows(run, question)
+        items, plan = self._planned(run, question)
+        rows = self._rows(run, question.rank, plan)
         labels = _label_numbers(items, rows.places)
         if labels is None:
             raise InputError("tuning needs labels: choose where they come from.")
@@ -548,8 +505,8 @@ class Analyses:
         return binary_frame(answer, columns.astype("<f4").tobytes())
 
     def _unit_tuning(self, run: OpenRun, question: messages.NetUnitTuningQuestion) -> bytes:
-        self._reader.layer(run, question.rank, question.layer, question.unit)
-        items, rows = self._rows(run, question)
+        items, plan = self._planned(run, question)
+        rows = self._rows(run, question.rank, plan)
         responses = rows.points[:, question.unit]
         labels = _label_numbers(items, rows.places)
         num_labels = len(items.labels)
@@ -570,10 +527,10 @@ class Analyses:
     # --- receptive fields ------------------------------------------------------------------------
 
     def _field(self, run: OpenRun, question: messages.NetFieldQuestion) -> bytes:
-        self._reader.layer(run, question.rank, question.layer, question.unit)
-        items, rows = self._rows(run, question)
-        plan = self._reader.plan(run, question.rank, items, question.source, _SOURCE_VARIABLE)
-        sources = self._reader.rows(run, question.rank, plan)
+        items, plan = self._planned(run, question)
+        rows = self._rows(run, question.rank, plan)
+        plan = self._plan(run, question.rank, items, question.source, _SOURCE_VARIABLE)
+        sources = self._rows(run, question.rank, plan)
         both, ours, theirs = numpy.intersect1d(rows.places, sources.places, return_indices=True)
         if not len(both):
             raise InputError(
@@ -596,15 +553,6 @@ class Analyses:
             note="; ".join(note for note in dict.fromkeys((rows.note, sources.note)) if note),
         )
         return binary_frame(answer, field.astype("<f4").tobytes())
-
-    def _plan(self, run: OpenRun, question: Any) -> tuple[Items, RowPlan]:
-        choice = question.choice
-        items = self._reader.items(run, question.rank, choice)
-        return items, self._reader.plan(run, question.rank, items, question.layer, choice.variable)
-
-    def _rows(self, run: OpenRun, question: Any) -> tuple[Items, LayerRows]:
-        items, plan = self._plan(run, question)
-        return items, self._reader.rows(run, question.rank, plan)
 
 
 def _check_number(rows: LayerRows, what: str) -> None:

@@ -1,7 +1,7 @@
-"""Embeddings in two or three dimensions: PCA, t-SNE, UMAP, a process for each, a few at a time.
+"""What analyses of runs, NetView and Features have in common: similarity, and points in fewer dimensions.
 
-The process (`python -m` of this module) reads one line of JSON and the points from its input. After its last
-report come the new places of the points.
+PCA, t-SNE and UMAP run in a process each (`python -m` of this module), a few at a time. It reads one line of
+JSON and the points from its input. After its last report come the new places of the points.
 """
 
 from __future__ import annotations
@@ -12,23 +12,48 @@ import re
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 from contextlib import aclosing, redirect_stdout
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeVar
 
 import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.analysis import principal_components
+from torcheer.analysis import Array, SimilarityMatrix, label_contrast, principal_components
 from torcheer.app.cache import Cache
 from torcheer.app.processes import Processes, Reader, Report, begin_reports, command_of, end_with_input
-from torcheer.app.runs.messages import ReduceQuestion, ReductionAnswer
 from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.run_messages import ReduceQuestion, ReductionAnswer
 from torcheer.app.runs.run_records import data_of, entry_of
-from torcheer.app.wire import binary_frame
+from torcheer.app.wire import binary_frame, finite
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run import EmbeddingHead
 
 Matrix = NDArray[numpy.float32]
+Contrast = TypeVar("Contrast", bound=msgspec.Struct)
+
+
+# --- similarity ---
+
+
+def contrast_of(matrix: SimilarityMatrix, labels: Array | None, kind: type[Contrast]) -> Contrast | None:
+    """Pairs with the same label against pairs with different ones; None without labels."""
+    if labels is None:
+        return None
+    found = label_contrast(
+        SimilarityMatrix(values=matrix.values, metric=matrix.metric, order=matrix.order, labels=labels)
+    )
+    return kind(within=finite(found.within), between=finite(found.between), contrast=finite(found.contrast))
+
+
+def undefined_words(matrix: SimilarityMatrix, what: str) -> str:
+    """What is said of items that are not similar to anything, not even to themselves; empty without any."""
+    count = int(numpy.isnan(numpy.diagonal(matrix.values)).sum())
+    some = f"1 {what} has" if count == 1 else f"{count:,} {what}s have"
+    return f"{some} no {matrix.metric}: all units are alike, or silent" if count else ""
+
+
+# --- fewer dimensions ---
+
 
 MIN_POINTS: Final = 4
 _TSNE_ITERATIONS: Final = 1000
@@ -40,8 +65,6 @@ LIBRARIES: Final = {"tsne": ("sklearn", "t-SNE", "scikit-learn"), "umap": ("umap
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wanted."""
-
     method: str
     num_points: int
     num_dims: int  # that the points have
@@ -50,13 +73,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
 
 
-class Reduced(NamedTuple):
-    """New places, and what people should know of them."""
-
-    places: NDArray[Any]
-    note: str
-
-
+Reduced = tuple[NDArray[Any], str]  # new places, and what people should know of them
 Says = Callable[[float, str], None]
 
 
@@ -76,8 +93,8 @@ def reduce_points(points: Matrix, order: Order, says: Says) -> Reduced:
     if order.metric == "cosine" and order.method != "umap":
         # On the unit sphere, Euclid's distances are in the order of the angles.
         points = points / numpy.maximum(numpy.linalg.norm(points, axis=1, keepdims=True), 1e-30)
-    reduced = _METHODS[order.method](points, order, says)
-    return Reduced(reduced.places, " ".join(filter(None, (note, reduced.note))))
+    places, more = _METHODS[order.method](points, order, says)
+    return places, " ".join(filter(None, (note, more)))
 
 
 def _without_bad(points: Matrix) -> tuple[Matrix, str]:
@@ -93,7 +110,7 @@ def _without_bad(points: Matrix) -> tuple[Matrix, str]:
 
 def _pca(points: Matrix, order: Order, says: Says) -> Reduced:
     places, share = principal_places(points, order.wanted_dims)
-    return Reduced(places, f"{share:.0%} of the variance lies in the {order.wanted_dims} axes.")
+    return places, f"{share:.0%} of the variance lies in the {order.wanted_dims} axes."
 
 
 def principal_places(points: Matrix, wanted: int) -> tuple[NDArray[numpy.float64], float]:
@@ -147,7 +164,7 @@ def _tsne(points: Matrix, order: Order, says: Says) -> Reduced:
     )
     says(0.0, "t-SNE looks for neighbours.")
     with redirect_stdout(_Listening(r"Iteration (\d+)", _TSNE_ITERATIONS, says)):
-        return Reduced(method.fit_transform(points), " ".join(notes))
+        return method.fit_transform(points), " ".join(notes)
 
 
 def _umap(points: Matrix, order: Order, says: Says) -> Reduced:
@@ -175,7 +192,7 @@ def _umap(points: Matrix, order: Order, says: Says) -> Reduced:
             "mininterval": 0.2,
         },
     )
-    return Reduced(method.fit_transform(points), note)
+    return method.fit_transform(points), note
 
 
 _METHODS: Final = {"pca": _pca, "tsne": _tsne, "umap": _umap}
@@ -206,10 +223,9 @@ def main() -> None:
     data = given.read(4 * order.num_points * order.num_dims)
     points = numpy.frombuffer(data, dtype="<f4").reshape(order.num_points, order.num_dims)
     end_with_input(given)
-    reduced = reduce_points(points, order, reports.say)
-    places = numpy.nan_to_num(reduced.places.astype("<f4"))
-    data = places.tobytes()
-    reports.write(Report(progress=1.0, is_done=True, note=reduced.note, num_bytes=len(data)), data)
+    places, note = reduce_points(points, order, reports.say)
+    data = numpy.nan_to_num(places.astype("<f4")).tobytes()
+    reports.write(Report(progress=1.0, is_done=True, note=note, num_bytes=len(data)), data)
 
 
 # --- the side of the server -----------------------------------------------------------------------
@@ -218,14 +234,12 @@ def main() -> None:
 MAX_POINTS: Final = {"pca": 1_000_000, "tsne": 20_000, "umap": 100_000}
 _MAX_BYTES: Final = 1 << 30
 _KEPT_BYTES: Final = 64 << 20
-_COMMAND: Final = command_of("torcheer.app.runs.projection")
+_COMMAND: Final = command_of("torcheer.app.shared_analyses")
 _DAMAGED: Final = "the embedding is damaged: its bytes do not fit its points and dimensions."
 _FAILED: Final = "the points could not be brought to fewer dimensions: the server's log says why."
 
 
 class Reductions:
-    """For all pages of a server."""
-
     def __init__(self) -> None:
         self._processes = Processes(Report, _FAILED)
         self._kept: Cache[tuple[Report, bytes]] = Cache(_KEPT_BYTES)

@@ -14,9 +14,9 @@ from hypothesis.extra import numpy as st_numpy
 
 import torcheer as tl
 from tests.app.net_runs import AskedRun, layer, scene
-from torcheer.app.net import net_values
-from torcheer.app.net.messages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
-from torcheer.app.net.net_reader import levels_of, numbers_in
+from torcheer.app.netview import net_values
+from torcheer.app.netview.net_messages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
+from torcheer.app.netview.net_reader import levels_of, numbers_in
 from torcheer.errors import InputError
 from torcheer.run import Connection, WatchedRow
 

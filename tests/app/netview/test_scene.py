@@ -11,7 +11,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 import torcheer as tl
 from tests.app.net_runs import AskedRun, layer, scene
-from torcheer.app.net.messages import NOT_THERE
+from torcheer.app.netview.net_messages import NOT_THERE
 from torcheer.run import Connection, Grid, Place, WatchedRow
 
 

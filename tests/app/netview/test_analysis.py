@@ -18,9 +18,9 @@ from tests.app.net_runs import AskedRun, layer, scene
 from tests.app.runs_page import page_on
 from tests.app.serving import take_apart
 from tests.app.watched_runs import only_id
-from torcheer.app.net import messages as messages
-from torcheer.app.net import net_analysis
-from torcheer.app.net.net_analysis import Analyses
+from torcheer.app.netview import net_analysis
+from torcheer.app.netview import net_messages as messages
+from torcheer.app.netview.net_analysis import Analyses
 from torcheer.errors import InputError
 
 RANDOM = np.random.default_rng(7)
@@ -315,7 +315,7 @@ def test_what_is_too_large_is_refused_before_it_is_read(
     assert head["layers"][0]["why"] == ""
     assert "choose fewer items" in head["layers"][1]["why"]
     monkeypatch.setattr(net_analysis, "MAX_BYTES", HIDDEN.nbytes - 1)
-    monkeypatch.setattr(net_analysis.RowReader, "_read", None)
+    monkeypatch.setattr(Analyses, "_rows", None)
     with pytest.raises(InputError, match=r"8 items of 'fc', with 6 units each, take .* choose fewer items"):
         asked("NetSimilarityQuestion", layer="fc", metric="cosine")
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from torcheer.app.net.index import RankIndex
+from torcheer.app.netview.tensor_index import RankIndex
 from torcheer.app.passes.source import MAX_DIMS
 from torcheer.app.wire import clipped
 from torcheer.netview import (
@@ -154,7 +154,6 @@ class RunScene:
 
 
 def scene_of(reader: RunReader, rank: int, index: RankIndex) -> RunScene:
-    """As of the last look at the run."""
     stored = _stored(reader, index)
     if stored is not None:
         scene, note = stored

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -15,18 +15,15 @@ from hypothesis import strategies as st
 import torcheer as tl
 from tests.app.watched_runs import COLUMNS, figures, log_figures, log_plan
 from tests.many import examples
-from torcheer.app.runs import heatmap
-from torcheer.app.runs.heatmap import (
-    FigureRequest,
-    HeatMap,
-    HeatMaps,
+from torcheer.app.runs.run_messages import WatchedQuestion
+from torcheer.app.runs.watched_figures import (
     StepBuckets,
     bucket_steps,
+    heat_map,
     highest_figures,
     mean_figures,
-    whole_heat_map,
 )
-from torcheer.run import RunReader, SqlitePart
+from torcheer.run import RunReader
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 steps_of_any_size = st.one_of(st.integers(LOWEST, HIGHEST), st.integers(-50, 300))
@@ -115,8 +112,19 @@ def test_a_number_that_is_none_spoils_neither_its_bucket_nor_others() -> None:
     assert np.isnan(means[2]).all()
 
 
-def wish_of(column: str = "mean", low: int | None = None, high: int | None = None) -> FigureRequest:
-    return FigureRequest(rank=0, column=column, low=low, high=high)
+class HeatMap(NamedTuple):
+    first_steps: list[int]
+    last_steps: list[int]
+    values: np.ndarray
+    marks: np.ndarray
+
+
+def heat_map_of(
+    reader: RunReader, most: int, column: str = "mean", low: int | None = None, high: int | None = None
+) -> HeatMap:
+    question = WatchedQuestion(id=1, run_id="", rank=0, column=column, low=low, high=high, num_buckets=most)
+    buckets, values, marks = heat_map(reader.watched, question, most)
+    return HeatMap(buckets.first_steps, buckets.last_steps, values, marks)
 
 
 @pytest.fixture
@@ -130,12 +138,6 @@ def reader(run: tl.Run) -> Iterator[RunReader]:
     reader = RunReader(run.path)
     yield reader
     reader.close()
-
-
-def heat_map(kept: HeatMaps, reader: RunReader, wish: FigureRequest, most: int) -> HeatMap:
-    growing = kept.look(reader, wish)
-    assert growing is not None
-    return growing.heat_map(most)
 
 
 def assert_is_right(
@@ -171,58 +173,21 @@ def spoilt(num_rows: int, steps: Sequence[int] | np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("column", ["mean", "nan"])
-@pytest.mark.parametrize("most_cells", [8192, 64])
-def test_a_heat_map_stays_right_while_blocks_come_are_merged_and_cells_grow_wider(
-    run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch, column: str, most_cells: int
+def test_a_heat_map_stays_right_while_blocks_come_and_are_merged(
+    run: tl.Run, reader: RunReader, column: str
 ) -> None:
-    monkeypatch.setattr(heatmap, "_MOST_CELLS", most_cells)
-    kept = HeatMaps()
     steps = np.cumsum(np.random.default_rng(1).integers(1, 4, 600)) - 300
     values = spoilt(3, steps)
     log_plan(run, "a.Act", "b.Act", "c.Act")
     for end in range(20, 601, 20):
         log_figures(run, steps[end - 20 : end], values[..., end - 20 : end])
         run.flush()
-        reader.refresh()
-        found = heat_map(kept, reader, wish_of(column), 16)
         if end % 100 == 0:
+            reader.refresh()
+            found = heat_map_of(reader, 16, column)
             assert_is_right(found, steps[:end], values[..., :end], column)
     assert 8 <= len(found.first_steps) <= 16
     assert len(reader.parts()["rank-0"].records("statistics", "watch")) < 30
-
-
-def test_few_steps_and_windows_are_as_they_are_from_all_figures_at_once(
-    run: tl.Run, reader: RunReader
-) -> None:
-    kept = HeatMaps()
-    steps = np.arange(0, 900, 3)
-    values = spoilt(2, steps)
-    log_plan(run, "a.Act", "b.Act")
-    for part in np.array_split(np.arange(300), 9):
-        log_figures(run, steps[part], values[..., part])
-    run.flush()
-    reader.refresh()
-    for low, high, most in ((None, None, 400), (10, 200, 100), (-5, 30, 3), (450, None, 7), (5000, None, 5)):
-        for column in (*COLUMNS, "beauty"):
-            wish = wish_of(column, low, high)
-            found, expected = heat_map(kept, reader, wish, most), whole_heat_map(reader.watched, wish, most)
-            assert (found.first_steps, found.last_steps) == (expected.first_steps, expected.last_steps)
-            assert np.allclose(found.values, expected.values, atol=1e-6, equal_nan=True)
-            assert np.array_equal(found.marks, expected.marks)
-
-
-def test_merged_blocks_do_not_count_twice(
-    run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(heatmap, "_MOST_CELLS", 128)
-    kept = HeatMaps()
-    log_plan(run, "a.Act")
-    for first in range(0, 600, 10):
-        log_figures(run, range(first, first + 10), figures(1, range(10)))
-        run.flush()
-        reader.refresh()
-        found = heat_map(kept, reader, wish_of(), 128)
-    assert len(found.first_steps) == 75  # 8 steps each: with 4 there would be more than 128 cells
 
 
 def test_a_window_between_two_steps_is_empty(run: tl.Run, reader: RunReader) -> None:
@@ -231,23 +196,8 @@ def test_a_window_between_two_steps_is_empty(run: tl.Run, reader: RunReader) -> 
     log_figures(run, range(100, 200, 10), figures(1, range(10)))
     run.flush()
     reader.refresh()
-    assert heat_map(HeatMaps(), reader, wish_of(low=101, high=105), 10).values.shape == (1, 0)
-    assert heat_map(HeatMaps(), reader, wish_of(low=95, high=105), 10).first_steps == [100]
-
-
-def test_a_growing_heat_map_takes_no_more_bytes_than_it_may(
-    run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(heatmap, "_MAX_STRIP_BYTES", 10_000)
-    values = figures(20, range(400))
-    log_plan(run, *(f"layer{number}.Act" for number in range(20)))
-    log_figures(run, range(400), values)
-    run.flush()
-    reader.refresh()
-    growing = HeatMaps().look(reader, wish_of())
-    assert growing is not None
-    assert growing.num_bytes <= 10_000
-    assert_is_right(growing.heat_map(100), range(400), values, "mean")
+    assert heat_map_of(reader, 10, low=101, high=105).values.shape == (1, 0)
+    assert heat_map_of(reader, 10, low=95, high=105).first_steps == [100]
 
 
 def test_children_and_plans_that_follow_each_other_are_put_together(tmp_path: Path) -> None:
@@ -262,73 +212,20 @@ def test_children_and_plans_that_follow_each_other_are_put_together(tmp_path: Pa
         log_figures(first, steps[50:], values[:, [1, 3, 0], 50:], digest="two")
         log_figures(second, steps, values[:, 2:3], digest="three")
     reader = RunReader(path)
-    found = heat_map(HeatMaps(), reader, wish_of(), 10)
+    found = heat_map_of(reader, 10)
     names = [row.name for row in reader.watched.plan(0).rows]
     expected = values[:, [["a.Act", "b.Act", "c.Act", "d.Act"].index(name) for name in names]]
     expected[:, names.index("d.Act"), :50] = np.nan
     assert_is_right(found, steps, expected, "mean")
 
 
-def test_a_training_that_went_back_is_left_to_those_who_see_all_figures(
-    run: tl.Run, reader: RunReader
-) -> None:
-    kept = HeatMaps()
+def test_where_a_training_went_back_the_later_figure_of_a_step_holds(run: tl.Run, reader: RunReader) -> None:
+    first, second = figures(1, range(20)), figures(1, range(20), seed=1)
     log_plan(run, "a.Act")
-    log_figures(run, range(20), figures(1, range(20)))
+    log_figures(run, range(20), first)
+    run.log_statistics("a", np.arange(10, 30), 1.8e9 + np.arange(20.0), second)
     run.flush()
     reader.refresh()
-    assert kept.look(reader, wish_of()) is not None
-    run.log_statistics("a", np.arange(10, 30), 1.8e9 + np.arange(20.0), figures(1, range(20)))
-    run.flush()
-    reader.refresh()
-    assert kept.look(reader, wish_of()) is None
-    assert kept.look(reader, wish_of(high=5)) is not None
-
-
-def test_only_what_is_new_is_read_and_only_what_is_in_the_window(
-    run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    num_read = 0
-    original = SqlitePart.figures
-
-    def counted(part: SqlitePart, wanted: Any, known: Any) -> Any:
-        nonlocal num_read
-        found = original(part, wanted, known)
-        num_read += sum(
-            len(figures.steps) for number, figures in found.figures.items() if number not in known
-        )
-        return found
-
-    monkeypatch.setattr(SqlitePart, "figures", counted)
-    monkeypatch.setattr(heatmap, "_READ_BYTES", 5000)  # less than all at once
-    kept = HeatMaps()
-    values = figures(2, range(2000))
-    log_plan(run, "a.Act", "b.Act")
-    for end in range(200, 2001, 200):
-        log_figures(run, range(end - 200, end), values[..., end - 200 : end])
-        run.flush()
-    reader.refresh()
-    assert heat_map(kept, reader, wish_of(), 10).last_steps[-1] == 1999
-    assert num_read == 2000
-    log_figures(run, [2000], values[..., :1])
-    run.flush()
-    reader.refresh()
-    num_read = 0
-    assert heat_map(kept, reader, wish_of(), 10).last_steps[-1] == 2000
-    assert num_read < 1000  # one, and what it was merged with
-    num_read = 0
-    assert heat_map(kept, reader, wish_of(low=1990), 20).first_steps == list(range(1990, 2001))
-    assert num_read < 1000
-
-
-def test_what_is_kept_is_bounded(run: tl.Run, reader: RunReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heatmap, "MAX_BYTES", 100_000)
-    kept = HeatMaps()
-    log_plan(run, "a.Act", "b.Act")
-    log_figures(run, range(1000), figures(2, range(1000)))
-    run.flush()
-    reader.refresh()
-    for low in range(20):
-        heat_map(kept, reader, wish_of(low=low), 10)
-        assert kept._maps.num_bytes <= 100_000
-    assert kept._maps.num_bytes > 50_000
+    assert_is_right(
+        heat_map_of(reader, 5), range(30), np.concatenate((first[..., :10], second), axis=2), "mean"
+    )

@@ -13,9 +13,9 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.app.cache import Cache
-from torcheer.app.net.index import Mark, NetIndex, RankIndex
-from torcheer.app.net.messages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
-from torcheer.app.net.net_scene import BIAS, RunScene, scene_of
+from torcheer.app.netview.net_messages import LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY
+from torcheer.app.netview.net_scene import BIAS, RunScene, scene_of
+from torcheer.app.netview.tensor_index import Mark, NetIndex, RankIndex
 from torcheer.app.passes.pass_values import NUMPY_TYPES
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.graph import shape_text
@@ -87,26 +87,24 @@ def _with_codes(values: NDArray[Any]) -> Levels:
 
 
 def _scaled(values: NDArray[Any], low: float, high: float) -> Codes:
-    span = high - low
-    if span == 0:
-        return numpy.zeros(values.shape, dtype=numpy.uint16)
-    scale = LEVELS / span
-    if not _is_plain(values.dtype, span, scale):
-        values = values.astype(numpy.float64)
-    # The scale of a span that is hardly more than 0 can be infinite.
-    work = values - values.dtype.type(low)
-    work = work * values.dtype.type(scale) if numpy.isfinite(scale) else work / span * LEVELS
+    work = values.astype(numpy.float64) - low
+    if high > low:
+        work /= high - low
+        work *= LEVELS
     codes: Codes = numpy.rint(work, out=work).astype(numpy.uint16)
     return codes
 
 
-def _is_plain(dtype: numpy.dtype[Any], span: float, scale: float) -> bool:
-    """Whether the type of the values has room for what comes between."""
-    limits = numpy.finfo(dtype)
-    return span < float(limits.max) and float(limits.tiny) < scale < float(limits.max)
-
-
 # --- where values are -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RankNet:
+    """One rank of a run as of now. For whoever holds the lock of the run."""
+
+    reader: RunReader
+    index: RankIndex
+    net: RunScene
 
 
 class Stretch(NamedTuple):
@@ -131,12 +129,12 @@ class Found(NamedTuple):
         return self.axis is None and self.stretch.size == self.layer.grid.num_units
 
 
-def find(net: RunScene, index: RankIndex, layer: str, variable: str, step: int, item: int) -> Found | str:
+def find(net: RankNet, layer: str, variable: str, step: int, item: int) -> Found | str:
     """The last record up to a step; or why there is none, in a sentence."""
-    known = net.layers.get(layer)
+    known = net.net.layers.get(layer)
     if known is None:
         return "there is no such layer in this run"
-    series = index.series.get(net.series.get((layer, variable), ""))
+    series = net.index.series.get(net.net.series.get((layer, variable), ""))
     if series is None:
         return f"{variable} was not recorded of this layer"
     mark = series.last_up_to(step)
@@ -145,7 +143,7 @@ def find(net: RunScene, index: RankIndex, layer: str, variable: str, step: int, 
     return found_in(net, known, variable, mark, item)
 
 
-def found_in(net: RunScene, layer: NetLayer, variable: str, mark: Mark, item: int) -> Found | str:
+def found_in(net: RankNet, layer: NetLayer, variable: str, mark: Mark, item: int) -> Found | str:
     """Where in a record the values of an item are."""
     shape = mark.outline.shape
     if variable == BIAS and len(shape) == 1 and layer.shape:
@@ -165,10 +163,10 @@ def found_in(net: RunScene, layer: NetLayer, variable: str, mark: Mark, item: in
     return Found(Stretch(mark, item * count if has_items else 0, count), shape, layer, None)
 
 
-def _axis(net: RunScene, layer: NetLayer, length: int) -> int | None:
+def _axis(net: RankNet, layer: NetLayer, length: int) -> int | None:
     """The dimension of a layer that a vector belongs to."""
     last = len(layer.shape) - 1
-    for axis in (0, last) if layer.name in net.by_map else (last, 0):
+    for axis in (0, last) if layer.name in net.net.by_map else (last, 0):
         if layer.shape[axis] == length:
             return axis
     return None
@@ -214,25 +212,26 @@ def on_units(found: Found, numbers: Array) -> tuple[Array, NDArray[numpy.bool_] 
 # --- bytes -----------------------------------------------------------------------------------------
 
 
-def read_stretches(reader: RunReader, wanted: Sequence[Stretch]) -> list[Array | None]:
+def read_stretches(reader: RunReader, wanted: Sequence[Stretch | None]) -> list[Array | None]:
     """Real numbers, flat; None for what is gone or damaged. Of large records only what is wanted is read."""
     found: list[Array | None] = [None] * len(wanted)
-    of_parts: dict[str, list[int]] = {}
+    of_parts: dict[str, list[tuple[int, Stretch]]] = {}
     for place, one in enumerate(wanted):
-        of_parts.setdefault(one.mark.part, []).append(place)
+        if one is not None:
+            of_parts.setdefault(one.mark.part, []).append((place, one))
     parts = reader.parts()
-    for name, places in of_parts.items():
+    for name, some in of_parts.items():
         part = parts.get(name)
-        slices = [_slice(wanted[place]) for place in places]
+        slices = [_slice(one) for _, one in some]
         if isinstance(part, SqlitePart):
             pieces = part.slices(slices)
         elif part is not None:
             pieces = [_cut(part.data(one.record), one) for one in slices]
         else:
             continue
-        for place, piece in zip(places, pieces, strict=True):
+        for (place, one), piece in zip(some, pieces, strict=True):
             if piece is not None:
-                found[place] = numbers_in(piece, wanted[place].mark.outline.dtype)
+                found[place] = numbers_in(piece, one.mark.outline.dtype)
     return found
 
 
@@ -254,18 +253,7 @@ _HELD_BYTES: Final = 1 << 28  # of weights that were asked for last
 _MAX_RANKS: Final = 64  # of which the scenes are kept
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RankNet:
-    """One rank of a run as of now. For whoever holds the lock of the run."""
-
-    reader: RunReader
-    index: RankIndex
-    net: RunScene
-
-
 class _Known:
-    """What is known of one run."""
-
     def __init__(self) -> None:
         self.index = NetIndex()
         self.version = -1
@@ -274,8 +262,6 @@ class _Known:
 
 
 class Nets:
-    """Of all runs of a server."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()  # of the table: several runs may be read at a time
         self._known: WeakKeyDictionary[RunReader, _Known] = WeakKeyDictionary()

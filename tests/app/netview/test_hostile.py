@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from tests.app.net.test_follow import add_tensor, tensor_head
 from tests.app.net_runs import AskedRun, layer, scene
+from tests.app.netview.test_moments import add_tensor, tensor_head
 from tests.run.handmade_part import HandmadePart
 from torcheer.run import Connection, Grid, MomentHead, NetScene, Place, TensorHead
 from torcheer.run.records import NetViewHead, encode_head

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Final
 
+import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.app.net.messages import (
+from torcheer.app.netview.net_messages import (
     NetMomentsAnswer,
     NetMomentsQuestion,
     NetRange,
@@ -18,8 +18,8 @@ from torcheer.app.net.messages import (
     NetSceneQuestion,
     NetVariable,
 )
-from torcheer.app.net.net_reader import Nets, RankNet, ranges_of
-from torcheer.app.net.net_scene import BIAS, RunScene
+from torcheer.app.netview.net_reader import Nets, RankNet, ranges_of
+from torcheer.app.netview.net_scene import BIAS, RunScene
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_news import Looked, Watch, follow_run
 from torcheer.app.wire import as_text, clipped, countable, finite
@@ -30,35 +30,27 @@ _CHUNK: Final = 20_000  # moments of one answer
 _MAX_COUNTERS: Final = 32  # names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Moments:
-    """Those of one rank, by step."""
-
-    steps: NDArray[numpy.int64]
-    times: NDArray[numpy.float64]  # when the first value of each was written
-    counters: Mapping[str, Sequence[str]]
-    ranges: Sequence[NetRange]
-    is_running: bool
-
-
 def steps_of(net: RankNet) -> list[int]:
     """At which there are values of a layer, rising."""
     steps: list[int] = _steps_and_times(net)[0].tolist()
     return steps
 
 
-def moments_of(nets: Nets, run: OpenRun, question: NetMomentsQuestion) -> Moments:
+def moments_of(nets: Nets, run: OpenRun, question: NetMomentsQuestion) -> NetMomentsAnswer:
+    """Those of one rank, by step. The time of one is that of its first value."""
     with run.lock:
         net = nets.look(run, question.rank)
         steps, times = _steps_and_times(net)
         if run.is_running and _is_unfinished(steps, net.index.counters):
             steps, times = steps[:-1], times[:-1]
-        steps, times = steps[-_MAX_MOMENTS:], times[-_MAX_MOMENTS:]
-        counters = _columns(net.index.counters, steps.tolist())
+        last = steps[-_MAX_MOMENTS:].tolist()
+        counters = _columns(net.index.counters, last)
         ranges = ranges_of(net)
-    return Moments(
-        steps=steps,
-        times=times,
+    return NetMomentsAnswer(
+        id=question.id,
+        is_all=True,
+        steps=[countable(step) or 0 for step in last],
+        times=[finite(time) or 0.0 for time in times[-_MAX_MOMENTS:].tolist()],
         counters=counters,
         ranges=[
             NetRange(variable=name, low=low, high=high)
@@ -75,8 +67,8 @@ def _steps_and_times(net: RankNet) -> tuple[NDArray[numpy.int64], NDArray[numpy.
     columns = [net.index.series[name].columns() for name in names if name in net.index.series]
     if not columns:
         return numpy.empty(0, numpy.int64), numpy.empty(0)
-    steps = numpy.concatenate([one.steps for one in columns])
-    times = numpy.concatenate([one.times for one in columns])
+    steps = numpy.concatenate([steps for steps, _ in columns])
+    times = numpy.concatenate([times for _, times in columns])
     order = numpy.lexsort((times, steps))
     steps, times = steps[order], times[order]
     is_first = numpy.ones(len(steps), dtype=numpy.bool_)
@@ -89,7 +81,7 @@ def _is_unfinished(steps: NDArray[numpy.int64], counters: Mapping[int, object]) 
     return len(steps) > 1 and int(steps[-1]) not in counters and int(steps[-2]) in counters
 
 
-def _columns(counters: Mapping[int, Mapping[str, str]], steps: Sequence[int]) -> dict[str, list[str]]:
+def _columns(counters: Mapping[int, Mapping[str, str]], steps: Sequence[int]) -> dict[str, Sequence[str]]:
     """A text for each step, empty where there is none."""
     nothing: Mapping[str, str] = {}
     rows = [counters.get(step, nothing) for step in steps] if counters else []
@@ -104,79 +96,58 @@ def _columns(counters: Mapping[int, Mapping[str, str]], steps: Sequence[int]) ->
 # --- answers -------------------------------------------------------------------------------------
 
 
-def new_frames(question: int, now: Moments, before: Moments | None) -> list[str]:
-    """What a page that knows the former moments must hear; nothing where that is nothing."""
-    num_known = 0 if before is None else _num_known(now, before)
-    is_all = before is None or num_known < len(before.steps)
-    num_known = 0 if is_all else num_known
-    if before is not None and not is_all and num_known == len(now.steps):
-        is_same = (now.ranges, now.is_running) == (before.ranges, before.is_running)
-        if is_same:
-            return []
-    return list(_frames(question, now, num_known, is_all))
-
-
-def _num_known(now: Moments, before: Moments) -> int:
-    """All that were known, where they are just as they were, and none came between them; else 0."""
-    count = len(before.steps)
-    is_same = (
-        count <= len(now.steps)
-        and numpy.array_equal(now.steps[:count], before.steps)
-        and numpy.array_equal(now.times[:count], before.times)
-        and all(_begins(now.counters.get(name, ()), its, count) for name, its in before.counters.items())
-        and all(name in before.counters or not any(its[:count]) for name, its in now.counters.items())
-    )
-    return count if is_same else 0
-
-
-def _begins(now: Sequence[str], before: Sequence[str], count: int) -> bool:
-    return list(now[:count]) == list(before)
-
-
-def _frames(question: int, now: Moments, start: int, is_all: bool) -> Iterator[str]:
-    """So many at a time; at least one, which may be empty."""
-    for first in range(start, max(len(now.steps), start + 1), _CHUNK):
-        part = slice(first, first + _CHUNK)
-        answer = NetMomentsAnswer(
-            id=question,
-            is_all=is_all and first == start,
-            steps=[countable(step) or 0 for step in now.steps[part].tolist()],
-            times=[finite(time) or 0.0 for time in now.times[part].tolist()],
-            counters={name: its[part] for name, its in now.counters.items()},
-            ranges=now.ranges,
-            is_running=now.is_running,
+def new_frames(now: NetMomentsAnswer, before: NetMomentsAnswer | None) -> list[str]:
+    """What a page that knows the former moments must hear, so many at a time; nothing without news."""
+    num_known = 0 if before is None else len(before.steps)
+    # All that were known are just as they were, and none came between them.
+    is_more = before is not None and _told(now, num_known) == _told(before, num_known)
+    same = before is not None and (now.ranges, now.is_running) == (before.ranges, before.is_running)
+    if same and is_more and num_known == len(now.steps):
+        return []
+    start = num_known if is_more else 0
+    return [
+        as_text(
+            msgspec.structs.replace(
+                now,
+                is_all=not is_more and first == 0,
+                steps=now.steps[first : first + _CHUNK],
+                times=now.times[first : first + _CHUNK],
+                counters={name: its[first : first + _CHUNK] for name, its in now.counters.items()},
+            )
         )
-        yield as_text(answer)
+        for first in range(start, max(len(now.steps), start + 1), _CHUNK)
+    ]
+
+
+def _told(moments: NetMomentsAnswer, count: int) -> tuple[object, ...]:
+    """So many of them. A counter that none of these has is nothing to tell."""
+    counters = {name: its[:count] for name, its in moments.counters.items() if any(its[:count])}
+    return moments.steps[:count], moments.times[:count], counters
 
 
 # --- followed -------------------------------------------------------------------------------------
 
 
+SeenScene = tuple[
+    RunScene, Sequence[int]
+]  # what a page was told of a network, and of which ranks there is one
+
 _PUSH_SECONDS: Final = 0.25  # between two answers: a page that follows shows each moment soon
 
 
 def follow_net(nets: Nets, watch: Watch, question: NetSceneQuestion) -> AsyncGenerator[str, None]:
-    """The network; anew where it has changed."""
     return follow_run(
         watch, question.run_id, lambda run, seen: look_at_scene(nets, run, question, seen), _PUSH_SECONDS
     )
 
 
 def follow_moments(nets: Nets, watch: Watch, question: NetMomentsQuestion) -> AsyncGenerator[str, None]:
-    """The moments; then what is new."""
 
-    def look(run: OpenRun, before: Moments | None) -> Looked[str, Moments]:
+    def look(run: OpenRun, before: NetMomentsAnswer | None) -> Looked[str, NetMomentsAnswer]:
         now = moments_of(nets, run, question)
-        return Looked(new_frames(question.id, now, before), now)
+        return new_frames(now, before), now
 
     return follow_run(watch, question.run_id, look, _PUSH_SECONDS)
-
-
-class SeenScene(NamedTuple):
-    """What a page was told of a network."""
-
-    scene: RunScene
-    ranks: Sequence[int]
 
 
 def look_at_scene(
@@ -186,9 +157,10 @@ def look_at_scene(
         net = nets.look(run, question.rank)
         ranges = ranges_of(net)
         ranks = nets.ranks(net.reader)
-    scene, now = net.net, SeenScene(net.net, ranks)
+    scene = net.net
+    now: SeenScene = (scene, ranks)
     if seen == now:
-        return Looked((), now)
+        return (), now
     variables = []
     for name in scene.variables:
         group, sentence = about(name)
@@ -207,4 +179,4 @@ def look_at_scene(
         ranks=ranks,
         note=scene.note,
     )
-    return Looked([as_text(answer)], now)
+    return [as_text(answer)], now

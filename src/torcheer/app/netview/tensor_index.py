@@ -54,13 +54,6 @@ class Mark(NamedTuple):
     outline: Outline
 
 
-class MarkColumns(NamedTuple):
-    """When records were made."""
-
-    steps: NDArray[numpy.int64]
-    times: NDArray[numpy.float64]
-
-
 class _Head(msgspec.Struct, tag_field="kind", tag="tensor", gc=False):
     """As much of a TensorHead as is needed here: there may be very many of them."""
 
@@ -121,9 +114,9 @@ class TensorSeries:
             self._is_in_order = True
         return self._marks
 
-    def columns(self) -> MarkColumns:
-        """When they were made, in no order that could be relied upon."""
-        return MarkColumns(numpy.array(self._steps, numpy.int64), numpy.array(self._times, numpy.float64))
+    def columns(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+        """Their steps and times, in no order that could be relied upon."""
+        return numpy.array(self._steps, numpy.int64), numpy.array(self._times, numpy.float64)
 
     def last_up_to(self, step: int) -> Mark | None:
         """The last record at or before a step."""
@@ -169,7 +162,6 @@ class NetIndex:
         self._outlines: dict[tuple[tuple[int, ...], str], Outline | None] = {}
 
     def rank(self, rank: int) -> RankIndex:
-        """Empty where nothing is known of it."""
         return self._ranks.get(rank) or RankIndex()
 
     def ranks(self) -> list[int]:

@@ -20,9 +20,9 @@ from torch import nn
 import torcheer as tl
 from tests.app.html_pages import HOSTILE, STANDIN, Elements
 from tests.app.net_runs import layer, scene
-from torcheer.app.net import net_page as pages
-from torcheer.app.net.messages import LEVELS
-from torcheer.app.net.net_page import moments_in_order, net_file_page, show_net, wishes, write_net_page
+from torcheer.app.netview import net_page as pages
+from torcheer.app.netview.net_messages import LEVELS
+from torcheer.app.netview.net_page import moments_in_order, net_file_page, show_net, wishes, write_net_page
 from torcheer.app.passes.pass_page import one_file_page
 from torcheer.capture.page_source import HistorySource
 from torcheer.errors import InputError

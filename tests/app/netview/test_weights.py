@@ -11,9 +11,9 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.net_runs import AskedRun, Block, layer, scene
-from torcheer.app.net import net_reader as nets_module
-from torcheer.app.net import net_weights
-from torcheer.app.net.messages import NOT_THERE
+from torcheer.app.netview import net_reader as nets_module
+from torcheer.app.netview import net_values
+from torcheer.app.netview.net_messages import NOT_THERE
 from torcheer.run import Connection
 
 
@@ -164,5 +164,5 @@ def test_weights_are_read_once_and_not_where_they_are_too_large(
     asked.weights("fc", 0)
     monkeypatch.setattr(nets_module, "read_stretches", None)
     assert asked.weights("fc", 2)[1]["x"].said["high"] == 11.0
-    monkeypatch.setattr(net_weights, "_MAX_WEIGHT_BYTES", 90)
+    monkeypatch.setattr(net_values, "_MAX_WEIGHT_BYTES", 90)
     assert "takes 96 B, more than is read" in asked.weights("fc", 2)[1]["x"].said["why"]

@@ -10,7 +10,7 @@ import base64
 import math
 import os
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -30,15 +30,15 @@ from torcheer.app.html_page import (
     show_inline,
     write_file,
 )
-from torcheer.app.net.follow import Moments, look_at_scene, moments_of
-from torcheer.app.net.messages import (
+from torcheer.app.netview.net_messages import (
     NetMomentsAnswer,
     NetMomentsQuestion,
     NetSceneAnswer,
     NetSceneQuestion,
     NetVariable,
 )
-from torcheer.app.net.net_reader import (
+from torcheer.app.netview.net_moments import look_at_scene, moments_of
+from torcheer.app.netview.net_reader import (
     Found,
     Nets,
     RankNet,
@@ -50,13 +50,12 @@ from torcheer.app.net.net_reader import (
     weight_series,
 )
 from torcheer.app.passes.pass_page import escaped
-from torcheer.app.runs.messages import RunListing
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
-from torcheer.app.runs.shelf import Summary
+from torcheer.app.runs.run_messages import RunListing
+from torcheer.app.runs.run_shelf import Summary
 from torcheer.app.serve import address_of, announced
-from torcheer.app.wire import as_json, clipped, countable, finite
+from torcheer.app.wire import as_json, clipped, countable
 from torcheer.desktop import in_notebook
-from torcheer.graph import Progress
 from torcheer.netview import RECEIVED, SENT, WEIGHT
 from torcheer.run import RunReader, WarningsOnce
 from torcheer.tensorfile import Array
@@ -133,19 +132,15 @@ class Wanted(NamedTuple):
 class Pieces:
     """Those of one page. Filled while choosing; `left` are the bytes for which there is still room."""
 
-    def __init__(
-        self, reader: RunReader, room: int, on_written: Callable[[int], None], *, is_exact: bool
-    ) -> None:
+    def __init__(self, reader: RunReader, room: int, *, is_exact: bool) -> None:
         self.is_exact = is_exact  # values go in as they are, not as levels
         self.left = room
         self.has_refused = False  # something for which there was no room
         self.texts: list[bytes] = []
         self._reader = reader
-        self._on_written = on_written
         self._known: dict[tuple[str, Stretch], int | str] = {}
 
     def put_all(self, wanted: Sequence[Wanted]) -> list[Number] | None:
-        """Their numbers; None where there is no room for all of them: then none is put in."""
         fresh = self._fresh(wanted)
         made = self._made(fresh) if self._has_hope(fresh, self.left) else None
         if made is None or sum(len(text) + 1 for text in made if isinstance(text, bytes)) > self.left:
@@ -174,7 +169,6 @@ class Pieces:
         return list({one.key: one for one in wanted if one.key not in self._known}.values())
 
     def _made(self, wanted: Sequence[Wanted]) -> list[bytes | str]:
-        """Or why there is nothing."""
         numbers = read_stretches(self._reader, [one.stretch for one in wanted])
         return [
             _GONE if its is None else _text(one, its, self.is_exact)
@@ -188,7 +182,6 @@ class Pieces:
         self._known[one.key] = len(self.texts)
         self.texts.append(text)
         self.left -= len(text) + 1
-        self._on_written(len(text))
 
 
 def _text(one: Wanted, numbers: Array, is_exact: bool) -> bytes:
@@ -237,7 +230,7 @@ class _Subject:
 
     net: RankNet
     scene: NetSceneAnswer
-    moments: Moments
+    moments: NetMomentsAnswer
     variables: Sequence[str]  # of layers, the one that is wanted most first
     weights: Sequence[str]  # their series
     whats: Sequence[str]  # variables of weights: Wt, Grad…
@@ -250,47 +243,38 @@ class _Subject:
     def num_items(self) -> int:
         return max(1, self.scene.num_items)
 
-    def step(self, moment: int) -> int:
-        return int(self.moments.steps[moment])
 
+def embedded_net(run: OpenRun, budget: int, max_bytes: int) -> tuple[list[bytes], bool]:
+    """What a page says of a network: one JSON text, in pieces, in which nothing means anything to HTML; and
+    whether it has no room for any of the values that there are.
 
-class EmbeddedNet(NamedTuple):
-    """What a page says of a network: one JSON text, in pieces, in which nothing means anything to HTML."""
-
-    data: list[bytes]
-    has_no_room: bool  # for any of the values that there are
-
-
-def embedded_net(
-    run: OpenRun, budget: int, max_bytes: int, on_written: Callable[[int], None] = lambda _: None
-) -> EmbeddedNet:
-    """Layers, connections and variables are always in it. `budget` is what the page's limit, `max_bytes`,
-    leaves for the data."""
+    Layers, connections and variables are always in it. `budget` is what the page's limit, `max_bytes`,
+    leaves for the data.
+    """
     with run.lock:
         subject = _looked_at(run)
         fixed = as_json(
             (subject.scene, _moments_answer(subject, range(subject.num_moments)), subject.weights)
         )
         room = budget - len(escaped(fixed)) - _REST_BYTES
-        chosen = _chosen(subject, room, on_written) if max_bytes else _Chosen(subject, 0, on_written)
-    return EmbeddedNet(chosen.written(_listing(run), max_bytes), chosen.has_no_room)
+        chosen = _chosen(subject, room) if max_bytes else _Chosen(subject, 0)
+    return chosen.written(_listing(run), max_bytes), chosen.has_no_room
 
 
-def _chosen(subject: _Subject, room: int, on_written: Callable[[int], None]) -> _Chosen:
+def _chosen(subject: _Subject, room: int) -> _Chosen:
     """How small values become is known when they are written: so all of them are tried as they are, until
     one has no room."""
-    exact = _Chosen(subject, room, on_written, is_exact=True)
+    exact = _Chosen(subject, room, is_exact=True)
     if exact.put_everything():
         return exact
-    exact.take_back()
-    rounded = _Chosen(subject, room, on_written)
+    rounded = _Chosen(subject, room)
     rounded.put_all()
     return rounded
 
 
 def _looked_at(run: OpenRun) -> _Subject:
     nets = Nets()
-    frames = look_at_scene(nets, run, NetSceneQuestion(id=0, run_id=run.place.id, rank=_RANK), None).frames
+    frames, _ = look_at_scene(nets, run, NetSceneQuestion(id=0, run_id=run.place.id, rank=_RANK), None)
     scene = msgspec.json.decode(frames[0], type=NetSceneAnswer)
     moments = moments_of(nets, run, NetMomentsQuestion(id=0, run_id=run.place.id, rank=_RANK))
     net = nets.look(run, _RANK)
@@ -309,13 +293,11 @@ def _looked_at(run: OpenRun) -> _Subject:
 def _moments_answer(subject: _Subject, kept: Sequence[int]) -> NetMomentsAnswer:
     """Nothing will come to a page that is one file."""
     now = subject.moments
-    return NetMomentsAnswer(
-        id=0,
-        is_all=True,
-        steps=[countable(subject.step(at)) or 0 for at in kept],
-        times=[finite(float(now.times[at])) or 0.0 for at in kept],
+    return msgspec.structs.replace(
+        now,
+        steps=[now.steps[at] for at in kept],
+        times=[now.times[at] for at in kept],
         counters={name: [texts[at] for at in kept] for name, texts in now.counters.items()},
-        ranges=now.ranges,
         is_running=False,
     )
 
@@ -330,12 +312,9 @@ def _listing(run: OpenRun) -> RunListing:
 class _Chosen:
     """What goes in. Filled wish by wish."""
 
-    def __init__(
-        self, subject: _Subject, room: int, on_written: Callable[[int], None], *, is_exact: bool = False
-    ) -> None:
+    def __init__(self, subject: _Subject, room: int, *, is_exact: bool = False) -> None:
         self._subject = subject
-        self._on_written = on_written
-        self._pieces = Pieces(subject.net.reader, room, on_written, is_exact=is_exact)
+        self._pieces = Pieces(subject.net.reader, room, is_exact=is_exact)
         self._frames: list[bytes] = []  # of layers
         self._weights: list[bytes] = []
         self._variables: set[str] = set()  # of which there is something: Act, r.Wt…
@@ -357,15 +336,10 @@ class _Chosen:
         return True
 
     def put_all(self) -> None:
-        """All for which there is room."""
         num_misses = 0
         for wish in self._wishes():
             if num_misses < _MOST_MISSES and wish.moment not in self._lost:
                 num_misses += not self._put(wish)
-
-    def take_back(self) -> None:
-        """Something else is written instead."""
-        self._on_written(-sum(len(text) for text in self._pieces.texts))
 
     def _wishes(self) -> list[Wish]:
         subject = self._subject
@@ -377,9 +351,9 @@ class _Chosen:
     def _put_values(self, wish: Wish) -> bool:
         """All layers or none; but of the first wish, all for which there is room."""
         subject = self._subject
-        net, step = subject.net, subject.step(wish.moment)
+        net, step = subject.net, subject.moments.steps[wish.moment]
         entries: list[Number | Found] = [
-            find(net.net, net.index, layer.name, wish.variable, step, wish.item)
+            find(net, layer.name, wish.variable, step, wish.item)
             if wish.variable in layer.variables
             else None
             for layer in subject.scene.scene.layers
@@ -423,7 +397,7 @@ class _Chosen:
     def _weight(self, weight: str, wish: Wish) -> Wanted | str:
         name = weight_series(weight, wish.variable)
         series = self._subject.net.index.series.get(name)
-        mark = None if series is None else series.last_up_to(self._subject.step(wish.moment))
+        mark = None if series is None else series.last_up_to(self._subject.moments.steps[wish.moment])
         if series is None:
             return f"{name} was not recorded"
         if mark is None:
@@ -434,7 +408,7 @@ class _Chosen:
         if any(isinstance(one, int) for one in pieces):
             ends = (RECEIVED, SENT) if wish.is_of_weights else ("",)
             self._variables |= {end + wish.variable for end in ends}
-        step = countable(self._subject.step(wish.moment)) or 0
+        step = self._subject.moments.steps[wish.moment]
         frame = {"step": step, "variable": wish.variable, "item": wish.item, "pieces": pieces}
         frames.append(escaped(as_json(frame)))
 
@@ -557,12 +531,11 @@ def _pieces(folder: _Path, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
     room = max_bytes - len(before) - len(after)
     run = OpenRun(RunPlace(id=_RUN, name=path.name, path=path), RunReader, ArrayCache(1))
     try:
-        with Progress("writing the page", max(0, room)) as progress:
-            net = embedded_net(run, room, max_bytes, progress.add)
+        data, has_no_room = embedded_net(run, room, max_bytes)
     finally:
         run.close()
-    pieces = [before, *net.data, after]
-    if net.has_no_room:
+    pieces = [before, *data, after]
+    if has_no_room:
         WarningsOnce().tell(
             f"there are no values in the page of {path.name}: max_bytes is {max_bytes:,}, and the page "
             f"without them takes {sum(map(len, pieces)):,}. Give a larger max_bytes."

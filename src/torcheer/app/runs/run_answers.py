@@ -10,40 +10,40 @@ from typing import Any, Final
 import anyio
 
 from torcheer.app.background_threads import Turns, in_thread
-from torcheer.app.net import messages as net_messages
-from torcheer.app.net.follow import follow_moments, follow_net
-from torcheer.app.net.net_analysis import Analyses
-from torcheer.app.net.net_reader import Nets
-from torcheer.app.net.net_values import answer_raster, answer_unit, answer_unit_series, answer_values
-from torcheer.app.net.net_weights import answer_weights
+from torcheer.app.netview import net_messages
+from torcheer.app.netview.net_analysis import Analyses
+from torcheer.app.netview.net_moments import follow_moments, follow_net
+from torcheer.app.netview.net_reader import Nets
+from torcheer.app.netview.net_values import (
+    answer_raster,
+    answer_unit,
+    answer_unit_series,
+    answer_values,
+    answer_weights,
+)
 from torcheer.app.passes.source import PassListing
-from torcheer.app.runs import messages
-from torcheer.app.runs.feeds import SeriesFeed, follow_events, follow_index, follow_runs
+from torcheer.app.runs import run_messages as messages
+from torcheer.app.runs.feeds import follow_events, follow_index, follow_runs, follow_series
 from torcheer.app.runs.layouts import answer_layout
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.projection import Reductions
 from torcheer.app.runs.run_news import Watch
 from torcheer.app.runs.run_passes import RunPass, answer_op_series, find_pass, listings
 from torcheer.app.runs.run_records import Distributions, RunTensors, answer_record, answer_records
-from torcheer.app.runs.shelf import RunShelf
+from torcheer.app.runs.run_shelf import RunShelf
 from torcheer.app.runs.table_feed import (
-    MOST_FOR_STATISTICS,
-    MOST_FOR_TEXT,
     LoadedRecord,
-    Most,
-    TableFeed,
+    TableCellsQuestion,
+    TableQuestion,
+    TableStatisticsQuestion,
     TableTensors,
+    TableTextQuestion,
+    follow_table,
     load_records,
     statistics_answer,
     text_answer,
 )
-from torcheer.app.runs.table_messages import (
-    TableCellsQuestion,
-    TableQuestion,
-    TableStatisticsQuestion,
-    TableTextQuestion,
-)
 from torcheer.app.runs.watched_figures import follow_row, follow_watched
+from torcheer.app.shared_analyses import Reductions
 from torcheer.app.wire import Followed, Frame, Question, Single, as_text
 from torcheer.errors import InputError
 
@@ -54,8 +54,6 @@ _LISTED_SECONDS: Final = 10.0  # for all runs to be looked at
 
 
 class RunAnswers:
-    """Answers about the runs of a shelf, for all pages of a server."""
-
     def __init__(self, shelf: RunShelf) -> None:
         self.shelf = shelf
         self.watch = Watch(shelf)
@@ -79,20 +77,20 @@ class RunAnswers:
             **{kind: of_net(answer) for kind, answer in analyses.answers.items()},
             messages.HparamsQuestion: self._hparams,
             messages.OpSeriesQuestion: self._op_series,
-            TableStatisticsQuestion: self._table_statistics,
-            TableTextQuestion: self._table_text,
+            TableStatisticsQuestion: self._of_tables(statistics_answer),
+            TableTextQuestion: self._of_tables(text_answer),
         }
         watch = self.watch
         feeds: dict[type[Question], Callable[[Any], AsyncGenerator[Frame, None]]] = {
             messages.RunsQuestion: partial(follow_runs, watch),
             messages.IndexQuestion: partial(follow_index, watch),
-            messages.SeriesQuestion: lambda question: SeriesFeed(watch, question).frames(),
+            messages.SeriesQuestion: partial(follow_series, watch),
             messages.WatchedQuestion: partial(follow_watched, watch),
             messages.WatchedRowQuestion: partial(follow_row, watch),
             messages.EventsQuestion: partial(follow_events, watch),
             net_messages.NetSceneQuestion: partial(follow_net, nets, watch),
             net_messages.NetMomentsQuestion: partial(follow_moments, nets, watch),
-            TableQuestion: lambda question: TableFeed(watch, question).frames(),
+            TableQuestion: partial(follow_table, watch),
         }
         self.followed: dict[type[Question], Followed] = {
             **{kind: _for_any_page(feed) for kind, feed in feeds.items()},
@@ -133,27 +131,17 @@ class RunAnswers:
             raise InputError(_NO_PASS)
         return await source.run.slow_turns.take(answer_op_series, source, question)
 
-    async def _table_statistics(self, question: TableStatisticsQuestion) -> str:
-        records = await self._table_records(question, MOST_FOR_STATISTICS, load_records)
-        return await in_thread(statistics_answer, question, records)
-
-    async def _table_text(self, question: TableTextQuestion) -> str:
-        load = partial(load_records, only_last=question.only_last, with_tensors=True)
-        records = await self._table_records(question, MOST_FOR_TEXT, load)
-        return await in_thread(text_answer, question, records)
-
-    async def _table_records(
-        self,
-        question: TableStatisticsQuestion | TableTextQuestion,
-        most: Most,
-        load: Callable[[OpenRun, str, Most], list[LoadedRecord]],
-    ) -> list[LoadedRecord]:
+    def _of_tables(self, answer: Callable[[Any, Sequence[LoadedRecord]], Frame]) -> Single:
         """Of all runs, in their order. Those that have no such table have no rows."""
-        records: list[LoadedRecord] = []
-        for run_id in dict.fromkeys(question.run_ids):
-            run = await self._run(run_id)
-            records += await run.slow_turns.take(load, run, question.name, most.less(records))
-        return records
+
+        async def handler(question: Any) -> Frame:
+            records: list[LoadedRecord] = []
+            for run_id in dict.fromkeys(question.run_ids):
+                run = await self._run(run_id)
+                records += await run.slow_turns.take(load_records, run, question, records)
+            return await in_thread(answer, question, records)
+
+        return handler
 
     async def passes(self, seconds: float = _PASSES_SECONDS) -> Sequence[PassListing]:
         """The passes in all runs, as far as they can be found in so long."""
@@ -162,7 +150,6 @@ class RunAnswers:
         return listings(self.shelf.summaries())
 
     async def pass_source(self, pass_id: str) -> RunPass | None:
-        """The pass of a run; None where there is none."""
         run_id = pass_id.partition("-")[0]
         run = self.shelf.known(run_id) or await in_thread(self.shelf.run, run_id)
         return None if run is None else await run.slow_turns.take(find_pass, run, pass_id)

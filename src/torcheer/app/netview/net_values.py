@@ -1,0 +1,449 @@
+"""Values of layers at a moment and over the last moments, as levels; variables and weights of one unit."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from torcheer.app.netview import net_messages as messages
+from torcheer.app.netview.net_moments import steps_of
+from torcheer.app.netview.net_reader import (
+    NO_LEVELS,
+    Found,
+    Levels,
+    Nets,
+    RankNet,
+    Stretch,
+    find,
+    found_in,
+    levels_of,
+    on_units,
+    place_of,
+    read_stretches,
+    weight_series,
+)
+from torcheer.app.netview.net_scene import BIAS
+from torcheer.app.netview.tensor_index import Mark
+from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.run_records import evenly
+from torcheer.app.wire import as_text, binary_frame, clipped, countable
+from torcheer.errors import InputError
+from torcheer.graph import readable_bytes
+from torcheer.netview import WEIGHT, UnitWeights, received, sent
+from torcheer.run import Connection, NetLayer
+from torcheer.tensorfile import Array
+
+MAX_LEVELS: Final = 1 << 25  # of one answer
+_TOO_MANY: Final = "there are too many units for one answer: show fewer layers"
+_GONE: Final = "this record is damaged, or was thinned out this moment"
+_NO_UNITS: Final = "this layer has no units"
+
+
+def block_of(layer: str, step: int, levels: Levels, why: str = "") -> messages.NetBlock:
+    return messages.NetBlock(
+        layer=layer,
+        step=countable(step) or 0,
+        num_units=levels.codes.shape[-1],
+        low=levels.low,
+        high=levels.high,
+        why=clipped(why),
+    )
+
+
+def frame_bytes(levels: Sequence[Levels]) -> bytes:
+    return b"".join(one.codes.astype("<u2", copy=False).tobytes() for one in levels)
+
+
+# --- at a moment -------------------------------------------------------------------------------
+
+
+def answer_values(nets: Nets, run: OpenRun, question: messages.NetValuesQuestion) -> bytes:
+    room = MAX_LEVELS
+    with run.lock:
+        net = nets.look(run, question.rank)
+        found: list[Found | str] = []
+        for layer in question.layers:
+            one = find(net, layer, question.variable, question.step, question.item)
+            if isinstance(one, Found):
+                room -= one.layer.grid.num_units
+                one = _TOO_MANY if room < 0 else one
+            found.append(one)
+        numbers = read_stretches(
+            net.reader, [one.stretch if isinstance(one, Found) else None for one in found]
+        )
+    done = [_block(*one) for one in zip(question.layers, found, numbers, strict=True)]
+    answer = messages.NetValuesAnswer(id=question.id, step=question.step, blocks=[block for block, _ in done])
+    return binary_frame(answer, frame_bytes([levels for _, levels in done]))
+
+
+def _block(layer: str, found: Found | str, numbers: Array | None) -> tuple[messages.NetBlock, Levels]:
+    if isinstance(found, str):
+        return block_of(layer, 0, NO_LEVELS, found), NO_LEVELS
+    step = found.stretch.mark.step
+    if numbers is None:
+        return block_of(layer, step, NO_LEVELS, _GONE), NO_LEVELS
+    levels = levels_of(*on_units(found, numbers))
+    why = "" if levels.codes.size else _NO_UNITS
+    return block_of(layer, step, levels, why), levels
+
+
+# --- over the last moments -----------------------------------------------------------------------
+
+
+def answer_raster(nets: Nets, run: OpenRun, question: messages.NetRasterQuestion) -> bytes:
+    with run.lock:
+        net = nets.look(run, question.rank)
+        steps = steps_of(net)
+        last = bisect_right(steps, question.step)
+        num_units = sum(
+            net.net.layers[layer].grid.num_units for layer in question.layers if layer in net.net.layers
+        )
+        most = min(question.num_moments, max(1, MAX_LEVELS // max(1, num_units)))
+        moments = steps[max(0, last - most) : last]
+    blocks, levels = [], []
+    room = MAX_LEVELS
+    for layer in question.layers:
+        known = net.net.layers.get(layer)
+        room -= known.grid.num_units * len(moments) if known is not None else 0
+        block, of_block = _raster_block(nets, run, question, layer, moments if room >= 0 else ())
+        blocks.append(block)
+        levels.append(of_block)
+    answer = messages.NetRasterAnswer(
+        id=question.id, steps=[countable(step) or 0 for step in moments], blocks=blocks
+    )
+    return binary_frame(answer, frame_bytes(levels))
+
+
+def _raster_block(
+    nets: Nets, run: OpenRun, question: messages.NetRasterQuestion, layer: str, moments: Sequence[int]
+) -> tuple[messages.NetBlock, Levels]:
+    """A layer at a time has the lock, so that others have their turn in between."""
+    if not moments:
+        return block_of(layer, 0, NO_LEVELS, _TOO_MANY), NO_LEVELS
+    with run.lock:
+        net = nets.look(run, question.rank)
+        last = find(net, layer, question.variable, moments[-1], question.item)
+        if isinstance(last, str):
+            return block_of(layer, 0, NO_LEVELS, last), NO_LEVELS
+        found = {}  # by record: one may hold for several moments
+        rows: list[Stretch | None] = []
+        for step in moments:
+            one = find(net, layer, question.variable, step, question.item)
+            rows.append(one.stretch if isinstance(one, Found) else None)
+            if isinstance(one, Found):
+                found[one.stretch] = one
+        numbers = dict(zip(found, read_stretches(net.reader, list(found)), strict=True))
+    num_units = last.layer.grid.num_units
+    values = numpy.zeros((len(rows), num_units), dtype=_common_type(list(numbers.values())))
+    is_there = numpy.zeros((len(rows), num_units), dtype=numpy.bool_)
+    for row, stretch in enumerate(rows):
+        its = None if stretch is None else numbers[stretch]
+        if stretch is not None and its is not None:
+            values[row], mask = on_units(found[stretch], its)
+            is_there[row] = True if mask is None else mask
+    levels = levels_of(values, None if is_there.all() else is_there)
+    return block_of(layer, last.stretch.mark.step, levels, "" if num_units else _NO_UNITS), levels
+
+
+def _common_type(arrays: Sequence[Array | None]) -> numpy.dtype[numpy.generic]:
+    some = [array.dtype for array in arrays if array is not None]
+    return numpy.result_type(*some) if some else numpy.dtype(numpy.float32)
+
+
+# --- one unit -------------------------------------------------------------------------------------
+
+
+# SQLite goes through all of a record that stands before what is wanted of it.
+_MAX_SKIPPED_BYTES: Final = 1 << 30
+_AT_ONCE: Final = 128  # records, between which others may read the run, too
+
+
+def layer_with(net: RankNet, name: str, unit: int) -> NetLayer:
+    """InputError where there is no such layer, or no such unit in it."""
+    layer = net.net.layers.get(name)
+    if layer is None:
+        raise InputError(f"there is no layer {name[:80]!r} in this run. Choose one of those that are shown.")
+    if unit >= layer.grid.num_units:
+        raise InputError(
+            f"the layer {name[:80]!r} has {layer.grid.num_units:,} units: there is no unit {unit}."
+        )
+    return layer
+
+
+def unit_stretch(found: Found | str, unit: int) -> Stretch | None:
+    """Where the value of one unit is; None where it has none."""
+    place = None if isinstance(found, str) else place_of(found, unit)
+    if isinstance(found, str) or place is None:
+        return None
+    return Stretch(found.stretch.mark, found.stretch.start + place, 1)
+
+
+# --- at a moment ---------------------------------------------------------------------------------
+
+
+def answer_unit(nets: Nets, run: OpenRun, question: messages.NetUnitQuestion) -> str:
+    with run.lock:
+        net = nets.look(run, question.rank)
+        layer = layer_with(net, question.layer, question.unit)
+        wanted = {
+            variable: unit_stretch(
+                find(net, layer.name, variable, question.step, question.item), question.unit
+            )
+            for variable in layer.variables
+        }
+        numbers = read_stretches(net.reader, list(wanted.values()))
+    values: dict[str, float | str] = {}
+    steps: dict[str, int] = {}
+    for (variable, stretch), its in zip(wanted.items(), numbers, strict=True):
+        if stretch is not None and its is not None:
+            values[variable] = _plain(float(its[0]))
+            steps[variable] = countable(stretch.mark.step) or 0
+    return as_text(messages.NetUnitAnswer(id=question.id, values=values, steps=steps))
+
+
+def _plain(value: float) -> float | str:
+    if math.isnan(value):
+        return "NaN"
+    return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+# --- over time -----------------------------------------------------------------------------------
+
+
+def answer_unit_series(nets: Nets, run: OpenRun, question: messages.NetUnitSeriesQuestion) -> bytes:
+    with run.lock:
+        net = nets.look(run, question.rank)
+        layer = layer_with(net, question.layer, question.unit)
+        wanted = {
+            variable: _stretches(net, layer, variable, question)
+            for variable in layer.variables
+            if net.net.series.get((layer.name, variable)) in net.index.series
+        }
+    variables, counts, columns = [], [], []
+    for variable, stretches in wanted.items():
+        steps, values = _read_unit(run, nets, question.rank, stretches)
+        variables.append(variable)
+        counts.append(len(steps))
+        columns += [numpy.array(steps, "<f8").tobytes(), numpy.array(values, "<f8").tobytes()]
+    answer = messages.NetUnitSeriesAnswer(id=question.id, variables=variables, counts=counts)
+    return binary_frame(answer, b"".join(columns))
+
+
+def _stretches(
+    net: RankNet, layer: NetLayer, variable: str, question: messages.NetUnitSeriesQuestion
+) -> Sequence[Stretch]:
+    marks = net.index.series[net.net.series[layer.name, variable]].between(question.low, question.high)
+    most = question.most
+    while True:
+        found = (
+            unit_stretch(found_in(net, layer, variable, mark, question.item), question.unit)
+            for mark in evenly(marks, most)
+        )
+        some = [one for one in found if one is not None]
+        skipped = sum(one.start * one.mark.outline.element_bytes for one in some)
+        if skipped <= _MAX_SKIPPED_BYTES or most == 1:
+            return some
+        most = max(1, min(most, len(marks)) // 2)
+
+
+def _read_unit(
+    run: OpenRun, nets: Nets, rank: int, stretches: Sequence[Stretch]
+) -> tuple[list[int], list[float]]:
+    steps: list[int] = []
+    values: list[float] = []
+    for start in range(0, len(stretches), _AT_ONCE):
+        some = stretches[start : start + _AT_ONCE]
+        with run.lock:
+            numbers = read_stretches(nets.look(run, rank).reader, some)
+        for stretch, its in zip(some, numbers, strict=True):
+            if its is not None:
+                steps.append(countable(stretch.mark.step) or 0)
+                values.append(float(its[0]))
+    return steps, values
+
+
+# --- the weights of one unit, laid on the units of the layers at their other end ------------------
+
+
+_MAX_WEIGHT_BYTES: Final = 1 << 28  # of one that is read
+_MAX_CONNECTIONS: Final = 256  # of one unit
+# What numbers of somebody else's making can lead to, beside the errors that say so.
+_FAULTS: Final = (ValueError, IndexError, ArithmeticError, MemoryError)
+
+
+class _Known(NamedTuple):
+    """A connection of the unit, with what is needed to lay it out; or why that is not there."""
+
+    connection: Connection
+    other: NetLayer
+    weight: Array | None
+    step: int
+    source_values: Array | None
+    why: str
+
+
+def answer_weights(nets: Nets, run: OpenRun, question: messages.NetWeightsQuestion) -> bytes:
+    with run.lock:
+        net = nets.look(run, question.rank)
+        layer = layer_with(net, question.layer, question.unit)
+        is_received = question.direction == "received"
+        own = [
+            one
+            for one in net.net.scene.connections
+            if layer.name == (one.target if is_received else one.source)
+        ][:_MAX_CONNECTIONS]
+        known = [_known(nets, net, one, question) for one in own]
+        bias = _bias(net, layer, question)
+    laid: dict[str, _Laid] = {}
+    room = MAX_LEVELS
+    for one in known:
+        name = one.other.name
+        if name not in laid:
+            room -= one.other.grid.num_units
+            laid[name] = _Laid(one.other)
+        if room >= 0:
+            laid[name].add(one, layer, question)
+    done = [one.block() for one in laid.values()]
+    answer = messages.NetWeightsAnswer(
+        id=question.id,
+        blocks=[block for block, _ in done],
+        bias=bias,
+        num_weights=sum(one.num_weights for one in laid.values()),
+    )
+    return binary_frame(answer, frame_bytes([levels for _, levels in done]))
+
+
+# --- what is known of a connection -----------------------------------------------------------------
+
+
+def _known(nets: Nets, net: RankNet, connection: Connection, question: messages.NetWeightsQuestion) -> _Known:
+    layers = net.net.layers
+    other = layers[connection.source if question.direction == "received" else connection.target]
+    found = _weight(nets, net, connection, question)
+    if isinstance(found, str):
+        return _Known(connection, other, None, 0, None, found)
+    weight, mark = found
+    values = None
+    if connection.form == "embedding":
+        values = _values(net, connection.source, question)
+    return _Known(connection, other, weight, mark.step, values, "")
+
+
+def _weight(
+    nets: Nets, net: RankNet, connection: Connection, question: messages.NetWeightsQuestion
+) -> tuple[Array, Mark] | str:
+    if not connection.weight:
+        return "there are no weights in between"
+    is_attention = connection.form == "attention"
+    if is_attention and question.variable != WEIGHT:
+        return f"attention has no {question.variable}"
+    name = weight_series(connection.weight, question.variable)
+    series = net.index.series.get(name)
+    if series is None:
+        return f"{name} was not recorded"
+    mark = series.last_up_to(question.step)
+    if mark is None:
+        return f"{name} was first recorded at step {series.marks[0].step}"
+    shape, start = mark.outline.shape, 0
+    if is_attention and shape and _has_items(net, name, len(shape)):
+        if question.item >= shape[0]:
+            return f"{name} has {shape[0]:,} items: there is no item {question.item}, counted from 0"
+        shape = shape[1:]
+        start = question.item * math.prod(shape)
+    num_bytes = math.prod(shape) * mark.outline.element_bytes
+    if num_bytes > _MAX_WEIGHT_BYTES:
+        return f"{name} takes {readable_bytes(num_bytes)}, more than is read for one unit"
+    numbers = nets.whole(net.reader, Stretch(mark, start, math.prod(shape)))
+    if numbers is None:
+        return f"{name} is damaged, or was thinned out this moment"
+    # Attention that is a mean over heads has none of them.
+    return numbers.reshape((1, *shape) if is_attention and len(shape) == 2 else shape), mark
+
+
+def _has_items(net: RankNet, name: str, num_dims: int) -> bool:
+    """Of attention: whether each item of a batch has its own, as the layer says that it belongs to."""
+    layers = [layer for (layer, _), series in net.net.series.items() if series == name]
+    return net.net.layers[layers[0]].has_items if layers else num_dims > 3
+
+
+def _values(net: RankNet, layer: str, question: messages.NetWeightsQuestion) -> Array | None:
+    found = find(net, layer, "Act", question.step, question.item)
+    if isinstance(found, str):
+        return None
+    (numbers,) = read_stretches(net.reader, [found.stretch])
+    return None if numbers is None else on_units(found, numbers)[0]
+
+
+def _bias(net: RankNet, layer: NetLayer, question: messages.NetWeightsQuestion) -> float | None:
+    """Of the unit itself; None where it has none, or none that is a number."""
+    name = net.net.series.get((layer.name, BIAS), "")
+    series = net.index.series.get(weight_series(name, question.variable))
+    mark = None if series is None else series.last_up_to(question.step)
+    found = "" if mark is None else found_in(net, layer, BIAS, mark, question.item)
+    (numbers,) = read_stretches(net.reader, [unit_stretch(found, question.unit)])
+    value = math.nan if numbers is None else float(numbers[0])
+    return value if math.isfinite(value) else None
+
+
+# --- on the units of a layer -----------------------------------------------------------------------
+
+
+class _Laid:
+    """The weights on one layer. Where several connections lead to a unit, they add up."""
+
+    def __init__(self, layer: NetLayer) -> None:
+        self._layer = layer
+        self._values: Array | None = None
+        self._is_connected: NDArray[numpy.bool_] = numpy.zeros(0, dtype=numpy.bool_)
+        self._step = 0
+        self._why = "there are too many units for one answer"
+        self.num_weights = 0
+
+    def add(self, known: _Known, layer: NetLayer, question: messages.NetWeightsQuestion) -> None:
+        found = _lay(known, layer, question)
+        if isinstance(found, str):
+            if self._values is None:
+                self._why = found
+            return
+        self._why = ""
+        self._step = max(self._step, known.step)
+        self.num_weights += int(numpy.count_nonzero(found.is_connected))
+        if self._values is None:
+            self._values, self._is_connected = found
+        else:
+            self._values = self._values + found.values
+            self._is_connected = self._is_connected | found.is_connected
+
+    def block(self) -> tuple[messages.NetBlock, Levels]:
+        if self._values is None:
+            return block_of(self._layer.name, 0, NO_LEVELS, self._why), NO_LEVELS
+        levels = levels_of(self._values, self._is_connected)
+        return block_of(self._layer.name, self._step, levels), levels
+
+
+def _lay(known: _Known, layer: NetLayer, question: messages.NetWeightsQuestion) -> UnitWeights | str:
+    if known.weight is None:
+        return known.why
+    is_received = question.direction == "received"
+    source, target = (known.other, layer) if is_received else (layer, known.other)
+    try:
+        found = (received if is_received else sent)(
+            known.connection,
+            known.weight,
+            source.shape,
+            target.shape,
+            question.unit,
+            source_values=known.source_values,
+        )
+    except InputError as error:
+        return str(error)
+    except _FAULTS:
+        return "the weights do not fit the layers that they connect"
+    if found.values.shape != (known.other.grid.num_units,):
+        return "the weights do not fit the layers that they connect"
+    return found

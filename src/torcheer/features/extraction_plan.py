@@ -50,7 +50,7 @@ from torcheer.features.sharded_weights import whole
 from torcheer.features.sources import note_on_batches
 from torcheer.features.stores.store import Array, Store
 from torcheer.features.transforms.chain import BegunChain, begin_all
-from torcheer.features.transforms.transform import Fitted, open_values
+from torcheer.features.transforms import RunningComponents, open_values
 
 _COLUMNS = ("labels", "ids", "lengths")
 
@@ -472,7 +472,7 @@ def _restored(layer: PlannedLayer, level: int, store: Store) -> bool:
     return content is not None
 
 
-def _restore(part: Fitted, content: bytes, layer: PlannedLayer) -> None:
+def _restore(part: RunningComponents, content: bytes, layer: PlannedLayer) -> None:
     try:
         with numpy.load(io.BytesIO(content), allow_pickle=False) as state:
             part.restore(dict(state))

@@ -25,8 +25,7 @@ from torcheer.capture import (
     seed_everything,
 )
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError
-from torcheer.features.samples import Samples
-from torcheer.features.sharded_weights import running, whole
+from torcheer.features.samples import Samples, running, whole
 from torcheer.models import chosen_layers, named_root
 
 _MOST_NAMED = 16

@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from torcheer.errors import FileFormatError, InputError, LayerNotFoundError
 from torcheer.features.journal import Done, Progress, read_journals
-from torcheer.features.manifest import NAME, ArraySpec, LayerOrigin, Manifest, read_manifest
-from torcheer.features.stores.store import Array, Rows, Store, store_at
+from torcheer.features.manifest import NAME, ArraySpec, LayerOrigin, Manifest, Role, read_manifest
+from torcheer.features.stores import Array, Store, store_at
 from torcheer.graph import readable_bytes
 
 if TYPE_CHECKING:
     import xarray
 
-    from torcheer.analysis import LayerComparison, Probe, SimilarityMatrix
+    from torcheer.analysis import LayerComparison, Probe, Rows, SimilarityMatrix
 
 
 Mask = NDArray[numpy.bool_]
@@ -177,8 +177,7 @@ def _refuse_missing(missing: Mask, key: Any, name: str) -> None:
 def _missing_error(name: str, number: int) -> InputError:
     return InputError(
         f"sample {number:,} of {name!r} is not extracted yet: features.done says which are there, and the "
-        "call of "
-        "tl.extract that began it goes on with it."
+        "call of tl.extract that began it goes on with it."
     )
 
 
@@ -228,13 +227,14 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
     @property
     def is_complete(self) -> bool:
         """Whether every sample is there. Asked of the disk again while it is not."""
-        known = self.manifest.num_samples is not None or self.progress.ended is not None
-        if known and self.progress.num_rows == self.num_samples:
-            return True
-        self.__dict__.pop("progress", None)
-        self.__dict__.pop("_missing", None)
-        known = self.manifest.num_samples is not None or self.progress.ended is not None
-        return known and self.progress.num_rows == self.num_samples
+        if not self._is_known_complete():
+            self.__dict__.pop("progress", None)
+            self.__dict__.pop("_missing", None)
+        return self._is_known_complete()
+
+    def _is_known_complete(self) -> bool:
+        has_end = self.manifest.num_samples is not None or self.progress.ended is not None
+        return has_end and self.progress.num_rows == self.num_samples
 
     @property
     def num_done(self) -> int:
@@ -297,8 +297,7 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
     @property
     def labels(self) -> Array | None:
         """One for each sample, where the data had them."""
-        found: Array | None = self._column("labels")
-        return found
+        return self._column("labels")
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -325,10 +324,9 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
     @property
     def lengths(self) -> NDArray[numpy.int64] | None:
         """How many tokens each sample has, where its values were filled up."""
-        found: NDArray[numpy.int64] | None = self._column("lengths")
-        return found
+        return self._column("lengths")
 
-    def _column(self, role: Any) -> Any:
+    def _column(self, role: Role) -> Array | None:
         spec = self.manifest.column(role)
         if spec is None:
             return None
@@ -405,7 +403,6 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
         return address
 
     def __repr__(self) -> str:
-
         return features_text(self)
 
 

@@ -32,7 +32,7 @@ from torcheer.capture import seed_everything
 from torcheer.errors import InputError
 from torcheer.features.identity import checksum_of_item, data_marks
 from torcheer.features.manifest import STEADY, STREAM
-from torcheer.features.stores.store import Array
+from torcheer.features.stores import Array
 from torcheer.models import TARGET_NAMES
 
 USUAL_BATCH_SIZE: Final = 32

@@ -1,4 +1,4 @@
-"""Cast, Flatten, Pool and Function: another dtype, fewer places, or what a function of the user's makes of it."""
+"""Cast, Flatten, Pool and Function: another dtype, fewer places, or what a function makes of values."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ class Cast:
             # Half floats cannot hold the limits that they are compared with.
             values = values.to(torch.promote_types(values.dtype, torch.float32))
             self._refuse(layer, values, ~values.isfinite(), "not finite", "Take 'float16' or wider.")
-            hint = "Take 'float16', or make whole numbers of them first: lambda values: (100 * values).round()."
+            hint = (
+                "Take 'float16', or make whole numbers of them first: lambda values: (100 * values).round()."
+            )
             self._refuse(layer, values, values != values.trunc(), "fractions", hint)
             # One more than the largest is a power of two, and so exact in every float.
             is_high, is_low = values >= float(limits.max + 1), values < float(limits.min)
@@ -108,8 +110,8 @@ class Cast:
         if is_bad.any():
             farthest = float(values[is_bad].abs().max())
             raise InputError(
-                f"{self.words} of layer {layer!r}: {int(is_bad.sum()):,} of {values.numel():,} values are {what}, "
-                f"the farthest ±{farthest:g}. {hint}"
+                f"{self.words} of layer {layer!r}: {int(is_bad.sum()):,} of {values.numel():,} values are "
+                f"{what}, the farthest ±{farthest:g}. {hint}"
             )
 
 
@@ -240,16 +242,17 @@ class Pool:
             sizes = self.size if isinstance(self.size, tuple) else (self.size,) * len(places)
             if len(sizes) != len(places) or len(places) > 3:
                 raise InputError(
-                    f"{self.words} of layer {layer!r}: a sample {dims} has {len(places)} dimensions to pool. Give "
-                    "one number for all of them, or one for each; of more than three, pool without a size."
+                    f"{self.words} of layer {layer!r}: a sample {dims} has {len(places)} dimensions to "
+                    "pool. Give one number for all of them, or one for each; of more than three, pool "
+                    "without a size."
                 )
             change = partial(_to_size, places, self.kind, working, sizes)
 
         def pooled(values: Tensor) -> Tensor:
             if values.dim() != len(shape) + 1:
                 raise InputError(
-                    f"{self.words} of layer {layer!r}: a batch began with {len(shape) + 1} dimensions, and now "
-                    f"is {tuple(values.shape)}."
+                    f"{self.words} of layer {layer!r}: a batch began with {len(shape) + 1} dimensions, and "
+                    f"now is {tuple(values.shape)}."
                 )
             result = change(values)
             keeps = not _is_whole(values.dtype) or self.kind == "max"

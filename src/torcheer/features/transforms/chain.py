@@ -71,7 +71,8 @@ class BegunChain:
         if result.dtype != self.dtype:
             raise InputError(
                 f"layer {self.layer!r}: values were {dtype_name(self.dtype)}, and now are "
-                f"{dtype_name(result.dtype)}. Keep one dtype with a transform such as {dtype_name(self.dtype)!r}."
+                f"{dtype_name(result.dtype)}. Keep one dtype with a transform such as "
+                f"{dtype_name(self.dtype)!r}."
             )
         return result
 

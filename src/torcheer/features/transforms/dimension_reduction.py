@@ -1,14 +1,14 @@
 """Project and RunningPCA: fewer units that keep the distances, or the variance, of samples.
 
 A projection is a very sparse random matrix. The units are cut into as many runs of neighbours as a column has
-entries, and each column has one entry in each run, at a random place and with a random sign. So every unit counts
-with the same weight on average, and none twice. A column is added up run by run, element by element for all
-samples: the result for a sample is the same to the last bit whatever else is in the batch, on any number of
-threads, and on any machine.
+entries, and each column has one entry in each run, at a random place and with a random sign. So every unit
+counts with the same weight on average, and none twice. A column is added up run by run, element by element
+for all samples: the result for a sample is the same to the last bit whatever else is in the batch, on any
+number of threads, and on any machine.
 
-Components are followed as data come: the singular vectors so far, the next rows and one row for the shift of the
-mean are decomposed together, and the longest directions stay (Ross, Lim, Lin and Yang, 2008). Rows are taken in
-blocks of one size, so that the size of the batches does not matter.
+Components are followed as data come: the singular vectors so far, the next rows and one row for the shift of
+the mean are decomposed together, and the longest directions stay (Ross, Lim, Lin and Yang, 2008). Rows are
+taken in blocks of one size, so that the size of the batches does not matter.
 """
 
 from __future__ import annotations

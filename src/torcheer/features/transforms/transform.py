@@ -1,8 +1,8 @@
 """What a transform of features is, and the dtypes that values have on their way to the disk.
 
-A `Transform` is a description that never changes. `begin` makes of it the function that works on the batches of
-one layer. Its words say all that matters for its results: they are a part of what says whether features on disk
-are still the ones asked for.
+A `Transform` is a description that never changes. `begin` makes of it the function that works on the batches
+of one layer. Its words say all that matters for its results: they are a part of what says whether features
+on disk are still the ones asked for.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def working_dtype(dtype: torch.dtype, layer: str, what: str) -> torch.dtype:
     """The dtype to compute in: float32, and float64 where float32 would lose digits."""
     if dtype.is_complex:
         raise InputError(
-            f"{what} of layer {layer!r}: its values are complex ({dtype_name(dtype)}). Turn them into real ones "
-            "first, with a function such as torch.abs."
+            f"{what} of layer {layer!r}: its values are complex ({dtype_name(dtype)}). Turn them into real "
+            "ones first, with a function such as torch.abs."
         )
     return torch.float32 if dtype.itemsize <= (4 if dtype.is_floating_point else 2) else torch.float64
 
@@ -89,7 +89,7 @@ def numpy_dtype(dtype: torch.dtype, layer: str) -> torch.dtype:
         torch.empty(0, dtype=dtype, device="cpu").numpy()
     except (TypeError, RuntimeError):
         raise InputError(
-            f"layer {layer!r} gives values of {dtype_name(dtype)}, which NumPy does not have: take a transform "
-            "such as 'float32'."
+            f"layer {layer!r} gives values of {dtype_name(dtype)}, which NumPy does not have: take a "
+            "transform such as 'float32'."
         ) from None
     return dtype

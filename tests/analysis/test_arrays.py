@@ -31,7 +31,7 @@ def test_components_are_those_of_scikit_learn(
     shape: tuple[int, int], is_large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if is_large:
-        monkeypatch.setattr("torcheer.analysis.components._SMALL", 100)
+        monkeypatch.setattr("torcheer.analysis.units._SMALL", 100)
         monkeypatch.setattr("torcheer.analysis.rows._CHUNK_NUMBERS", 90)
     points = cloud(*shape) * numpy.geomspace(1, 20, shape[1]) + 3
     found = analysis.principal_components(points, 4)

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from torcheer.analysis.rows import (
     MEMORY_BYTES,
     Array,
+    Block,
     Indices,
     Matrix,
-    RawBlock,
     Rows,
     Samples,
     Source,
@@ -161,7 +161,7 @@ def _cosines(source: Source, memory_bytes: int, *, is_centred: bool) -> Matrix:
     means = numpy.zeros(source.num_samples)
     is_flat = numpy.zeros(source.num_samples, bool)
 
-    def centred(block: RawBlock, _: slice, chunk: Matrix) -> Matrix:
+    def centred(block: Block, _: slice, chunk: Matrix) -> Matrix:
         return chunk - means[block.at, None] if is_centred else chunk
 
     for left, right in pairs_of_blocks(source, memory_bytes):

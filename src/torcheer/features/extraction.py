@@ -318,20 +318,29 @@ def check_room(store: Store, manifest: Manifest) -> None:
 _LINE_SECONDS: Final = 30.0
 
 
-class ExtractionProgress(graph.Progress):
+class ExtractionProgress:
     """Of the samples of this process: a bar on a terminal, elsewhere a line now and then."""
 
     def __init__(self, num_samples: int | None, title: str, *, is_shown: bool) -> None:
-        super().__init__(title, num_samples, "samples")
-        self._is_shown = is_shown
+        self._total, self._title, self._is_shown, self._done = num_samples, title, is_shown, 0
+        self._pace = graph.Pace()
+        self._pace.note(0)
+        self._bar = graph.Progress(title, num_samples, "samples") if is_shown and graph.is_terminal() else None
         self._due = monotonic() + _LINE_SECONDS
 
-    def add(self, num_more: int) -> None:
+    def __enter__(self) -> ExtractionProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.__exit__()
+
+    def add(self, num_samples: int) -> None:
         """So many more went through the model."""
-        if self._is_shown and graph.is_terminal():
-            super().add(num_more)
+        if self._bar is not None:
+            self._bar.add(num_samples)
             return
-        self._done += num_more
+        self._done += num_samples
         self._pace.note(self._done)
         if self._is_shown and monotonic() >= self._due:
             text = graph.progress_text(self._done, self._total, self._pace, "samples")

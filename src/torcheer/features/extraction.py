@@ -325,7 +325,8 @@ class ExtractionProgress:
         self._total, self._title, self._is_shown, self._done = num_samples, title, is_shown, 0
         self._pace = graph.Pace()
         self._pace.note(0)
-        self._bar = graph.Progress(title, num_samples, "samples") if is_shown and graph.is_terminal() else None
+        has_bar = is_shown and graph.is_terminal()
+        self._bar = graph.Progress(title, num_samples, "samples") if has_bar else None
         self._due = monotonic() + _LINE_SECONDS
 
     def __enter__(self) -> ExtractionProgress:

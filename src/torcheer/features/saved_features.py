@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
@@ -27,25 +28,37 @@ if TYPE_CHECKING:
 Mask = NDArray[numpy.bool_]
 
 
-class StoredLayer:
-    """Rows of samples: `layer[100:200]`, `layer[[3, 5]]`, `layer[7, :4]`, as NumPy has it."""
+class _Stored:
+    """A layer on the disk."""
 
-    def __init__(self, spec: ArraySpec, rows: Rows, missing: Callable[[], Mask | None]) -> None:
+    def __init__(self, spec: ArraySpec) -> None:
         self.spec = spec
-        self.rows = rows
-        self._missing = missing
 
     @property
     def name(self) -> str:
         return self.spec.name
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.rows.shape)
+    def dtype(self) -> numpy.dtype[Any]:
+        return self.spec.numpy_dtype
 
     @property
-    def dtype(self) -> numpy.dtype[Any]:
-        return self.rows.dtype
+    def dims(self) -> tuple[str, ...]:
+        """The names of its dimensions, "sample" first."""
+        return ("sample", *self.spec.dims)
+
+
+class StoredLayer(_Stored):
+    """Rows of samples: `layer[100:200]`, `layer[[3, 5]]`, `layer[7, :4]`, as NumPy has it."""
+
+    def __init__(self, spec: ArraySpec, rows: Rows, missing: Callable[[], Mask | None]) -> None:
+        super().__init__(spec)
+        self.rows = rows
+        self._missing = missing
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.rows.shape)
 
     @property
     def ndim(self) -> int:
@@ -53,12 +66,7 @@ class StoredLayer:
 
     @property
     def nbytes(self) -> int:
-        return self.dtype.itemsize * int(numpy.prod(self.shape, dtype=numpy.int64))
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """The names of its dimensions, "sample" first."""
-        return ("sample", *self.spec.dims)
+        return self.dtype.itemsize * math.prod(self.shape)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -80,28 +88,16 @@ class StoredLayer:
         return f"<StoredLayer {self.name!r}: {self.dtype} {self.shape}>"
 
 
-class StoredRagged:
+class StoredRagged(_Stored):
     """Samples of different shapes: `layer[3]` is an array, `layer[3:5]` a list of them."""
 
     def __init__(self, spec: ArraySpec, store: Store, batches: list[Done], num_rows: int) -> None:
-        self.spec = spec
+        super().__init__(spec)
         self._store = store
         self._batches = sorted(batches, key=lambda done: done.first)
         self._firsts = [done.first for done in self._batches]
         self._num_rows = num_rows
         self._last: tuple[int, list[Array]] | None = None  # a batch is read as a whole: neighbours come next
-
-    @property
-    def name(self) -> str:
-        return self.spec.name
-
-    @property
-    def dtype(self) -> numpy.dtype[Any]:
-        return self.spec.numpy_dtype
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        return ("sample", *self.spec.dims)
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
@@ -110,17 +106,22 @@ class StoredRagged:
 
     @property
     def nbytes(self) -> int:
-        return self.dtype.itemsize * sum(int(numpy.prod(shape, dtype=numpy.int64)) for shape in self.shapes)
+        return self.dtype.itemsize * sum(map(math.prod, self.shapes))
 
     def __len__(self) -> int:
         return self._num_rows
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            return [self._one(number) for number in range(*key.indices(len(self)))]
         if isinstance(key, int | numpy.integer):
             return self._one(int(key))
-        return [self._one(int(number)) for number in _numbers_of(key, len(self))]
+        if isinstance(key, slice):
+            return [self._one(number) for number in range(*key.indices(len(self)))]
+        found = numpy.asarray(key)
+        if found.dtype == bool and found.shape == (len(self),):
+            found = numpy.flatnonzero(found)
+        if found.dtype.kind not in "iu" or found.ndim != 1:
+            raise InputError(f"{key!r} names no samples: give a number, a slice, or a list of numbers.")
+        return [self._one(int(number)) for number in found]
 
     def __iter__(self) -> Iterator[Array]:
         return (self._one(number) for number in range(len(self)))
@@ -149,15 +150,6 @@ class StoredRagged:
     def __repr__(self) -> str:
         shape = ", ".join("?" if size < 0 else str(size) for size in self.spec.shape)
         return f"<StoredRagged {self.name!r}: {self.dtype}, {len(self):,} samples of ({shape})>"
-
-
-def _numbers_of(key: Any, length: int) -> NDArray[numpy.int64]:
-    found = numpy.asarray(key)
-    if found.dtype == bool and found.shape == (length,):
-        return numpy.flatnonzero(found)
-    if found.dtype.kind not in "iu" or found.ndim != 1:
-        raise InputError(f"{key!r} names no samples: give a number, a slice, or a list of numbers.")
-    return found.astype(numpy.int64)
 
 
 def _refuse_missing(missing: Mask, key: Any, name: str) -> None:

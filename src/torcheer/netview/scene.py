@@ -62,6 +62,11 @@ _PLACES: Final = {name: place for place, name in enumerate(_OF_LAYERS)}
 _PLACES_OF_WEIGHTS: Final = {name: place for place, name in enumerate(_OF_WEIGHTS)}
 
 
+def gradient_name(variable: str) -> str:
+    """Of the gradient of the loss with respect to a variable."""
+    return "Grad" if variable == "Act" else f"{variable}.Grad"
+
+
 def about(name: str) -> About:
     """Of a variable of layers, or of one for the weights of a unit: `r.Wt`, `s.Grad`."""
     known = _OF_LAYERS.get(name)
@@ -130,11 +135,20 @@ class Arrangement:
         relation = next(iter(given), None)
         other = given.get(relation or "", "")
         self._check_round(name, other)
+        try:
+            offsets, scale = [float(part) for part in offset], float(scale)
+        except (TypeError, ValueError):
+            offsets = []
+        if len(offsets) != 3 or not all(map(math.isfinite, [*offsets, scale])) or scale <= 0:
+            raise InputError(
+                f"the offset is {offset!r} and the scale {scale!r}: give three numbers, to the right, up "
+                "and to the front, and a number above 0; 1 is as large as it is by itself."
+            )
         self._places[name] = Place(
             relation=relation,  # type: ignore[arg-type]  # one of the six
             other=other,
-            offset=_three_numbers(offset),
-            scale=_scale(scale),
+            offset=offsets,
+            scale=scale,
         )
 
     def reshape(self, name: str, shape: Sequence[int], layers: Sequence[NetLayer]) -> None:
@@ -176,23 +190,3 @@ def check_name(name: Any, names: Collection[str]) -> None:
     more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
     hint = f"the nearest: {', '.join(near)}" if near else f"there are {listed or 'none yet'}{more}"
     raise InputError(f"there is no layer {name!r}: {hint}. view.scene.layers has them all.")
-
-
-def _three_numbers(offset: Sequence[float]) -> list[float]:
-    try:
-        numbers = [float(part) for part in offset]
-    except (TypeError, ValueError):
-        numbers = []
-    if len(numbers) != 3 or not all(map(math.isfinite, numbers)):
-        raise InputError(f"the offset is {offset!r}: give three numbers, to the right, up and to the front.")
-    return numbers
-
-
-def _scale(scale: float) -> float:
-    try:
-        number = float(scale)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not (math.isfinite(number) and number > 0):
-        raise InputError(f"the scale is {scale!r}: give a number above 0; 1 is as large as it is by itself.")
-    return number

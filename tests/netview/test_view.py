@@ -293,7 +293,7 @@ REFUSED = {
     r"Grad of conv\.weight was not recorded.*loss=": [call("weights", "conv", 0, variable="Grad")],
     "a change since the first moment": [call("weights", "conv", 0, variable="Delta")],
     r"there is Wt\.((?!weights='all').)*optimizer=": [call("weights", "conv", 0, variable="Foo")],
-    r"no step (2|99|-1|0\.5|'last') of .*: its first record is of step 0, and the last moment of the run is 1": [
+    r"no step (2|99|-1|0\.5|'last') of .*: its first record is of step 0, and the last moment": [
         one
         for step in (2, 99, -1, 0.5, "last")
         for one in (call("values", "conv.Act", step=step), call("weights", "conv", 0, step=step))

@@ -18,6 +18,7 @@ from torcheer.analysis.linear_models import (
     logistic_in_blocks,
     memory_bytes_in_blocks,
     ridge_in_blocks,
+    scalers_of,
 )
 from torcheer.analysis.rows import (
     MEMORY_BYTES,
@@ -32,7 +33,6 @@ from torcheer.analysis.rows import (
     as_size,
     check_memory,
     gram,
-    needed,
     shifted,
     source_of,
 )
@@ -216,11 +216,7 @@ def _coordinates(products: Matrix) -> Matrix:
 
 
 def _standard(source: Source, fold: Fold) -> Affine:
-    scaler = needed("sklearn.preprocessing", "a probe").StandardScaler()
-    for block in source.blocks():
-        train = fold.train[block.at]
-        if train.any():
-            scaler.partial_fit(block.values[train])
+    (scaler,) = scalers_of(source, [fold])
     shift = scaler.mean_ if source.shift is None else scaler.mean_ + source.shift
     # Units that are constant in the training samples are left out.
     scale = numpy.where(scaler.var_ > 0, 1.0 / scaler.scale_, 0.0)

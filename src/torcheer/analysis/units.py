@@ -179,16 +179,6 @@ class Components:
     shares: Matrix  # of the variance of all units
     places: Matrix  # items by components: where each item lies
 
-    def project(self, points: ArrayLike) -> Matrix:
-        """Where other items lie in the same directions."""
-        given = points_of(points, is_finite=True)
-        if given.shape[1] != len(self.mean):
-            raise InputError(
-                f"these components are of {len(self.mean):,} units, and the points have {given.shape[1]:,}: "
-                "take the same layer."
-            )
-        return _projected(given, self.mean, self.axes)
-
 
 def principal_components(points: ArrayLike, num_components: int | None = None) -> Components:
     """Of a row for each item and a column for each unit.

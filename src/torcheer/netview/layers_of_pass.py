@@ -37,7 +37,7 @@ from torcheer.netview.flow import (
     WEIGHTY,
     Flow,
 )
-from torcheer.netview.grids import grid_of
+from torcheer.netview.scene import grid_of
 from torcheer.run import NetLayer, NetScene, Place
 
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.graph import shape_text
-from torcheer.netview.grids import grid_of
-from torcheer.netview.scene import check_name, in_order
+from torcheer.netview.scene import check_name, grid_of, in_order
 from torcheer.netview.unit_weights import received, sent
 from torcheer.run import (
     NETVIEW,

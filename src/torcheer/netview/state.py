@@ -19,10 +19,9 @@ from torcheer.capture import collect_tensors, undisturbed
 from torcheer.errors import InputError
 from torcheer.models import unwrapped
 from torcheer.netview.connections import front_padding
-from torcheer.netview.grids import grid_of
 from torcheer.netview.layers_of_pass import checked_items
 from torcheer.netview.moment_recorder import NetRecorder, WeightKeeper, check_settings
-from torcheer.netview.scene import gradient_name
+from torcheer.netview.scene import gradient_name, grid_of
 from torcheer.netview.view import NetworkOfRun
 from torcheer.run import Connection, NetLayer, NetScene, Place, Run
 

@@ -262,22 +262,6 @@ def test_batches_of_a_stream_that_there_cannot_be_are_left_out(tmp_path: Path) -
 # --- writing ---------------------------------------------------------------------------------------------
 
 
-def test_rows_that_are_no_batch_are_refused(tmp_path: Path) -> None:
-    store = ZarrStore(tmp_path / "f.zarr")
-    store.make_room([CONV], ROWS, BATCH)
-    writer = store.writer("one")
-    with pytest.raises(InputError, match="none begins at row 2"):
-        writer.put_rows(CONV, 2, values_of(CONV, 4))
-    with pytest.raises(InputError, match="these are"):
-        writer.put_rows(CONV, 0, values_of(HEAD, 4))
-
-
-def test_a_dtype_that_zarr_has_not_is_refused(tmp_path: Path) -> None:
-    long = ArraySpec(name="long", file="long", dtype=numpy.dtype(numpy.longdouble).str, shape=())
-    with pytest.raises(InputError, match="extract it as float32"):
-        ZarrStore(tmp_path / "f.zarr").make_room([long], ROWS, BATCH)
-
-
 def test_many_journals_are_read_from_few_objects(tmp_path: Path) -> None:
     store = ZarrStore(tmp_path / "f.zarr")
     writer, other = store.writer("rank-0-000007"), store.writer("rank-1")

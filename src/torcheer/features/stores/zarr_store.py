@@ -36,7 +36,6 @@ _RESERVED: Final = frozenset((_METADATA, _ABOUT, FOLDER, NAME))
 _NUM_AT_ONCE: Final = 8  # requests: a distant place answers late, but answers many
 _MOST_UPLOAD_BYTES: Final = 256 << 20  # on their way
 _COMMITS_PER_JOURNAL: Final = 100  # an object cannot be appended to: it is written again, until it is full
-_DTYPES: Final = "?bhilqBHILQefdFD"
 
 
 def _zarr() -> Any:
@@ -370,11 +369,6 @@ def part_name(array: ArraySpec, first: int) -> str:
 def array_metadata(array: ArraySpec, shape: tuple[int, ...], chunk_rows: int, dims: Sequence[str]) -> bytes:
     """The zarr.json that zarr writes for such an array."""
     zarr, kept = _zarr(), dict[str, Any]()
-    if array.numpy_dtype.char not in _DTYPES:
-        raise InputError(
-            f"{array.name} has the dtype {array.numpy_dtype.name}, which Zarr has not: extract it as "
-            "float32, or to a folder."
-        )
     zarr.create_array(
         zarr.storage.MemoryStore(kept),
         shape=shape,
@@ -446,8 +440,6 @@ class ZarrWriter:
 
     def put_rows(self, array: ArraySpec, first: int, values: Array) -> None:
         whole = numpy.ascontiguousarray(values, dtype=array.numpy_dtype.newbyteorder("<"))
-        if whole.shape[1:] != array.shape:
-            raise InputError(f"{array.name} has rows of {array.shape}, and these are {whole.shape[1:]}.")
         if not whole.size:
             return
         if array.file not in self._chunk_rows:
@@ -457,8 +449,6 @@ class ZarrWriter:
             name = part_name(array, first)
             self._put_whole(name, rows_metadata(array, len(whole), len(whole)), whole)
             return
-        if first % size:
-            raise InputError(f"{array.name} is kept in batches of {size}, and none begins at row {first:,}.")
         name = folder_of(array)
         if name not in self._arrays:
             self._arrays[name] = self._opened(name)
@@ -566,9 +556,6 @@ class ZarrRows:
 
     def __len__(self) -> int:
         return self.shape[0]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return numpy.array(self[:], dtype=dtype, copy=copy)
 
     def __getitem__(self, key: Any, /) -> Any:
         """Reads the rows that the first part of the key names; the rest of it is NumPy's."""

@@ -427,7 +427,6 @@ def test_what_the_optimizer_keeps_is_as_it_is_now(tmp_path: Path, make: Callable
         model(x).square().sum().backward()
         optimizer.step()
         view.update()
-    view.update()  # nothing has changed
 
     for name, value in optimizer.state[model.fc.weight].items():
         if value.dim():

@@ -125,18 +125,13 @@ def keys_of(layers: Any) -> list[Any]:
     """`layers`: `"all"`, `"modules"`, a key of any kind, several, or `{key: transforms}`."""
     if isinstance(layers, str | type | int):
         layers = [layers]
-    if not isinstance(layers, Iterable) or isinstance(layers, bytes):
-        raise InputError(
-            f"layers={layers!r}: give labels, module addresses or patterns, 'modules', or 'all'."
-        )
-    keys = list(layers)
-    for key in keys:
+    keys = list(layers) if isinstance(layers, Iterable) and not isinstance(layers, bytes) else []
+    for key in keys or [None]:
         if isinstance(key, bool) or not isinstance(key, str | type | int) or key == "":
             raise InputError(
-                f"{key!r} names no layer: give a label, a module address, a pattern, a type or a number."
+                f"layers={layers!r} has no layers, or {key!r} names none: give labels, module addresses, "
+                "patterns, types or numbers, 'modules', or 'all'."
             )
-    if not keys:
-        raise InputError("no layers: give labels, module addresses or patterns, 'modules', or 'all'.")
     return list(dict.fromkeys(keys))
 
 

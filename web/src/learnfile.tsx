@@ -5,8 +5,7 @@ import { catalogue, showLesson } from "./learn/store";
 import { UnreadablePage } from "./netview/UnreadablePage";
 import { go, nameView, route } from "./route";
 import { startSession } from "./session";
-import { EmbeddedLesson, readLesson } from "./source/embeddedlesson";
-import { startEmbedded } from "./source/embeddedtext";
+import { EmbeddedLesson, readLesson, startEmbedded } from "./source/embedded";
 import { start } from "./starting";
 import "./theme/runs.css";
 

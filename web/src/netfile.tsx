@@ -5,8 +5,8 @@ import { UnreadablePage } from "./netview/UnreadablePage";
 import { go, nameView, route } from "./route";
 import { startRuns } from "./runs/store";
 import { startSession } from "./session";
-import { EmbeddedNetSource } from "./source/embeddednet";
-import { startEmbedded } from "./source/embeddedtext";
+import { startEmbedded } from "./source/embedded";
+import { EmbeddedNetSource } from "./source/embedded-net";
 import { start } from "./starting";
 import "./theme/runs.css";
 

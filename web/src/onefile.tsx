@@ -1,8 +1,7 @@
 /** The page that is one file and shows a pass, whose data stand in it. */
 import { startSession } from "./session";
 import { GraphPage } from "./shell/GraphPage";
-import { EmbeddedSource } from "./source/embedded";
-import { startEmbedded } from "./source/embeddedtext";
+import { EmbeddedSource, startEmbedded } from "./source/embedded";
 import { start } from "./starting";
 import * as store from "./store";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { buildHierarchy } from "../src/graph/model";
-import { markWords } from "../src/modules/marking";
+import { markWords } from "../src/modules/ModulesPanel";
 import { SearchIndex } from "../src/search";
 import { opWith, smallDocument } from "./samples";
 

@@ -1,10 +1,9 @@
 /** In the top bar: which training is shown, with its seed, and a list to choose another from where there are several. */
 import { setParams } from "../route";
-import type { Option } from "../shell/OptionList";
-import { Picker } from "../shell/Picker";
+import { type Option, Picker } from "../shell/Picker";
 import type { ControlListing } from "../wire";
 import { control, controlId, controls } from "./store";
-import { shownControl } from "./wording";
+import { shownControl } from "./words";
 
 export function ControlPicker() {
   const all = controls.value ?? [];

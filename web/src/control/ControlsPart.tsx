@@ -1,9 +1,9 @@
 /** On the start page: the trainings that can be controlled, and how they go. */
 import { addressOf } from "../route";
 import type { ControlListing } from "../wire";
-import { ListingBadge } from "./ControlBadge";
+import { ListingBadge } from "./buttons";
 import { controls } from "./store";
-import { placeOf } from "./wording";
+import { placeOf } from "./words";
 
 export function ControlsPart() {
   const all = controls.value ?? [];

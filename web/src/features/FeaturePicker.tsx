@@ -1,12 +1,11 @@
 /** In the top bar: which set of features is shown, and a list to choose another from. */
 import { formatNumberOf } from "../format";
 import { setParams } from "../route";
-import type { Option } from "../shell/OptionList";
-import { Picker } from "../shell/Picker";
+import { type Option, Picker } from "../shell/Picker";
 import type { FeatureSetListing } from "../wire";
 import { sets } from "./sets";
 import { listing, setId } from "./store";
-import { samplesText } from "./wording";
+import { samplesText } from "./words";
 
 /** What was seen of one set says nothing about another. */
 const NO_PLACE = { layer: null, unit: null, sample: null, point: null, selection: null, run: null, embedding: null, cam: null, made: null };

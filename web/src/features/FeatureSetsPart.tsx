@@ -2,9 +2,9 @@
 import { formatBytes, formatCount, formatShare } from "../format";
 import { addressOf } from "../route";
 import type { FeatureSetListing } from "../wire";
-import "./featuresets.css";
 import { sets } from "./sets";
-import { samplesText } from "./wording";
+import { samplesText } from "./words";
+import "./featuresets.css";
 
 const MOST = 50;
 

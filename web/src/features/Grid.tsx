@@ -1,10 +1,9 @@
 /** Numbers as a picture: samples down, with their labels beside them; samples or units across. */
 import { useEffect, useRef } from "preact/hooks";
-import { labelColour, paintNumber, readNumberInks } from "../netanalysis/colours";
-import { stretchesOf } from "../netanalysis/matrix";
-import { useSize, type Room } from "../netanalysis/useSize";
+import { labelColour, paintNumber, readNumberInks, stretchesOf } from "../netanalysis/pixels";
+import { type Room, useSize } from "../netanalysis/useSize";
 import { themeTick } from "../store";
-import type { Scale } from "../tensor/colour";
+import type { Scale } from "../tensor/colour-scale";
 import type { FeatureRows } from "../wire";
 
 export interface Cell {

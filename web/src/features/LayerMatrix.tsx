@@ -1,16 +1,15 @@
 /** How alike layers are to one another: by RSA, the rank correlation of how they order pairs; or by linear CKA. */
 import { formatCount } from "../format";
 import { ColourScale } from "../inspector/ColourScale";
-import { singlesOf } from "../netanalysis/answers";
-import { chosenScale } from "../netanalysis/scales";
+import { chosenScale } from "../netanalysis/choice";
+import { singlesOf } from "../netanalysis/items";
 import { setParams } from "../route";
-import { Segments } from "../shell/Segments";
-import { stepClass, type Scale } from "../tensor/colour";
-import { useFollowed, type Followed } from "./following";
-import { MoreSamples } from "./MoreSamples";
+import { Segments } from "../shell/controls";
+import { type Scale, stepClass } from "../tensor/colour-scale";
+import { MoreSamples, Work, WorkLine } from "./Work";
+import { type Followed, useFollowed } from "./follow";
 import * as store from "./store";
-import { basisText } from "./wording";
-import { Work, WorkLine } from "./Work";
+import { basisText } from "./words";
 
 /** Each with every other; of more layers, so many, evenly chosen. */
 const MOST_LAYERS = 64;

@@ -2,22 +2,19 @@
 import { batch } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { formatCount } from "../format";
-import { readEmbedding, type Embedding } from "../projector/embedding";
-import { showEmbedding } from "../projector/loading";
 import { PointsPanel } from "../projector/PointsPanel";
 import { PointsTable } from "../projector/PointsTable";
-import "../projector/projector.css";
-import { startReducing } from "../projector/reducing";
 import { Stage } from "../projector/Stage";
+import { type Embedding, readEmbedding, showEmbedding } from "../projector/embedding";
+import { startReducing } from "../projector/reduction";
 import * as projector from "../projector/store";
 import * as page from "../store";
 import type { FeatureLayer } from "../wire";
-import { Choice } from "./Choice";
-import { useFollowed, type Followed } from "./following";
-import { MoreSamples } from "./MoreSamples";
+import { Choice, MoreSamples, Work, WorkLine } from "./Work";
+import { type Followed, useFollowed } from "./follow";
 import * as store from "./store";
-import { basisText } from "./wording";
-import { Work, WorkLine } from "./Work";
+import { basisText } from "./words";
+import "../projector/projector.css";
 
 interface Points {
   readonly embedding: Embedding;

@@ -1,19 +1,17 @@
 /** One sample over all units of a layer: as a picture where the layer has planes, else as a line. */
 import { useEffect, useRef } from "preact/hooks";
-import { linearTicks } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
+import { formatTicks, linearTicks } from "../charting/ticks";
 import { formatCount, formatShare, formatValue } from "../format";
-import { singlesOf } from "../netanalysis/answers";
-import { paintNumber, rangeOf, readNumberInks } from "../netanalysis/colours";
-import { useSize, type Room } from "../netanalysis/useSize";
-import { sentence } from "../netview/wording";
+import { singlesOf } from "../netanalysis/items";
+import { paintNumber, rangeOf, readNumberInks } from "../netanalysis/pixels";
+import { type Room, useSize } from "../netanalysis/useSize";
+import { sentence } from "../netview/words";
 import { setParams } from "../route";
-import { askOf } from "../sections/asking";
-import { useAsked } from "../sections/useAsked";
+import { askOf } from "../sections/requests";
+import { useAsked } from "../sections/useRecords";
 import { themeTick } from "../store";
-import type { Scale } from "../tensor/colour";
+import type { Scale } from "../tensor/colour-scale";
 import type { FeatureLayer, FeatureSampleAnswer } from "../wire";
-import { sheetOf } from "./sheets";
 import * as store from "./store";
 
 interface Sample {
@@ -149,5 +147,54 @@ function rangeEnds(values: Float32Array): number[] {
 function farthest(values: Float32Array, from: number, to: number): number {
   let best = values[from] ?? Number.NaN;
   for (let at = from + 1; at < to; at++) if (Math.abs(values[at]!) > Math.abs(best)) best = values[at]!;
+  return best;
+}
+
+// --- Where the values of one sample stand in a picture: its planes beside each other, as large as there is
+//   room for.
+
+interface Sheet {
+  /** In values. */
+  readonly width: number;
+  readonly height: number;
+  /** Pixels of one value. */
+  readonly cell: number;
+  /** The place of a value in the picture, counted row by row. */
+  readonly placeOf: (at: number) => number;
+}
+
+/** Between planes. */
+const GAP = 1;
+const LARGEST_CELL = 16;
+
+export function sheetOf(shape: readonly number[], room: Room): Sheet {
+  const columns = Math.max(1, shape.at(-1) ?? 1);
+  const rows = Math.max(1, shape.at(-2) ?? 1);
+  const count = Math.max(1, shape.slice(0, -2).reduce((product, size) => product * size, 1));
+  const perLine = bestPerLine(count, rows, columns, room);
+  const lines = Math.ceil(count / perLine);
+  const width = perLine * (columns + GAP) - GAP;
+  const height = lines * (rows + GAP) - GAP;
+  return {
+    width,
+    height,
+    cell: Math.min(LARGEST_CELL, room.width / width, room.height / height),
+    placeOf: (at) => {
+      const plane = Math.floor(at / (rows * columns));
+      const [row, column] = [Math.floor((at % (rows * columns)) / columns), at % columns];
+      const [line, place] = [Math.floor(plane / perLine), plane % perLine];
+      return (line * (rows + GAP) + row) * width + place * (columns + GAP) + column;
+    },
+  };
+}
+
+/** With which values are drawn largest. */
+function bestPerLine(count: number, rows: number, columns: number, room: Room): number {
+  let [best, largest] = [1, 0];
+  for (let perLine = 1; perLine <= count; perLine++) {
+    const lines = Math.ceil(count / perLine);
+    const cell = Math.min(room.width / (perLine * (columns + GAP)), room.height / (lines * (rows + GAP)));
+    if (cell > largest) [best, largest] = [perLine, cell];
+  }
   return best;
 }

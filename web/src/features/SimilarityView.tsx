@@ -1,26 +1,22 @@
 /** How alike samples are to a layer, sorted by label; and how alike layers are to one another. */
 import { useState } from "preact/hooks";
-import { formatValue } from "../format";
+import { formatCount, formatValue } from "../format";
 import { ColourScale } from "../inspector/ColourScale";
-import { singlesOf } from "../netanalysis/answers";
-import { rangeOf } from "../netanalysis/colours";
-import { Legend } from "../netanalysis/Legend";
-import { pairsOf } from "../netanalysis/matrix";
-import { chosenScale } from "../netanalysis/scales";
+import { Legend } from "../netanalysis/Figure";
 import { usualScale } from "../netanalysis/SimilarityView";
+import { chosenScale } from "../netanalysis/choice";
+import { singlesOf } from "../netanalysis/items";
+import { pairsOf, rangeOf } from "../netanalysis/pixels";
 import { setParams } from "../route";
-import { Segments } from "../shell/Segments";
-import type { Scale } from "../tensor/colour";
+import { Segments } from "../shell/controls";
+import type { Scale } from "../tensor/colour-scale";
 import type { FeatureContrast, FeatureRows } from "../wire";
-import { Choice } from "./Choice";
-import { useFollowed, type Followed } from "./following";
-import { Grid, type Cell } from "./Grid";
+import { type Cell, Grid } from "./Grid";
 import { LayerMatrix } from "./LayerMatrix";
-import { MatrixTable } from "./MatrixTable";
-import { MoreSamples } from "./MoreSamples";
+import { Choice, MoreSamples, Work, WorkLine } from "./Work";
+import { type Followed, useFollowed } from "./follow";
 import * as store from "./store";
-import { basisText, sampleName } from "./wording";
-import { Work, WorkLine } from "./Work";
+import { basisText, sampleName } from "./words";
 
 interface Similar {
   readonly rows: FeatureRows;
@@ -171,5 +167,41 @@ function Contrast({ of }: { of: FeatureContrast | null }) {
         <b>{text(of.contrast)}</b>
       </dd>
     </dl>
+  );
+}
+
+// --- Samples by samples as numbers, as far as a table can be read.
+
+const MOST = 48;
+
+function MatrixTable({ rows, values }: { rows: FeatureRows; values: Float32Array }) {
+  const count = rows.samples.length;
+  const shown = rows.samples.slice(0, MOST);
+  return (
+    <div class="an-table" role="region" aria-label="Matrix of samples" tabIndex={0}>
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Sample</th>
+            {shown.map((sample, at) => (
+              <th scope="col" key={sample}>
+                {rows.ids[at]}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((sample, row) => (
+            <tr key={sample}>
+              <th scope="row">{sampleName(rows, row)}</th>
+              {shown.map((other, column) => (
+                <td key={other}>{formatValue(values[row * count + column] ?? Number.NaN, 3)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {count > MOST && <p class="muted fs-1">{formatCount(count - MOST)} more samples are not in the table.</p>}
+    </div>
   );
 }

@@ -1,19 +1,17 @@
 /** One unit over samples, sorted by label: a point for each, the mean of each label as a line. */
-import { linearTicks } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
+import { formatTicks, linearTicks } from "../charting/ticks";
 import { formatCount, formatValue } from "../format";
-import { singlesOf } from "../netanalysis/answers";
-import { labelColour, rangeOf } from "../netanalysis/colours";
-import { stretchesOf } from "../netanalysis/matrix";
+import { singlesOf } from "../netanalysis/items";
+import { labelColour, rangeOf, stretchesOf } from "../netanalysis/pixels";
 import { useSize } from "../netanalysis/useSize";
-import { sentence } from "../netview/wording";
+import { sentence } from "../netview/words";
 import { setParams } from "../route";
-import { askOf } from "../sections/asking";
-import { useAsked } from "../sections/useAsked";
+import { askOf } from "../sections/requests";
+import { useAsked } from "../sections/useRecords";
 import type { FeatureLayer, FeatureUnitAnswer } from "../wire";
-import * as store from "./store";
-import { placeText } from "./wording";
 import { NUM_ROWS } from "./ValuesView";
+import * as store from "./store";
+import { placeText } from "./words";
 
 interface Unit {
   readonly head: FeatureUnitAnswer;

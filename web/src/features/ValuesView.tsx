@@ -2,20 +2,20 @@
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../format";
 import { ColourScale } from "../inspector/ColourScale";
-import { singlesOf } from "../netanalysis/answers";
-import { Legend } from "../netanalysis/Legend";
-import { chosenScale } from "../netanalysis/scales";
-import { indexOf, sentence } from "../netview/wording";
+import { Legend } from "../netanalysis/Figure";
+import { chosenScale } from "../netanalysis/choice";
+import { singlesOf } from "../netanalysis/items";
+import { indexOf, sentence } from "../netview/words";
 import { param, setParams } from "../route";
-import { askOf } from "../sections/asking";
-import { useAsked } from "../sections/useAsked";
+import { askOf } from "../sections/requests";
+import { useAsked } from "../sections/useRecords";
 import { Blank } from "../shell/Blank";
 import type { FeatureLayer, FeatureMapAnswer } from "../wire";
-import { Grid, type Cell } from "./Grid";
+import { type Cell, Grid } from "./Grid";
 import { SamplePart } from "./SamplePart";
-import * as store from "./store";
 import { UnitPart } from "./UnitPart";
-import { basisText, placeText, sampleName, shapeText } from "./wording";
+import * as store from "./store";
+import { basisText, placeText, sampleName, shapeText } from "./words";
 
 /** As many as there are pixels for, about. */
 export const NUM_ROWS = 320;

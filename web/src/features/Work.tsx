@@ -1,9 +1,11 @@
 /** How far something is, with a way to stop it; or why there is nothing, with a way to try again. */
 import { useEffect, useState } from "preact/hooks";
-import { formatShare } from "../format";
-import { sentence } from "../netview/wording";
+import { formatCount, formatShare } from "../format";
+import { sentence } from "../netview/words";
+import { setParams } from "../route";
 import { Blank } from "../shell/Blank";
-import type { Followed } from "./following";
+import type { Followed } from "./follow";
+import * as store from "./store";
 
 /** After so long it can be cancelled. */
 const CANCEL_MS = 3000;
@@ -100,4 +102,55 @@ function useIsLong(since: number): boolean {
     return () => clearTimeout(timer);
   }, [since]);
   return isLong;
+}
+
+// --- Said of what was computed while an extraction goes on: there are more samples by now.
+
+export function MoreSamples({ numThen, again }: { numThen: number; again: () => void }) {
+  const now = store.listing.value?.num_done ?? 0;
+  if (now <= numThen) return null;
+  return (
+    <span class="muted fs-1 ft-more">
+      {formatCount(now - numThen)} samples have come since.{" "}
+      <button class="link" onClick={again}>
+        Update
+      </button>
+    </span>
+  );
+}
+
+// --- One of several numbers to choose: how many samples, how many folds.
+
+interface ChoiceProps {
+  name: string;
+  /** In the address. */
+  param: string;
+  value: number;
+  usual: number;
+  choices: readonly number[];
+  /** Those above it are all there are. */
+  all?: number;
+}
+
+export function Choice({ name, param, value, usual, choices, all = Infinity }: ChoiceProps) {
+  // One that is enough for all of them is the last that makes a difference.
+  const enough = choices.findIndex((one) => one >= all);
+  const shown = enough < 0 ? choices : choices.slice(0, enough + 1);
+  const chosen = shown.includes(value) ? value : (shown.at(-1) ?? value);
+  return (
+    <label class="ft-choice">
+      <span>{name}</span>
+      <select
+        class="input"
+        value={String(chosen)}
+        onChange={(event) => setParams({ [param]: Number(event.currentTarget.value) === usual ? null : event.currentTarget.value })}
+      >
+        {shown.map((one) => (
+          <option key={one} value={String(one)}>
+            {one >= all ? `all ${formatCount(all)}` : formatCount(one)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
 }

@@ -1,8 +1,8 @@
 /** Choose what boxes are coloured by, and read or fix the scale. */
 import { useEffect } from "preact/hooks";
 import * as store from "../store";
-import { figureText, METRICS, NUM_STEPS } from "./metrics";
-import { fixedLimit, measure, scale, shownMetric, types } from "./viewstate";
+import { figureText, METRICS, NUM_STEPS } from "./box-figures";
+import { fixedLimit, measure, scale, shownMetric, types } from "./view-state";
 
 export function ColourBy() {
   const metric = shownMetric.value;

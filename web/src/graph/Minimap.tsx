@@ -2,11 +2,10 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import * as store from "../store";
-import { centred, shownPart, type Size } from "./camera";
-import { jumpTo } from "./motion";
-import { readPalette } from "./palette";
+import { centred, jumpTo, shownPart, type Size } from "./camera";
+import { readPalette } from "./pen";
 import type { Scene } from "./scene";
-import { camera, highlight, scene, viewSize, watch } from "./viewstate";
+import { camera, highlight, scene, viewSize, watch } from "./view-state";
 
 const MOST: Size = { width: 112, height: 176 };
 

@@ -1,5 +1,6 @@
 /** Where the view stands: which point of the picture is at its top left, and how large a pixel is. */
 import type { Rect } from "./scene";
+import { camera, scene, viewSize } from "./view-state";
 
 export interface Camera {
   readonly x: number;
@@ -142,4 +143,42 @@ export function between(from: Camera, to: Camera, view: Size, share: number): Ca
 /** Fast at first, then slower: the curve of all movements of the page. */
 export function eased(share: number): number {
   return 1 - (1 - share) ** 3;
+}
+
+// --- Move the camera: at once while a hand moves it, in 280 ms when a button or key does.
+
+const DURATION_MS = 280;
+
+let running = 0;
+
+export function jumpTo(next: Camera): void {
+  cancelAnimationFrame(running);
+  camera.value = next;
+}
+
+export function glideTo(next: Camera): void {
+  cancelAnimationFrame(running);
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    camera.value = next;
+    return;
+  }
+  const from = camera.peek();
+  const start = performance.now();
+  const step = (now: number): void => {
+    const share = Math.min(1, Math.max(0, now - start) / DURATION_MS);
+    camera.value = share === 1 ? next : between(from, next, viewSize.peek(), eased(share));
+    if (share < 1) running = requestAnimationFrame(step);
+  };
+  running = requestAnimationFrame(step);
+}
+
+/** Show all of the picture, or a part of it. */
+export function fit(part: Rect | null = scene.peek()): void {
+  if (part !== null) glideTo(fitted(part, viewSize.peek()));
+}
+
+/** Zoom about the middle of the view. */
+export function zoomBy(factor: number): void {
+  const { width, height } = viewSize.peek();
+  glideTo(zoomedAt(camera.peek(), width / 2, height / 2, factor));
 }

@@ -1,7 +1,53 @@
-/** Lay out the open groups of a pass, one group's inside at a time, from the inside out, with a cache. */
-import { layOutGroup, type LaidOut, type Wire } from "./grouplayout";
-import type { GroupLayout, LayoutGraph } from "./layoutgraph";
-import { countSteps, type Steps } from "./steps";
+/** Questions to the layout and its answers, whether it runs in a worker or in the page. */
+import { type LaidOut, layOutGroup, type Wire } from "./group-layout";
+import type { GroupLayout, LayoutGraph } from "./layout-graph";
+
+/** A graph to begin with, then which groups are open. */
+export type LayoutQuestion =
+  | { readonly type: "graph"; readonly graphId: number; readonly graph: LayoutGraph }
+  | { readonly type: "open"; readonly graphId: number; readonly id: number; readonly open: readonly string[] };
+
+export type LayoutReply =
+  | { readonly type: "laid-out"; readonly graphId: number; readonly id: number; readonly answer: LayoutAnswer }
+  | { readonly type: "progress"; readonly graphId: number; readonly id: number; readonly numPlaced: number }
+  | { readonly type: "failed"; readonly graphId: number; readonly id: number; readonly reason: string };
+
+/** Between two reports of progress. */
+const REPORT_EVERY_MS = 100;
+
+export class LayoutDesk {
+  private graph: LayoutGraph | null = null;
+  private layouter: Layouter | null = null;
+  private graphId = -1;
+
+  constructor(private readonly reply: (reply: LayoutReply) => void) {}
+
+  ask(question: LayoutQuestion): void {
+    if (question.type === "graph") {
+      this.graph = question.graph;
+      this.layouter = null;
+      this.graphId = question.graphId;
+      return;
+    }
+    const { graphId, id, open } = question;
+    if (this.graph === null || graphId !== this.graphId) return;
+    let reported = performance.now();
+    try {
+      this.layouter ??= new Layouter(this.graph);
+      const answer = this.layouter.layOut(open, (numPlaced) => {
+        const now = performance.now();
+        if (now - reported < REPORT_EVERY_MS) return;
+        reported = now;
+        this.reply({ type: "progress", graphId, id, numPlaced });
+      });
+      this.reply({ type: "laid-out", graphId, id, answer });
+    } catch (error) {
+      this.reply({ type: "failed", graphId, id, reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+}
+
+// --- Lay out the open groups of a pass, one group's inside at a time, from the inside out, with a cache.
 
 /** Layouts are kept for as many groups and states as this; then the oldest go. */
 const MOST_KEPT = 20_000;
@@ -153,4 +199,37 @@ function depths(graph: LayoutGraph): number[] {
   const depth: number[] = [];
   for (const [index, node] of graph.nodes.entries()) depth[index] = node.parent < 0 ? 0 : depth[node.parent]! + 1;
   return depth;
+}
+
+// --- The longest way through the whole graph, so that the main line goes on through groups as it came in.
+
+interface Steps {
+  /** For each node how many ops lie on the longest way to it, itself included. */
+  readonly before: Int32Array;
+  /** The same for the longest way from it. */
+  readonly after: Int32Array;
+  /** The edges of one longest way of all. */
+  readonly longest: ReadonlySet<number>;
+}
+
+function countSteps({ nodes, edges, firstCondition }: LayoutGraph): Steps {
+  const before = new Int32Array(nodes.length).fill(1);
+  const after = new Int32Array(nodes.length).fill(1);
+  const comesFrom = new Int32Array(nodes.length).fill(-1);
+  const order = (node: number): number => nodes[node]!.order;
+  const [from, to] = [(edge: number): number => edges[2 * edge]!, (edge: number): number => edges[2 * edge + 1]!];
+  const forward: number[] = [];
+  for (let edge = 0; edge < firstCondition; edge += 1) if (order(from(edge)) < order(to(edge))) forward.push(edge);
+  forward.sort((a, b) => order(to(a)) - order(to(b)));
+  for (const edge of forward) {
+    if (before[from(edge)]! < before[to(edge)]!) continue;
+    before[to(edge)] = before[from(edge)]! + 1;
+    comesFrom[to(edge)] = edge;
+  }
+  forward.sort((a, b) => order(from(b)) - order(from(a)));
+  for (const edge of forward) after[from(edge)] = Math.max(after[from(edge)]!, after[to(edge)]! + 1);
+  const longest = new Set<number>();
+  const end = before.indexOf(before.reduce((most, count) => Math.max(most, count), 0));
+  for (let edge = comesFrom[end] ?? -1; edge >= 0; edge = comesFrom[from(edge)]!) longest.add(edge);
+  return { before, after, longest };
 }

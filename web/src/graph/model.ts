@@ -1,6 +1,6 @@
 /** The pass as a tree of modules and ops with edges between the ops: what the tree lists and the canvas draws. */
 import type { OpKind, PassDocument } from "../wire";
-import { TreeBuilder } from "./treebuilder";
+import { TreeBuilder } from "./tree-builder";
 
 export type Form = "unrolled" | "rolled";
 

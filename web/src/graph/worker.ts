@@ -1,5 +1,5 @@
 /** The worker that lays graphs out, so that the page stays responsive. */
-import { LayoutDesk, type LayoutQuestion } from "./layoutdesk";
+import { LayoutDesk, type LayoutQuestion } from "./layout";
 
 const desk = new LayoutDesk((answer) => {
   postMessage(answer);

@@ -1,7 +1,7 @@
 /** The colours of a picture with their limits in numbers, which can be fixed. */
 import { useState } from "preact/hooks";
 import { formatValue } from "../format";
-import type { Scale } from "../tensor/colour";
+import type { Scale } from "../tensor/colour-scale";
 
 interface Props {
   scale: Scale;

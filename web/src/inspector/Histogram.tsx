@@ -1,9 +1,9 @@
 /** How the values of a tensor are spread, in the colours of its picture. */
 import { useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../format";
-import { stepClass, type Scale } from "../tensor/colour";
+import { type Scale, stepClass } from "../tensor/colour-scale";
 import type { TensorView } from "../wire";
-import { Section } from "./Section";
+import { Section } from "./Facts";
 
 const WIDTH = 320;
 const HEIGHT = 58;

@@ -1,16 +1,11 @@
 /** All about one module: its calls, its cost, what goes in and out, and the ops in it. */
 import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../format";
 import type { GraphNode, Hierarchy } from "../graph/model";
-import { placeOf } from "../modules/places";
+import { placeOf } from "../modules/ModulesPanel";
 import * as store from "../store";
 import type { PassDocument, ScopeEntry } from "../wire";
-import { Facts, type Fact } from "./Facts";
-import { Head } from "./Head";
-import { inputsOf, opsOf } from "./insides";
-import { Links } from "./Links";
-import { OpLink } from "./OpLink";
-import { ScopeLink } from "./ScopeLink";
-import { Section } from "./Section";
+import { type Fact, Facts, Head, Links, Section } from "./Facts";
+import { OpLink, ScopeLink } from "./OpLink";
 import { SourceLines } from "./SourceLines";
 
 interface Props {
@@ -115,4 +110,35 @@ function OpLine({ document, index }: { document: PassDocument; index: number }) 
       <OpLink index={index} /> <span class="muted">{op === undefined ? "" : formatShape(op.shape)}</span>
     </span>
   );
+}
+
+// --- What is inside a module, and what reaches it from outside.
+
+/** Indices of all ops under a node, in the order they ran. */
+function opsOf(hierarchy: Hierarchy, node: GraphNode): number[] {
+  const found: number[] = [];
+  const visit = (one: GraphNode): void => {
+    found.push(...one.ops);
+    for (const child of one.children) {
+      const next = hierarchy.nodes.get(child);
+      if (next !== undefined) visit(next);
+    }
+  };
+  visit(node);
+  return found.sort((a, b) => a - b);
+}
+
+/** Indices of the ops outside whose outputs are read inside. Buffers are the module's own. */
+export function inputsOf(document: PassDocument, inside: readonly number[]): number[] {
+  const within = new Set(inside);
+  const found = new Set<number>();
+  for (const index of inside) {
+    const op = document.ops[index];
+    if (op === undefined) continue;
+    if (op.kind === "input") found.add(index);
+    for (const [from] of op.parents) {
+      if (!within.has(from) && document.ops[from]?.kind !== "buffer") found.add(from);
+    }
+  }
+  return [...found].sort((a, b) => a - b);
 }

@@ -1,14 +1,15 @@
 /** What an op did over the whole run that its pass belongs to: its figures, and the series named after it. */
 import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../format";
+import { addressOf } from "../route";
 import { LineChart } from "../runs/chart/LineChart";
+import { type Line, pointsKey, useSeries } from "../runs/chart/lines";
 import { isLive } from "../runs/states";
-import { runsById } from "../runs/store";
+import { colourOf, runsById, type RunSeries } from "../runs/store";
+import { useRunIndex } from "../runs/useRunIndex";
 import * as store from "../store";
-import type { OpSeriesAnswer, PassDocument, PassListing } from "../wire";
-import { figureCharts } from "./opfigures";
-import { RunSeriesPart } from "./RunSeriesPart";
-import { Section } from "./Section";
+import type { OpSeriesAnswer, PassDocument, PassListing, SeriesListing } from "../wire";
+import { Section } from "./Facts";
 
 const HEIGHT = 88;
 const LOOK_AGAIN_MS = 3000;
@@ -101,4 +102,163 @@ function summaryOf(title: string, { steps }: OpSeriesAnswer): string {
   const [first, last] = [steps[0], steps.at(-1)];
   if (first === undefined || last === undefined) return title;
   return `${title} of the output, from step ${formatCount(first)} to ${formatCount(last)}`;
+}
+
+// --- The figures of an op over the passes of its run, as lines for small charts.
+
+interface FigureChart {
+  readonly title: string;
+  readonly lines: readonly Line[];
+}
+
+const COLOUR = "var(--accent)";
+
+/** One chart for each figure that is known in some pass: mean with its limits, spread, zeros, gradients. */
+export function figureCharts(answer: OpSeriesAnswer): readonly FigureChart[] {
+  const column = (name: string): number[] | null => {
+    const at = answer.figures.indexOf(name);
+    if (at < 0) return null;
+    const values = answer.rows.map((row) => row[at] ?? NaN);
+    return values.some(Number.isFinite) ? values : null;
+  };
+  const chart = (title: string, name: string, low?: string, high?: string): FigureChart | null => {
+    const y = column(name);
+    if (y === null) return null;
+    const [lowest, highest] = [
+      low === undefined ? null : column(low),
+      high === undefined ? null : column(high),
+    ];
+    const band = lowest === null || highest === null ? {} : { low: lowest, high: highest };
+    return { title, lines: [{ name: title, colour: COLOUR, x: answer.steps, y, end: "dot", ...band }] };
+  };
+  const nan = column("nan");
+  return [
+    chart("mean, from min to max", "mean", "min", "max"),
+    chart("std", "std"),
+    chart("share of zeros", "zeros"),
+    // As a rule there are none, which needs no chart.
+    nan?.some((count) => count > 0) === true ? chart("NaN", "nan") : null,
+    chart("gradient: mean, from min to max", "grad_mean", "grad_min", "grad_max"),
+    chart("gradient: std", "grad_std"),
+    chart("gradient: share of zeros", "grad_zeros"),
+  ].filter((one) => one !== null);
+}
+
+// --- Series of the run that are named after an op's module or parameters: numbers as charts, all else as
+//   links.
+
+const MAX_CHARTS = 8;
+const MAX_LINKS = 12;
+const SERIES_HEIGHT = 72;
+
+interface RunSeriesPartProps {
+  runId: string;
+  document: PassDocument;
+  index: number;
+}
+
+function RunSeriesPart({ runId, document, index }: RunSeriesPartProps) {
+  const series = useRunIndex(runId);
+  const addresses = addressesOf(document, index);
+  const [address] = addresses;
+  const found = seriesNamedAfter(series.values(), addresses);
+  const scalars = found.filter(({ kind }) => kind === "scalar").slice(0, MAX_CHARTS);
+  const others = found.filter(({ kind }) => kind === "tensor" || kind === "histogram");
+  const { points } = useSeries(scalars.map(({ name }) => ({ run_id: runId, name })));
+  return (
+    <>
+      {scalars.map(({ name, count }) => {
+        const known = points.get(pointsKey(runId, name));
+        const [x, y] = [known?.steps ?? [], known?.values ?? []];
+        return (
+          <figure key={name} class="small-chart">
+            <figcaption class="muted fs-1 clip" title={name}>
+              {name}
+            </figcaption>
+            <LineChart
+              lines={[{ name, colour: colourOf(runId), x, y, end: "dot" }]}
+              height={SERIES_HEIGHT}
+              summary={`${name}, ${formatNumberOf(count, "point")}`}
+            />
+          </figure>
+        );
+      })}
+      {hasWatched(series) && address !== undefined && (
+        <p class="fs-2">
+          <a class="link" href={addressOf("layers", { runs: runId, run: runId, find: address })}>
+            Watched rows of {address}
+          </a>
+        </p>
+      )}
+      {others.length > 0 && (
+        <ul class="series-links">
+          {others.slice(0, MAX_LINKS).map((one) => (
+            <li key={`${one.kind} ${one.name}`}>
+              <a class="link" href={linkTo(runId, one)}>
+                {one.name}
+              </a>
+              <span class="muted">
+                {one.kind}, {formatCount(one.count)} ×
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function hasWatched(series: RunSeries): boolean {
+  return [...series.values()].some(({ kind }) => kind === "watch");
+}
+
+/** The page of tensors shows distributions, too. */
+function linkTo(runId: string, { kind, name }: SeriesListing): string {
+  return addressOf("tensors", { runs: runId, tensor: name, kind: kind === "histogram" ? kind : null });
+}
+
+// --- Which series of a run belong to an op: those named after its module or its parameters.
+
+/** The addresses that an op goes by: its module's, and those of its parameters. The model itself has none. */
+export function addressesOf(document: PassDocument, opIndex: number): readonly string[] {
+  const op = document.ops[opIndex];
+  if (op === undefined) return [];
+  const found = new Set<string>();
+  const module = moduleOf(document, op.scope);
+  if (module !== "") found.add(module);
+  for (const param of op.params) {
+    const address = document.params[param]?.address ?? "";
+    if (address !== "") found.add(address);
+  }
+  if (op.kind === "buffer" && op.name !== "") found.add(op.name);
+  return [...found];
+}
+
+/** Ops of a function that was opened up belong to the module around it. */
+function moduleOf(document: PassDocument, scope: number): string {
+  for (let at = scope; at >= 0; at = document.scopes[at]?.parent ?? -1) {
+    const address = document.scopes[at]?.address;
+    if (typeof address === "string") return address;
+  }
+  return "";
+}
+
+/** `features.0` owns `features.0`, `features.0.Act` and `norms/features.0.weight`, and nothing of `features.01`. */
+export function isNamedAfter(name: string, address: string): boolean {
+  for (let from = name.indexOf(address); from >= 0; from = name.indexOf(address, from + 1)) {
+    const [before, after] = [name[from - 1], name[from + address.length]];
+    const beginsHere = before === undefined || before === "/";
+    if (beginsHere && (after === undefined || "./:".includes(after))) return true;
+  }
+  return false;
+}
+
+/** In the order of the alphabet. */
+export function seriesNamedAfter(
+  series: Iterable<SeriesListing>,
+  addresses: readonly string[],
+): readonly SeriesListing[] {
+  return [...series]
+    .filter(({ name }) => addresses.some((address) => isNamedAfter(name, address)))
+    .sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
 }

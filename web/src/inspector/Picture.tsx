@@ -1,20 +1,29 @@
 /** A tensor as a picture: its tiles side by side, one pixel a value; a click chooses a tile. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatExact, formatNumberOf } from "../format";
+import { useWidth } from "../measuring/useWidth";
 import { Icon } from "../shell/Icon";
 import type { TensorValues } from "../source/source";
 import * as store from "../store";
-import type { Scale } from "../tensor/colour";
+import type { Scale } from "../tensor/colour-scale";
 import { drawPicture } from "../tensor/drawing";
-import { pictureOf, type PictureModel } from "../tensor/picture";
 import { cellAt, layOutTiles, pictureSize, tilesPerPage } from "../tensor/tiles";
-import { fullReach, gridOf, indexOf, reachOf, startFor, windowOf, type Start } from "../tensor/window";
+import {
+  fullReach,
+  gridOf,
+  indexOf,
+  type PictureModel,
+  pictureOf,
+  reachOf,
+  type Start,
+  startFor,
+  windowOf,
+} from "../tensor/window";
 import type { Window } from "../wire";
 import { ColourScale } from "./ColourScale";
-import { Section } from "./Section";
+import { Section } from "./Facts";
 import type { AnyTensor } from "./subjects";
 import { useWindow } from "./useTensor";
-import { useWidth } from "../measuring/useWidth";
 
 interface Props {
   subject: AnyTensor;

@@ -1,7 +1,7 @@
 /** The line of source that made an op, among its neighbours, and the calls that led to it. */
 import { formatNumberOf } from "../format";
 import type { PassDocument, SourceEntry } from "../wire";
-import { Section } from "./Section";
+import { Section } from "./Facts";
 
 interface Props {
   document: PassDocument;

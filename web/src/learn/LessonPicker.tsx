@@ -1,11 +1,9 @@
 /** In the top bar: which expression is shown, and a list to choose another example from. */
-import type { Option } from "../shell/OptionList";
-import { Picker } from "../shell/Picker";
+import { type Option, Picker } from "../shell/Picker";
 import type { Example } from "../wire";
 import { exercise, exercises } from "./exercises/state";
 import { chooseExample } from "./lessons";
-import { catalogue, exampleId, isOwn, lesson, pageMode } from "./store";
-import { whyNotAsk } from "./wording";
+import { catalogue, exampleId, isOwn, lesson, pageMode, whyNotAsk } from "./store";
 
 export function LessonPicker() {
   const examples = catalogue.value?.examples ?? [];

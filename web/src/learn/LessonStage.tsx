@@ -1,10 +1,12 @@
 /** The middle of the page: the graph, or what stands there while there is none. */
+import { useEffect, useState } from "preact/hooks";
 import { Blank } from "../shell/Blank";
-import { CancelLoading } from "./CancelLoading";
-import { ExamplePicker } from "./ExamplePicker";
+import { Icon } from "../shell/Icon";
+import { panels, setPanel, type Side } from "../shell/panels";
 import { LessonGraph } from "./graph/LessonGraph";
-import { beginEditing, runOwn } from "./lessons";
+import { beginEditing, cancelOpening, chooseExample, runOwn, tryCatalogueAgain } from "./lessons";
 import * as store from "./store";
+import { opening, whyNotAsk } from "./store";
 
 export function LessonStage() {
   const opening = store.opening.value;
@@ -98,5 +100,90 @@ function FailedOver({ reason }: { reason: string }) {
         Close
       </button>
     </div>
+  );
+}
+
+// --- Offered where a lesson takes long: wait no longer for it.
+
+const PATIENCE_MS = 5000;
+
+function CancelLoading() {
+  const now = opening.value;
+  // Which one it is that takes long: another that is asked for meanwhile has its own time.
+  const [late, setLate] = useState<typeof now | null>(null);
+  useEffect(() => {
+    if (now.state !== "loading") return undefined;
+    const timer = setTimeout(() => setLate(now), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [now]);
+  if (now.state !== "loading" || late !== now) return null;
+  return (
+    <button class="btn sm" title={`Stop waiting for ${now.title}`} onClick={cancelOpening}>
+      Cancel
+    </button>
+  );
+}
+
+// --- Where no expression is chosen yet: all examples, each with what it shows.
+
+function ExamplePicker() {
+  const all = store.catalogue.value;
+  if (all === null) return store.catalogueFailure.value === "" ? <Waiting /> : <Failed />;
+  return (
+    <div class="example-picker" aria-label="Examples" role="region">
+      <h2>Choose an example</h2>
+      <p class="dim">Step through it forward and back, and see where each gradient comes from. Edit makes it yours.</p>
+      <ol>
+        {all.examples.map((example, at) => (
+          <li key={example.id}>
+            <button
+              class="example-card"
+              aria-disabled={whyNotAsk() !== ""}
+              title={whyNotAsk() || undefined}
+              onClick={() => {
+                if (whyNotAsk() === "") chooseExample(example);
+              }}
+            >
+              <span class="line-no">{at + 1}</span>
+              <b>{example.title}</b>
+              <span class="dim">{example.about}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function Waiting() {
+  return (
+    <div class="blank late" aria-busy="true">
+      <b>Asking for the examples</b>
+      <div class="bar moving" role="progressbar" aria-label="Asking for the examples">
+        <i />
+      </div>
+    </div>
+  );
+}
+
+function Failed() {
+  return (
+    <Blank icon="warning" title="The examples cannot be read" isError>
+      <span>{store.catalogueFailure.value}</span>
+      <button class="btn" onClick={tryCatalogueAgain}>
+        Try again
+      </button>
+    </Blank>
+  );
+}
+
+// --- Hides a side panel, where the page is not wide enough for all of them.
+
+export function HideButton({ side }: { side: Side }) {
+  if (panels.value.width === "wide") return null;
+  return (
+    <button class="btn quiet square" aria-label={`Hide the ${side} panel`} onClick={() => setPanel(side, false)}>
+      <Icon name="close" />
+    </button>
   );
 }

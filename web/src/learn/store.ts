@@ -1,8 +1,10 @@
 /** All state of the page: which lesson, which step of it, what is looked at, and how far the student is. */
 import { batch, computed, signal } from "@preact/signals";
+import { isConnected } from "../runs/states";
+import * as page from "../store";
 import type { Example, Exercise, LearnCheck, Lesson } from "../wire";
-import { largestAt, sharedLimit } from "./cells";
-import { gradientAt, lineAt, nodeAt, numSteps, targetAt, type Direction } from "./steps";
+import { decimalText, largestAt, sharedLimit } from "./cells";
+import { type Direction, gradientAt, lineAt, nodeAt, numSteps, targetAt } from "./steps";
 
 export type PageMode = "expressions" | "exercises";
 
@@ -174,4 +176,24 @@ export function shownGradient(id: number): ReturnType<typeof gradientAt> {
   return lesson.value === null
     ? { state: "none" }
     : gradientAt(lesson.value, direction.value, shownStep.value, id);
+}
+
+// --- What can be done now and, of what cannot, why.
+
+export const isOneFile = computed(() => page.source.value?.connection.value.state === "one-file");
+
+/** Why the server cannot be asked now; empty where it can. */
+export function whyNotAsk(): string {
+  if (isOneFile.value) return "This page is one file, without a server.";
+  return isConnected.value ? "" : "The connection to the server is lost.";
+}
+
+const NOT_FINITE: Readonly<Record<string, string>> = { nan: "NaN", inf: "\u221e", "-inf": "\u2212\u221e" };
+
+/** The loss as the time bar says it; empty where there is none. */
+export function lossSaid(): string {
+  const value = lossText.value;
+  if (value === null) return "";
+  if (typeof value === "number") return decimalText(value, 4);
+  return NOT_FINITE[value] ?? value;
 }

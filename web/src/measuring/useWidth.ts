@@ -16,3 +16,48 @@ export function useWidth<T extends HTMLElement>(initial: number): [RefObject<T |
   }, []);
   return [box, width];
 }
+
+// --- Is an element on the screen, or near it? Nothing is fetched or drawn for one that is not.
+
+const MARGIN = "400px 0px";
+
+type Tell = (isNear: boolean) => void;
+
+interface Watch {
+  readonly observer: IntersectionObserver;
+  readonly told: Map<Element, Tell>;
+}
+
+/** One observer for each part of the page that scrolls: a margin counts only for a root that is named. */
+const watches = new WeakMap<Element, Watch>();
+
+function watchOf(root: Element): Watch {
+  const known = watches.get(root);
+  if (known !== undefined) return known;
+  const told = new Map<Element, Tell>();
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) told.get(target)?.(isIntersecting);
+    },
+    { root, rootMargin: MARGIN },
+  );
+  const made = { observer, told };
+  watches.set(root, made);
+  return made;
+}
+
+export function useNear(box: RefObject<Element | null>): boolean {
+  const [isNear, setIsNear] = useState(false);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    const { observer, told } = watchOf(element.closest(".panel-body") ?? document.documentElement);
+    told.set(element, setIsNear);
+    observer.observe(element);
+    return () => {
+      observer.unobserve(element);
+      told.delete(element);
+    };
+  }, []);
+  return isNear;
+}

@@ -2,22 +2,30 @@
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../format";
 import { ColourScale } from "../inspector/ColourScale";
-import { layerOf } from "../netview/netstate";
-import { unitName } from "../netview/wording";
+import { layerOf } from "../netview/network-state";
 import * as net from "../netview/store";
+import { unitName } from "../netview/words";
 import { setParams } from "../route";
-import { Segments } from "../shell/Segments";
-import type { Asked } from "../sections/useAsked";
+import type { Asked } from "../sections/useRecords";
+import { Segments } from "../shell/controls";
 import { themeTick } from "../store";
 import type { NetLayer } from "../wire";
-import { singlesOf, useAnalysis, type Analysed } from "./answers";
-import { above, chooseUnit, first, isTable, minusMean, second, source, unitOf, variable } from "./choosing";
-import { rangeOf, readNumberInks } from "./colours";
-import { Figure } from "./Figure";
-import { items } from "./items";
-import { paintColours, paintPlate } from "./plates";
-import { PlatePicture } from "./PlatePicture";
-import { chosenScale, type ChosenScale } from "./scales";
+import { Figure, PlatePicture } from "./Figure";
+import {
+  above,
+  chooseUnit,
+  chosenScale,
+  type ChosenScale,
+  first,
+  isTable,
+  minusMean,
+  second,
+  source,
+  unitOf,
+  variable,
+} from "./choice";
+import { type Analysed, items, singlesOf, useAnalysis } from "./items";
+import { paintColours, paintPlate, rangeOf, readNumberInks } from "./pixels";
 
 type Answered = Analysed<"net_field">;
 

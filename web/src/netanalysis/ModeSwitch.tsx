@@ -1,7 +1,7 @@
 /** Between the network and what its layers make of the items. */
-import { Segments } from "../shell/Segments";
+import { Segments } from "../shell/controls";
 import { source } from "../store";
-import { isAnalysis, setAnalysis } from "./choosing";
+import { isAnalysis, setAnalysis } from "./choice";
 
 export function ModeSwitch() {
   // A page that is one file has nobody to ask.

@@ -1,21 +1,25 @@
 /** How alike the layers see the items: a matrix for each, on one scale. */
-import { useMemo, useState } from "preact/hooks";
-import { formatValue } from "../format";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { formatCount, formatValue } from "../format";
 import { ColourScale } from "../inspector/ColourScale";
-import type { Scale } from "../tensor/colour";
-import type { Asked } from "../sections/useAsked";
+import type { Asked } from "../sections/useRecords";
+import { themeTick } from "../store";
+import type { Scale } from "../tensor/colour-scale";
 import type { NetContrast, NetLayer } from "../wire";
-import { singlesOf, useAnalysis, type Analysed } from "./answers";
-import { current, first, isTable, metric, order, second, type Metric } from "./choosing";
-import { rangeOf } from "./colours";
-import { Figure } from "./Figure";
-import { itemName, items, type Items } from "./items";
-import { Legend } from "./Legend";
-import { pairsOf, rowsOf, type Matrix } from "./matrix";
-import { MatrixPicture, summaryOf } from "./MatrixPicture";
-import { MatrixTable } from "./MatrixTable";
-import { ReadingLine } from "./ReadingLine";
-import { chosenScale } from "./scales";
+import { describe, Figure, goToItem, Legend, ReadingLine, stepItem } from "./Figure";
+import { chosenScale, current, first, isTable, metric, type Metric, order, second } from "./choice";
+import { type Analysed, itemName, type Items, items, singlesOf, useAnalysis } from "./items";
+import {
+  labelColour,
+  type Matrix,
+  paintMatrix,
+  pairsOf,
+  rangeOf,
+  readNumberInks,
+  rowsOf,
+  stretchesOf,
+} from "./pixels";
+import { useSize } from "./useSize";
 
 type Answered = Analysed<"net_similarity">;
 
@@ -161,4 +165,153 @@ function pairText(all: Items, answers: readonly (Answered | null)[], matrices: r
     return Number.isNaN(value) ? "not defined" : formatValue(value, 4);
   });
   return `with ${itemName(all, other)}: ${values.filter(Boolean).join(" and ")}`;
+}
+
+// --- The same matrix as numbers, as far as a table can be read.
+
+const MOST = 48;
+
+function MatrixTable({ matrix, items, order }: { matrix: Matrix; items: Items; order: readonly number[] }) {
+  const shown = order.slice(0, MOST);
+  const rows = rowsOf(matrix, shown);
+  return (
+    <div class="an-table" role="region" aria-label="Matrix of items" tabIndex={0}>
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Item</th>
+            {shown.map((place) => (
+              <th scope="col" key={place}>
+                {itemName(items, place)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((place, at) => (
+            <tr key={place}>
+              <th scope="row">
+                <button class="link" title="Show in the network" onClick={() => goToItem(items, place)}>
+                  {describe(items, place)}
+                </button>
+              </th>
+              {rows.map((column) => (
+                <td key={column}>{formatValue(matrix.values[rows[at]! * matrix.places.length + column]!, 3)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {order.length > MOST && <p class="muted fs-1">{formatCount(order.length - MOST)} more items are not in the table.</p>}
+    </div>
+  );
+}
+
+// --- A similarity matrix: items down and across, with the labels beside them.
+
+interface Props {
+  matrix: Matrix;
+  items: Items;
+  order: readonly number[];
+  scale: Scale;
+  summary: string;
+  /** The other item of the pair under the pointer: its column is marked. */
+  other: number | null;
+  onPair: (other: number | null) => void;
+}
+
+const BAND = 8;
+const NAMES = 76;
+const LINE = 13;
+
+function MatrixPicture({ matrix, items, order, scale, summary, other, onPair }: Props) {
+  const [box, room] = useSize<HTMLDivElement>();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const rows = rowsOf(matrix, order);
+  const count = rows.length;
+  const hasLabels = items.labels.length > 0;
+  const margin = hasLabels ? NAMES : 0;
+  const side = Math.max(0, Math.floor(Math.min(room.width - margin - BAND - 4, room.height - BAND - 4)));
+  const tick = themeTick.value;
+  useEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (context == null || count === 0) return;
+    const pixels = paintMatrix(matrix, rows, scale, readNumberInks(scale.map));
+    context.putImageData(new ImageData(pixels, count, count), 0, 0);
+  }, [matrix, order.join(), scale.low, scale.high, scale.map, tick, count, side > 0]);
+  const stretches = hasLabels ? stretchesOf(order, items) : [];
+  const cell = side / Math.max(1, count);
+  const at = current.value === null ? -1 : order.indexOf(current.value);
+  const across = Math.max(0, other === null ? at : order.indexOf(other));
+  const pointAt = (event: PointerEvent): void => {
+    const area = canvas.current?.getBoundingClientRect();
+    if (area === undefined) return;
+    const of = (part: number): number | undefined => order[Math.max(0, Math.min(count - 1, Math.floor(part * count)))];
+    current.value = of((event.clientY - area.top) / area.height) ?? null;
+    onPair(of((event.clientX - area.left) / area.width) ?? null);
+  };
+  return (
+    <div class="an-room" ref={box}>
+      {side > 0 && (
+        <div
+          class="an-matrix"
+          style={{ width: `${side + margin + BAND}px`, height: `${side + BAND}px` }}
+          role="img"
+          aria-label={summary}
+          tabIndex={0}
+          onKeyDown={(event) => {
+            stepItem(event, order, items);
+            onPair(null);
+          }}
+          onPointerLeave={() => {
+            current.value = null;
+            onPair(null);
+          }}
+        >
+          <canvas
+            ref={canvas}
+            width={count}
+            height={count}
+            style={{ left: `${margin + BAND}px`, top: `${BAND}px`, width: `${side}px`, height: `${side}px` }}
+            onPointerMove={pointAt}
+            onClick={() => current.peek() !== null && goToItem(items, current.peek()!)}
+          />
+          <svg width={side + margin + BAND} height={side + BAND} aria-hidden="true">
+            {stretches.map(({ label, from, count: size }, one) => {
+              const fill = labelColour(label, items.labels.length);
+              const [start, length] = [from * cell, size * cell];
+              return (
+                <g key={one}>
+                  <rect x={margin} y={BAND + start} width={BAND - 2} height={Math.max(1, length - 1)} fill={fill} />
+                  <rect x={margin + BAND + start} y={0} width={Math.max(1, length - 1)} height={BAND - 2} fill={fill} />
+                  {length >= LINE && (
+                    <text x={margin - 4} y={BAND + start + length / 2 + 4} class="e">
+                      {shortened(items.labels[label ?? 0] ?? "")}
+                    </text>
+                  )}
+                </g>
+              );
+            })}
+            {at >= 0 && (
+              <>
+                <rect class="an-line" x={margin + BAND} y={BAND + at * cell} width={side} height={cell} />
+                <rect class="an-line" x={margin + BAND + across * cell} y={BAND} width={cell} height={side} />
+                <rect class="an-outline" x={margin + BAND + across * cell} y={BAND + at * cell} width={cell} height={cell} />
+              </>
+            )}
+          </svg>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function shortened(text: string): string {
+  return text.length <= 12 ? text : `${text.slice(0, 11)}…`;
+}
+
+/** In a sentence, for those who do not see it. */
+function summaryOf(layer: string, matrix: Matrix, metric: string, range: { min: number; max: number } | null): string {
+  const between = range === null ? "" : `, of pairs from ${formatValue(range.min, 3)} to ${formatValue(range.max, 3)}`;
+  return `How alike ${layer} sees ${matrix.places.length} items, by ${metric}${between}. Arrows move, Enter shows the item in the network.`;
 }

@@ -1,16 +1,19 @@
 /** The network in three dimensions: the drawing, names over it, and what is under the pointer. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
-import { formatNumberOf } from "../format";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { formatCount, formatNumberOf, formatValue } from "../format";
 import { isForField } from "../shell/keys";
-import "./netstage.css";
-import { Pointing } from "./pointing";
-import { isSeenFlat, stage, usedCamera } from "./stagecontrol";
-import { handlePageKey, handleStageKey } from "./stagekeys";
-import { StageTip } from "./StageTip";
+import type { NetLayer } from "../wire";
+import { panned, turned } from "./camera";
+import type { Drawing } from "./drawing";
+import { isSeenFlat, stage, type StageControl, usedCamera } from "./network-state";
+import { Pointing } from "./picking";
+import { cellOf, plateSize, unitAt } from "./plates";
 import * as store from "./store";
-import { useStage, type StageHandle } from "./useStage";
-import { unitName } from "./wording";
+import { hoveredReading, pointedStep } from "./unit-readings";
+import { type StageHandle, useStage } from "./useStage";
+import { unitName } from "./words";
+import "./netstage.css";
 
 const OPEN = "dialog[open], [popover]:popover-open";
 const MENUS = ".popover, .picker:has([aria-expanded=true]), [role=listbox], [role=dialog]";
@@ -131,4 +134,188 @@ function isTaken(target: EventTarget | null): boolean {
 /** Has something else on the page the focus? */
 function isElsewhere(target: EventTarget | null): boolean {
   return target !== document.body && target instanceof Element && target.closest(".net-stage") === null;
+}
+
+// --- What is under the pointer: which unit, and its value.
+
+interface StageTipProps {
+  tip: (() => ComponentChildren) | undefined;
+}
+
+const CLEAR = 14;
+
+function StageTip({ tip }: StageTipProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const place = store.hovered.value;
+  const layer = store.scene.value?.layers.find(({ name }) => name === place?.layer);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null || place === null) return;
+    const at = stage.peek()?.placeOnScreen(place);
+    const room = element.parentElement;
+    element.hidden = at == null;
+    if (at == null || room === null) return;
+    const { offsetWidth: width, offsetHeight: height } = element;
+    // Above the unit and to its right, unless that is outside.
+    const left = at.x + CLEAR + width > room.clientWidth ? at.x - CLEAR - width : at.x + CLEAR;
+    const top = at.y - CLEAR - height < 0 ? at.y + CLEAR : at.y - CLEAR - height;
+    element.style.left = `${Math.max(0, left)}px`;
+    element.style.top = `${Math.max(0, top)}px`;
+  });
+  if (place === null || layer === undefined) return null;
+  return (
+    <div ref={box} class="net-tip" role="tooltip">
+      <b>{nameOf(layer, place)}</b>
+      <div>
+        {store.variable.value} {exactWords(place, layer) ?? wordsOf(place, layer.grid)}
+      </div>
+      {tip?.()}
+    </div>
+  );
+}
+
+/** Where time runs along a plate, with the step. */
+function nameOf(layer: NetLayer, { unit, moment }: store.PointedPlace): string {
+  if (moment === undefined) return unitName(layer, unit);
+  const name = unitName({ ...layer, grid: { ...layer.grid, is_colour: false } }, unit);
+  return pointedStep.value === null ? name : `${name} at step ${formatCount(pointedStep.value)}`;
+}
+
+/** As it was recorded, once that has come. */
+function exactWords({ moment }: store.PointedPlace, { grid }: NetLayer): string | undefined {
+  // Over time each of the three numbers of a colour has a place of its own.
+  if (moment !== undefined && grid.is_colour) return undefined;
+  return hoveredReading.value?.values.find(([name]) => name === store.variable.value)?.[1];
+}
+
+/** As it is drawn: as exact as a level is. */
+function wordsOf(place: store.PointedPlace, grid: NetLayer["grid"]): string {
+  const raster = store.raster.value?.get(place.layer);
+  const block = raster ?? store.values.value.get(place.layer);
+  if (block === undefined) return "not here yet";
+  if (block.levels.length === 0) return block.why || "not recorded";
+  const numMoments = raster?.steps.length ?? 1;
+  const from = (Math.min(place.moment ?? Infinity, numMoments - 1) * block.levels.length) / numMoments;
+  const maps = grid.is_colour && raster === undefined ? [0, 1, 2] : [0];
+  return maps
+    .map((map) => store.valueOf(block, from + place.unit + map * grid.rows * grid.columns))
+    .map((value) => (value === null ? "not there" : formatValue(value)))
+    .join(", ");
+}
+
+// --- The keys of the stage: the camera anywhere on the page, the rest while the stage has the focus.
+
+/** What a key event says, as far as it matters here. */
+interface Key {
+  readonly key: string;
+  readonly code: string;
+  readonly shiftKey: boolean;
+}
+
+const TURN = 24;
+const DIRECTIONS: Readonly<Record<string, readonly [x: number, y: number]>> = {
+  KeyW: [0, 1],
+  KeyS: [0, -1],
+  KeyA: [1, 0],
+  KeyD: [-1, 0],
+};
+const NEIGHBOURS: Readonly<Record<string, readonly [columns: number, rows: number]>> = {
+  i: [0, -1],
+  k: [0, 1],
+  j: [-1, 0],
+  l: [1, 0],
+};
+
+/** Keys that hold anywhere on the page. True where one was taken. */
+export function handlePageKey(control: StageControl, { key, code, shiftKey }: Key): boolean {
+  // By the place of the key: with Shift its sign is another on every keyboard.
+  const slot = /^(?:Digit|Numpad)([1-4])$/.exec(code)?.[1];
+  if (slot !== undefined) {
+    if (shiftKey) control.saveCamera(Number(slot));
+    else control.useCamera(Number(slot));
+    return true;
+  }
+  if (key === "Escape") return clear();
+  if (key === "0") control.fit();
+  else if (key === "+" || key === "=") control.zoomBy(1.25);
+  else if (key === "-" || key === "\u2212") control.zoomBy(0.8);
+  else return false;
+  return true;
+}
+
+/** First the selection, then the layer that is alone. */
+function clear(): boolean {
+  if (store.selected.peek() !== null) store.selected.value = null;
+  else if (store.isolated.peek() !== null) store.isolated.value = null;
+  else return false;
+  return true;
+}
+
+/** Keys of the stage itself. */
+function handleStageKey(drawing: Drawing, { key, code, shiftKey }: Key): boolean {
+  const direction = DIRECTIONS[code];
+  if (direction !== undefined) {
+    const [x, y] = [direction[0] * TURN, direction[1] * TURN];
+    const isPan = shiftKey || drawing.camera.isFlat;
+    drawing.look(isPan ? panned(drawing.camera, x, y, drawing.size) : turned(drawing.camera, x, y));
+    return true;
+  }
+  const by = NEIGHBOURS[key];
+  if (by !== undefined) store.selected.value = neighbour(store.selected.peek(), ...by);
+  else if (key === "o") store.selected.value = inLayer(store.selected.peek(), 1);
+  else if (key === "u") store.selected.value = inLayer(store.selected.peek(), -1);
+  else if (key === "Enter") isolate();
+  else return false;
+  return true;
+}
+
+function isolate(): void {
+  const layer = store.selected.peek()?.layer ?? null;
+  store.isolated.value = store.isolated.peek() === null ? layer : null;
+}
+
+/** The next unit that way, over the gap between tiles; where there is none, the same. */
+export function neighbour(from: store.UnitPlace | null, columns: number, rows: number): store.UnitPlace | null {
+  const layer = store.shownLayers.peek().find(({ name }) => name === from?.layer);
+  if (from === null || layer === undefined) return inLayer(null, 1);
+  const size = plateSize(layer.grid);
+  let { column, row } = cellOf(layer.grid, from.unit);
+  for (;;) {
+    column += columns;
+    row += rows;
+    if (column < 0 || row < 0 || column >= size.columns || row >= size.rows) return from;
+    const unit = unitAt(layer.grid, { column, row });
+    if (unit !== null) return { layer: from.layer, unit };
+  }
+}
+
+/** The middle of a layer further on; at first of the first. */
+function inLayer(from: store.UnitPlace | null, by: number): store.UnitPlace | null {
+  const layers = store.shownLayers.peek();
+  const now = layers.findIndex(({ name }) => name === from?.layer);
+  const layer = layers[now < 0 ? 0 : Math.max(0, Math.min(layers.length - 1, now + by))];
+  if (layer === undefined) return null;
+  if (now >= 0 && layer.name === from?.layer) return from;
+  const { columns, rows } = plateSize(layer.grid);
+  const middle = unitAt(layer.grid, { column: Math.floor(columns / 2), row: Math.floor(rows / 2) });
+  return { layer: layer.name, unit: middle ?? 0 };
+}
+
+// --- Who uses the mouse means the network with the next key, and not the button that was pressed last.
+
+const PRESSED = "button, [role=radio], input[type=radio], input[type=checkbox]";
+/** What is open keeps its keys, and so does what opened it. */
+const OPENED = "dialog, .picker, .popover, [role=dialog], [role=listbox], [aria-haspopup]";
+
+/** After a click of the mouse; those of the keyboard have no count, and leave the focus where it is. */
+export function returnFocus({ target, detail, currentTarget }: Pick<MouseEvent, "target" | "detail" | "currentTarget">): void {
+  if (detail === 0 || !(target instanceof Element)) return;
+  const pressed = target.closest<HTMLElement>(PRESSED);
+  if (pressed?.closest(OPENED) !== null) return;
+  // Some lead somewhere else: there it stays.
+  const focused = document.activeElement;
+  if (focused !== pressed && focused !== document.body) return;
+  const drawing = currentTarget instanceof Element ? currentTarget.querySelector<HTMLElement>(".net-stage canvas.above") : null;
+  if (drawing !== null) drawing.focus({ preventScroll: true });
+  else pressed.blur();
 }

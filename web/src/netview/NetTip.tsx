@@ -1,6 +1,6 @@
 /** Under the name of the unit that is pointed at: the exact values of its other variables. */
-import { hoveredReading } from "./readings";
 import * as store from "./store";
+import { hoveredReading } from "./unit-readings";
 
 /** More would hide what is pointed at. */
 const MOST = 6;

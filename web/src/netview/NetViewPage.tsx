@@ -1,38 +1,47 @@
 /** The network of a run in three dimensions: variables and layers, the drawing, colours and the selected unit, time. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { formatCount, formatNumberOf } from "../format";
 import { AnalysisStage } from "../netanalysis/AnalysisStage";
-import { ChoicePanel } from "../netanalysis/ChoicePanel";
-import { isAnalysis, scope } from "../netanalysis/choosing";
-import { ItemSection } from "../netanalysis/ItemSection";
-import { LikenessPanel } from "../netanalysis/LikenessPanel";
+import { ChoicePanel, ItemSection, LikenessPanel } from "../netanalysis/Panels";
+import { isAnalysis, scope } from "../netanalysis/choice";
 import { param } from "../route";
-import { Snippet } from "../runs/Snippet";
+import { Snippet } from "../runs/RunsPage";
+import { isConnected } from "../runs/states";
 import * as runs from "../runs/store";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
 import { PanelPlace } from "../shell/PanelPlace";
 import { panels, panelWidth, setPanel } from "../shell/panels";
 import * as page from "../store";
-import { useKey } from "../tensors/useKey";
-import { followAddress } from "./addressing";
-import { ColourPanel } from "./ColourPanel";
-import { followNet } from "./feeds";
-import { returnFocus } from "./focusing";
-import { ItemPanel } from "./ItemPanel";
-import { LayersPanel } from "./LayersPanel";
-import { NetStage } from "./NetStage";
-import { goToItem, isAwaited, phase, sceneFailure, tryAgain } from "./netstate";
-import { NetTimeBar } from "./NetTimeBar";
+import { readPalette } from "../tensor/colour-scale";
+import { TimeBar, useKey } from "../tensors/TimeBar";
+import type { NetLayer } from "../wire";
+import { NetStage, returnFocus } from "./NetStage";
 import { NetTip } from "./NetTip";
-import { run, runId } from "./netrun";
-import { PictureDialog } from "./PictureDialog";
-import { StageBars } from "./StageBars";
-import { StageNotes } from "./StageNotes";
-import * as store from "./store";
+import { ColourPanel, LayersPanel, VariablePanel, VariablesAway } from "./SidePanels";
+import { StageBars, StageNotes } from "./StageBars";
 import { UnitPanel } from "./UnitPanel";
 import { UnitStrip } from "./UnitStrip";
-import { VariablePanel, VariablesAway } from "./VariablePanel";
-import { sentence } from "./wording";
+import { followAddress } from "./address";
+import { shownPicture } from "./export";
+import { followNet } from "./feeds";
+import {
+  at,
+  countersNow,
+  follow,
+  goTo,
+  isFollowing,
+  list as known,
+  moments,
+  rank,
+  run,
+  runId,
+  step,
+} from "./moments";
+import { goToItem, isAwaited, numItems, phase, sceneFailure, tryAgain } from "./network-state";
+import * as store from "./store";
+import { askPicture, pageOf, paintThumbnail, pictureLayer } from "./unit-readings";
+import { counterText, counterTitle, sentence } from "./words";
 import "./netview.css";
 
 export function NetViewPage() {
@@ -213,4 +222,183 @@ function Waiting() {
       </div>
     </div>
   );
+}
+
+// --- A picture of the drawing on the page itself, where no file can be saved.
+
+function PictureDialog() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const address = shownPicture.value;
+  useLayoutEffect(() => {
+    if (address !== "") dialog.current?.showModal();
+  }, [address]);
+  if (address === "") return null;
+  const close = (): void => {
+    shownPicture.value = "";
+  };
+  return (
+    <dialog ref={dialog} class="net-picture" aria-labelledby="net-picture-title" onClose={close}>
+      <div class="panel-head">
+        <h2 id="net-picture-title">Picture of the network</h2>
+        <span class="grow" />
+        <button class="btn quiet square" aria-label="Close" onClick={close}>
+          <Icon name="close" />
+        </button>
+      </div>
+      <p class="muted fs-2">Files cannot be saved from here. The menu of the picture (right click) copies or saves it.</p>
+      <img src={address} alt="The network as it is drawn" />
+    </dialog>
+  );
+}
+
+// --- The time bar of the network: its moments, with their counters as text.
+
+export function NetTimeBar() {
+  const list = moments.value;
+  if (list.length === 0) {
+    return (
+      <div class="timebar net-time" role="toolbar" aria-label="Steps">
+        <span class="muted fs-2">{known.value !== null && "No moment was recorded yet"}</span>
+      </div>
+    );
+  }
+  return (
+    <div class="net-time">
+      <TimeBar
+        moments={list}
+        at={at.value}
+        numAll={list.length}
+        isFollowing={isFollowing.value}
+        canFollow={isConnected.value}
+        counters={shownCounters()}
+        onGo={goTo}
+        onFollow={follow}
+      />
+    </div>
+  );
+}
+
+/** From the slowest to the fastest, then what is nobody's count, such as a name. */
+const ORDER = ["run", "epoch", "trial"];
+
+function placeOf(counter: string): number {
+  const place = ORDER.indexOf(counter);
+  return counter === "name" ? ORDER.length + 1 : place < 0 ? ORDER.length : place;
+}
+
+/** The step stands among them, unless a counter says it already. */
+function shownCounters(): readonly (readonly [string, string])[] {
+  const counters = [...countersNow.value].sort(([one], [other]) => placeOf(one) - placeOf(other));
+  const now = String(step.value ?? "");
+  const texts = counters.map(([name, text]) => [counterTitle(name), counterText(text)] as const);
+  if (counters.some(([, text]) => text === now)) return texts;
+  return [["Step", step.value === null ? "" : formatCount(step.value)], ...texts];
+}
+
+// --- Which item of the batch is shown: small pictures of the input where it is one, and a slider over all.
+
+const PAGE = 8;
+/** Not while somebody scrubs. */
+const REST_MS = 250;
+
+export function ItemPanel() {
+  const count = numItems.value;
+  const item = store.item.value;
+  const go = goToItem;
+  if (count < 2) return null;
+  const layer = pictureLayer(store.scene.value?.layers ?? []);
+  return (
+    <section class="net-items rule-t" aria-label="Batch item">
+      <div class="panel-head">
+        <h2>Batch item</h2>
+        <span class="grow" />
+        <span class="muted fs-1">
+          item {formatCount(item)} · {formatNumberOf(count, "item")}
+        </span>
+      </div>
+      <div class="pad">
+        {layer !== null && (
+          <div class="items">
+            {pageOf(item, count, PAGE).map((one) => (
+              <button
+                key={one}
+                class="item"
+                aria-pressed={one === item}
+                aria-label={`item ${one}`}
+                onClick={() => go(one)}
+              >
+                <Thumbnail layer={layer} item={one} />
+                <span>{formatCount(one)}</span>
+              </button>
+            ))}
+          </div>
+        )}
+        <div class="row item-slider">
+          <button class="btn square" aria-label="Previous item" title="Previous item ([)" disabled={item === 0} onClick={() => go(item - 1)}>
+            <Icon name="left" />
+          </button>
+          <input
+            class="grow"
+            type="range"
+            aria-label="Batch item"
+            min={0}
+            max={count - 1}
+            value={item}
+            onInput={(event) => go(Number(event.currentTarget.value))}
+          />
+          <button
+            class="btn square"
+            aria-label="Next item"
+            title="Next item (])"
+            disabled={item >= count - 1}
+            onClick={() => go(item + 1)}
+          >
+            <Icon name="right" />
+          </button>
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** The picture of the moment before stays until the next has come. */
+function Thumbnail({ layer, item }: { layer: NetLayer; item: number }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const block = useBlock(layer, item);
+  const tick = page.themeTick.value;
+  useEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (canvas.current === null || context == null || block === null) return;
+    const { width, height, pixels } = paintThumbnail(layer.grid, block, readPalette("seq"));
+    canvas.current.width = width;
+    canvas.current.height = height;
+    context.putImageData(new ImageData(pixels, width, height), 0, 0);
+  }, [block, tick]);
+  return <canvas ref={canvas} width={1} height={1} class={block === null ? "px none" : "px"} aria-hidden="true" />;
+}
+
+function useBlock(layer: NetLayer, item: number): store.PlateValues | null {
+  const [block, setBlock] = useState<store.PlateValues | null>(null);
+  const [source, run, itsRank, now] = [page.source.value, runId.value, rank.value, step.value];
+  const isFirst = useRef(true);
+  useEffect(() => setBlock(null), [run, layer.name]);
+  useEffect(() => {
+    if (source === null || now === null) return undefined;
+    let isWanted = true;
+    const ask = (): void => {
+      askPicture(source, { runId: run, rank: itsRank, step: now, item, layer }).then(
+        (found) => {
+          if (isWanted) setBlock(found);
+        },
+        () => undefined, // the number alone says which item it is
+      );
+    };
+    const timer = setTimeout(ask, isFirst.current ? 0 : REST_MS);
+    isFirst.current = false;
+    return () => {
+      isWanted = false;
+      clearTimeout(timer);
+    };
+  }, [source, run, itsRank, now, item, layer.name]);
+  return block;
 }

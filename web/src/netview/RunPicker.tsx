@@ -1,12 +1,11 @@
 /** In the top bar: which run is shown, and a list to choose another from. */
 import { setParams } from "../route";
-import * as runs from "../runs/store";
 import { shownState } from "../runs/states";
-import type { Option } from "../shell/OptionList";
-import { Picker } from "../shell/Picker";
+import * as runs from "../runs/store";
+import { type Option, Picker } from "../shell/Picker";
 import type { RunListing } from "../wire";
-import { mayShow, rank, run } from "./netrun";
-import { isKnown, known } from "./netstate";
+import { mayShow, rank, run } from "./moments";
+import { isKnown, known } from "./network-state";
 
 /** What was seen of one network says nothing about another. */
 const NO_PLACE = { rank: null, step: null, layer: null, unit: null, only: null, hide: null };

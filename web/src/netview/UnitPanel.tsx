@@ -2,10 +2,10 @@
 import { formatCount, formatExact } from "../format";
 import { Icon } from "../shell/Icon";
 import { step } from "./moments";
-import { chosenUnit, isOlder, layerOf, weightFacts } from "./netstate";
-import { readingFailure, selectedReading } from "./readings";
+import { chosenUnit, isOlder, layerOf, weightFacts } from "./network-state";
 import * as store from "./store";
-import { indexOf, NOT_IN_FILE, NOT_WEIGHTED, unitName, weightVariable } from "./wording";
+import { readingFailure, selectedReading } from "./unit-readings";
+import { indexOf, NOT_IN_FILE, NOT_WEIGHTED, unitName, weightVariable } from "./words";
 
 export function UnitPanel() {
   const chosen = chosenUnit.value;

@@ -1,5 +1,5 @@
 /** From space to pixels: in perspective around a target, or straight from the front where the view is flat. */
-import { dot, lengthOf, minus, plus, times, type Vector } from "./vectors";
+import type { Drawing } from "./drawing";
 
 export interface Camera {
   readonly isFlat: boolean;
@@ -215,4 +215,71 @@ export function onTheWay(from: Camera, to: Camera, share: number): Camera {
     distance: Math.exp(mix(Math.log(from.distance), Math.log(to.distance))),
     target: [0, 1, 2].map((at) => mix(from.target[at]!, to.target[at]!)) as unknown as Vector,
   };
+}
+
+// --- Places and directions in space: right, up, to the front.
+
+export type Vector = readonly [x: number, y: number, z: number];
+
+export function plus(a: Vector, b: Vector): Vector {
+  return [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+}
+
+export function minus(a: Vector, b: Vector): Vector {
+  return [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+}
+
+export function times(a: Vector, factor: number): Vector {
+  return [a[0] * factor, a[1] * factor, a[2] * factor];
+}
+
+export function dot(a: Vector, b: Vector): number {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+export function lengthOf(a: Vector): number {
+  return Math.hypot(...a);
+}
+
+/** On the way from one to the other. */
+export function between(a: Vector, b: Vector, share: number): Vector {
+  return plus(a, times(minus(b, a), share));
+}
+
+// --- Move the camera to a place that was asked for: in 280 ms, or at once for those who want less motion.
+
+const DURATION_MS = 280;
+
+export class Gliding {
+  readonly #drawing: () => Drawing | null;
+  #frame = 0;
+
+  constructor(drawing: () => Drawing | null) {
+    this.#drawing = drawing;
+  }
+
+  /** A hand on the camera ends it. */
+  stop(): void {
+    cancelAnimationFrame(this.#frame);
+  }
+
+  to(next: Camera, onThere: () => void = () => undefined): void {
+    this.stop();
+    const drawing = this.#drawing();
+    if (drawing === null) return;
+    const from = drawing.camera;
+    const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches || from.isFlat !== next.isFlat;
+    const start = performance.now();
+    const step = (now: number): void => {
+      const share = isStill ? 1 : Math.min(1, Math.max(0, now - start) / DURATION_MS);
+      drawing.look(share === 1 ? next : onTheWay(from, next, eased(share)));
+      if (share < 1) this.#frame = requestAnimationFrame(step);
+      else onThere();
+    };
+    step(start);
+  }
+}
+
+function eased(share: number): number {
+  return 1 - (1 - share) ** 3;
 }

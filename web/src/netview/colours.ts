@@ -1,5 +1,5 @@
 /** The colours of the theme: maps from values to colours, and the inks of all that is no value. */
-import { parseHex, rampBytes, type Rgb } from "../tensor/colour";
+import { parseHex, rampBytes, type Rgb } from "../tensor/colour-scale";
 import type { MapName } from "./store";
 
 export interface Inks {

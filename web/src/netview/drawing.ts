@@ -1,17 +1,29 @@
 /** The drawing as a whole: what it shows, where from, and when it is drawn again. */
-import { project, rayThrough, startCamera, viewMatrix, type Camera, type ScreenPlace, type Size } from "./camera";
-import { readInks, readRamp, type Inks } from "./colours";
-import { wholeView } from "./fitting";
-import { labelsOf } from "./labels";
-import { outlineOf } from "./outlines";
-import { drawOverlay, type Outline } from "./overlay";
+import { namePixels } from "./arrangement";
+import {
+  type Camera,
+  eyeOf,
+  fitted,
+  type Margins,
+  plus,
+  project,
+  rayThrough,
+  type ScreenPlace,
+  type Size,
+  startCamera,
+  times,
+  type Vector,
+  viewMatrix,
+} from "./camera";
+import { cssColour, type Inks, readInks, readRamp } from "./colours";
+import { startFlatPainter } from "./flat-painter";
+import { type Content, type Picture, pictureOf, unitHeight, unitPlace } from "./frame";
+import { startGlPainter } from "./gl-painter";
 import type { PaintedPlate, Painter } from "./painter";
-import { startFlatPainter } from "./painterflat";
-import { startGlPainter } from "./paintergl";
-import { pick, unitOf, type Hit } from "./picking";
-import { pictureOf, unitPlace, type Content, type Picture } from "./picturing";
+import { type Hit, pick, unitOf } from "./picking";
+import { type Label, labelsOf, placeLabels } from "./plate-labels";
+import { cellOfUnit, inSpace, onPlate, placesOf, type Plate } from "./plates";
 import type { MapName, PointedPlace, UnitPlace } from "./store";
-import { plus, times, type Vector } from "./vectors";
 
 const REST_MS = 140;
 /** Of values: whoever goes from moment to moment does not press a key more often. */
@@ -266,4 +278,158 @@ export class Drawing {
     clearTimeout(this.#rest);
     this.#painter.dispose();
   }
+}
+
+// --- From where all is seen: the sides of the view that stay free, and the side from which one looks at
+//   first.
+
+/** On the left stand names: as much as they want, up to a share of the view. */
+const MARGINS: Margins = { left: 56, right: 40, top: 56, bottom: 28 };
+const FLAT_MARGINS: Margins = { left: 24, right: 24, top: 72, bottom: 20 };
+/** Where no tools stand over the drawing. */
+const BARE_TOP = 16;
+/** In a narrow window the tools at the top take two lines. In pixels, both. */
+const NARROW = 720;
+const SECOND_LINE = 36;
+const MOST_NAMES = 0.2;
+
+/** With all plates in view, from the same side; `isFresh`: from that of the start. `isBare`: without tools over it. */
+function wholeView(camera: Camera, plates: readonly Plate[], size: Size, isFresh: boolean, isBare = false): Camera {
+  const { isFlat } = camera;
+  const places = plates.flatMap(placesOf);
+  const from = isFresh ? startCamera(isFlat, isWide(places)) : camera;
+  const margins = isFlat ? FLAT_MARGINS : MARGINS;
+  const top = isBare ? BARE_TOP : margins.top + (size.width < NARROW ? SECOND_LINE : 0);
+  const names = Math.max(0, ...plates.map(({ layer }) => namePixels(layer)));
+  const left = isFlat ? margins.left : Math.max(margins.left, Math.min(names, MOST_NAMES * size.width));
+  return fitted(from, places, size, { ...margins, top, left });
+}
+
+function isWide(places: readonly Vector[]): boolean {
+  const extent = (axis: 0 | 1): number => {
+    const all = places.map((place) => place[axis]);
+    return Math.max(...all) - Math.min(...all);
+  };
+  return extent(0) > extent(1);
+}
+
+// --- The outline of a unit on screen: of its cell where it lies flat, of the faces towards the eye where it
+//   rises.
+
+/** Null where it is behind the eye. */
+function outlineOf(painted: PaintedPlate, { unit, moment }: PointedPlace, camera: Camera, size: Size): Outline | null {
+  const { plate, inset } = painted;
+  const { column, row } = cellOfUnit(plate, unit, moment);
+  const height = painted.isRaised ? unitHeight(painted.levels, painted.scaling, unit) : 0;
+  const [left, right, back, front] = [column + inset, column + 1 - inset, row + inset, row + 1 - inset];
+  const eye = onPlate(plate, eyeOf(camera));
+  const side = eye[0] * 2 > left + right ? right : left;
+  const face = eye[1] * 2 > back + front ? front : back;
+  const top = [
+    [left, back, height],
+    [right, back, height],
+    [right, front, height],
+    [left, front, height],
+  ] as const;
+  const sides = [
+    [
+      [side, back, 0],
+      [side, front, 0],
+      [side, front, height],
+      [side, back, height],
+    ],
+    [
+      [left, face, 0],
+      [right, face, 0],
+      [right, face, height],
+      [left, face, height],
+    ],
+  ] as const;
+  const ways = (height > 0 ? [...sides, top] : [top]).map((way) =>
+    way.map(([x, y, up]) => project(camera, size, inSpace(plate, x, y, up))),
+  );
+  return ways.every((way) => way.every((place) => place !== null)) ? ways : null;
+}
+
+// --- Above the picture: names of plates, the outline of the selected unit and of the one under the pointer.
+
+/** The faces of a unit that can be seen, each as a way around it. */
+type Outline = readonly (readonly ScreenPlace[])[];
+
+interface OverlayFrame {
+  readonly size: Size;
+  readonly ratio: number;
+  readonly inks: Inks;
+  readonly isFlat: boolean;
+  readonly labels: readonly Label[];
+  readonly selected: Outline | null;
+  readonly hovered: Outline | null;
+}
+
+/** A smaller unit has a mark of this size around it. */
+const LEAST_MARK = 9;
+
+function drawOverlay(canvas: HTMLCanvasElement, frame: OverlayFrame): void {
+  const context = canvas.getContext("2d");
+  if (context === null) return;
+  const { ratio, size } = frame;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, size.width, size.height);
+  drawLabels(context, frame, getComputedStyle(canvas).fontFamily);
+  context.lineJoin = "round";
+  if (frame.hovered !== null) drawOutline(context, frame.hovered, frame.inks, 1.25);
+  if (frame.selected !== null) drawOutline(context, frame.selected, frame.inks, 2);
+}
+
+function drawLabels(context: CanvasRenderingContext2D, frame: OverlayFrame, family: string): void {
+  const fonts = { name: `600 11px ${family}`, about: `400 11px ${family}` };
+  context.font = fonts.name;
+  const widthOf = (text: string): number => context.measureText(text).width;
+  const write = (text: string, x: number, y: number, colour: string): void => {
+    context.strokeStyle = cssColour(frame.inks.canvas);
+    context.lineWidth = 3;
+    context.strokeText(text, x, y);
+    context.fillStyle = colour;
+    context.fillText(text, x, y);
+  };
+  context.lineJoin = "round";
+  for (const label of placeLabels(frame.labels, widthOf, frame.isFlat, frame.size)) {
+    context.textAlign = label.isStart ? "left" : "right";
+    context.font = fonts.name;
+    write(label.name, label.x, label.y, cssColour(frame.inks.text));
+    const after = label.isStart ? context.measureText(label.name).width + 6 : 0;
+    context.font = fonts.about;
+    const y = label.isStart ? label.y : label.y + 14;
+    if (label.about !== "") write(label.about, label.x + after, y, cssColour(frame.inks.faint));
+  }
+  context.textAlign = "left";
+}
+
+function drawOutline(context: CanvasRenderingContext2D, outline: Outline, inks: Inks, width: number): void {
+  const places = outline.flat();
+  const [xs, ys] = [places.map(({ x }) => x), places.map(({ y }) => y)];
+  const [left, right] = [Math.min(...xs), Math.max(...xs)];
+  const [top, bottom] = [Math.min(...ys), Math.max(...ys)];
+  const isSmall = right - left < LEAST_MARK && bottom - top < LEAST_MARK;
+  context.beginPath();
+  if (isSmall) {
+    const half = LEAST_MARK / 2;
+    context.rect((left + right) / 2 - half, (top + bottom) / 2 - half, LEAST_MARK, LEAST_MARK);
+  }
+  for (const face of isSmall ? [] : outline) {
+    for (const [at, { x, y }] of face.entries()) {
+      if (at === 0) context.moveTo(x, y);
+      else context.lineTo(x, y);
+    }
+    context.closePath();
+  }
+  // A halo, so that the ink is seen on every colour.
+  context.strokeStyle = cssColour(inks.surface);
+  context.lineWidth = width + 2;
+  context.globalAlpha = 0.85;
+  context.stroke();
+  context.globalAlpha = 1;
+  context.strokeStyle = cssColour(inks.text);
+  context.lineWidth = width;
+  context.stroke();
 }

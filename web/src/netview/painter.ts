@@ -1,8 +1,8 @@
 /** What draws plates: by WebGL, or flat on a plain canvas where there is none. */
 import type { Camera, Size } from "./camera";
 import type { Inks } from "./colours";
+import type { Segments } from "./frame";
 import type { DrawnPlate } from "./picking";
-import type { Segments } from "./segments";
 
 /** Units as a flat picture, as bars, or as a field of bars through which each pixel looks. */
 export type Form = "flat" | "bars" | "field";

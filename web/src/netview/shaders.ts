@@ -1,5 +1,98 @@
 /** Units that rise, and lines, as the graphics card draws them. Colours stay as they are: faces differ in shade, no more. */
-import { HEAD, PLACING, SHADES, UNITS } from "./shaderparts";
+
+// --- What several programs of the graphics card have in common: where units are, which colour and height
+//   they have.
+
+/** Levels, two bytes each, in rows of this many. */
+export const TEXTURE_WIDTH = 2048;
+
+/** Of the faces of a bar: its top, the side towards the front, the side to the left or right, its underside. */
+const SHADES = "const float SHADES[4] = float[4](1.0, 0.82, 0.68, 0.9);";
+
+/** From a cell to its level, colour and height; `plates.ts` and `scaling.ts` count in the same way. */
+export const UNITS = `
+uniform highp usampler2D levels;
+uniform sampler2D ramp;
+uniform ivec2 cells;        // columns and rows in all
+uniform vec4 tiles;         // columns and rows of a tile, and of a tile with its gap
+uniform ivec4 strides;      // from tile to tile, row to row, column to column; tiles across
+uniform int count;
+uniform vec2 tint;          // slope and start
+uniform vec2 rise;
+uniform bool isMagnitude;
+uniform float leastHeight;
+uniform float fading;
+uniform vec3 danger;
+uniform vec3 faint;
+uniform vec3 surface;
+uniform vec2 notThere;      // how dark the two stripes of what is not there are
+
+const uint HIGHEST = 65531u;
+const uint NOT_THERE = 65532u;
+const uint NOT_A_NUMBER = 65535u;
+
+int unitAt(ivec2 cell) {
+  if (any(lessThan(cell, ivec2(0))) || any(greaterThanEqual(cell, cells))) return -1;
+  // Not by dividing whole numbers, which is slow without a card; the half keeps the result off the edge.
+  vec2 at = vec2(cell);
+  vec2 tile = floor((at + 0.5) / tiles.zw);
+  vec2 inside = at - tile * tiles.zw;
+  if (any(greaterThanEqual(inside, tiles.xy))) return -1;
+  int unit = (int(tile.y) * strides.w + int(tile.x)) * strides.x + int(inside.y) * strides.y + int(inside.x) * strides.z;
+  return unit < count ? unit : -1;
+}
+
+uint levelOf(int unit) {
+  return texelFetch(levels, ivec2(unit & ${TEXTURE_WIDTH - 1}, unit >> ${Math.log2(TEXTURE_WIDTH)}), 0).r;
+}
+
+float riseOf(uint level) {
+  if (level > HIGHEST) return level == NOT_THERE || level == NOT_A_NUMBER ? 0.0 : 1.0;
+  float height = rise.x * float(level) + rise.y;
+  return clamp(isMagnitude ? abs(height) : height, 0.0, 1.0);
+}
+
+float heightOf(uint level) {
+  return level == NOT_THERE ? 0.0 : mix(leastHeight, 1.0, riseOf(level));
+}
+
+// Two stripes to a cell where that can be seen, wider ones where cells are small. pixel: how many cells it spans.
+bool isStriped(vec2 place, float pixel) {
+  float finest = 1.0 / max(pixel * 7.0, 1e-6);
+  float frequency = min(2.0, exp2(floor(log2(finest))));
+  return fract((place.x + place.y) * frequency) < 0.5;
+}
+
+vec4 codeColour(uint level, vec2 place, float pixel) {
+  bool stripe = isStriped(place, pixel);
+  if (level == NOT_A_NUMBER) return vec4(stripe ? danger : mix(surface, danger, 0.25), 1.0);
+  if (level == NOT_THERE) return vec4(mix(surface, faint, stripe ? notThere.x : notThere.y), 1.0);
+  return vec4(danger, 1.0);
+}
+
+vec4 colourOf(uint level, vec2 place, float pixel) {
+  if (level > HIGHEST) return codeColour(level, place, pixel);
+  float at = clamp(tint.x * float(level) + tint.y, 0.0, 1.0);
+  vec3 colour = texelFetch(ramp, ivec2(int(at * 255.0 + 0.5), 0), 0).rgb;
+  return vec4(colour, fading == 0.0 ? 1.0 : 1.0 - fading * (1.0 - riseOf(level)));
+}
+`;
+
+export const PLACING = `
+uniform mat4 view;
+uniform vec3 origin;
+uniform vec3 across;
+uniform vec3 down;
+uniform vec3 up;
+vec4 onScreen(vec3 place) {
+  return view * vec4(origin + across * place.x + down * place.y + up * place.z, 1.0);
+}
+`;
+
+export const HEAD = `#version 300 es
+precision highp float;
+precision highp int;
+`;
 
 /** Bars: no buffers, every corner is found from its number. */
 export const BARS_VERTEX = `${HEAD}
@@ -179,3 +272,129 @@ void main() {
   float covers = clamp(half_ + 0.5 - abs(side), 0.0, 1.0);
   result = vec4(tone.rgb * tone.a, tone.a) * covers;
 }`;
+
+// --- Plates and units that lie flat on them, as the graphics card draws them.
+
+/** A plate, its margin too. */
+export const PLATE_VERTEX = `${HEAD}
+${PLACING}
+uniform vec2 margin;
+uniform vec2 extent;
+out vec2 place;
+void main() {
+  vec2 corner = vec2(float(gl_VertexID & 1), float(gl_VertexID >> 1));
+  place = mix(-margin, extent + margin, corner);
+  gl_Position = onScreen(vec3(place, 0.0));
+}`;
+
+/** Nothing on it: waiting in grey, hatched where nothing was recorded, or bars come later. */
+export const PLATE_FRAGMENT = `${HEAD}
+uniform vec4 fill;
+uniform vec2 extent;
+uniform vec3 dark;
+uniform vec3 pale;
+uniform float covers;
+in vec2 place;
+out vec4 result;
+void main() {
+  bool isInside = all(greaterThanEqual(place, vec2(0.0))) && all(lessThan(place, extent));
+  bool isDark = fract((gl_FragCoord.x + gl_FragCoord.y) / 8.0) < 0.5;
+  float share = isInside ? covers : 0.0;
+  vec3 own = isDark ? dark : pale;
+  result = vec4(own * share + fill.rgb * fill.a * (1.0 - share), share + fill.a * (1.0 - share));
+}`;
+
+const PICTURE = `
+uniform int colourStride;   // from map to map
+uniform vec2 range;         // slope and start
+vec4 shadeOf(int unit, vec2 place, float pixel) {
+  uvec3 parts = uvec3(levelOf(unit), levelOf(unit + colourStride), levelOf(unit + 2 * colourStride));
+  uint worst = max(parts.r, max(parts.g, parts.b));
+  if (worst > HIGHEST) return codeColour(worst, place, pixel);
+  return vec4(clamp(vec3(parts) * range.x + range.y, 0.0, 1.0), 1.0);
+}
+bool isNoNumber(int unit) { return levelOf(unit) > NOT_THERE; }
+`;
+
+const VALUES = `
+vec4 shadeOf(int unit, vec2 place, float pixel) { return colourOf(levelOf(unit), place, pixel); }
+bool isNoNumber(int unit) { return levelOf(unit) > NOT_THERE; }
+`;
+
+const FLAT = `
+uniform float inset;
+uniform vec4 fill;
+in vec2 place;
+out vec4 result;
+void main() {
+  vec2 span = vec2(length(vec2(dFdx(place.x), dFdy(place.x))), length(vec2(dFdx(place.y), dFdy(place.y))));
+  float pixel = max(span.x, span.y);
+  // Where a pixel spans several cells, the mean of some of them.
+  int side = pixel > 2.2 ? 3 : pixel > 1.0 ? 2 : 1;
+  float part = 1.0 / float(side);
+  vec3 sum = vec3(0.0);
+  float shown = 0.0;
+  float alarm = 0.0;
+  for (int y = 0; y < side; y++) {
+    for (int x = 0; x < side; x++) {
+      vec2 here = place + ((vec2(float(x), float(y)) + 0.5) * part - 0.5) * span;
+      int unit = unitAt(ivec2(floor(here)));
+      if (unit < 0) continue;
+      vec4 colour = shadeOf(unit, here, pixel);
+      sum += colour.rgb * colour.a;
+      shown += colour.a;
+      // What is no number is never lost among others.
+      if (isNoNumber(unit)) alarm = 1.0;
+    }
+  }
+  float share = shown * part * part;
+  if (side == 1 && inset > 0.0) {
+    vec2 edge = 0.5 - inset - abs(fract(place) - 0.5);
+    vec2 covers = clamp(edge / span + 0.5, 0.0, 1.0);
+    share *= covers.x * covers.y;
+  }
+  vec3 own = shown > 0.0 ? sum / shown : vec3(0.0);
+  if (alarm > 0.0 && side > 1) {
+    own = danger;
+    share = 1.0;
+  }
+  result = vec4(own * share + fill.rgb * fill.a * (1.0 - share), share + fill.a * (1.0 - share));
+}`;
+
+/** As little as it takes, for cards that cannot keep up: one cell for each pixel, no hatches. */
+const QUICK = `
+uniform vec4 fill;
+in vec2 place;
+out vec4 result;
+void main() {
+  int unit = unitAt(ivec2(floor(place)));
+  result = vec4(fill.rgb * fill.a, fill.a);
+  if (unit >= 0) result = quickOf(unit);
+}`;
+
+const QUICK_VALUES = `
+vec4 quickOf(int unit) {
+  uint level = levelOf(unit);
+  vec3 colour = texelFetch(ramp, ivec2(int(clamp(tint.x * float(level) + tint.y, 0.0, 1.0) * 255.0 + 0.5), 0), 0).rgb;
+  if (level > HIGHEST) colour = level == NOT_THERE ? mix(surface, faint, 0.2) : danger;
+  return vec4(colour, 1.0);
+}`;
+
+const QUICK_PICTURE = `
+uniform int colourStride;
+uniform vec2 range;
+vec4 quickOf(int unit) {
+  uvec3 parts = uvec3(levelOf(unit), levelOf(unit + colourStride), levelOf(unit + 2 * colourStride));
+  return vec4(clamp(vec3(parts) * range.x + range.y, 0.0, 1.0), 1.0);
+}`;
+
+/**
+ * Units as a flat picture. Without a card both ways of every branch are taken, so that each kind of picture has a
+ * program of its own.
+ */
+export const FLAT_FRAGMENTS = {
+  values: `${HEAD}${UNITS}${VALUES}${FLAT}`,
+  picture: `${HEAD}${UNITS}${PICTURE}${FLAT}`,
+  quickValues: `${HEAD}${UNITS}${QUICK_VALUES}${QUICK}`,
+  quickPicture: `${HEAD}${UNITS}${QUICK_PICTURE}${QUICK}`,
+} as const;

@@ -3,19 +3,17 @@ import { computed, effect, untracked } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as page from "../store";
-import { followLoss } from "../webgl/loss";
-import { arrange, type Rasters } from "./arranging";
-import { zoomedTo } from "./camera";
-import { LAST, recallCameras, rememberCameras, SLOTS, type Slots } from "./cameras";
+import { followLoss } from "../webgl/program";
+import { arrange, type Rasters } from "./arrangement";
+import { Gliding, zoomedTo } from "./camera";
 import { Drawing } from "./drawing";
-import { pictureOf, startVideo } from "./exporting";
-import { Gliding } from "./gliding";
-import type { Content } from "./picturing";
-import { reachOf, type Plate } from "./plates";
-import { strongest } from "./rays";
-import { savedCameras, stage, usedCamera, type StageControl } from "./stagecontrol";
+import { pictureOf, startVideo } from "./export";
+import { type Content, strongest } from "./frame";
+import { savedCameras, stage, type StageControl, usedCamera } from "./network-state";
+import { type Plate, reachOf } from "./plates";
+import { LAST, recallCameras, rememberCameras, SLOTS, type Slots } from "./saved-cameras";
 import * as store from "./store";
-import { weightVariable } from "./wording";
+import { weightVariable } from "./words";
 
 export interface StageHandle {
   readonly drawing: RefObject<Drawing | null>;

@@ -1,6 +1,5 @@
 /** An axis of the parallel coordinates: where a value stands on it, and what stands at a place. */
-import { linearTicks, logTicks } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
+import { formatTicks, linearTicks, logTicks } from "../charting/ticks";
 import type { Column, Value } from "./columns";
 
 export type ScaleName = "linear" | "log" | "words";

@@ -1,5 +1,5 @@
 /** Hyperparameters and metrics of the runs as columns. */
-import { isOfWatcher } from "../runs/watchernames";
+import { isOfWatcher } from "../runs/states";
 import type { HparamsRow, RunListing } from "../wire";
 
 export type Value = number | boolean | string | null;

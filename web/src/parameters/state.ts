@@ -1,9 +1,16 @@
 /** What somebody chose to see of the parameters, as it stands in the address, and what the pointer is on. */
 import { computed, signal } from "@preact/signals";
-import { escaped, unescaped } from "../sections/escaping";
 import { param, setParams } from "../route";
-import { readBrushes, writeBrushes, type Brush, type Brushes } from "./brushing";
-import { readOrder, writeOrder, type Order } from "./ordering";
+import { escaped, unescaped } from "../sections/options";
+import {
+  type Brush,
+  type Brushes,
+  type Order,
+  readBrushes,
+  readOrder,
+  writeBrushes,
+  writeOrder,
+} from "./sheet";
 
 /** The run under the pointer, in any of the pictures. */
 export const hoveredRun = signal<string | null>(null);

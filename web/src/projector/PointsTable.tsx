@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../format";
 import { rowsInView, scrollFor } from "../windowing";
-import { downloadPoints, look, toggleSelected } from "./choosing";
+import { downloadPoints, look, toggleSelected } from "./selection";
 import * as store from "./store";
 
 const ROW = 24;

@@ -1,8 +1,8 @@
 /** Which embedding, on which axes, and how its points are drawn. */
 import { formatCount, formatShare } from "../format";
 import { param, setParams } from "../route";
-import { isReduced } from "./reducing";
-import { Segments } from "../shell/Segments";
+import { Segments } from "../shell/controls";
+import { isReduced } from "./reduction";
 import * as store from "./store";
 
 export function ProjectorOptions() {

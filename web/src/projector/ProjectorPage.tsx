@@ -6,14 +6,14 @@ import * as runs from "../runs/store";
 import { Blank } from "../shell/Blank";
 import * as page from "../store";
 import { TimeBar } from "../tensors/TimeBar";
-import { startLoading } from "./loading";
 import { PointsPanel } from "./PointsPanel";
 import { PointsTable } from "./PointsTable";
-import "./projector.css";
 import { ProjectorOptions } from "./ProjectorOptions";
-import { startReducing } from "./reducing";
 import { Stage } from "./Stage";
+import { startLoading } from "./embedding";
+import { startReducing } from "./reduction";
 import * as store from "./store";
+import "./projector.css";
 
 export function ProjectorPage() {
   const source = page.source.value;

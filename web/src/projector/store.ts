@@ -2,15 +2,13 @@
 import { computed, signal } from "@preact/signals";
 import { param, setParams } from "../route";
 import * as runs from "../runs/store";
-import type { RecordList } from "../tensors/recordlist";
-import { nearestAt } from "../tensors/timing";
 import type { Asked } from "../source/source";
+import type { RecordList } from "../tensors/records";
+import { nearestAt } from "../tensors/store";
 import type { RecordListing, ReduceQuestion } from "../wire";
-import { colouringOf, type Colouring } from "./colouring";
+import { type Colouring, colouringOf } from "./colours";
 import type { Embedding } from "./embedding";
-import { fitPlaces } from "./fitting";
-import { nearestTo, type Metric, type Neighbour } from "./neighbours";
-import type { Selections } from "./selections";
+import type { Selections } from "./selection";
 
 export type Method = "pca" | "tsne" | "umap";
 export type SpriteMode = "auto" | "on" | "off";
@@ -224,4 +222,125 @@ export const selectionNote = signal("");
 
 export function choosePlace(next: EmbeddingPlace): void {
   setParams({ embedding: next.name, run: next.runId, step: null, selection: null, point: null });
+}
+
+// --- Coordinates as they are drawn: around the origin and within one of it, whatever they were.
+
+/** How far out the drawing reaches: all but the last of many points. */
+const REACH = 0.995;
+
+/** Three numbers for each point. Points that have no place are drawn nowhere. */
+export function fitPlaces(
+  coordinates: Float32Array,
+  perPoint: number,
+  axes: readonly number[],
+  hasPlace: Uint8Array,
+): Float32Array {
+  const numPoints = hasPlace.length;
+  const places = new Float32Array(numPoints * 3);
+  const middle = axes.map((axis) => middleOf(coordinates, perPoint, axis, hasPlace));
+  const lengths = new Float32Array(numPoints);
+  for (let point = 0; point < numPoints; point++) {
+    let square = 0;
+    for (const [at, axis] of axes.entries()) {
+      const value = axis < perPoint ? coordinates[point * perPoint + axis]! - middle[at]! : 0;
+      places[point * 3 + at] = value;
+      square += value * value;
+    }
+    lengths[point] = hasPlace[point] === 1 ? Math.sqrt(square) : 0;
+  }
+  const far = lengths.sort()[Math.min(numPoints - 1, Math.floor(numPoints * REACH))] ?? 0;
+  const scale = far > 0 ? 1 / far : 1;
+  for (let at = 0; at < places.length; at++) places[at]! *= scale;
+  return places;
+}
+
+/** The mean of an axis. */
+function middleOf(coordinates: Float32Array, perPoint: number, axis: number, hasPlace: Uint8Array): number {
+  if (axis >= perPoint) return 0;
+  let [sum, count] = [0, 0];
+  for (let point = 0; point < hasPlace.length; point++) {
+    if (hasPlace[point] !== 1) continue;
+    sum += coordinates[point * perPoint + axis]!;
+    count += 1;
+  }
+  return count === 0 ? 0 : sum / count;
+}
+
+// --- The points nearest to a point in the space they were given in: exact, by measuring all of them.
+
+export type Metric = "cosine" | "euclidean";
+
+interface Neighbour {
+  readonly point: number;
+  readonly distance: number;
+}
+
+/** Nearest first; where two are as near, the one that comes first in the list. */
+export function nearestTo(
+  matrix: Float32Array,
+  numDims: number,
+  hasPlace: Uint8Array,
+  point: number,
+  count: number,
+  metric: Metric,
+): Neighbour[] {
+  if (hasPlace[point] !== 1) return [];
+  const from = matrix.subarray(point * numDims, (point + 1) * numDims);
+  const measure = metric === "cosine" ? cosineTo(from) : squareTo(from);
+  const points: number[] = [];
+  const distances: number[] = [];
+  for (let other = 0; other < hasPlace.length; other++) {
+    if (other === point || hasPlace[other] !== 1) continue;
+    const distance = measure(matrix, other * numDims);
+    if (points.length >= count && distance >= distances[distances.length - 1]!) continue;
+    const at = placeOf(distances, distance);
+    points.splice(at, 0, other);
+    distances.splice(at, 0, distance);
+    if (points.length > count) {
+      points.pop();
+      distances.pop();
+    }
+  }
+  const last = metric === "cosine" ? (distance: number) => distance : Math.sqrt;
+  return points.map((other, at) => ({ point: other, distance: last(distances[at]!) }));
+}
+
+type Measure = (matrix: Float32Array, start: number) => number;
+
+function squareTo(from: Float32Array): Measure {
+  return (matrix, start) => {
+    let sum = 0;
+    for (let dim = 0; dim < from.length; dim++) {
+      const part = matrix[start + dim]! - from[dim]!;
+      sum += part * part;
+    }
+    return sum;
+  };
+}
+
+/** One minus the cosine. A point at the origin has no direction: it is as far as one at a right angle. */
+function cosineTo(from: Float32Array): Measure {
+  const length = Math.sqrt(from.reduce((sum, part) => sum + part * part, 0));
+  return (matrix, start) => {
+    let [along, square] = [0, 0];
+    for (let dim = 0; dim < from.length; dim++) {
+      const part = matrix[start + dim]!;
+      along += part * from[dim]!;
+      square += part * part;
+    }
+    const both = length * Math.sqrt(square);
+    return both === 0 ? 1 : Math.max(0, 1 - along / both);
+  };
+}
+
+/** After all that are as near or nearer. */
+function placeOf(distances: readonly number[], distance: number): number {
+  let [low, high] = [0, distances.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (distances[middle]! <= distance) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

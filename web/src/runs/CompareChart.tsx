@@ -1,12 +1,10 @@
 /** The loss of the chosen runs in one small chart. */
 import { useState } from "preact/hooks";
 import { formatCount, formatValue } from "../format";
-import { smooth } from "../training/smoothing";
+import { smooth } from "../training/curve";
 import type { RunListing } from "../wire";
 import { LineChart } from "./chart/LineChart";
-import type { Line, LineEnd } from "./chart/lines";
-import { pointsKey } from "./chart/seriesblocks";
-import { useSeries } from "./chart/useSeries";
+import { type Line, type LineEnd, pointsKey, useSeries } from "./chart/lines";
 import { isConnected } from "./states";
 import * as runs from "./store";
 

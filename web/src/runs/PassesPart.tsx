@@ -1,11 +1,11 @@
 /** The passes that can be opened in Graph: those of runs, and those that were saved by themselves. */
+import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../format";
 import { addressOf } from "../route";
 import * as store from "../store";
+import type { PassDocument } from "../wire";
 import { groupPasses, type PassGroup } from "./passgroups";
-import { askForSketch, sketches, type PassSketch } from "./passsketches";
-import { SizeBars } from "./SizeBars";
 import * as runs from "./store";
 
 /** More would be read than anybody looks at. */
@@ -91,4 +91,108 @@ function usePassesAgain(): void {
     const timer = setInterval(look, LOOK_AGAIN_MS);
     return () => clearInterval(timer);
   }, []);
+}
+
+// --- How large the outputs of a pass's ops are, as bars in the order they ran.
+
+const [WIDTH, HEIGHT] = [132, 30];
+const STEPS = 8;
+
+function SizeBars({ sizes, name }: { sizes: readonly number[]; name: string }) {
+  const largest = Math.max(1, ...sizes);
+  const pitch = Math.min(18, WIDTH / Math.max(1, sizes.length));
+  return (
+    <svg
+      class="size-bars"
+      width={WIDTH}
+      height={HEIGHT}
+      role="img"
+      aria-label={`Sizes of the outputs of ${name}`}
+    >
+      {sizes.map((size, at) => {
+        const height = Math.max(1.5, (size / largest) * HEIGHT);
+        return (
+          <rect
+            key={at}
+            class={`q${1 + Math.round((size / largest) * STEPS)}`}
+            x={WIDTH - pitch * (sizes.length - at)}
+            y={HEIGHT - height}
+            width={Math.max(0.5, pitch - Math.min(1, pitch * 0.25))}
+            height={height}
+          />
+        );
+      })}
+    </svg>
+  );
+}
+
+// --- A sketch of a pass: how large each op's output is, and a few figures. Read once, and kept.
+
+interface PassSketch {
+  readonly numOps: number;
+  readonly numParams: number;
+  readonly seconds: number;
+  readonly inputShape: readonly number[] | null;
+  readonly hasGradients: boolean;
+  /** Elements in each op's output, in the order they ran; where there are many ops, the largest of a few. */
+  readonly sizes: readonly number[];
+}
+
+export const MAX_BARS = 48;
+
+/** By the id of the pass. Null where it cannot be read: the page of the pass itself says why. */
+const sketches = signal<ReadonlyMap<string, PassSketch | null>>(new Map());
+
+const waiting: string[] = [];
+let isReading = false;
+
+/** Ask for the sketch of a pass. One at a time: a pass of a large model is many megabytes. */
+function askForSketch(passId: string): void {
+  if (sketches.peek().has(passId) || waiting.includes(passId)) return;
+  waiting.push(passId);
+  if (!isReading) void readAll();
+}
+
+async function readAll(): Promise<void> {
+  isReading = true;
+  for (let passId = waiting[0]; passId !== undefined; passId = waiting[0]) {
+    const sketch = await readSketch(passId);
+    waiting.shift();
+    sketches.value = new Map(sketches.peek()).set(passId, sketch);
+  }
+  isReading = false;
+}
+
+async function readSketch(passId: string): Promise<PassSketch | null> {
+  const source = store.source.peek();
+  if (source === null) return null;
+  return source.openPass(passId).then(
+    ({ document }) => sketchOf(document),
+    () => null,
+  );
+}
+
+export function sketchOf(document: PassDocument): PassSketch {
+  const ops = document.ops.filter((op) => op.kind === "op");
+  const input = document.ops.find((op) => op.kind === "input");
+  return {
+    numOps: ops.length,
+    numParams: document.num_params,
+    seconds: document.elapsed_seconds,
+    inputShape: input?.shape ?? null,
+    hasGradients: document.num_backward_passes > 0,
+    sizes: largestOfEach(
+      ops.map((op) => op.shape.reduce((size, length) => size * length, 1)),
+      MAX_BARS,
+    ),
+  };
+}
+
+/** At most so many numbers, each the largest of as many neighbours as it takes. */
+export function largestOfEach(values: readonly number[], atMost: number): number[] {
+  const each = Math.max(1, Math.ceil(values.length / atMost));
+  const found: number[] = [];
+  for (let from = 0; from < values.length; from += each)
+    found.push(Math.max(...values.slice(from, from + each)));
+  return found;
 }

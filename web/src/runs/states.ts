@@ -34,3 +34,12 @@ export function shownState(run: RunListing): ShownState {
 export function isLive(run: RunListing): boolean {
   return run.state === "running" && isConnected.value;
 }
+
+// --- Scalars that a watcher logs of itself, such as its cost: nobody compares trainings by them.
+
+/** The group of their charts. */
+export const WATCHER_GROUP = "watch";
+
+export function isOfWatcher(name: string): boolean {
+  return name.startsWith(`${WATCHER_GROUP}/`);
+}

@@ -1,6 +1,6 @@
 /** Which step is looked at: a slider over those that were recorded, and a button that follows the newest. */
 import { formatCount } from "../format";
-import { ToolButton } from "./ToolButton";
+import { ToolButton } from "./Figure";
 import type { Stepped } from "./useRecords";
 
 export function StepSlider({ name, stepped }: { name: string; stepped: Stepped }) {

@@ -1,6 +1,6 @@
 /** A word in the top bar: is there a server behind this page, and does anything change? */
 import { control } from "../control/store";
-import { run } from "../netview/netrun";
+import { run } from "../netview/moments";
 import { isConnected, isLive } from "../runs/states";
 import { chosen, runs } from "../runs/store";
 import * as store from "../store";

@@ -1,14 +1,24 @@
 /** The top bar: brand, views, which pass, connection, theme. */
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { ControlPicker } from "../control/ControlPicker";
+import { FeaturePicker } from "../features/FeaturePicker";
+import { formatCount, formatNumberOf } from "../format";
+import { LessonPicker } from "../learn/LessonPicker";
+import { RunPicker } from "../netview/RunPicker";
 import { addressOf } from "../route";
+import { groupPasses } from "../runs/passgroups";
+import * as runs from "../runs/store";
+import { runsById } from "../runs/store";
+import { choosePass } from "../session";
+import type { PassListing } from "../source/source";
+import * as store from "../store";
+import { switchTheme, theme } from "../theme/theme";
 import { ConnectionBadge } from "./ConnectionBadge";
 import { Icon } from "./Icon";
+import { type Option, Picker } from "./Picker";
 import { keysShown } from "./keys";
-import { panels } from "./panels";
-import { SheetButtons } from "./SheetButtons";
-import { Subject } from "./Subject";
-import { ThemeSwitch } from "./ThemeSwitch";
-import { areaOf, areas, shownView, TITLES, type Area } from "./views";
+import { panelName, panels, type Side, togglePanel } from "./panels";
+import { type Area, areaOf, areas, shownArea, shownView, TITLES } from "./views";
 
 export function TopBar() {
   const tabs = useRef<HTMLElement>(null);
@@ -55,4 +65,146 @@ function Mark() {
       <path d="M8 6.3 5.3 10.8M10 6.300l2.700 4.5" stroke="var(--text)" stroke-width="1.5" />
     </svg>
   );
+}
+
+// --- The button between light and dark.
+
+function ThemeSwitch() {
+  const other = theme.value === "dark" ? "light" : "dark";
+  return (
+    <button class="btn quiet square" aria-label={`Switch to the ${other} theme`} onClick={switchTheme}>
+      <Icon name="theme" />
+    </button>
+  );
+}
+
+// --- In the top bar: what the view is about: a pass, a run, a training, a set of features, an expression, or
+//   the folder of the runs.
+
+function Subject() {
+  if (shownArea.value === "graph") return <SubjectPicker />;
+  if (shownArea.value === "netview") return <RunPicker />;
+  if (shownArea.value === "control") return <ControlPicker />;
+  if (shownArea.value === "features") return <FeaturePicker />;
+  if (shownArea.value === "learn") return <LessonPicker />;
+  const { folder, runs: all } = runs;
+  if (folder.value === "") return null;
+  return (
+    <span class="subject" title={folder.value}>
+      <span class="clip">{folder.value}</span>
+      <span class="muted">{formatNumberOf(all.value.length, "run")}</span>
+    </span>
+  );
+}
+
+// --- On a narrow page: the buttons that bring the side panels as sheets.
+
+function SheetButtons() {
+  return (
+    <>
+      <SheetButton side="left" />
+      <SheetButton side="right" />
+    </>
+  );
+}
+
+function SheetButton({ side }: { side: Side }) {
+  const name = panelName(side);
+  if (name === undefined) return null;
+  return (
+    <button
+      class="btn quiet square"
+      aria-label={name.title}
+      aria-pressed={panels.value[side]}
+      onClick={() => togglePanel(side)}
+    >
+      <Icon name={name.icon} />
+    </button>
+  );
+}
+
+// --- Which pass is shown; a list to choose from where there are several.
+
+function SubjectPicker() {
+  const passes = store.source.value?.passes.value ?? [];
+  const current = passes.find((pass) => pass.id === store.passId.value);
+  const name = current?.name ?? store.document.value?.model_name;
+  if (name === undefined && passes.length === 0) return null;
+  const detail = current === undefined ? "" : detailOf(current);
+  if (passes.length < 2 && name !== undefined) {
+    return (
+      <span class="subject">
+        <Said name={name} detail={detail} />
+      </span>
+    );
+  }
+  return <PassPicker passes={passes} name={name ?? "Choose a pass"} detail={detail} />;
+}
+
+/** `resnet18-cifar, step 1100`, or the file that it was saved to. */
+function detailOf(pass: PassListing): string {
+  if (pass.run_id === "") return pass.detail;
+  const run = runsById.value.get(pass.run_id)?.name ?? "";
+  const step = pass.step === null ? pass.detail : `step ${formatCount(pass.step)}`;
+  return run === "" ? step : `${run}, ${step}`;
+}
+
+interface Props {
+  passes: readonly PassListing[];
+  name: string;
+  detail: string;
+}
+
+function PassPicker({ passes, name, detail }: Props) {
+  return (
+    <Picker
+      label="Passes"
+      options={() => passOptions(passes)}
+      chosen={store.passId.value ?? ""}
+      choose={(id) => choose(passes, id)}
+      onOpen={() => store.source.value?.refreshPasses()}
+    >
+      <Said name={name} detail={detail} />
+    </Picker>
+  );
+}
+
+function choose(passes: readonly PassListing[], id: string): void {
+  const pass = passes.find((one) => one.id === id);
+  if (pass !== undefined && id !== store.passId.value) choosePass(pass);
+}
+
+function Said({ name, detail }: { name: string; detail: string }) {
+  return (
+    <>
+      <span class="clip">{name}</span>
+      {detail !== "" && <span class="muted clip">{detail}</span>}
+    </>
+  );
+}
+
+// --- The passes to choose from: those of one run under its name.
+
+function passOptions(passes: readonly PassListing[]): Option[] {
+  // Those that belong to no run first: after a heading they would seem to belong under it.
+  const groups = groupPasses(passes, runsById.value);
+  const inOrder = [
+    ...groups.filter(({ runId }) => runId === ""),
+    ...groups.filter(({ runId }) => runId !== ""),
+  ];
+  return inOrder.flatMap(({ runId, runName, passes: group }) => {
+    const all = group.map((pass): Option => ({ id: pass.id, name: pass.name, detail: saidOf(pass) }));
+    // The newest first, under the name of the run.
+    return runId === ""
+      ? all
+      : [{ id: null, name: runName, detail: countOf(group.length) }, ...all.reverse()];
+  });
+}
+
+function saidOf(pass: PassListing): string {
+  return pass.run_id !== "" && pass.step !== null ? `step ${formatCount(pass.step)}` : pass.detail;
+}
+
+function countOf(count: number): string {
+  return count === 1 ? "" : formatCount(count);
 }

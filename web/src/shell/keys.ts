@@ -1,10 +1,10 @@
 /** The keys of the page as a whole. Keys of one part are handled by that part. */
 import { signal } from "@preact/signals";
-import { handleKey } from "../graph/keyboard";
+import { handleKey } from "../graph/pointer";
 import { go } from "../route";
 import * as store from "../store";
 import { setPanel } from "./panels";
-import { areas, shownArea, type Area } from "./views";
+import { type Area, areas, shownArea } from "./views";
 
 export const keysShown = signal(false);
 

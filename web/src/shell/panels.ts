@@ -1,7 +1,8 @@
 /** Which side panels are there, and how wide: docked, folded away below 1100 px, sheets below 800 px. */
 import { computed, signal } from "@preact/signals";
 import { recall, remember } from "../remembered";
-import { shownArea, type Area } from "./views";
+import type { IconName } from "./Icon";
+import { type Area, shownArea } from "./views";
 
 export type Side = "left" | "right";
 export type WidthClass = "wide" | "middle" | "narrow";
@@ -107,3 +108,37 @@ function memoryOf(area: Area, side: Side): string {
 }
 
 export const WIDTH_LIMITS = { min: MIN_WIDTH, max: MAX_WIDTH };
+
+// --- What the side panels of each part of the page are called, for those who open, size and hide them.
+
+interface PanelName {
+  /** On the button that opens it. */
+  readonly title: string;
+  /** In a sentence: the width of … */
+  readonly phrase: string;
+  readonly icon: IconName;
+}
+
+const NAMES: Record<Area, Partial<Record<Side, PanelName>>> = {
+  runs: { right: { title: "Compare", phrase: "the comparison", icon: "details" } },
+  graph: {
+    left: { title: "Modules", phrase: "the module panel", icon: "tree" },
+    right: { title: "Inspector", phrase: "the inspector", icon: "details" },
+  },
+  netview: {
+    left: { title: "Variables and layers", phrase: "the list of layers", icon: "tree" },
+    right: { title: "Colour and unit", phrase: "the panel of the unit", icon: "details" },
+  },
+  control: { left: { title: "Parameters", phrase: "the parameters", icon: "details" } },
+  features: { left: { title: "Features and layers", phrase: "the list of layers", icon: "tree" } },
+  learn: {
+    left: { title: "Expression and steps", phrase: "the expression", icon: "tree" },
+    right: { title: "Step", phrase: "the panel of the step", icon: "details" },
+  },
+  training: { left: { title: "Runs and options", phrase: "the list of runs", icon: "tree" } },
+};
+
+/** Undefined where this part of the page has no such panel. */
+export function panelName(side: Side): PanelName | undefined {
+  return NAMES[shownArea.value][side];
+}

@@ -1,19 +1,18 @@
 /** The source of a page that a server sent: one WebSocket, which is opened again whenever it closes. */
 import { batch, signal } from "@preact/signals";
-import type { Answer, Question, TensorKind, Window } from "../wire";
-import { AnswerCache } from "./cache";
-import { readFrame, valuesOf } from "./framing";
-import { checkDocument, seedDigits } from "./reading";
-import { Refusal } from "./source";
-import type {
-  Asked,
-  Connection,
-  Listener,
-  OpenedPass,
-  PassListing,
-  Reply,
-  Source,
-  TensorAnswer,
+import type { Answer, PassDocument, Question, TensorKind, TensorView, Window } from "../wire";
+import {
+  AnswerCache,
+  type Asked,
+  type Connection,
+  type Listener,
+  type OpenedPass,
+  type PassListing,
+  Refusal,
+  type Reply,
+  type Source,
+  type TensorAnswer,
+  type Values,
 } from "./source";
 
 /** As much of a WebSocket as is used here. */
@@ -266,4 +265,69 @@ export function pageWiring(): Wiring {
         () => null,
       ),
   };
+}
+
+// --- Take a binary frame apart: length of the header, header as JSON, padding, values.
+
+/** How many values a window holds. */
+function windowSize(view: TensorView): number {
+  const { num_tiles, num_rows, num_columns } = view.window;
+  return num_tiles * num_rows * num_columns;
+}
+
+/** Bytes as the numbers that they are; throws where there are too few or too many. */
+export function valuesOf(view: TensorView, buffer: ArrayBuffer, offset: number): Values {
+  const size = view.encoding === "f8" ? 8 : 4;
+  const count = windowSize(view);
+  if (buffer.byteLength - offset !== count * size) {
+    throw new Error(`a window of ${count} values came with ${buffer.byteLength - offset} bytes`);
+  }
+  return size === 8 ? new Float64Array(buffer, offset, count) : new Float32Array(buffer, offset, count);
+}
+
+export function readFrame(buffer: ArrayBuffer): Reply {
+  if (buffer.byteLength < 4) throw new Error("a frame of fewer than four bytes");
+  const length = new DataView(buffer).getUint32(0, true);
+  if (4 + length > buffer.byteLength) throw new Error("a header longer than its frame");
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array(buffer, 4, length));
+  const answer = JSON.parse(text) as { type?: unknown; id?: unknown };
+  if (typeof answer.type !== "string" || typeof answer.id !== "number") {
+    throw new Error("a frame that is no answer");
+  }
+  return { answer: answer as Answer, buffer, offset: Math.ceil((4 + length) / 8) * 8 };
+}
+
+/** Base64 as bytes, in a buffer of its own. */
+export function fromBase64(text: string): ArrayBuffer {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+  return bytes.buffer;
+}
+
+// --- Read a pass from JSON: refuse what this page cannot show, keep what JavaScript would round.
+
+const DOCUMENT_VERSION = 1;
+
+/** Refuse a document that this page would misread. */
+export function checkDocument(document: PassDocument): PassDocument {
+  const version: unknown = document.version;
+  if (typeof version !== "number" || !Array.isArray(document.ops) || !Array.isArray(document.scopes)) {
+    throw new Refusal("This is no pass that torcheer wrote: it names no version, ops and modules.");
+  }
+  if (version > DOCUMENT_VERSION) {
+    throw new Refusal(
+      `The pass was written by a newer torcheer (form ${version}; this page reads up to ${DOCUMENT_VERSION}). ` +
+        "Open it with that version.",
+    );
+  }
+  return document;
+}
+
+/**
+ * The seed as digits. It has up to 64 bits, of which a JavaScript number keeps 53, so it is read from the text.
+ * A string in the data cannot pass for the key: its quotes would be escaped.
+ */
+export function seedDigits(json: string): string | null {
+  return /"random_seed":\s*(-?\d+)/.exec(json)?.[1] ?? null;
 }

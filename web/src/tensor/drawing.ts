@@ -1,7 +1,7 @@
 /** Draw the picture of a tensor on a canvas. */
-import { paintValues, readPalette, type Palette, type Scale } from "./colour";
-import type { PictureModel } from "./picture";
+import { paintValues, type Palette, readPalette, type Scale } from "./colour-scale";
 import { pictureSize, tileCorner, type TileLayout } from "./tiles";
+import type { PictureModel } from "./window";
 
 /** From this size on, in pixels, a value that is no number gets a hatch that can be seen. */
 const HATCHED = 4;

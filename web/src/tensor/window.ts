@@ -3,7 +3,8 @@
  * those before that are held at one index, the item (as torcheer.tensorfile.views says).
  */
 import type { TensorValues, Values } from "../source/source";
-import type { Window } from "../wire";
+import type { TensorView, Window } from "../wire";
+import { stripWidth } from "./tiles";
 
 /** Every `step`-th index from `first`, `count` of them. */
 export interface Axis {
@@ -187,4 +188,57 @@ function places(have: Axis, want: Axis): number[] | null {
     found.push(steps);
   }
   return found;
+}
+
+// --- Count through the items of a batch, the last dimension fastest.
+
+/** The item so many further on, or null past either end. */
+export function stepItem(shape: readonly number[], item: readonly number[], by: number): number[] | null {
+  const total = shape.reduce((product, size) => product * size, 1);
+  const at = item.reduce((place, index, dim) => place * shape[dim]! + index, 0) + by;
+  if (at < 0 || at >= total) return null;
+  const next: number[] = [];
+  let rest = at;
+  for (let dim = shape.length - 1; dim >= 0; dim--) {
+    next.unshift(rest % shape[dim]!);
+    rest = Math.floor(rest / shape[dim]!);
+  }
+  return next;
+}
+
+// --- How a window becomes a picture: tiles as they are, a line of values wrapped into rows.
+
+export interface PictureModel {
+  readonly tiles: number;
+  readonly rows: number;
+  readonly columns: number;
+  readonly isStrip: boolean;
+  /** Which value of the window stands there; may lie past the last one in a strip. */
+  nth(tile: number, row: number, column: number): number;
+}
+
+export function pictureOf(view: Pick<TensorView, "shape" | "window">): PictureModel {
+  const { num_tiles, num_rows, num_columns } = view.window;
+  const { tiles, rows, columns } = gridOf(view.shape);
+  const reach = reachOf(view.window);
+  // By the tensor, not by the window: one row of a matrix is still a row.
+  const isLine = [tiles, rows, columns].filter((size) => size > 1).length <= 1;
+  if (isLine && stripAxis(reach) !== null) {
+    const count = num_tiles * num_rows * num_columns;
+    const width = stripWidth(count);
+    return {
+      tiles: 1,
+      rows: Math.ceil(count / width),
+      columns: width,
+      isStrip: true,
+      nth: (_tile, row, column) => row * width + column,
+    };
+  }
+  return {
+    tiles: num_tiles,
+    rows: num_rows,
+    columns: num_columns,
+    isStrip: false,
+    nth: (tile, row, column) => (tile * num_rows + row) * num_columns + column,
+  };
 }

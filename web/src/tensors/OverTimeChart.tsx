@@ -1,9 +1,8 @@
 /** The chart of figures over steps. */
-import { linearTicks } from "../charting/numberticks";
-import { formatTicks } from "../charting/tickwords";
+import { formatTicks, linearTicks } from "../charting/ticks";
 import { formatCount } from "../format";
 import { useWidth } from "../measuring/useWidth";
-import { areaOf, extentOf, nearestX, pathOf, type Figure } from "./overtime";
+import { areaOf, extentOf, type Figure, nearestX, pathOf } from "./overtime";
 
 interface Props {
   figures: readonly Figure[];

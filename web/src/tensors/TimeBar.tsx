@@ -2,9 +2,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatClock, formatCount } from "../format";
 import { isForField } from "../shell/keys";
-import { TimeIcon, type TimeIconName } from "./TimeIcon";
+import { keyStep, type Moment, moved } from "./store";
 import "./timebar.css";
-import { keyStep, moved, type Moment } from "./timing";
 
 interface Props {
   moments: readonly Moment[];
@@ -165,4 +164,49 @@ function useTimeKeys(handle: (event: KeyboardEvent) => boolean): void {
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
   }, []);
+}
+
+// --- The signs on the buttons of the time bar.
+
+const PATHS = {
+  first: "M4 4v8M12 4 8 8l4 4",
+  tenBack: "M8 4 4 8l4 4M12 4 8 8l4 4",
+  back: "m10 4-4 4 4 4",
+  on: "m6 4 4 4-4 4",
+  tenOn: "m4 4 4 4-4 4M8 4l4 4-4 4",
+  last: "M12 4v8M4 4l4 4-4 4",
+  follow: "M13 4v8M3 8h7M7 5l3 3-3 3",
+} as const;
+
+export type TimeIconName = keyof typeof PATHS | "play" | "pause";
+
+export function TimeIcon({ name }: { name: TimeIconName }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      {name === "play" ? (
+        <path class="solid" d="M5 3.5v9l7-4.5z" />
+      ) : name === "pause" ? (
+        <path d="M5.5 4v8M10.5 4v8" />
+      ) : (
+        <path d={PATHS[name]} />
+      )}
+    </svg>
+  );
+}
+
+// --- A key of the page, as long as the part that has it is there, and nobody types.
+
+export function useKey(key: string, action: () => void): void {
+  const latest = useRef(action);
+  latest.current = action;
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
+      if (isOther || event.key !== key || isForField(event)) return;
+      event.preventDefault();
+      latest.current();
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, [key]);
 }

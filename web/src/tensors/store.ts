@@ -1,10 +1,12 @@
 /** What the page of tensors shows: which series, of which run, at which step, beside which other one. */
 import { computed, signal } from "@preact/signals";
+import { toCsv } from "../files/save-file";
 import { param, setParams } from "../route";
 import * as runs from "../runs/store";
-import type { RunListing } from "../wire";
-import { placeKey, type RecordList, type SeriesPlace } from "./recordlist";
-import { nearestAt } from "./timing";
+import type { TensorValues } from "../source/source";
+import { fullReach, gridOf, indexOf, windowOf } from "../tensor/window";
+import type { RunListing, Window } from "../wire";
+import { placeKey, type RecordList, type SeriesPlace } from "./records";
 
 export type TensorSeriesKind = "tensor" | "histogram";
 
@@ -113,4 +115,75 @@ export function follow(isOn: boolean): void {
 export function compareWith(index: number | null): void {
   const record = index === null ? undefined : records.peek()[index];
   setParams({ with: record === undefined ? null : String(record.step) });
+}
+
+// --- Where a step of the time bar leads.
+
+export interface Moment {
+  readonly step: number;
+  readonly time: number;
+}
+
+/** So many records on, and no further than the ends. */
+export function moved(count: number, at: number, by: number): number {
+  return Math.max(0, Math.min(count - 1, at + by));
+}
+
+/** What a key asks for: a place in the list, `play`, `follow`, or null. */
+export function keyStep(
+  event: Pick<KeyboardEvent, "key" | "shiftKey">,
+  at: number,
+  count: number,
+): number | "play" | "follow" | null {
+  const by = event.shiftKey ? 10 : 1;
+  switch (event.key) {
+    case "ArrowLeft":
+      return moved(count, at, -by);
+    case "ArrowRight":
+      return moved(count, at, by);
+    case "Home":
+      return 0;
+    case "End":
+      return count - 1;
+    case " ":
+      return "play";
+    case "f":
+      return "follow";
+    default:
+      return null;
+  }
+}
+
+/** Which record is nearest to a step; -1 where there are none. Steps need not rise. */
+export function nearestAt(moments: readonly Moment[], step: number): number {
+  let best = -1;
+  for (const [at, one] of moments.entries()) {
+    if (best < 0 || Math.abs(one.step - step) < Math.abs(moments[best]!.step - step)) best = at;
+  }
+  return best;
+}
+
+// --- Which values are fetched to be compared or taken along: all of an item, as long as they are not too
+//   many.
+
+/** As torcheer.tensorfile.views: four megabytes at most. */
+const MOST_VALUES = 1 << 19;
+
+/** All of an item where it may be had at once; otherwise what the first look had. */
+export function largestWindow(shape: readonly number[], item: readonly number[], coarse: Window): Window {
+  const { tiles, rows, columns } = gridOf(shape);
+  return tiles * rows * columns <= MOST_VALUES
+    ? windowOf(fullReach(shape, item))
+    : { ...coarse, item: [...item] };
+}
+
+/** The shape of a window as an array, with as many dimensions as its tensor has behind the item. */
+export function windowShape(shape: readonly number[], window: Window): number[] {
+  return [window.num_tiles, window.num_rows, window.num_columns].slice(3 - Math.min(3, shape.length));
+}
+
+/** A line for each value: its index, dimension by dimension, and itself. */
+export function windowCsv({ view, values }: TensorValues): string {
+  const header = [...view.shape.map((_, dim) => `index_${dim}`), "value"];
+  return toCsv([header, ...Array.from(values, (value, nth) => [...indexOf(view.shape, view.window, nth), value])]);
 }

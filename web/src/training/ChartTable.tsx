@@ -3,9 +3,9 @@ import type { ReadonlySignal } from "@preact/signals";
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatExact, formatNumberOf, formatValue, groupDigits } from "../format";
 import { rowsInView } from "../windowing";
+import type { Curve } from "./curve";
 import { colourOfLine, type Line, type Model } from "./model";
 import { describePlace } from "./readings";
-import { tableRows } from "./tablerows";
 
 const ROW_HEIGHT = 24;
 const AXIS_TITLES = { step: "step", relative: "after", time: "time" };
@@ -97,4 +97,28 @@ function Cell({ line: { curve }, at }: { line: Line; at: number }) {
       {formatValue(value, 5)}
     </td>
   );
+}
+
+// --- The numbers of a chart in rows: one for each place of the axis where any line has an item.
+
+interface TableRow {
+  readonly x: number;
+  /** The item of each line; -1 where it has none here. */
+  readonly items: readonly number[];
+}
+
+/** All places in order. Items of one line at one place get rows of their own. */
+export function tableRows(curves: readonly Pick<Curve, "x">[]): TableRow[] {
+  const next = curves.map(() => 0);
+  const rows: TableRow[] = [];
+  for (;;) {
+    let x = Infinity;
+    curves.forEach((curve, at) => {
+      const place = curve.x[next[at]!];
+      if (place !== undefined && place < x) x = place;
+    });
+    if (x === Infinity) return rows;
+    const items = curves.map((curve, at) => (curve.x[next[at]!] === x ? next[at]!++ : -1));
+    rows.push({ x, items });
+  }
 }

@@ -1,20 +1,16 @@
 /** The picture of a chart: one canvas for the lines, one above it for what follows the pointer. */
-import { computed, useSignal, useSignalEffect, type ReadonlySignal } from "@preact/signals";
+import { computed, type ReadonlySignal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import * as store from "../store";
-import { fitCanvas } from "./canvas";
-import { atNextFrame } from "./frames";
-import { frameOf, type Size } from "./geometry";
+import { atNextFrame } from "./chart-follow";
 import type { Model } from "./model";
 import { options } from "./options";
-import { axisFont, paintChart, paintOverlay, type Overlay } from "./painting";
-import { readPalette } from "./palette";
+import { axisFont, type Overlay, paintChart, paintOverlay, readPalette } from "./paint";
 import { handlePlotKey } from "./plotkeys";
 import { readingsAt, summarize } from "./readings";
-import { shareOf, valueAtShare } from "./scale";
+import { resetZoom, shareOf, valueAtShare, zoomBetween, zoomBy } from "./scale-zoom";
+import { type Frame, frameOf, placeX, placeY, type Size } from "./shapes";
 import { cursor, placeOfCursor } from "./state";
-import { placeX, placeY, type Frame } from "./tracing";
-import { resetZoom, zoomBetween, zoomBy } from "./zooming";
 
 /** Read anew whenever the theme changes. */
 const palette = computed(() => ({ tick: store.themeTick.value, ...readPalette(document.documentElement) }));
@@ -169,4 +165,19 @@ function overlayOf(
     return isInside ? [{ x, y, slot: line.run.slot }] : [];
   });
   return { cursor: placeX(frame, place), dots, range };
+}
+
+// --- A canvas as sharp as the screen.
+
+/** Cleared and ready to draw in pixels of the page; null where there is no canvas or no room. */
+function fitCanvas(canvas: HTMLCanvasElement | null, { width, height }: Size): CanvasRenderingContext2D | null {
+  const context = canvas?.getContext("2d") ?? null;
+  if (canvas === null || context === null || width === 0 || height === 0) return null;
+  const ratio = devicePixelRatio;
+  const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
+  // Setting the size clears it, and costs more than clearing it.
+  if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
 }

@@ -1,11 +1,11 @@
 /** How all charts are drawn: smoothing, axes, cursor, outliers, and which of them. */
 import { useState } from "preact/hooks";
-import { Segments } from "../shell/Segments";
+import { Segments } from "../shell/controls";
 import { FEW_POINTS } from "./model";
-import { groups, shownGroups } from "./state";
-import { clampSmoothing, options, setOptions, setSoon, settleOptions, type Axis } from "./options";
-import { resetZoom } from "./zooming";
+import { type Axis, clampSmoothing, options, setOptions, setSoon, settleOptions } from "./options";
 import { describePlace } from "./readings";
+import { resetZoom } from "./scale-zoom";
+import { groups, shownGroups } from "./state";
 
 const AXES: readonly (readonly [Axis, string])[] = [
   ["step", "Step"],

@@ -1,6 +1,6 @@
 /** Alarms of the chosen runs: scalars that became NaN or infinite, and what was seen in watched layers. */
 import { formatCount, formatNumberOf } from "../format";
-import { alarmKind, type Severity } from "../watching/alarmkinds";
+import { alarmKind, type Severity } from "../watching/events";
 import type { AlarmListing, RunListing, SeriesListing } from "../wire";
 
 export interface Alarm {

@@ -1,7 +1,6 @@
 /** A series along an axis: what is known of all of it, and in finer grain where somebody looks closer. */
 import type { Axis } from "./options";
-import { COLUMNS, emptyColumns, type Columns, type SeriesData } from "./seriesdata";
-import { gatherTail } from "./tail";
+import { COLUMNS, type Columns, emptyColumns, type SeriesData } from "./series-feed";
 
 /** Items in the order of `x`. */
 export interface Curve extends Columns {
@@ -102,4 +101,100 @@ export function nearest(curve: Pick<Curve, "x">, place: number, tolerance: numbe
 export function lastFinite(values: Float64Array): number {
   for (let at = values.length - 1; at >= 0; at--) if (Number.isFinite(values[at])) return at;
   return -1;
+}
+
+// --- Points that came after buckets, gathered to buckets as wide as those, so that a line does not change at
+//   its end.
+
+type TailItems = Columns & { readonly x: Float64Array };
+
+/** The same items with those from `numHead` on in buckets along `x`, which rises. */
+function gatherTail(items: TailItems, numHead: number): TailItems {
+  const { x } = items;
+  const width = numHead < 2 ? 0 : (x[numHead - 1]! - x[0]!) / (numHead - 1);
+  if (!(width > 0)) return items;
+  // Where the last bucket ends, more or less.
+  const start = x[numHead - 1]! + width / 2;
+  const ends: number[] = [];
+  for (let at = numHead; at < x.length; at++) {
+    const isLast = at + 1 === x.length;
+    if (isLast || bucketOf(x[at + 1]!, start, width) !== bucketOf(x[at]!, start, width)) ends.push(at + 1);
+  }
+  const size = numHead + ends.length;
+  const gathered = { ...emptyColumns(size), x: new Float64Array(size) };
+  for (const name of [...COLUMNS, "x"] as const) gathered[name].set(items[name].subarray(0, numHead));
+  let from = numHead;
+  ends.forEach((end, at) => {
+    fold(items, from, end, gathered, numHead + at);
+    from = end;
+  });
+  return gathered;
+}
+
+function bucketOf(x: number, start: number, width: number): number {
+  return Math.max(0, Math.floor((x - start) / width));
+}
+
+/** Put the items from one place up to another into one. */
+function fold(items: TailItems, from: number, end: number, to: TailItems, at: number): void {
+  if (end - from === 1) {
+    for (const name of [...COLUMNS, "x"] as const) to[name][at] = items[name][from]!;
+    return;
+  }
+  let [count, bad, sum, low, high, finite] = [0, 0, 0, Infinity, -Infinity, 0];
+  let [step, time, x] = [0, 0, 0];
+  for (let item = from; item < end; item++) {
+    const weight = items.count[item]!;
+    count += weight;
+    bad += items.bad[item]!;
+    step += weight * items.step[item]!;
+    time += weight * items.time[item]!;
+    x += weight * items.x[item]!;
+    if (!Number.isFinite(items.mean[item])) continue;
+    const good = weight - items.bad[item]!;
+    finite += good;
+    sum += good * items.mean[item]!;
+    low = Math.min(low, items.low[item]!);
+    high = Math.max(high, items.high[item]!);
+  }
+  const isEmpty = finite === 0;
+  Object.entries({
+    x: x / count,
+    step: step / count,
+    time: time / count,
+    mean: isEmpty ? NaN : sum / finite,
+    low: isEmpty ? NaN : low,
+    high: isEmpty ? NaN : high,
+    count,
+    bad,
+  }).forEach(([name, value]) => (to[name as keyof TailItems][at] = value));
+}
+
+// --- A running average that forgets: each point weighs less by one factor than the next.
+
+/**
+ * The average after each item, with the weight that it lacks at the beginning made good. A bucket counts as all
+ * of its finite points, each with the mean of the bucket. Values that are not finite are gaps and change nothing.
+ */
+export function smooth(
+  means: ArrayLike<number>,
+  counts: ArrayLike<number>,
+  bad: ArrayLike<number>,
+  weight: number,
+): Float64Array {
+  const smoothed = new Float64Array(means.length);
+  let [average, total] = [0, 0];
+  for (let at = 0; at < means.length; at++) {
+    const value = means[at]!;
+    if (!Number.isFinite(value)) {
+      smoothed[at] = NaN;
+      continue;
+    }
+    // Of n points of one value, what was there before keeps weight ** n.
+    const kept = weight ** Math.max(1, counts[at]! - bad[at]!);
+    average = kept * average + (1 - kept) * value;
+    total = kept * total + (1 - kept);
+    smoothed[at] = average / total;
+  }
+  return smoothed;
 }

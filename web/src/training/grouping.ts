@@ -1,6 +1,6 @@
 /** Which charts there are: one for each name, those that were logged together in one, in groups by their prefix. */
 import { globTest, type Test } from "../globs";
-import { WATCHER_GROUP } from "../runs/watchernames";
+import { WATCHER_GROUP } from "../runs/states";
 import type { ShownLayoutGroup } from "../wire";
 
 /** A scalar as the index lists it. */

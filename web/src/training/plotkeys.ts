@@ -5,9 +5,8 @@ import { nearest } from "./curve";
 import type { Model } from "./model";
 import { options } from "./options";
 import { describePlace, readingsAt } from "./readings";
+import { resetZoom, toggleEnlarged, zoomBy } from "./scale-zoom";
 import { cursor, spoken } from "./state";
-import { resetZoom, toggleEnlarged, zoomBy } from "./zooming";
-
 
 const FAR = 10;
 const ZOOM = 2;

@@ -1,9 +1,9 @@
 /** The values of a chart at the cursor, or its last ones where there is no cursor. */
+import { formatDuration, formatMoment } from "../charting/ticks";
 import { formatCount, formatNumberOf, formatValue } from "../format";
 import { nearest } from "./curve";
 import type { End, Line, Model } from "./model";
 import type { Axis, Span } from "./options";
-import { formatDuration, formatMoment } from "../charting/timeticks";
 
 export interface Reading {
   readonly line: Line;

@@ -2,9 +2,9 @@
 import { useState } from "preact/hooks";
 import { setParams } from "../route";
 import { Icon } from "../shell/Icon";
-import { Popover } from "../shell/Popover";
-import { Segments } from "../shell/Segments";
-import { formatFigure } from "./figures";
+import { Popover } from "../shell/Picker";
+import { Segments } from "../shell/controls";
+import { formatFigure } from "./rows";
 import type { HeatScale, LogChoice } from "./scales";
 import * as state from "./state";
 

@@ -2,9 +2,9 @@
 import { setParams } from "../route";
 import { FilterField } from "../runs/FilterField";
 import * as runs from "../runs/store";
-import { Segments } from "../shell/Segments";
-import { figureOf } from "./figures";
+import { Segments } from "../shell/controls";
 import { HeatKey } from "./HeatKey";
+import { figureOf } from "./rows";
 import * as state from "./state";
 
 const FIRST_COLUMNS = ["mean", "std", "min", "max", "norm", "zeros", "nan", "inf"];

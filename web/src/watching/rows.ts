@@ -1,6 +1,10 @@
 /** The rows of the map: watched tensors in groups, which fold, with a filter and a place for each. */
-import { formatNumberOf } from "../format";
+import { formatNumberOf, formatShare, formatValue } from "../format";
+import type { Reply } from "../source/source";
 import type { WatchedRow } from "../wire";
+import { stepsText } from "./events";
+import { cellAt, IS_ESTIMATE, type WatchedGrid } from "./grid";
+import { kindOf } from "./paint";
 
 const TITLES: readonly (readonly [role: string, title: string])[] = [
   ["activation", "Activations"],
@@ -178,4 +182,187 @@ export function pinnedTops({ all, height }: Lines, scrollTop: number): readonly 
     const end = heads[at + 1]?.top ?? height;
     return { line, top: Math.max(line.top, Math.min(scrollTop, end - line.height)) };
   });
+}
+
+// --- All figures of one watched row over steps, as the server sends them.
+
+export interface RowFigures {
+  readonly runId: string;
+  readonly rank: number;
+  readonly name: string;
+  /** Null: there is none of this name. */
+  readonly row: WatchedRow | null;
+  readonly firstSteps: readonly number[];
+  readonly lastSteps: readonly number[];
+  /** By the name of the figure; NaN where nothing is known. */
+  readonly columns: ReadonlyMap<string, Float32Array>;
+  /** By the name of the figure: 1 where it is that of a sample. */
+  readonly estimates: ReadonlyMap<string, Uint8Array>;
+  /** How many values the latest estimates are of; null where there are none, or nobody knows. */
+  readonly numValues: number | null;
+  /** Empty where there is none. */
+  readonly tensorName: string;
+  readonly histogramName: string;
+}
+
+interface Asked {
+  readonly runId: string;
+  readonly rank: number;
+  readonly name: string;
+}
+
+/** Null for an answer to something else, or one that is damaged. */
+export function rowFiguresOf({ answer, buffer, offset }: Reply, asked: Asked): RowFigures | null {
+  if (answer.type !== "watched_row") return null;
+  const { first_steps: firstSteps, last_steps: lastSteps } = answer;
+  const width = firstSteps.length;
+  const count = width * answer.columns.length;
+  if (lastSteps.length !== width || buffer.byteLength - offset < 5 * count) return null;
+  const columns = answer.columns.map(
+    (name, at) => [name, new Float32Array(buffer, offset + 4 * width * at, width)] as const,
+  );
+  const estimates = answer.columns.map(
+    (name, at) => [name, new Uint8Array(buffer, offset + 4 * count + width * at, width)] as const,
+  );
+  return {
+    ...asked,
+    ...{ firstSteps, lastSteps },
+    row: answer.row,
+    columns: new Map(columns),
+    estimates: new Map(estimates),
+    numValues: answer.num_values,
+    tensorName: answer.tensor_name,
+    histogramName: answer.histogram_name,
+  };
+}
+
+/** The step in the middle of each bucket. */
+export function middleSteps({ firstSteps, lastSteps }: Pick<RowFigures, "firstSteps" | "lastSteps">): number[] {
+  return firstSteps.map((first, at) => (first + lastSteps[at]!) / 2);
+}
+
+const NOTHING = new Float32Array(0);
+
+/** Is there any value? */
+export function hasColumn({ columns }: RowFigures, name: string): boolean {
+  return (columns.get(name) ?? NOTHING).some((value) => !Number.isNaN(value));
+}
+
+export function columnOf({ columns }: RowFigures, name: string): Float32Array {
+  return columns.get(name) ?? NOTHING;
+}
+
+export function isEstimate({ estimates }: RowFigures, name: string, at: number): boolean {
+  return estimates.get(name)?.[at] === 1;
+}
+
+/**
+ * The values of whole tensors alone and their steps, where there are some: a line that went through the extremes of
+ * samples, too, would jump up and down.
+ */
+export function exactLine(figures: RowFigures, name: string): { steps: number[]; values: Float32Array } {
+  const [values, steps] = [columnOf(figures, name), middleSteps(figures)];
+  const isKept = (at: number): boolean => !Number.isNaN(values[at]!) && !isEstimate(figures, name, at);
+  const kept = [...values.keys()].filter(isKept);
+  if (kept.length === 0) return { steps, values };
+  return { steps: kept.map((at) => steps[at]!), values: values.filter((_, at) => isKept(at)) };
+}
+
+/** `from 512 values`; empty for a figure of the whole tensor. */
+export function sampleText(figures: RowFigures, name: string, at: number): string {
+  if (!isEstimate(figures, name, at)) return "";
+  return figures.numValues === null ? "from a sample" : `from ${formatNumberOf(figures.numValues, "value")}`;
+}
+
+// --- What is under the pointer, in words: row, steps, value.
+
+/** The name of a row with its steps and its figure. */
+interface Reading {
+  readonly name: string;
+  readonly steps: string;
+  readonly value: string;
+  readonly isBad: boolean;
+}
+
+export function readingOf(grid: WatchedGrid, row: number, bucket: number): Reading | null {
+  const watched = grid.rows[row];
+  const [first, last] = [grid.firstSteps[bucket], grid.lastSteps[bucket]];
+  if (watched === undefined) return null;
+  if (first === undefined || last === undefined)
+    return { name: watched.name, steps: "", value: "not recorded", isBad: false };
+  const { value, marks } = cellAt(grid, row, bucket);
+  const kind = kindOf(value, marks);
+  return {
+    name: watched.name,
+    steps: stepsText(first, last),
+    value: valueText(grid.column, value, kind, (marks & IS_ESTIMATE) !== 0),
+    isBad: kind === "nan" || kind === "inf",
+  };
+}
+
+function valueText(column: string, value: number, kind: ReturnType<typeof kindOf>, isEstimate: boolean): string {
+  const figure = figureOf(column);
+  if (kind === "missing") return "not recorded";
+  const has = kind === "nan" ? "NaN" : kind === "inf" ? "Inf" : "";
+  const text = formatFigure(figure, value, { isEstimate });
+  const sample = isEstimate ? " (from a sample)" : "";
+  if (has === "") return `${figure.title} ${text}${sample}`;
+  if (!Number.isFinite(value)) return `${figure.title} ${Number.isNaN(value) ? "unknown" : text}: has ${has}`;
+  const rest = figure.kind === "share" ? "" : " of the finite values";
+  return `${figure.title} ${text}${rest}${sample}, has ${has}`;
+}
+
+export function sentenceOf({ name, steps, value }: Reading): string {
+  return [name, steps, value].filter((part) => part !== "").join(" \u00b7 ");
+}
+
+// --- The figures of a watched tensor: what they are called, and what kind of number each is.
+
+/** Of either sign; a size, which may span decades; a share from 0 to 1. */
+export type FigureKind = "signed" | "size" | "share";
+
+interface Figure {
+  /** As the server names it. */
+  readonly id: string;
+  readonly title: string;
+  readonly kind: FigureKind;
+  /** Only some rows have it: those that do not are left out of the map. */
+  readonly isRare?: boolean;
+  readonly hint: string;
+}
+
+const KNOWN: readonly Figure[] = [
+  { id: "mean", title: "mean", kind: "signed", hint: "of the finite values" },
+  { id: "std", title: "std", kind: "size", hint: "standard deviation of the finite values" },
+  { id: "min", title: "min", kind: "signed", hint: "least finite value" },
+  { id: "max", title: "max", kind: "signed", hint: "largest finite value" },
+  { id: "norm", title: "norm", kind: "size", hint: "square root of the sum of squares" },
+  { id: "zeros", title: "zeros", kind: "share", hint: "share of values that are exactly 0" },
+  { id: "nan", title: "NaN", kind: "share", hint: "share of values that are NaN" },
+  { id: "inf", title: "Inf", kind: "share", hint: "share of values that are infinite" },
+  { id: "ratio", title: "update ratio", kind: "size", isRare: true, hint: "norm of an update by that of its weight" },
+  { id: "dead", title: "dead units", kind: "share", isRare: true, hint: "share of units that are 0 throughout" },
+  { id: "saturated", title: "saturated", kind: "share", isRare: true, hint: "share of values near a bound" },
+];
+
+const BY_ID = new Map(KNOWN.map((figure) => [figure.id, figure]));
+
+export const FIRST_FIGURE = "norm";
+
+/** Also one that this page does not know yet: it is shown by its name. */
+export function figureOf(id: string): Figure {
+  const known = BY_ID.get(id);
+  if (known !== undefined) return known;
+  const digits = /^q(\d\d)$/.exec(id)?.[1];
+  if (digits === undefined) return { id, title: id, kind: "signed", hint: "" };
+  const share = Number(digits);
+  if (share === 50) return { id, title: "median", kind: "signed", hint: "half of the finite values are below" };
+  return { id, title: `${share} % quantile`, kind: "signed", hint: `${share} % of the finite values are below` };
+}
+
+/** A figure of a sample is written with ≈ before it. */
+export function formatFigure({ kind }: Figure, value: number, { digits = 5, isEstimate = false } = {}): string {
+  const about = isEstimate ? "\u2248 " : "";
+  if (kind !== "share" || !Number.isFinite(value)) return about + formatValue(value, digits);
+  return about + formatShare(value, 1);
 }

@@ -1,7 +1,7 @@
 /** From a figure to its colour: which ramp, between which limits, straight or logarithmic. */
-import { autoScale, placeOn, type Scale } from "../tensor/colour";
-import type { FigureKind } from "./figures";
+import { autoScale, placeOn, type Scale } from "../tensor/colour-scale";
 import { numBuckets, type WatchedGrid } from "./grid";
+import type { FigureKind } from "./rows";
 
 export interface HeatScale extends Scale {
   readonly isLog: boolean;

@@ -1,16 +1,24 @@
 /** What the page of layers shows. All that is chosen stands in the address. */
 import { computed, signal } from "@preact/signals";
-import type { Span } from "../charting/numberticks";
+import type { Span } from "../charting/ticks";
 import { param, setParams } from "../route";
 import * as runs from "../runs/store";
 import type { RunListing, WatchedRow } from "../wire";
 import { eventsOf, type RunEvents } from "./events";
-import { figureOf, FIRST_FIGURE } from "./figures";
 import { rowsWithAny, type WatchedGrid } from "./grid";
-import { linesOf, matches, TALL, THIN, UNSEEN, type RowLine } from "./rows";
-import type { RowFigures } from "./rowfigures";
-import { scalesOf, type HeatScale, type LogChoice, type Wish } from "./scales";
-import { bucketSpans, nearestBucket, type Axis } from "./steps";
+import {
+  figureOf,
+  FIRST_FIGURE,
+  linesOf,
+  matches,
+  type RowFigures,
+  type RowLine,
+  TALL,
+  THIN,
+  UNSEEN,
+} from "./rows";
+import { type HeatScale, type LogChoice, scalesOf, type Wish } from "./scales";
+import { type Axis, bucketSpans, nearestBucket } from "./steps";
 
 // --- what came -----------------------------------------------------------------------------------
 

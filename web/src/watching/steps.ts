@@ -1,5 +1,5 @@
 /** The axis of steps, which map, timeline and charts share: where a step lies, and which bucket is under a place. */
-import { linearTicks, type Span } from "../charting/numberticks";
+import { linearTicks, type Span } from "../charting/ticks";
 
 /** Where buckets lie along the steps. What is between two of them that do not touch was not recorded. */
 export interface Buckets {

@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { linearTicks, logTicks, niceSpan } from "../../src/charting/numberticks";
-import { formatTicks, shortNumber } from "../../src/charting/tickwords";
-import { ticksOfAxis } from "../../src/training/ticks";
-import { clockTicks, durationTicks, formatDuration } from "../../src/charting/timeticks";
+import {
+  clockTicks,
+  durationTicks,
+  formatDuration,
+  formatTicks,
+  linearTicks,
+  logTicks,
+  niceSpan,
+  shortNumber,
+} from "../../src/charting/ticks";
+import { ticksOfAxis } from "../../src/training/model";
 import { randoms } from "../training/samples";
 
 describe("ticks of numbers", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { whyNot, type Act } from "../../src/control/allowed";
+import { type Act, whyNot } from "../../src/control/commands";
 import type { ControlState } from "../../src/wire";
 
 const ACTS: readonly Act[] = ["init", "run", "step", "stop", "test", "set"];

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { CellBlocks, type CellColumn } from "../../src/control/tables/cellblocks";
-import { gridFor, paintCell, shownSize } from "../../src/control/tables/cellpicture";
-import { scalesFor } from "../../src/control/tables/cellscales";
-import { gridOf } from "../../src/netview/grids";
-import { Refusal, type Asked, type Reply } from "../../src/source/source";
-import type { Palette, Rgb } from "../../src/tensor/colour";
+import { gridFor, paintCell, shownSize } from "../../src/control/tables/RowView";
+import { CellBlocks, type CellColumn, scalesFor } from "../../src/control/tables/cells";
+import { gridOf } from "../../src/netview/plates";
+import { type Asked, Refusal, type Reply } from "../../src/source/source";
+import type { Palette, Rgb } from "../../src/tensor/colour-scale";
 import type { NetLayer } from "../../src/wire";
 
 type CellsQuestion = Extract<Asked, { type: "table_cells" }>;

@@ -2,9 +2,9 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { init } from "../../src/control/acting";
-import { editSeed, revertAll, settleDrafts, shownSeed } from "../../src/control/drafts";
 import { FormPanel } from "../../src/control/FormPanel";
+import { init } from "../../src/control/commands";
+import { editSeed, revertAll, settleDrafts, shownSeed } from "../../src/control/drafts";
 import { control, followControl, startControls } from "../../src/control/store";
 import { readRoute, route } from "../../src/route";
 import * as page from "../../src/store";

@@ -1,10 +1,10 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { chooseVariable, followNetwork } from "../../src/control/network/following";
+import { chooseVariable, followNetwork } from "../../src/control/network/NetworkPanel";
 import { control } from "../../src/control/store";
 import * as moments from "../../src/netview/moments";
-import { givenRun, runId } from "../../src/netview/netrun";
-import * as state from "../../src/netview/netstate";
+import { givenRun, runId } from "../../src/netview/moments";
+import * as state from "../../src/netview/network-state";
 import * as view from "../../src/netview/store";
 import { readRoute, route } from "../../src/route";
 import * as page from "../../src/store";

@@ -1,6 +1,6 @@
 /** Rows of tables, as a server sends them. */
+import type { Cell } from "../../src/control/tables/table-data";
 import type { TableRows } from "../../src/wire";
-import type { Cell } from "../../src/control/tables/tabledata";
 
 type Cells = readonly Cell[] | { readonly shape: readonly number[] };
 

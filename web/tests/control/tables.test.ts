@@ -1,9 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { shownColumns } from "../../src/control/tables/columns";
-import { columnFormat } from "../../src/control/tables/numbers";
-import { inOrder, nextOrder } from "../../src/control/tables/ordering";
-import { commonFolder } from "../../src/control/tables/SaveButton";
-import { cellOf, isUntested, isWrong, NO_ROWS, tableOf, withAnswer, type Row } from "../../src/control/tables/tabledata";
+import { commonFolder } from "../../src/control/tables/TableView";
+import { columnFormat, inOrder, nextOrder, shownColumns } from "../../src/control/tables/columns";
+import {
+  cellOf,
+  isUntested,
+  isWrong,
+  NO_ROWS,
+  type Row,
+  tableOf,
+  withAnswer,
+} from "../../src/control/tables/table-data";
 import { partOf } from "./parts";
 
 describe("rows", () => {

@@ -2,9 +2,9 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { TablesPanel } from "../../src/control/Workspace";
 import { control } from "../../src/control/store";
-import { announceTable, chooseTable } from "../../src/control/tables/showing";
-import { TablesPanel } from "../../src/control/tables/TablesPanel";
+import { announceTable, chooseTable } from "../../src/control/tables/table-data";
 import * as page from "../../src/store";
 import type { TableAnswer, TableRows } from "../../src/wire";
 import { controlWith, FakeControl } from "./answers";

@@ -2,19 +2,27 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { run, step, stop } from "../../src/control/acting";
-import { ControlNews } from "../../src/control/ControlNews";
-import { editSeed, revertAll } from "../../src/control/drafts";
-import { FaultPanel } from "../../src/control/FaultPanel";
-import { NoteStrip } from "../../src/control/NoteStrip";
-import { whyNoNetwork } from "../../src/control/notes";
-import { RefusalStrip } from "../../src/control/RefusalStrip";
-import { complaint } from "../../src/control/sending";
-import { setStepLevel, itemText, stepText } from "../../src/control/stepping";
-import { control, controlId, followControl, startControls } from "../../src/control/store";
-import { chosenTable } from "../../src/control/tables/showing";
+import {
+  ControlNews,
+  FaultPanel,
+  NoteStrip,
+  RefusalStrip,
+  useControlKeys,
+} from "../../src/control/ControlPage";
 import { Toolbar } from "../../src/control/Toolbar";
-import { useControlKeys } from "../../src/control/useControlKeys";
+import {
+  complaint,
+  itemText,
+  run,
+  setStepLevel,
+  step,
+  stepText,
+  stop,
+  whyNoNetwork,
+} from "../../src/control/commands";
+import { editSeed, revertAll } from "../../src/control/drafts";
+import { control, controlId, followControl, startControls } from "../../src/control/store";
+import { chosenTable } from "../../src/control/tables/table-data";
 import { readRoute, route } from "../../src/route";
 import * as page from "../../src/store";
 import type { ControlAnswer, ControlListing } from "../../src/wire";

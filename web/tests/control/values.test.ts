@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readValue, writeValue, type Value } from "../../src/control/values";
+import { readValue, type Value, writeValue } from "../../src/control/drafts";
 import { fieldWith } from "./answers";
 
 const rate = fieldWith({ name: "rate", low: 0, high: 10 });

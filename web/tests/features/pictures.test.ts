@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { filtered } from "../../src/features/FeaturesPage";
 import { evenly, hundredths, scaleOfLayers } from "../../src/features/LayerMatrix";
-import { filtered } from "../../src/features/LayerList";
-import { spanOf } from "../../src/features/ProbeChart";
+import { spanOf } from "../../src/features/ProbesView";
 import { openingScale } from "../../src/features/SimilarityView";
 import { busiest, numberOf } from "../../src/features/ValuesView";
-import { basisText, placeText, sampleName, samplesText, shapeText } from "../../src/features/wording";
+import { basisText, placeText, sampleName, samplesText, shapeText } from "../../src/features/words";
 import type { FeatureLayer, FeatureProbe, FeatureRows, FeatureSetListing } from "../../src/wire";
 
 const PROBE: FeatureProbe = {

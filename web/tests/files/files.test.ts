@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { toCsv } from "../../src/files/csv";
-import { fileName } from "../../src/files/saving";
+import { fileName, toCsv } from "../../src/files/save-file";
 
 test("CSV quotes what would be misread, and doubles quotes", () => {
   expect(toCsv([["a", 'say "hi"', "x,y", "two\nlines"]])).toBe('a,"say ""hi""","x,y","two\nlines"\r\n');

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ancestors, descendants, lifted, opsInside, shownAs } from "../../src/graph/edges";
 import { Highlight } from "../../src/graph/highlight";
 import { buildHierarchy } from "../../src/graph/model";
-import { groupsToDepth, initialOpen, visibleKeys } from "../../src/graph/opening";
+import { groupsToDepth, initialOpen, visibleKeys } from "../../src/graph/scene";
 import { loop, pass, residual, tangle } from "./documents";
 
 describe("edges between ops", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { counterparts } from "../../src/graph/forms";
+import { counterparts } from "../../src/graph/ZoomBar";
 import { buildHierarchy } from "../../src/graph/model";
 import { loop } from "./documents";
 

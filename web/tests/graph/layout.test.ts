@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { Layouter, type LayoutAnswer } from "../../src/graph/layout";
-import { toLayoutGraph, type GroupLayout, type PlacedWire } from "../../src/graph/layoutgraph";
+import { type LayoutAnswer, Layouter } from "../../src/graph/layout";
+import { type GroupLayout, type PlacedWire, toLayoutGraph } from "../../src/graph/layout-graph";
 import { buildHierarchy, type Form, type Hierarchy } from "../../src/graph/model";
-import { deepest, groupsToDepth, visibleKeys } from "../../src/graph/opening";
-import { Scene, type Rect } from "../../src/graph/scene";
+import { deepest, groupsToDepth, type Rect, Scene, visibleKeys } from "../../src/graph/scene";
 import type { PassDocument } from "../../src/wire";
-import { loop, pass, residual, tangle, type OpPart } from "./documents";
+import { loop, type OpPart, pass, residual, tangle } from "./documents";
 
 interface Laid {
   readonly tree: Hierarchy;

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { lifted } from "../../src/graph/edges";
-import { Layouter } from "../../src/graph/layout";
-import { LayoutDesk, type LayoutReply } from "../../src/graph/layoutdesk";
-import { toLayoutGraph } from "../../src/graph/layoutgraph";
+import { type Direction, endOp, neighbour } from "../../src/graph/highlight";
+import { LayoutDesk, Layouter, type LayoutReply } from "../../src/graph/layout";
+import { toLayoutGraph } from "../../src/graph/layout-graph";
 import { buildHierarchy } from "../../src/graph/model";
-import { endOp, neighbour, type Direction } from "../../src/graph/navigation";
 import { Scene } from "../../src/graph/scene";
 import { pass, residual } from "./documents";
 

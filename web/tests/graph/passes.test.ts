@@ -1,16 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { lifted } from "../../src/graph/edges";
+import { lifted, shortArguments, wordsBetween } from "../../src/graph/edges";
 import { Highlight } from "../../src/graph/highlight";
 import { Layouter } from "../../src/graph/layout";
-import { toLayoutGraph, type GroupLayout, type PlacedWire } from "../../src/graph/layoutgraph";
-import { shortArguments } from "../../src/graph/linking";
+import { type GroupLayout, type PlacedWire, toLayoutGraph } from "../../src/graph/layout-graph";
 import { buildHierarchy, type Form, type Hierarchy } from "../../src/graph/model";
-import { deepest, groupsToDepth } from "../../src/graph/opening";
-import { wordsBetween } from "../../src/graph/passes";
-import { Scene } from "../../src/graph/scene";
-import { wireWords } from "../../src/graph/wirewords";
+import { deepest, groupsToDepth, Scene } from "../../src/graph/scene";
+import { wireWords } from "../../src/graph/wires";
 import type { PassDocument } from "../../src/wire";
-import { loop, pass, type OpPart } from "./documents";
+import { loop, type OpPart, pass } from "./documents";
 
 interface Drawn {
   readonly tree: Hierarchy;

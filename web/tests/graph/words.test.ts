@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { commonTypes, figureText, measureBy, scaleOf, stepOf, unitFor } from "../../src/graph/metrics";
+import { commonTypes, figureText, measureBy, scaleOf, stepOf, unitFor } from "../../src/graph/box-figures";
+import { opSubtitle, splitArguments } from "../../src/graph/box-text";
 import { buildHierarchy } from "../../src/graph/model";
-import { opSubtitle, splitArguments } from "../../src/graph/naming";
 import { op, param, pass, residual } from "./documents";
 
 describe("the words on a box", () => {

@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
 import { afterEach, expect, test, vi } from "vitest";
-import type { LayoutQuestion, LayoutReply } from "../../src/graph/layoutdesk";
-import { toLayoutGraph } from "../../src/graph/layoutgraph";
+import type { LayoutQuestion, LayoutReply } from "../../src/graph/layout";
+import { startLayoutWorker } from "../../src/graph/layout-flow";
+import { toLayoutGraph } from "../../src/graph/layout-graph";
 import { buildHierarchy } from "../../src/graph/model";
-import { startLayoutWorker } from "../../src/graph/workerclient";
 import { residual } from "./documents";
 
 const graph: LayoutQuestion = { type: "graph", graphId: 1, graph: toLayoutGraph(buildHierarchy(residual(), "unrolled"), false) };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { columnsFor, roomFor } from "../../src/inspector/cells";
+import { columnsFor, roomFor } from "../../src/inspector/Numbers";
 
 const widthOf = (text: string): number => text.length * 6.7;
 

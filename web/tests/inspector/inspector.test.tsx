@@ -2,10 +2,9 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Inspector } from "../../src/inspector/Inspector";
-import { tabChosen } from "../../src/inspector/selection";
-import { EmbeddedSource, type EmbeddedData } from "../../src/source/embedded";
+import { Inspector, tabChosen } from "../../src/inspector/Inspector";
 import { startSession } from "../../src/session";
+import { type EmbeddedData, EmbeddedSource } from "../../src/source/embedded";
 import * as store from "../../src/store";
 import type { PassDocument } from "../../src/wire";
 import { opWith, smallDocument, viewOf } from "../samples";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { inputsOf } from "../../src/inspector/insides";
-import { branchesAsking, branchesBefore, childrenOf, passesOf } from "../../src/inspector/relations";
+import { inputsOf } from "../../src/inspector/ModuleInspector";
+import { branchesAsking, branchesBefore, childrenOf, passesOf } from "../../src/inspector/OpFacts";
 import { tabsOf, whyNotSaved } from "../../src/inspector/subjects";
 import { documentWith, opWith, smallDocument } from "../samples";
 

@@ -1,8 +1,22 @@
 import { expect, test } from "vitest";
-import { workingOf, broadcastPlace, elementFor } from "../../src/learn/arithmetic";
-import { elementName, haveSameNumbers, indexOf, largestAt, limitOf, numbersOf, placeOf, sharedLimit } from "../../src/learn/cells";
-import { judged } from "../../src/learn/guessing";
-import { cellFormat, checkText, decimalText, errorText, factorText, toleranceText } from "../../src/learn/numbers";
+import { broadcastPlace, elementFor, workingOf } from "../../src/learn/arithmetic";
+import {
+  cellFormat,
+  checkText,
+  decimalText,
+  elementName,
+  errorText,
+  factorText,
+  haveSameNumbers,
+  indexOf,
+  largestAt,
+  limitOf,
+  numbersOf,
+  placeOf,
+  sharedLimit,
+  toleranceText,
+} from "../../src/learn/cells";
+import { judged } from "../../src/learn/steps";
 import { cells, productLesson, stepWith } from "./samples";
 
 test("numbers that JSON has not come as text", () => {

@@ -1,11 +1,10 @@
 // @vitest-environment happy-dom
-import { render } from "preact";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { render } from "preact";
 import { expect, test } from "vitest";
 import { FormulaView } from "../../src/learn/formula/FormulaView";
-import { parseFormula } from "../../src/learn/formula/parsing";
-import { spoken } from "../../src/learn/formula/speaking";
+import { parseFormula, spoken } from "../../src/learn/formula/parse";
 
 function said(latex: string): string {
   return spoken(parseFormula(latex));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { forwardOf, resultFor } from "../../src/learn/forwarding";
+import { forwardOf, resultFor } from "../../src/learn/arithmetic";
 import { cells, nodeWith } from "./samples";
 
 const [A, B] = [cells([2, 2], [1, 2, 3, 4]), cells([2], [10, 20])];

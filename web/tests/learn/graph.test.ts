@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
-import { cardSize, gridSize, isPicture } from "../../src/learn/graph/cards";
-import { layOut } from "../../src/learn/graph/layout";
-import { findRanks } from "../../src/learn/graph/ranking";
+import { walked } from "../../src/learn/graph/LessonGraph";
+import { cardSize, findRanks, gridSize, isPicture, layOut } from "../../src/learn/graph/layout";
 import { fitted } from "../../src/learn/graph/view";
-import { walked } from "../../src/learn/graph/walking";
 import type { LearnNode } from "../../src/wire";
 import { cells, nodeWith, productLesson } from "./samples";
 

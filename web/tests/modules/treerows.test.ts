@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { buildHierarchy } from "../../src/graph/model";
-import { parentRow, rowOf, treeRows } from "../../src/modules/treerows";
+import { parentRow, rowOf, treeRows } from "../../src/modules/ModulesPanel";
 import { documentWith, opWith, scopeWith } from "../samples";
 
 /** Net → block (two relus), then one relu of its own. */

@@ -1,12 +1,23 @@
 /** Matrices, trees and plates: what stands where. */
 import { describe, expect, it } from "vitest";
-import { labelColour, labelShape, paintNumber, rangeOf, type NumberInks } from "../../src/netanalysis/colours";
-import { joinsOf, pathOf } from "../../src/netanalysis/dendrogram";
-import { itemName, labelOf, usualLabels, type Items } from "../../src/netanalysis/items";
-import { pairsOf, paintMatrix, rowsOf, stretchesOf } from "../../src/netanalysis/matrix";
-import { paintColours, paintKinds, paintPlate } from "../../src/netanalysis/plates";
-import { axisOf } from "../../src/netanalysis/Scatter";
+import { joinsOf, pathOf } from "../../src/netanalysis/AnalysisStage";
+import { axisOf } from "../../src/netanalysis/ComponentsView";
 import { usualScale } from "../../src/netanalysis/SimilarityView";
+import { itemName, type Items, labelOf, usualLabels } from "../../src/netanalysis/items";
+import {
+  labelColour,
+  labelShape,
+  type NumberInks,
+  paintColours,
+  paintKinds,
+  paintMatrix,
+  paintNumber,
+  paintPlate,
+  pairsOf,
+  rangeOf,
+  rowsOf,
+  stretchesOf,
+} from "../../src/netanalysis/pixels";
 import type { Grid } from "../../src/wire";
 
 /** A ramp whose red is the place on it. */

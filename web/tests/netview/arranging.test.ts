@@ -1,10 +1,17 @@
 /** Where plates stand. */
 import { expect, test } from "vitest";
-import { arrange } from "../../src/netview/arranging";
-import { curveOf, gapsBetween } from "../../src/netview/arrows";
-import { stepsOf } from "../../src/netview/depths";
-import { cellOf, unitAt } from "../../src/netview/grids";
-import { cellOfUnit, cellsOf, cornersOf, levelAt, middleOf, type Plate } from "../../src/netview/plates";
+import { arrange, stepsOf } from "../../src/netview/arrangement";
+import { curveOf, gapsBetween } from "../../src/netview/frame";
+import {
+  cellOf,
+  cellOfUnit,
+  cellsOf,
+  cornersOf,
+  levelAt,
+  middleOf,
+  type Plate,
+  unitAt,
+} from "../../src/netview/plates";
 import { connect, dice, KINDS, layerOf } from "./stagescenes";
 
 function namesOf(count: number): string[] {

@@ -1,16 +1,20 @@
 /** How values become heights, colours and rays, and how plates are drawn. */
 import { expect, test } from "vitest";
-import { arrange } from "../../src/netview/arranging";
+import { handlePageKey, neighbour } from "../../src/netview/NetStage";
+import { arrange } from "../../src/netview/arrangement";
 import { startCamera } from "../../src/netview/camera";
-import { pixelsOf } from "../../src/netview/flatsheets";
-import { formsOf, MOST_BARS, sightOf } from "../../src/netview/forms";
-import { placeLabels } from "../../src/netview/labels";
-import { strongest } from "../../src/netview/rays";
-import { heightOfLevel, highestOf, riseOfLevel, scalingOf, tintOfLevel } from "../../src/netview/scaling";
-import { Segments, SEGMENT_FLOATS } from "../../src/netview/segments";
-import { handlePageKey, neighbour } from "../../src/netview/stagekeys";
-import type { StageControl } from "../../src/netview/stagecontrol";
+import { pixelsOf } from "../../src/netview/flat-painter";
+import { formsOf, MOST_BARS, SEGMENT_FLOATS, Segments, sightOf, strongest } from "../../src/netview/frame";
+import type { StageControl } from "../../src/netview/network-state";
+import { placeLabels } from "../../src/netview/plate-labels";
 import * as store from "../../src/netview/store";
+import {
+  heightOfLevel,
+  highestOf,
+  riseOfLevel,
+  scalingOf,
+  tintOfLevel,
+} from "../../src/netview/value-ranges";
 import { dice, layerOf } from "./stagescenes";
 
 const { LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY } = store;

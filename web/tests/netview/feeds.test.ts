@@ -1,12 +1,12 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { followAddress } from "../../src/netview/addressing";
+import { followAddress } from "../../src/netview/address";
 import { followNet } from "../../src/netview/feeds";
 import * as moments from "../../src/netview/moments";
-import { runId } from "../../src/netview/netrun";
-import * as state from "../../src/netview/netstate";
-import { hoveredReading, selectedReading } from "../../src/netview/readings";
+import { runId } from "../../src/netview/moments";
+import * as state from "../../src/netview/network-state";
 import * as store from "../../src/netview/store";
+import { hoveredReading, selectedReading } from "../../src/netview/unit-readings";
 import { readRoute, route, writeRoute } from "../../src/route";
 import * as runs from "../../src/runs/store";
 import * as page from "../../src/store";

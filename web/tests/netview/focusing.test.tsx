@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { returnFocus } from "../../src/netview/focusing";
+import { returnFocus } from "../../src/netview/NetStage";
 
 let box: HTMLElement;
 

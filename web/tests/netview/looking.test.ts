@@ -1,13 +1,17 @@
 import { beforeEach, expect, test } from "vitest";
-import { blocksOf } from "../../src/netview/blocks";
-import { Latest } from "../../src/netview/latest";
-import { choices, colouringOf, choiceOf, setCentred, setLimit, UNCHOSEN } from "../../src/netview/ranges";
-import { rasterPlan } from "../../src/netview/rasterfeed";
-import { unitsOf } from "../../src/netview/readings";
+import { factorOf, lastUpTo, stripOf, tableOf, ticksOf } from "../../src/netview/UnitStrip";
+import { blocksOf, Latest, rasterPlan } from "../../src/netview/feeds";
 import * as store from "../../src/netview/store";
-import { factorOf, lastUpTo, stripOf, tableOf, ticksOf } from "../../src/netview/strip";
-import { pageOf, paintThumbnail, pictureLayer } from "../../src/netview/thumbnails";
-import { counterText, exactText, indexOf, unitName, weightVariable } from "../../src/netview/wording";
+import { pageOf, paintThumbnail, pictureLayer, unitsOf } from "../../src/netview/unit-readings";
+import {
+  choiceOf,
+  choices,
+  colouringOf,
+  setCentred,
+  setLimit,
+  UNCHOSEN,
+} from "../../src/netview/value-ranges";
+import { counterText, exactText, indexOf, unitName, weightVariable } from "../../src/netview/words";
 import { blockWith, framed, gridWith, layerWith, soon } from "./samples";
 
 beforeEach(() => {

@@ -1,13 +1,20 @@
 /** Which unit is under the pointer, held against looking at every single bar. */
 import { describe, expect, test } from "vitest";
-import { arrange } from "../../src/netview/arranging";
-import { rayThrough, type Ray } from "../../src/netview/camera";
-import { cellOf } from "../../src/netview/grids";
-import { pick, through, type DrawnPlate } from "../../src/netview/picking";
-import { cellOfUnit, inSpace, marginsOf, middleOf, rayOnPlate, rasterCells, type Plate } from "../../src/netview/plates";
-import { heightOfLevel, highestOf, scalingOf } from "../../src/netview/scaling";
+import { arrange } from "../../src/netview/arrangement";
+import { project, type Ray, rayThrough } from "../../src/netview/camera";
+import { type DrawnPlate, pick, through } from "../../src/netview/picking";
+import {
+  cellOf,
+  cellOfUnit,
+  inSpace,
+  marginsOf,
+  middleOf,
+  type Plate,
+  rasterCells,
+  rayOnPlate,
+} from "../../src/netview/plates";
 import { NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY } from "../../src/netview/store";
-import { project } from "../../src/netview/camera";
+import { heightOfLevel, highestOf, scalingOf } from "../../src/netview/value-ranges";
 import { anyCamera, dice, KINDS, layerOf } from "./stagescenes";
 
 const SIZE = { width: 500, height: 400 };

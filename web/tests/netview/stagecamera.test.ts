@@ -3,15 +3,17 @@ import { expect, test } from "vitest";
 import {
   fitted,
   panned,
+  plus,
   project,
   rayThrough,
   startCamera,
+  times,
   turned,
+  type Vector,
   viewMatrix,
   zoomedTo,
 } from "../../src/netview/camera";
-import { readCamera, writeCamera } from "../../src/netview/cameras";
-import { plus, times, type Vector } from "../../src/netview/vectors";
+import { readCamera, writeCamera } from "../../src/netview/saved-cameras";
 import { anyCamera, dice } from "./stagescenes";
 
 const SIZE = { width: 640, height: 400 };

@@ -1,6 +1,5 @@
 /** Layers and values for the tests of the drawing. */
-import type { Camera } from "../../src/netview/camera";
-import type { Vector } from "../../src/netview/vectors";
+import type { Camera, Vector } from "../../src/netview/camera";
 import type { Connection, Grid, NetLayer } from "../../src/wire";
 
 /** The same numbers every time. */

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { ValueDesk, WEIGHTS, type Fetched, type Wanted } from "../../src/netview/valuedesk";
+import { type Fetched, ValueDesk, type Wanted, WEIGHTS } from "../../src/netview/feeds";
 import { blockWith, FakeNet, framed, soon } from "./samples";
 
 let source: FakeNet;

@@ -1,11 +1,20 @@
 import { describe, expect, test } from "vitest";
+import { type Frame, nearestTrace, traceOf } from "../../src/parameters/Coordinates";
+import { valueText } from "../../src/parameters/ParametersPage";
 import { axisOf } from "../../src/parameters/axes";
-import { brushFrom, passes, readBrushes, writeBrushes } from "../../src/parameters/brushing";
-import { columnsOf, differs, firstShown, type Column } from "../../src/parameters/columns";
-import { filterOf } from "../../src/parameters/filtering";
-import { arranged, movedTo, readOrder, sortRows, writeOrder } from "../../src/parameters/ordering";
-import { nearestTrace, traceOf, type Frame } from "../../src/parameters/tracing";
-import { valueText } from "../../src/parameters/words";
+import { type Column, columnsOf, differs, firstShown } from "../../src/parameters/columns";
+import {
+  arranged,
+  brushFrom,
+  filterOf,
+  movedTo,
+  passes,
+  readBrushes,
+  readOrder,
+  sortRows,
+  writeBrushes,
+  writeOrder,
+} from "../../src/parameters/sheet";
 import type { HparamsRow, RunListing } from "../../src/wire";
 
 const ROWS: HparamsRow[] = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nearestTo, type Metric } from "../../src/projector/neighbours";
+import { type Metric, nearestTo } from "../../src/projector/store";
 
 function made(count: number, numDims: number): Float32Array {
   return Float32Array.from({ length: count * numDims }, (_, at) => Math.sin(at * 12.9898) * 43758.5453 % 1);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { jacobi } from "../../src/projector/eigen";
-import { findAxes, placeOnAxes } from "../../src/projector/pca";
-import { atOnce } from "../../src/projector/slices";
+import { atOnce, findAxes, placeOnAxes } from "../../src/projector/reduction";
 
 /** Numbers that look random and are always the same. */
 function noise(seed: number): () => number {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { panned, projectAll, startCamera, turned, viewMatrix, zoomed } from "../../src/projector/camera";
+import { spread } from "../../src/projector/cloud";
 import { ScreenIndex } from "../../src/projector/picking";
-import { spread } from "../../src/projector/spreading";
 
 const SIZE = { width: 800, height: 600 };
 

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { colouringOf, MOST_COLOURS } from "../../src/projector/colouring";
-import { readEmbedding } from "../../src/projector/embedding";
-import { fitPlaces } from "../../src/projector/fitting";
-import { placeLabels, shortened } from "../../src/projector/labelling";
-import { Pace } from "../../src/projector/pace";
-import { findPoints } from "../../src/projector/searching";
-import { readRanges, writeRanges } from "../../src/projector/selections";
-import { pngSize } from "../../src/projector/sprites";
+import { findPoints } from "../../src/projector/PointsPanel";
+import { placeLabels, shortened } from "../../src/projector/camera";
+import { Pace } from "../../src/projector/cloud";
+import { colouringOf, MOST_COLOURS } from "../../src/projector/colours";
+import { pngSize, readEmbedding } from "../../src/projector/embedding";
+import { readRanges, writeRanges } from "../../src/projector/selection";
+import { fitPlaces } from "../../src/projector/store";
 import type { EmbeddingHead } from "../../src/wire";
 
 function record(matrix: readonly number[], labels: unknown, head: Partial<EmbeddingHead> = {}) {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { metricNames, shownMetrics } from "../../src/runs/columns";
+import { metricNames, shownMetrics } from "../../src/runs/run-table";
 import { runs } from "../../src/runs/store";
 import { runWith } from "./listings";
 

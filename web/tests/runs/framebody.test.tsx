@@ -3,7 +3,7 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readRoute, route } from "../../src/route";
-import { FrameBody } from "../../src/runs/FrameBody";
+import { FrameBody } from "../../src/runs/RunsFrame";
 import * as runs from "../../src/runs/store";
 import type { RecordKind } from "../../src/wire";
 import { FakeRuns, runsAnswer, runWith, seriesWith } from "./listings";

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { figureCharts } from "../../src/inspector/opfigures";
-import { addressesOf, isNamedAfter, seriesNamedAfter } from "../../src/inspector/relatedseries";
+import { addressesOf, figureCharts, isNamedAfter, seriesNamedAfter } from "../../src/inspector/OverRun";
 import type { OpSeriesAnswer } from "../../src/wire";
 import { documentWith, opWith, scopeWith, smallDocument } from "../samples";
 import { seriesWith } from "./listings";

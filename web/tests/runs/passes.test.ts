@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { largestOfEach, MAX_BARS, sketchOf } from "../../src/runs/PassesPart";
 import { groupPasses } from "../../src/runs/passgroups";
-import { largestOfEach, MAX_BARS, sketchOf } from "../../src/runs/passsketches";
 import { documentWith, opWith, smallDocument } from "../samples";
 import { runWith } from "./listings";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pointsKey, withFrame, type Points } from "../../src/runs/chart/seriesblocks";
+import { type Points, pointsKey, withFrame } from "../../src/runs/chart/lines";
 import type { Reply } from "../../src/source/source";
 import type { SeriesBlock } from "../../src/wire";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FIRST_ORDER, nextOrder, readOrder, sortRuns, writeOrder } from "../../src/runs/sorting";
+import { FIRST_ORDER, nextOrder, readOrder, sortRuns, writeOrder } from "../../src/runs/run-table";
 import { runWith } from "./listings";
 
 const runs = [

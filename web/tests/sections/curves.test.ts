@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { FullRecord } from "../../src/sections/asking";
 import {
   averagePrecision,
-  curveRows,
   CURVE_COLUMNS,
+  curveRows,
   f1At,
   prPoints,
   readCurve,
@@ -12,6 +11,7 @@ import {
   thresholdAt,
   thresholdPlace,
 } from "../../src/sections/evaluation/curves";
+import type { FullRecord } from "../../src/sections/requests";
 import type { RecordListing } from "../../src/wire";
 
 /** A record as the server sends it, of counts by threshold. */

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ByteCache } from "../../src/sections/bytecache";
-import { Desk, PAUSE_MS, type Held } from "../../src/sections/desk";
+import { ByteCache, Desk, type Held, PAUSE_MS } from "../../src/sections/requests";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

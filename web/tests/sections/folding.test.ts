@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fold, isClosed } from "../../src/sections/folding";
+import { fold, isClosed } from "../../src/sections/Figure";
 
 describe("a group", () => {
   it("is as it is at first, until somebody opens or closes it", () => {

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import type { HistogramGrid } from "../../src/sections/asking";
 import {
   binEdges,
   binUnder,
@@ -11,6 +10,7 @@ import {
   rowSpans,
   rowUnder,
 } from "../../src/sections/distributions/grid";
+import type { HistogramGrid } from "../../src/sections/requests";
 
 const grid: HistogramGrid = {
   steps: [0, 100, 400],

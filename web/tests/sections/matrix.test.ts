@@ -4,13 +4,13 @@ import {
   colourStep,
   describePlace,
   isInverse,
+  type Matrix,
   matrixRows,
   moved,
   percentIn,
   readMatrix,
   shownNumbers,
-  type Matrix,
-} from "../../src/sections/evaluation/matrix";
+} from "../../src/sections/evaluation/RunMatrix";
 import type { RecordListing } from "../../src/wire";
 
 const matrix: Matrix = {

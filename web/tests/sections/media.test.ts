@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { frameSlices, pngSize, sniff } from "../../src/sections/media/decoding";
+import { fitFactor, zoomed } from "../../src/sections/media/ImageSeries";
+import { frameSlices, pngSize, sniff } from "../../src/sections/media/reel";
 import { peaksOf, readWav } from "../../src/sections/media/wav";
-import { fitFactor, zoomed } from "../../src/sections/media/zoom";
 
 /** A WAV file with these bytes as samples. */
 function wav(

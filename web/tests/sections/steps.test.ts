@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { pinKey, readPins, writePins } from "../../src/sections/pins";
-import { placeOf, recordAt, stepsOf } from "../../src/sections/steps";
+import { pinKey, placeOf, readPins, recordAt, stepsOf, writePins } from "../../src/sections/useRecords";
 import type { RecordListing } from "../../src/wire";
 
 function at(step: number, time = 0): RecordListing {

@@ -2,8 +2,7 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Option } from "../../src/shell/OptionList";
-import { Picker } from "../../src/shell/Picker";
+import { type Option, Picker } from "../../src/shell/Picker";
 
 const OPTIONS: Option[] = [
   { id: null, name: "one run", detail: "2" },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AnswerCache } from "../../src/source/cache";
+import { AnswerCache } from "../../src/source/source";
 import { viewOf } from "../samples";
 
 const tensor = (size: number) => ({

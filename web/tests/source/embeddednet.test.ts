@@ -1,10 +1,9 @@
 import { deflateSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { blocksOf } from "../../src/netview/blocks";
-import { LEVELS, NOT_THERE, valueOf, type PlateValues } from "../../src/netview/store";
-import { EmbeddedNetSource } from "../../src/source/embeddednet";
-import type { EmbeddedFrame, EmbeddedNet } from "../../src/source/embeddednetdata";
-import type { EmbeddedPiece } from "../../src/source/embeddedpieces";
+import { blocksOf } from "../../src/netview/feeds";
+import { LEVELS, NOT_THERE, type PlateValues, valueOf } from "../../src/netview/store";
+import type { EmbeddedPiece } from "../../src/source/embedded";
+import { type EmbeddedFrame, type EmbeddedNet, EmbeddedNetSource } from "../../src/source/embedded-net";
 import type { Asked, Reply } from "../../src/source/source";
 import type { Connection, NetLayer } from "../../src/wire";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fromBase64, readFrame, valuesOf } from "../../src/source/framing";
+import { fromBase64, readFrame, valuesOf } from "../../src/source/socket";
 import type { Values } from "../../src/source/source";
 import { frameOf, viewOf } from "../samples";
 

@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import {
   autoScale,
   paintValues,
+  type Palette,
   parseHex,
   placeOn,
   rampBytes,
   stepClass,
-  type Palette,
-} from "../../src/tensor/colour";
+} from "../../src/tensor/colour-scale";
 
 describe("the scale of a tensor", () => {
   test("has zero in the middle when there are both signs", () => {

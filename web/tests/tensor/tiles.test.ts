@@ -1,6 +1,4 @@
 import { expect, test } from "vitest";
-import { stepItem } from "../../src/tensor/items";
-import { pictureOf } from "../../src/tensor/picture";
 import {
   cellAt,
   layOutTiles,
@@ -9,6 +7,7 @@ import {
   tileCorner,
   tilesPerPage,
 } from "../../src/tensor/tiles";
+import { pictureOf, stepItem } from "../../src/tensor/window";
 import { viewOf } from "../samples";
 
 const SIZES: [tiles: number, rows: number, columns: number][] = [

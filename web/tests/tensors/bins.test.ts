@@ -1,6 +1,6 @@
 /** Histograms of any bins, and what is drawn of them. */
 import { describe, expect, it } from "vitest";
-import { barsOf, drawnIn, evenBins, filledSpan, readBins, type Bins } from "../../src/tensors/bins";
+import { barsOf, type Bins, drawnIn, evenBins, filledSpan, readBins } from "../../src/tensors/HistogramView";
 
 function binsOf(edges: readonly number[], counts: readonly number[]): Bins {
   return { edges: Float64Array.from(edges), counts: Float64Array.from(counts) };

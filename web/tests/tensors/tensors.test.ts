@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { TensorValues } from "../../src/source/source";
-import { differenceOf } from "../../src/tensors/difference";
-import { nameRows } from "../../src/tensors/nametree";
-import { npyOf } from "../../src/tensors/npy";
+import { differenceOf } from "../../src/tensors/CompareColumns";
+import { npyOf } from "../../src/tensors/Downloads";
+import { fitting } from "../../src/tensors/TensorStage";
+import { nameRows } from "../../src/tensors/TensorsPage";
 import { areaOf, extentOf, figureOf, nearestX, pathOf, withSign } from "../../src/tensors/overtime";
-import { keyStep, moved, nearestAt } from "../../src/tensors/timing";
-import { fitting } from "../../src/tensors/useItem";
-import { largestWindow, windowCsv, windowShape } from "../../src/tensors/windows";
+import { keyStep, largestWindow, moved, nearestAt, windowCsv, windowShape } from "../../src/tensors/store";
 import type { RecordListing, TensorView, Window } from "../../src/wire";
 
 function windowOf(rows: number, columns: number, tiles = 1): Window {

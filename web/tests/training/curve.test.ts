@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { curveOf, lastFinite, nearest } from "../../src/training/curve";
-import { firstPart } from "../../src/training/feeds";
-import { append, bucketData, dataOf, type Bucket } from "./samples";
+import { firstPart } from "../../src/training/series-feed";
+import { append, type Bucket, bucketData, dataOf } from "./samples";
 
 function evenBuckets(count: number, width: number, value = 1): Bucket[] {
   return Array.from({ length: count }, (_, at) => ({

@@ -1,12 +1,21 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from "vitest";
-import { frameOf } from "../../src/training/geometry";
-import { labelPlaces } from "../../src/training/labels";
+import { chartSvg } from "../../src/training/downloads";
 import { buildModel, type Model } from "../../src/training/model";
-import type { Palette } from "../../src/training/palette";
-import { chartSvg } from "../../src/training/svg";
-import { badPlaces, bandColumns, dotRadius, lonePlaces, traceBand, traceLine, type Frame, type Pen } from "../../src/training/tracing";
-import type { SeriesData } from "../../src/training/seriesdata";
+import type { Palette } from "../../src/training/paint";
+import type { SeriesData } from "../../src/training/series-feed";
+import {
+  badPlaces,
+  bandColumns,
+  dotRadius,
+  type Frame,
+  frameOf,
+  labelPlaces,
+  lonePlaces,
+  type Pen,
+  traceBand,
+  traceLine,
+} from "../../src/training/shapes";
 import { bucketData, chartOf, dataOf, runOf, sourcesOf, wish } from "./samples";
 
 const SIZE = { width: 300, height: 140 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Asked, Listener } from "../../src/source/source";
-import { Feed, type Query } from "../../src/training/feed";
+import { Feed, type Query } from "../../src/training/series-feed";
 import { block, points, reply } from "./samples";
 
 const QUERY: Query = { axis: "step", low: null, high: null, num_buckets: 512 };

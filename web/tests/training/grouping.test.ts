@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { searchTest } from "../../src/globs";
-import { columnsFor } from "../../src/training/cursorcolumns";
-import { filtered, groupsOf, type Group } from "../../src/training/grouping";
+import { columnsFor } from "../../src/training/TrainingPage";
+import { filtered, type Group, groupsOf } from "../../src/training/grouping";
 import type { ShownLayoutChart } from "../../src/wire";
 
 function named(...names: string[]): Group[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fitting } from "../../src/training/headroom";
+import { fitting } from "../../src/training/ChartFigure";
 
 const measure = (text: string): number => 6 * text.length;
 const values = (count: number, smoothed = "") =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { curveOf } from "../../src/training/curve";
-import { axisExtent, valueScale, type Drawn } from "../../src/training/limits";
+import { axisExtent, type Drawn, valueScale } from "../../src/training/model";
 import { bucketData, dataOf } from "./samples";
 
 function drawn(values: readonly number[]): Drawn {

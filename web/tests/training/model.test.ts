@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { buildModel, type Lookup, type Model } from "../../src/training/model";
 import { describeReading, readingsAt, summarize } from "../../src/training/readings";
-import type { SeriesData } from "../../src/training/seriesdata";
+import type { SeriesData } from "../../src/training/series-feed";
 import { bucketData, chartOf, dataOf, runOf, sourcesOf, wish } from "./samples";
 
 function lookupIn(all: Record<string, SeriesData>): Lookup {

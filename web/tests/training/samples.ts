@@ -2,8 +2,8 @@
 import type { Reply } from "../../src/source/source";
 import type { Chart } from "../../src/training/grouping";
 import type { ChartRun, Sources } from "../../src/training/model";
-import { readOptions, type Axis, type Options } from "../../src/training/options";
-import { SeriesData } from "../../src/training/seriesdata";
+import { type Axis, type Options, readOptions } from "../../src/training/options";
+import { SeriesData } from "../../src/training/series-feed";
 import type { SeriesBlock } from "../../src/wire";
 
 export const STARTED = 1000;

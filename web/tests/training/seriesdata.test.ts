@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { blocksOf, SeriesData } from "../../src/training/seriesdata";
+import { blocksOf, SeriesData } from "../../src/training/series-feed";
 import { append, block, bucketData, buckets, dataOf, points, reply } from "./samples";
 
 const ALL = { axis: "step", low: null, high: null } as const;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { tableRows } from "../../src/training/ChartTable";
 import { alarmsOf, describeMark, marksOf } from "../../src/training/alarms";
-import { csvOf } from "../../src/training/csv";
 import { curveOf } from "../../src/training/curve";
-import { tableRows } from "../../src/training/tablerows";
-import { rounded } from "../../src/training/zooming";
+import { csvOf } from "../../src/training/downloads";
+import { rounded } from "../../src/training/scale-zoom";
 import type { SeriesListing } from "../../src/wire";
 import { bucketData, dataOf, STARTED } from "./samples";
 

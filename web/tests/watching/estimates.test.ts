@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { gotText, wantedText } from "../../src/watching/everywords";
+import { gotText, wantedText } from "../../src/watching/LayersPage";
 import { IS_ESTIMATE } from "../../src/watching/grid";
-import { readingOf } from "../../src/watching/readings";
-import { exactLine, isEstimate, rowFiguresOf, sampleText } from "../../src/watching/rowfigures";
+import { exactLine, isEstimate, readingOf, rowFiguresOf, sampleText } from "../../src/watching/rows";
 import { gridWith, rowWith } from "./samples";
 
 describe("figures of a sample", () => {

@@ -1,9 +1,8 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from "vitest";
 import { alarmsOf, countsOf, describeMark, marksOf as stripMarks } from "../../src/training/alarms";
-import { alarmKind, inOrder } from "../../src/watching/alarmkinds";
-import { describeGap, placeOfAlarm, withEvents } from "../../src/watching/events";
-import { describeAlarms, marksOf } from "../../src/watching/marks";
+import { describeAlarms, marksOf } from "../../src/watching/EventLines";
+import { alarmKind, describeGap, inOrder, placeOfAlarm, withEvents } from "../../src/watching/events";
 import { runWith } from "../runs/listings";
 import { alarmWith, gapWith } from "./samples";
 

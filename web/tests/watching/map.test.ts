@@ -1,10 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { parseHex, rampBytes } from "../../src/tensor/colour";
-import { figureOf, formatFigure } from "../../src/watching/figures";
+import { parseHex, rampBytes } from "../../src/tensor/colour-scale";
 import { gridOf, HAS_INF, HAS_NAN, rowsWithAny } from "../../src/watching/grid";
-import { kindOf, paintCells, type Inks, type Picture } from "../../src/watching/painting";
-import { readingOf, sentenceOf } from "../../src/watching/readings";
-import { labelOf, lineAt, linesBetween, linesOf, pinnedTops, TALL } from "../../src/watching/rows";
+import { type Inks, kindOf, paintCells, type Picture } from "../../src/watching/paint";
+import {
+  figureOf,
+  formatFigure,
+  labelOf,
+  lineAt,
+  linesBetween,
+  linesOf,
+  pinnedTops,
+  readingOf,
+  sentenceOf,
+  TALL,
+} from "../../src/watching/rows";
 import { extentOf, placeOnHeat, scaleFor, scalesOf } from "../../src/watching/scales";
 import { gridWith, marked, rowWith } from "./samples";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { limitsOf, placeValue } from "../../src/watching/chartscale";
-import { bucketsFor } from "../../src/watching/feeds";
+import { limitsOf, placeValue } from "../../src/watching/FigureChart";
+import { bucketsFor } from "../../src/watching/LayersPage";
 import {
   bucketAt,
   bucketSpans,

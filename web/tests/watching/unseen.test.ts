@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { alarmValue } from "../../src/watching/alarmkinds";
-import { wantedText } from "../../src/watching/everywords";
+import { wantedText } from "../../src/watching/LayersPage";
+import { alarmValue } from "../../src/watching/events";
 import { neverSeen } from "../../src/watching/grid";
 import { linesOf, TALL, UNSEEN } from "../../src/watching/rows";
 import { gridWith, marked, rowWith } from "./samples";

@@ -1,24 +1,28 @@
 /** A plot with its title, its legend with the last values or those at the cursor, and what can be done with it. */
-import { computed, useComputed, type ReadonlySignal } from "@preact/signals";
+import { computed, type ReadonlySignal, useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
+import { formatTicks } from "../../charting/ticks";
 import { formatValue } from "../../format";
-import { useNear } from "../../measuring/useNear";
-import { ChartMenu, type MenuItem } from "../../training/ChartMenu";
+import { useNear } from "../../measuring/useWidth";
+import {
+  ChartMenu,
+  Instead,
+  LimitFields,
+  type MenuItem,
+  onEscape,
+  showAsTable,
+} from "../../training/ChartFigure";
 import { ChartTable } from "../../training/ChartTable";
-import { onEscape, showAsTable } from "../../training/ChartFigure";
+import { Plot } from "../../training/Plot";
+import { useChartModel } from "../../training/chart-follow";
 import { downloadCsv, downloadSvg } from "../../training/downloads";
 import type { Chart } from "../../training/grouping";
-import { Instead } from "../../training/Instead";
-import { LimitFields } from "../../training/LimitFields";
-import { slotOf, type Model } from "../../training/model";
-import { options } from "../../training/options";
-import { readPalette } from "../../training/palette";
-import { Plot } from "../../training/Plot";
+import { type Line, type Model, slotOf } from "../../training/model";
+import { type Axis, options } from "../../training/options";
+import { readPalette } from "../../training/paint";
 import { describePlace, describeReading, readingsAt } from "../../training/readings";
+import { toggleEnlarged } from "../../training/scale-zoom";
 import { placeOfCursor } from "../../training/state";
-import { useChartModel } from "../../training/useChartModel";
-import { toggleEnlarged } from "../../training/zooming";
-import { axisName, withWholeTicks } from "./axis";
 import { subject } from "./subject";
 
 interface Props {
@@ -125,4 +129,26 @@ function Legend({ chart, model }: { chart: Chart; model: ReadonlySignal<Model | 
       })}
     </span>
   );
+}
+
+// --- The axes of a plot of a training: what the lower one counts, and whole ticks for what is counted.
+
+/** In a word. */
+export function axisName(axis: Axis, perEpoch: number | null): string {
+  if (axis !== "step") return "time";
+  return perEpoch === null ? "trials" : "epochs";
+}
+
+/** There is no half an error: where all values are whole numbers, so are the ticks. */
+export function withWholeTicks(model: Model | null): Model | null {
+  if (model?.lines.every(isWhole) !== true) return model;
+  const whole = model.yTicks.map(({ value }) => value).filter(Number.isInteger);
+  if (whole.length === 0) return model;
+  const labels = formatTicks(whole);
+  return { ...model, yTicks: whole.map((value, at) => ({ value, label: labels[at]! })) };
+}
+
+/** Of several points in one, the least and the most are points. */
+function isWhole({ curve: { low, high } }: Line): boolean {
+  return [low, high].every((values) => values.every((value) => Number.isInteger(value) || !Number.isFinite(value)));
 }

@@ -1,11 +1,11 @@
 /** What the plots of a training are of: the run that is written now, with the earlier ones since Init behind it. */
 import { computed } from "@preact/signals";
-import * as runs from "../../runs/store";
 import { isConnected } from "../../runs/states";
-import type { Subject } from "../../training/following";
+import * as runs from "../../runs/store";
+import type { Subject } from "../../training/chart-follow";
 import type { Chart } from "../../training/grouping";
 import type { ChartRun, End, Last } from "../../training/model";
-import type { SeriesData } from "../../training/seriesdata";
+import type { SeriesData } from "../../training/series-feed";
 import type { Plot } from "../../wire";
 import { about, control } from "../store";
 

@@ -1,13 +1,15 @@
 /** One row of a table. */
-import { formatExact } from "../../format";
+import { computed } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { formatExact, formatNumberOf, formatValue } from "../../format";
+import { gridOf, plateSize, unitAt } from "../../netview/plates";
 import * as net from "../../netview/store";
-import type { Scale } from "../../tensor/colour";
-import type { Grid } from "../../wire";
+import { themeTick } from "../../store";
+import { paintValues, type Palette, placeOn, readPalette, type Scale } from "../../tensor/colour-scale";
+import type { Grid, NetLayer, NetScene } from "../../wire";
+import { type Cells, sizeOf } from "./cells";
 import { ANSWER, type ShownColumn } from "./columns";
-import { gridFor } from "./cellpicture";
-import { cellOf, columnOf, isUntested, numberIn, type Row } from "./tabledata";
-import { TensorCell } from "./TensorCell";
-import type { Cells } from "./useCells";
+import { cellOf, columnOf, isUntested, numberIn, type Row } from "./table-data";
 
 interface Looks {
   row: Row;
@@ -127,4 +129,134 @@ function Picture({ name, column: { names }, row, cells, scales }: Looks & { name
   const grid = gridIn(names[0]!, shape);
   const room = names.length > 1 && isLow(grid) ? ROOM_OF_TWO : ROOM;
   return <TensorCell name={full} values={found.values} grid={grid} scale={scales.get(name) ?? NO_SCALE} room={room} />;
+}
+
+// --- A tensor in the cell of a table, as a little picture.
+
+/** Read anew whenever the theme changes, not for every cell. */
+const palettes = computed(() => ({ tick: themeTick.value, div: readPalette("div"), seq: readPalette("seq") }));
+
+interface TensorCellProps {
+  /** Of what it is: `Input of trial 4`. */
+  name: string;
+  values: Float32Array;
+  grid: Grid;
+  scale: Scale;
+  room: { readonly width: number; readonly height: number };
+}
+
+function TensorCell({ name, values, grid, scale, room }: TensorCellProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const palette = palettes.value[scale.map];
+  const size = shownSize(grid, room);
+  useLayoutEffect(() => {
+    const context = canvas.current?.getContext("2d") ?? null;
+    if (canvas.current === null || context === null) return;
+    const { width, height, pixels } = paintCell(values, grid, scale, palette);
+    [canvas.current.width, canvas.current.height] = [width, height];
+    context.putImageData(new ImageData(pixels, width, height), 0, 0);
+  }, [values, grid, scale.map, scale.low, scale.high, palette]);
+  return (
+    <canvas
+      ref={canvas}
+      class="cell-picture"
+      role="img"
+      aria-label={`${name}: ${summaryOf(values)}`}
+      style={{ width: `${size.width}px`, height: `${size.height}px` }}
+    />
+  );
+}
+
+/** In one sentence, for those who do not see it. */
+function summaryOf(values: Float32Array): string {
+  let [low, high, numBad] = [Infinity, -Infinity, 0];
+  for (const value of values) {
+    if (Number.isFinite(value)) [low, high] = [Math.min(low, value), Math.max(high, value)];
+    else numBad += 1;
+  }
+  const bad = numBad > 0 ? `, ${formatNumberOf(numBad, "is", "are")} NaN or infinite` : "";
+  const count = formatNumberOf(values.length, "value");
+  if (low > high) return `${count}${bad}`;
+  return `${count}${low === high ? `, all ${formatValue(low)}` : ` from ${formatValue(low)} to ${formatValue(high)}`}${bad}`;
+}
+
+// --- A tensor as a little picture: its units on the grid that its layer has in the network, one pixel each.
+
+/** Pixels along a side: of larger ones every so many rows and columns one is painted. */
+const MOST_PIXELS = 128;
+/** Of a cell of the grid, in the page. */
+const LARGEST_CELL = 8;
+
+const OUTPUT = "Output";
+
+type Net = Pick<NetScene, "layers" | "connections">;
+
+interface CellPicture {
+  readonly width: number;
+  readonly height: number;
+  readonly pixels: Uint8ClampedArray<ArrayBuffer>;
+}
+
+/** The grid of the layer of this name, where there is one of this size; else that which its shape has by itself. */
+export function gridFor(name: string, shape: readonly number[], scene: Net | null): Grid {
+  const numUnits = sizeOf(shape);
+  const layer = layerOf(name, scene);
+  if (layer?.grid.num_units === numUnits) return layer.grid;
+  const isPicture = name.toLowerCase() === "input" || layer?.is_input === true;
+  const key = `${isPicture} ${shape.join()}`;
+  const known = grids.get(key) ?? gridOf(shape, isPicture);
+  grids.set(key, known);
+  return known;
+}
+
+/** What the model returns is called Output, whatever the layer that gives it. */
+function layerOf(name: string, scene: Net | null): NetLayer | undefined {
+  const found = scene?.layers.find((one) => one.name === name);
+  if (found !== undefined || name !== OUTPUT) return found;
+  const sources = new Set(scene?.connections.map(({ source }) => source));
+  return scene?.layers.findLast((one) => !one.is_input && !sources.has(one.name));
+}
+
+/** The same object each time: what is drawn on it is not drawn anew. */
+const grids = new Map<string, Grid>();
+
+/** Its size in the page: as large as there is room, and whole pixels for each unit where they are few. */
+export function shownSize(grid: Grid, room: { width: number; height: number }): { width: number; height: number } {
+  const { columns, rows } = plateSize(grid);
+  const fit = Math.min(room.width / columns, room.height / rows, LARGEST_CELL);
+  const cell = fit >= 1 ? Math.floor(fit) : fit;
+  return { width: Math.max(1, Math.round(columns * cell)), height: Math.max(1, Math.round(rows * cell)) };
+}
+
+export function paintCell(values: Float32Array, grid: Grid, scale: Scale, palette: Palette): CellPicture {
+  const { columns, rows } = plateSize(grid);
+  const every = Math.max(1, Math.ceil(Math.max(columns, rows) / MOST_PIXELS));
+  const [width, height] = [Math.ceil(columns / every), Math.ceil(rows / every)];
+  const units = Array.from({ length: width * height }, (_, at) =>
+    unitAt(grid, { column: (at % width) * every, row: Math.floor(at / width) * every }),
+  );
+  const pixels = grid.is_colour
+    ? paintColour(values, grid, units, scale)
+    : paintValues(Float32Array.from(units, (unit) => values[unit ?? 0] ?? NaN), 0, width, height, scale, palette);
+  // Between tiles, and after the last unit, there is nothing.
+  units.forEach((unit, at) => {
+    if (unit === null) pixels[4 * at + 3] = 0;
+  });
+  return { width, height, pixels };
+}
+
+/** Three maps, from the darkest to the brightest value of them all. */
+function paintColour(
+  values: Float32Array,
+  grid: Grid,
+  units: readonly (number | null)[],
+  scale: Scale,
+): Uint8ClampedArray<ArrayBuffer> {
+  const size = grid.rows * grid.columns;
+  const pixels = new Uint8ClampedArray(4 * units.length);
+  units.forEach((unit, at) => {
+    for (const map of [0, 1, 2]) pixels[4 * at + map] = 255 * placeOn(scale, values[map * size + (unit ?? 0)] ?? 0);
+    pixels[4 * at + 3] = 255;
+  });
+  return pixels;
 }

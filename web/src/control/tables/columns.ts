@@ -1,8 +1,8 @@
 /** What stands in the columns of a table: which are shown, under which title, and how their cells are written. */
 import { signal } from "@preact/signals";
+import { formatCount, formatSpecial, formatValue } from "../../format";
 import { recall, remember } from "../../remembered";
-import { columnFormat } from "./numbers";
-import { cellOf, ERROR, numberIn, type Column, type TableData } from "./tabledata";
+import { type Cell, cellOf, type Column, ERROR, numberIn, type Row, type TableData } from "./table-data";
 
 export interface ShownColumn {
   readonly key: string;
@@ -136,4 +136,67 @@ function recalled(table: string): Choices {
 
 function memoryOf(table: string): string {
   return `control-columns-${table}`;
+}
+
+// --- How the numbers of a column are written: all with as many decimals, so that they line up.
+
+/** Of the largest, so many digits are seen. */
+const DIGITS = 4;
+const MOST_DECIMALS = 6;
+const LARGE = 1e7;
+
+export function columnFormat(numbers: Iterable<number>): (value: number) => string {
+  let [largest, isWhole] = [0, true];
+  for (const value of numbers) {
+    if (!Number.isFinite(value)) continue;
+    largest = Math.max(largest, Math.abs(value));
+    isWhole &&= Number.isInteger(value);
+  }
+  if (isWhole && largest <= Number.MAX_SAFE_INTEGER) return (value) => (Number.isFinite(value) ? formatCount(value) : formatSpecial(value));
+  const power = largest === 0 ? 0 : Math.floor(Math.log10(largest));
+  const decimals = Math.max(0, Math.min(MOST_DECIMALS, DIGITS - 1 - power));
+  // What would be nought with so many decimals, or is too long with any, is written alone.
+  const least = 0.5 * 10 ** -decimals;
+  return (value) => {
+    const size = Math.abs(value);
+    if (!Number.isFinite(value) || size >= LARGE || (size < least && value !== 0)) return formatValue(value, 3);
+    return value.toFixed(decimals).replace("-", "\u2212");
+  };
+}
+
+// --- The order of rows: as it is where nobody chose, or by a column.
+
+export interface Order {
+  readonly column: string;
+  readonly isDown: boolean;
+}
+
+/** Numbers from the largest, texts from A; pressed again, the other way; then as it was. */
+export function nextOrder(now: Order | null, column: string, isNumeric: boolean): Order | null {
+  if (now?.column !== column) return { column, isDown: isNumeric };
+  return now.isDown === isNumeric ? { column, isDown: !isNumeric } : null;
+}
+
+const byName = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+/** Rows without a value stand last, whichever way; equals stay in the order in which they are. */
+export function inOrder(rows: readonly Row[], order: Order | null): readonly Row[] {
+  if (order === null) return rows;
+  const keyed = rows.map((row) => ({ row, key: keyOf(cellOf(row, order.column)) }));
+  keyed.sort((one, other) => compare(one.key, other.key, order.isDown));
+  return keyed.map(({ row }) => row);
+}
+
+function keyOf(cell: Cell): Cell {
+  const number = numberIn(cell);
+  if (number !== null) return Number.isNaN(number) ? null : number;
+  return cell === "" ? null : cell;
+}
+
+function compare(one: Cell, other: Cell, isDown: boolean): number {
+  if (one === null || other === null) return one === other ? 0 : one === null ? 1 : -1;
+  const isText = typeof one === "string" || typeof other === "string";
+  // Not the difference: of two infinities it is no number.
+  const order = isText ? byName.compare(String(one), String(other)) : Number(one > other) - Number(one < other);
+  return isDown ? -order : order;
 }

@@ -1,8 +1,7 @@
 /** A formula set as mathematics. */
+import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { MathNode } from "./MathNode";
-import { parseFormula } from "./parsing";
-import { spoken } from "./speaking";
+import { type Formula, parseFormula, spoken } from "./parse";
 
 interface Props {
   latex: string;
@@ -18,5 +17,118 @@ export function FormulaView({ latex, isInline = false }: Props) {
         <MathNode of={tree} />
       </math>
     </div>
+  );
+}
+
+// --- A part of a formula as MathML.
+
+type Kind = Formula["kind"];
+type Of<One extends Kind> = Formula & { kind: One };
+
+function MathNode({ of }: { of: Formula }): JSX.Element {
+  const draw = DRAWN[of.kind] as (of: Formula) => JSX.Element;
+  return draw(of);
+}
+
+/** One entry for each kind of part. */
+const DRAWN: { readonly [One in Kind]: (of: Of<One>) => JSX.Element } = {
+  row: ({ items }) => (
+    <mrow>
+      {items.map((item, at) => (
+        <MathNode key={at} of={item} />
+      ))}
+    </mrow>
+  ),
+  letter: ({ text }) => <mi>{text}</mi>,
+  number: ({ text }) => <mn>{text}</mn>,
+  function: ({ text }) => <mi mathvariant="normal">{text}</mi>,
+  bold: ({ text }) => (
+    <mi mathvariant="normal" class="bold">
+      {text}
+    </mi>
+  ),
+  name: ({ text }) => <Name text={text} />,
+  gradient: ({ text }) => (
+    <mfrac>
+      <mrow>
+        <mi>∂</mi>
+        <mi>L</mi>
+      </mrow>
+      <mrow>
+        <mi>∂</mi>
+        <Name text={text} />
+      </mrow>
+    </mfrac>
+  ),
+  sign: ({ text }) => <mo>{text}</mo>,
+  big: ({ text }) => <mo>{text}</mo>,
+  space: () => <mspace width="0.17em" />,
+  bar: ({ inner }) => (
+    <mover>
+      <MathNode of={inner} />
+      <mo stretchy={false}>‾</mo>
+    </mover>
+  ),
+  mean: ({ inner }) => (
+    <mover>
+      <MathNode of={inner} />
+      <mo>‾</mo>
+    </mover>
+  ),
+  tilde: ({ inner }) => (
+    <mover>
+      <MathNode of={inner} />
+      <mo stretchy={false}>~</mo>
+    </mover>
+  ),
+  root: ({ inner }) => (
+    <msqrt>
+      <MathNode of={inner} />
+    </msqrt>
+  ),
+  fraction: ({ above, below }) => (
+    <mfrac>
+      <MathNode of={above} />
+      <MathNode of={below} />
+    </mfrac>
+  ),
+  script: (of) => <Script of={of} />,
+  fence: ({ open, close, inner }) => (
+    <mrow>
+      <mo>{open}</mo>
+      <MathNode of={inner} />
+      <mo>{close}</mo>
+    </mrow>
+  ),
+};
+
+function Script({ of: { base, sub, sup } }: { of: Of<"script"> }) {
+  const isBig = base.kind === "big";
+  const inner = <MathNode of={base} />;
+  if (sub !== null && sup !== null) {
+    const parts = [inner, <MathNode key="sub" of={sub} />, <MathNode key="sup" of={sup} />];
+    return isBig ? <munderover>{parts}</munderover> : <msubsup>{parts}</msubsup>;
+  }
+  if (sup !== null) {
+    return (
+      <msup>
+        {inner}
+        <MathNode of={sup} />
+      </msup>
+    );
+  }
+  const parts = [inner, <MathNode key="sub" of={sub ?? { kind: "row", items: [] }} />];
+  return isBig ? <munder>{parts}</munder> : <msub>{parts}</msub>;
+}
+
+/** A name of the student's: W1 as W with a small 1, longer ones upright. */
+function Name({ text }: { text: string }) {
+  const [, letter, digits] = /^([A-Za-z])_?(\d+)$/.exec(text) ?? [];
+  if (letter === undefined || digits === undefined) return <mi>{text}</mi>;
+  return (
+    <msub>
+      <mi>{letter}</mi>
+      <mn>{digits}</mn>
+    </msub>
   );
 }

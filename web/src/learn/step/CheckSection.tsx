@@ -2,9 +2,8 @@
 import { isConnected } from "../../runs/states";
 import { Icon } from "../../shell/Icon";
 import type { BackwardStep, Cells, LearnCheck } from "../../wire";
-import { elementName, numbersOf, sizeOf } from "../cells";
+import { checkText, elementName, errorText, numbersOf, sizeOf, toleranceText } from "../cells";
 import { tryChecksAgain } from "../lessons";
-import { checkText, errorText, toleranceText } from "../numbers";
 import * as store from "../store";
 
 export function CheckSection({ step }: { step: BackwardStep }) {

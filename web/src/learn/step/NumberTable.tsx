@@ -1,11 +1,10 @@
 /** Numbers in coloured cells, with what they are below them. Where one can be chosen, the arrow keys go through them. */
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { formatExact, formatShape } from "../../format";
-import { stepClass } from "../../tensor/colour";
+import { stepClass } from "../../tensor/colour-scale";
 import type { Cells } from "../../wire";
-import { indexOf, numbersOf } from "../cells";
-import { scaleFor, type Ink } from "../colouring";
-import { cellFormat } from "../numbers";
+import { cellFormat, factorText, indexOf, type Ink, numbersOf, resultText, scaleFor } from "../cells";
 
 interface Props {
   cells: Cells;
@@ -95,5 +94,55 @@ export function NumberTable({ cells, ink, label, marked, isSecret = false, onHov
         {!cells.is_whole && `; the first ${cells.num_rows}×${cells.num_columns} are shown`}
       </figcaption>
     </figure>
+  );
+}
+
+// --- How the element that is looked at came about, written out.
+
+interface ElementLineProps {
+  name: string;
+  total: number;
+  /** What makes it; null where nothing does, or it is the same. */
+  children: ComponentChildren;
+}
+
+export function ElementLine({ name, total, children }: ElementLineProps) {
+  return (
+    <div class="element" data-testid="element">
+      <span class="mono">{name}</span>
+      <span class="working">
+        {children}
+        {children !== null && <span class="muted"> = </span>}
+        <b>{resultText(total)}</b>
+      </span>
+    </div>
+  );
+}
+
+// --- A sum of products, written out.
+
+/** More than this are only counted. */
+const MOST_TERMS = 6;
+
+export function Terms({ terms }: { terms: readonly (readonly number[])[] }) {
+  if (terms.length === 0) return <span>0</span>;
+  const more = terms.length - MOST_TERMS;
+  return (
+    <>
+      {terms.slice(0, MOST_TERMS).map((factors, at) => (
+        <span key={at}>
+          {at > 0 && <span class="muted"> + </span>}
+          <span class="term">
+            {factors.map((factor, place) => (
+              <span key={place}>
+                {place > 0 && <span class="muted"> × </span>}
+                {factorText(factor, at === 0 && place === 0)}
+              </span>
+            ))}
+          </span>
+        </span>
+      ))}
+      {more > 0 && <span class="muted"> + {more} more</span>}
+    </>
   );
 }

@@ -1,14 +1,13 @@
 /** Local times upstream: the factors and what they make, laid out as a product. */
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { formatNumberOf, formatShape } from "../../format";
 import type { BackwardStep, Cells } from "../../wire";
-import { elementFor, workingOf, type Part } from "../arithmetic";
-import { inkOf } from "../colouring";
+import { elementFor, type Part, type Working, workingOf } from "../arithmetic";
+import { elementName, factorText, inkOf, numbersOf, resultText } from "../cells";
+import { judged, type Judgement } from "../steps";
 import * as store from "../store";
-import { ContributionLine } from "./ContributionLine";
-import { FanNote } from "./FanNote";
-import { GuessBox } from "./GuessBox";
-import { NumberTable } from "./NumberTable";
-import { SumNotes } from "./SumNotes";
+import { ElementLine, NumberTable, Terms } from "./NumberTable";
 
 const HEADS = {
   seed: "Where it begins",
@@ -121,4 +120,116 @@ function isBeside({ left, right, contribution, raw }: BackwardStep): boolean {
   if (left === null || right === null) return false;
   const widest = Math.max(right.num_columns, contribution.num_columns, raw.num_columns);
   return (left.num_columns + widest) * CELL_WIDTH <= ROOM;
+}
+
+// --- Why a contribution is summed: what was broadcast on the way forward is added up on the way back.
+
+function SumNotes({ step: { sums, raw, contribution } }: { step: BackwardStep }) {
+  if (sums.length === 0) return null;
+  return (
+    <div class="learn-note">
+      <p>
+        Summed from <b>{formatShape(raw.shape)}</b> to <b>{formatShape(contribution.shape)}</b>:
+      </p>
+      <ul>
+        {sums.map(({ dim, size, reason }) => (
+          <li key={dim}>
+            <span class="mono">dim {dim}</span> ({size}). {reason}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+// --- How the element of a contribution that is looked at came about.
+
+interface Props {
+  working: Working;
+  step: BackwardStep;
+  nth: number;
+}
+
+function ContributionLine({ working, step, nth }: Props) {
+  const name = store.lesson.value!.nodes[step.to]!.name;
+  const { terms, total } = working;
+  const isPlain = step.form === "seed" || terms === null || (terms.length === 1 && terms[0]!.length === 1 && terms[0]![0] === total);
+  return (
+    <ElementLine name={elementName(name, step.contribution, nth)} total={total}>
+      {isPlain ? null : <Terms terms={terms} />}
+    </ElementLine>
+  );
+}
+
+// --- A value that was read several times: what had arrived, what arrives now, and what that makes.
+
+function FanNote({ step, nth }: { step: BackwardStep; nth: number }) {
+  const { name } = store.lesson.value!.nodes[step.to]!;
+  if (step.num_all < 2) return null;
+  const rest = step.num_all - step.number;
+  const [before, now, after] = [step.before, step.contribution, step.after].map((cells) =>
+    cells === null ? null : (numbersOf(cells)[nth] ?? NaN),
+  );
+  return (
+    <div class="learn-note fan">
+      <p>
+        {name} is used {step.num_all} times: contribution {step.number} of {step.num_all}.
+        {rest > 0 && ` ${formatNumberOf(rest, "more is", "more are")} to come.`}
+      </p>
+      {before !== null && before !== undefined && (
+        <p data-testid="sum">
+          <span class="mono">{elementName(name, step.after, nth)}</span>: {factorText(before)} before{" "}
+          <span class="muted">+</span> {factorText(now!, false)} now <span class="muted">=</span>{" "}
+          <b>{resultText(after!)}</b>
+        </p>
+      )}
+      {before !== null && (
+        <NumberTable cells={step.after} ink="gradient" label={`∂L/∂${name} so far`} marked={new Set([nth])} />
+      )}
+    </div>
+  );
+}
+
+// --- Before a contribution is shown: type what the outlined element will be, or have it shown.
+
+function GuessBox({ step }: { step: BackwardStep }) {
+  const [text, setText] = useState("");
+  const [said, setSaid] = useState<Judgement | null>(null);
+  const nth = store.element.value;
+  const name = elementName(store.lesson.value!.nodes[step.to]!.name, step.contribution, nth);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (text.trim() === "" || said?.isRight === true) store.reveal();
+    else setSaid(judged(text, numbersOf(step.contribution)[nth] ?? NaN));
+  };
+  return (
+    <form class="guess" onSubmit={submit}>
+      <label for="guess">
+        What arrives at <span class="mono">{name}</span>?
+      </label>
+      <div class="row">
+        <input
+          id="guess"
+          class={said?.isRight === false ? "input bad" : "input"}
+          autocomplete="off"
+          inputMode="decimal"
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setSaid(null);
+          }}
+        />
+        <button class="btn" type="submit" disabled={text.trim() === ""}>
+          Check
+        </button>
+        <button class="btn" type="button" onClick={store.reveal} title="Show the contribution (Enter)">
+          Show
+        </button>
+      </div>
+      <p class={said?.isRight === true ? "right" : "hint"} role="status">
+        {said?.message}
+        {said?.isRight === true && " Press Show for the other elements."}
+      </p>
+    </form>
+  );
 }

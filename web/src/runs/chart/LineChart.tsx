@@ -1,10 +1,9 @@
 /** A small chart of lines: axes with round numbers, a mark at each line's end, the values under the pointer. */
 import { useId, useState } from "preact/hooks";
+import { formatTicks, linearTicks } from "../../charting/ticks";
 import { formatCount, formatValue } from "../../format";
 import { useWidth } from "../../measuring/useWidth";
-import { bandPath, lastPoint, linePath, valueNear, xLimits, yLimits, type Limits, type Line } from "./lines";
-import { linearTicks } from "../../charting/numberticks";
-import { formatTicks } from "../../charting/tickwords";
+import { bandPath, lastPoint, type Limits, type Line, linePath, valueNear, xLimits, yLimits } from "./lines";
 
 interface Props {
   lines: readonly Line[];

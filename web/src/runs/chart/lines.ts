@@ -1,4 +1,8 @@
 /** Lines for a small chart: what they are, what limits they need, where they run. */
+import { useEffect, useState } from "preact/hooks";
+import type { Reply } from "../../source/source";
+import * as store from "../../store";
+import type { SeriesBlock, SeriesWanted } from "../../wire";
 
 /** How the last point of a line is marked. */
 export type LineEnd = "none" | "dot" | "cross" | "open";
@@ -138,4 +142,126 @@ export function valueNear({ x, y }: Pick<Line, "x" | "y">, place: number): numbe
 
 function round(value: number): number {
   return Math.round(10 * value) / 10;
+}
+
+// --- Take the frames of a series question apart and keep what they say, block after block.
+
+/** A scalar of a run as columns of equal length. */
+export interface Points {
+  readonly steps: Float64Array;
+  readonly values: Float64Array;
+}
+
+const COLUMNS = { points: 3, buckets: 7 } as const;
+const VALUE_COLUMN = 2;
+const COUNT_COLUMN = 5;
+
+export function pointsKey(runId: string, name: string): string {
+  return `${runId} ${name}`;
+}
+
+/** What is known after a frame: fresh blocks take the place of what was there, others come after it. */
+export function withFrame(known: ReadonlyMap<string, Points>, reply: Reply): ReadonlyMap<string, Points> {
+  if (reply.answer.type !== "series") return known;
+  const next = new Map(known);
+  let offset = reply.offset;
+  for (const block of reply.answer.blocks) {
+    const key = pointsKey(block.run_id, block.name);
+    const found = readBlock(block, reply.buffer, offset);
+    offset += 8 * COLUMNS[block.form] * block.num_items;
+    const before = next.get(key);
+    next.set(key, block.is_fresh || before === undefined ? found : joined(before, found));
+  }
+  return next;
+}
+
+function readBlock({ form, num_items }: SeriesBlock, buffer: ArrayBuffer, offset: number): Points {
+  const column = (at: number): Float64Array =>
+    new Float64Array(buffer, offset + 8 * at * num_items, num_items).slice();
+  const values = column(VALUE_COLUMN);
+  if (form === "buckets") {
+    // A bucket in which nothing was finite is a gap.
+    const [counts, bad] = [column(COUNT_COLUMN), column(COUNT_COLUMN + 1)];
+    values.forEach((_, at) => {
+      if (bad[at]! >= counts[at]!) values[at] = NaN;
+    });
+  }
+  return { steps: column(0), values };
+}
+
+function joined(before: Points, after: Points): Points {
+  return { steps: concat(before.steps, after.steps), values: concat(before.values, after.values) };
+}
+
+function concat(before: Float64Array, after: Float64Array): Float64Array {
+  const all = new Float64Array(before.length + after.length);
+  all.set(before);
+  all.set(after, before.length);
+  return all;
+}
+
+// --- Follow scalars of runs for as long as a part of the page is there.
+
+const NUM_BUCKETS = 200;
+const NOTHING: ReadonlyMap<string, Points> = new Map();
+const MOST_KEPT = 256;
+
+/** What was last known of each series, for a page that comes back while there is no connection. */
+const lastKnown = new Map<string, Points>();
+
+function knownOf(wanted: readonly SeriesWanted[]): ReadonlyMap<string, Points> {
+  const keys = wanted.map(({ run_id, name }) => pointsKey(run_id, name));
+  return new Map(keys.flatMap((key) => (lastKnown.has(key) ? [[key, lastKnown.get(key)!]] : [])));
+}
+
+function keepKnown(points: ReadonlyMap<string, Points>): void {
+  for (const [key, found] of points) lastKnown.set(key, found);
+  for (const key of [...lastKnown.keys()].slice(0, -MOST_KEPT)) lastKnown.delete(key);
+}
+
+interface FollowedSeries {
+  /** By run and name: see `pointsKey`. */
+  readonly points: ReadonlyMap<string, Points>;
+  readonly isWaiting: boolean;
+  /** Why there is nothing; empty where there is. */
+  readonly refusal: string;
+}
+
+export function useSeries(wanted: readonly SeriesWanted[]): FollowedSeries {
+  const source = store.source.value;
+  // As text: a new list of the same series is no new question.
+  const asked = JSON.stringify(wanted);
+  const [found, setFound] = useState<FollowedSeries>(() => ({
+    points: knownOf(wanted),
+    isWaiting: true,
+    refusal: "",
+  }));
+  useEffect(() => {
+    if (source === null || wanted.length === 0) {
+      setFound({ points: NOTHING, isWaiting: false, refusal: "" });
+      return undefined;
+    }
+    let points = NOTHING;
+    // What is known stays until the answer comes: most of it is what was asked for before.
+    setFound((before) => ({ ...before, isWaiting: true }));
+    return source.follow(
+      {
+        type: "series",
+        wanted: JSON.parse(asked) as SeriesWanted[],
+        axis: "step",
+        low: null,
+        high: null,
+        num_buckets: NUM_BUCKETS,
+      },
+      {
+        hear: (reply) => {
+          points = withFrame(points, reply);
+          keepKnown(points);
+          setFound({ points, isWaiting: false, refusal: "" });
+        },
+        refuse: (reason) => setFound({ points, isWaiting: false, refusal: reason }),
+      },
+    );
+  }, [source, asked]);
+  return found;
 }

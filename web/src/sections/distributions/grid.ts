@@ -1,7 +1,7 @@
 /** Histograms over time as a drawing needs them: which rows, how high, and what lies under a place. */
+import type { Cell } from "../../files/save-file";
 import { formatCount, formatValue } from "../../format";
-import type { Cell } from "../../files/csv";
-import type { HistogramGrid } from "../asking";
+import type { HistogramGrid } from "../requests";
 
 /** Pixels that a label takes. */
 const LINE_HEIGHT = 14;

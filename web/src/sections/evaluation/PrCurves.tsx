@@ -1,24 +1,24 @@
 /** One series of PR curves: all runs in one chart, ROC beside it, and what the threshold makes of them. */
 import { useRef } from "preact/hooks";
-import { formatCount } from "../../format";
-import type { FullRecord } from "../asking";
-import { toCsv } from "../../files/csv";
-import { Figure } from "../Figure";
+import { shortNumber } from "../../charting/ticks";
+import { fileName, save, toCsv } from "../../files/save-file";
+import { formatCount, formatValue } from "../../format";
+import { useNear, useWidth } from "../../measuring/useWidth";
+import { colourSlot } from "../../runs/store";
+import type { RunListing } from "../../wire";
+import { Figure, RunTag, ToolButton, Waiting } from "../Figure";
+import { stepByKey, StepSlider } from "../StepSlider";
 import { threshold } from "../options";
-import { fileName, save } from "../../files/saving";
-import { holdersOf, type Holder } from "../series";
-import { StepSlider, stepByKey } from "../StepSlider";
-import { ToolButton } from "../ToolButton";
-import { useFullRecords } from "../useFullRecords";
-import { useNear } from "../../measuring/useNear";
-import { useRecords } from "../useRecords";
-import { Waiting } from "../Waiting";
-import { wantedOf } from "../wanting";
-import { CurveChart } from "./CurveChart";
+import type { FullRecord } from "../requests";
+import { type Holder, holdersOf } from "../series";
+import { useFullRecords, useRecords, wantedOf } from "../useRecords";
 import {
   averagePrecision,
-  curveRows,
+  type Curve,
   CURVE_COLUMNS,
+  curveRows,
+  f1At,
+  type Point,
   prPoints,
   readCurve,
   rocArea,
@@ -26,7 +26,6 @@ import {
   rocPoints,
   thresholdPlace,
 } from "./curves";
-import { CurveTable, share, type RunCurve } from "./CurveTable";
 
 const HEIGHT = 200;
 const NOTHING: ReadonlyMap<string, FullRecord> = new Map();
@@ -173,4 +172,170 @@ function bests(curves: readonly RunCurve[], figure: (curve: RunCurve["curve"]) =
   if (values.length === 0) return "–";
   const [low, high] = [Math.min(...values), Math.max(...values)];
   return low === high ? share(low) : `${share(low)} to ${share(high)}`;
+}
+
+// --- What a threshold means for each run: a row of figures.
+
+interface RunCurve {
+  readonly run: RunListing;
+  readonly step: number;
+  readonly curve: Curve;
+}
+
+interface Props {
+  name: string;
+  curves: readonly RunCurve[];
+  threshold: number;
+}
+
+const HEADS = [
+  ["AP", "average precision"],
+  ["AUC", "area under the ROC curve"],
+  ["precision", ""],
+  ["recall", ""],
+  ["F1", ""],
+  ["TP", "true positives"],
+  ["FP", "false positives"],
+  ["FN", "false negatives"],
+  ["TN", "true negatives"],
+] as const;
+
+function CurveTable({ name, curves, threshold }: Props) {
+  return (
+    <div class="sec-under">
+      <table class="sec-table" aria-label={`${name} at threshold ${threshold.toFixed(2)}`}>
+        <thead>
+          <tr>
+            <th scope="col">run</th>
+            {HEADS.map(([word, meaning]) => (
+              <th key={word} scope="col" title={meaning}>
+                {word}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {curves.map(({ run, curve }) => (
+            <tr key={run.id}>
+              <th scope="row">
+                <RunTag run={run} />
+              </th>
+              {cellsOf(curve, thresholdPlace(curve, threshold)).map((text, nth) => (
+                <td key={nth}>{text}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function cellsOf(curve: Curve, at: number): string[] {
+  const shares = [
+    averagePrecision(curve),
+    rocArea(curve),
+    curve.precision[at],
+    curve.recall[at],
+    f1At(curve, at),
+  ];
+  const counts = [curve.truePositives, curve.falsePositives, curve.falseNegatives, curve.trueNegatives];
+  return [...shares.map(share), ...counts.map((one) => countText(one[at] ?? NaN))];
+}
+
+/** Elements may have been counted by weight. */
+function countText(count: number): string {
+  return Number.isInteger(count) ? formatCount(count) : formatValue(count);
+}
+
+/** Three digits; a dash where there is nothing to divide by. */
+function share(value: number | undefined): string {
+  return value === undefined || !Number.isFinite(value) ? "–" : value.toFixed(3);
+}
+
+// --- Curves of several runs from 0 to 1 on both axes, with a point on each at the threshold.
+
+const TICKS = [0, 0.25, 0.5, 0.75, 1];
+const LEFT = 32;
+const RIGHT = 8;
+const TOP = 8;
+const BOTTOM = 20;
+const MIN_HEIGHT = 150;
+const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
+
+interface CurveLine {
+  readonly runId: string;
+  readonly points: readonly Point[];
+  /** At the threshold; NaN where there is none. */
+  readonly mark: Point;
+}
+
+interface CurveChartProps {
+  label: string;
+  lines: readonly CurveLine[];
+  /** What is said where there is no curve at all. */
+  none: string;
+  /** The line of a guess, from corner to corner. */
+  hasDiagonal?: boolean;
+}
+
+function CurveChart({ label, lines, none, hasDiagonal = false }: CurveChartProps) {
+  const [box, width] = useWidth<HTMLDivElement>(280);
+  const height = Math.max(MIN_HEIGHT, Math.min(260, Math.round(width * 0.66)));
+  const x = (value: number): number => LEFT + value * (width - LEFT - RIGHT);
+  const y = (value: number): number => TOP + (1 - value) * (height - TOP - BOTTOM);
+  const first = lines.find(({ mark }) => isKnown(mark))?.mark;
+  return (
+    <div ref={box}>
+      <svg class="sec-chart" width={width} height={height} role="img" aria-label={label}>
+        {TICKS.map((tick) => (
+          <g key={tick}>
+            <path class={tick === 0 ? "sec-base" : "sec-grid"} d={`M${x(0)} ${y(tick)}H${x(1)}`} />
+            <text class="e" x={x(0) - 6} y={y(tick) + 4}>
+              {shortNumber(tick)}
+            </text>
+            <text class={tick === 1 ? "e" : "c"} x={tick === 1 ? x(1) + 4 : x(tick)} y={height - 4}>
+              {shortNumber(tick)}
+            </text>
+          </g>
+        ))}
+        {hasDiagonal && <path class="sec-grid" d={`M${x(0)} ${y(0)}L${x(1)} ${y(1)}`} />}
+        {lines.map(({ runId, points }, nth) => (
+          <path
+            key={runId}
+            class="sec-line"
+            style={{ stroke: `var(--cat-${colourSlot(runId)})` }}
+            // From the fifth line on colours alone do not tell them apart.
+            stroke-dasharray={DASHES[Math.min(DASHES.length - 1, Math.floor(nth / 4))]}
+            d={points
+              .map((point, at) => `${at === 0 ? "M" : "L"}${x(point.x).toFixed(1)} ${y(point.y).toFixed(1)}`)
+              .join("")}
+          />
+        ))}
+        {lines.every(({ points }) => points.length === 0) && (
+          <text class="c" x={x(0.5)} y={y(0.5)}>
+            {none}
+          </text>
+        )}
+        {first !== undefined && <path class="sec-mark" d={`M${x(first.x)} ${y(0)}V${y(first.y)}H${x(0)}`} />}
+        {lines.map(
+          ({ runId, mark }) =>
+            isKnown(mark) && (
+              <circle
+                key={runId}
+                class="sec-point"
+                style={{ fill: `var(--cat-${colourSlot(runId)})` }}
+                r={4}
+                cx={x(mark.x)}
+                cy={y(mark.y)}
+              />
+            ),
+        )}
+      </svg>
+    </div>
+  );
+}
+
+function isKnown({ x, y }: Point): boolean {
+  return Number.isFinite(x) && Number.isFinite(y);
 }

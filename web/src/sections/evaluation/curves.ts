@@ -1,8 +1,7 @@
 /** Precision, recall and the rest at every threshold, from counts; and the areas under the curves. */
-import type { FullRecord } from "../asking";
-import { floatsOf } from "../asking";
-import type { Cell } from "../../files/csv";
+import type { Cell } from "../../files/save-file";
 import { Refusal } from "../../source/source";
+import { floatsOf, type FullRecord } from "../requests";
 
 const NUM_ROWS = 6;
 

@@ -1,23 +1,17 @@
 /** Pictures of one series: a step slider, and the runs side by side. */
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { fileName, save } from "../../files/save-file";
 import { formatCount, formatNumberOf } from "../../format";
+import { useNear, useWidth } from "../../measuring/useWidth";
 import type { ImageHead } from "../../wire";
-import type { FullRecord } from "../asking";
-import { Figure } from "../Figure";
-import { RunTag } from "../RunTag";
-import { fileName, save } from "../../files/saving";
-import { holdersOf, type Holder } from "../series";
-import { StepSlider, stepByKey } from "../StepSlider";
-import { ToolButton } from "../ToolButton";
-import { useFullRecords } from "../useFullRecords";
-import { useNear } from "../../measuring/useNear";
-import { useRecords } from "../useRecords";
-import { Waiting } from "../Waiting";
-import { wantedOf } from "../wanting";
-import { mediaType, sniff } from "./decoding";
-import { MovingPicture } from "./MovingPicture";
-import { Picture } from "./Picture";
-import { zoomed, type Zoom } from "./zoom";
+import { Figure, RunTag, ToolButton, Waiting } from "../Figure";
+import { stepByKey, StepSlider } from "../StepSlider";
+import { pixels } from "../options";
+import type { FullRecord } from "../requests";
+import { type Holder, holdersOf } from "../series";
+import { useFullRecords, useRecords, wantedOf } from "../useRecords";
+import { Player } from "./Player";
+import { decodePicture, mediaType, type Reel, reelOfGif, sniff } from "./reel";
 
 const HEIGHT = 180;
 
@@ -136,4 +130,166 @@ function RunPicture({ name, holder: { run }, isNamed, record, firstStep, zoom, o
       />
     </div>
   );
+}
+
+// --- A GIF: played where it moves, a picture where it does not. TensorBoard keeps videos so.
+
+function MovingPicture(props: PictureProps) {
+  const { bytes } = props.record;
+  const [reel, setReel] = useState<Reel | null>(null);
+  useEffect(() => {
+    let isWanted = true;
+    void reelOfGif(bytes).then((found) => isWanted && setReel(found));
+    return () => {
+      isWanted = false;
+    };
+  }, [bytes]);
+  return reel === null ? <Picture {...props} /> : <Player label={props.label} reel={reel} />;
+}
+
+// --- A picture on a canvas, pixel by pixel, with what was marked in it on top.
+
+interface PictureProps {
+  label: string;
+  record: FullRecord;
+  zoom: Zoom;
+  /** The factor at which it is shown. */
+  onFactor: (factor: number) => void;
+}
+
+function Picture({ label, record, zoom, onFactor }: PictureProps) {
+  const { bitmap, problem } = useBitmap(record);
+  const [box, room] = useWidth<HTMLDivElement>(280);
+  const factor = bitmap === null ? 1 : zoom === "fit" ? fitFactor(bitmap.width, bitmap.height, room) : zoom;
+  useEffect(() => onFactor(factor), [factor]);
+  const isScrolled =
+    bitmap !== null && zoom !== "fit" && (bitmap.width * factor > room || bitmap.height * factor > 480);
+  const { head } = record.entry;
+  return (
+    <div
+      ref={box}
+      class="sec-view"
+      tabIndex={isScrolled ? 0 : undefined}
+      data-keys={isScrolled ? "own" : undefined}
+    >
+      {bitmap === null ? (
+        <Waiting problem={problem} height={120} retry={() => undefined} />
+      ) : (
+        <div
+          class="sec-sized"
+          style={{ width: `${bitmap.width * factor}px`, height: `${bitmap.height * factor}px` }}
+        >
+          <Bitmap bitmap={bitmap} label={label} isSharp={pixels.value === "sharp" && factor >= 1} />
+          {head.kind === "image" && head.boxes.length > 0 && (
+            <Boxes head={head} width={bitmap.width} height={bitmap.height} factor={factor} />
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface Decoded {
+  readonly bitmap: ImageBitmap | null;
+  readonly problem: string;
+}
+
+/** The picture of a record; the one before stays until the next is ready. */
+function useBitmap(record: FullRecord): Decoded {
+  const [decoded, setDecoded] = useState<Decoded>({ bitmap: null, problem: "" });
+  useEffect(() => {
+    let isWanted = true;
+    decodePicture(record.bytes).then(
+      (bitmap) => (isWanted ? setDecoded({ bitmap, problem: "" }) : bitmap.close()),
+      (reason: unknown) =>
+        isWanted &&
+        setDecoded({ bitmap: null, problem: reason instanceof Error ? reason.message : String(reason) }),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [record]);
+  return decoded;
+}
+
+interface BitmapProps {
+  bitmap: ImageBitmap;
+  label: string;
+  isSharp: boolean;
+}
+
+function Bitmap({ bitmap, label, isSharp }: BitmapProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useLayoutEffect(() => {
+    if (canvas.current === null) return;
+    canvas.current.width = bitmap.width;
+    canvas.current.height = bitmap.height;
+    canvas.current.getContext("2d")?.drawImage(bitmap, 0, 0);
+  }, [bitmap]);
+  return (
+    <canvas
+      ref={canvas}
+      class={isSharp ? "sec-picture sharp" : "sec-picture"}
+      role="img"
+      aria-label={label}
+    />
+  );
+}
+
+interface BoxesProps {
+  head: ImageHead;
+  width: number;
+  height: number;
+  factor: number;
+}
+
+/** Frames in the pixels of the screen, so that their lines are as thin at every zoom. */
+function Boxes({ head, width, height, factor }: BoxesProps) {
+  return (
+    <svg class="sec-boxes" width={width * factor} height={height * factor} aria-hidden="true">
+      {head.boxes.map((box, nth) => {
+        const [left = 0, top = 0, right = 0, bottom = 0] = box.map((edge) =>
+          Number.isFinite(edge) ? edge * factor : 0,
+        );
+        const label = head.box_labels[nth] ?? "";
+        const shape = {
+          x: left,
+          y: top,
+          width: Math.max(0, right - left),
+          height: Math.max(0, bottom - top),
+        };
+        return (
+          <g key={nth}>
+            <rect class="halo" {...shape} />
+            <rect {...shape} />
+            {label !== "" && (
+              <text x={left + 3} y={top >= 14 ? top - 4 : top + 12}>
+                {label}
+              </text>
+            )}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+// --- How large a picture is drawn: as it fits, or by a factor.
+
+/** `fit`, or screen pixels for each pixel of the picture. */
+type Zoom = "fit" | number;
+
+const FACTORS = [0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 32];
+const TALLEST = 200; // of a picture that fits
+const MAX_FIT = 16; // a picture of a few pixels need not fill its place
+
+export function fitFactor(width: number, height: number, room: number): number {
+  if (width <= 0 || height <= 0) return 1;
+  return Math.min(room / width, TALLEST / height, MAX_FIT);
+}
+
+/** The next factor up (1) or down (−1) from the one that is shown. */
+export function zoomed(shown: number, by: 1 | -1): number {
+  if (by === 1) return FACTORS.find((factor) => factor > shown * 1.001) ?? FACTORS.at(-1)!;
+  return FACTORS.findLast((factor) => factor < shown * 0.999) ?? FACTORS[0]!;
 }

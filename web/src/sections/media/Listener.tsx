@@ -1,12 +1,10 @@
 /** A sound: its waveform, play and pause, and where it is. */
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { formatSeconds } from "../../format";
-import type { FullRecord } from "../asking";
-import type { Ink } from "../drawn";
-import { Drawing } from "../Drawing";
-import { ToolButton } from "../ToolButton";
-import { lengthOf, play, playing, stop } from "./playing";
-import { peaksOf, readWav, type Sound } from "./wav";
+import { Drawing, type Ink } from "../Drawing";
+import { ToolButton } from "../Figure";
+import type { FullRecord } from "../requests";
+import { lengthOf, peaksOf, play, playing, readWav, type Sound, stop } from "./wav";
 
 const HEIGHT = 72;
 const NUM_PLACES = 1000; // of the slider

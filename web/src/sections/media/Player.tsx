@@ -1,10 +1,10 @@
 /** Frames of a video on a canvas: play, pause, speed, any frame. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useWidth } from "../../measuring/useWidth";
+import { ToolButton } from "../Figure";
 import { pixels } from "../options";
-import { ToolButton } from "../ToolButton";
+import { fitFactor } from "./ImageSeries";
 import type { Reel } from "./reel";
-import { fitFactor } from "./zoom";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 

@@ -1,4 +1,6 @@
 /** Read a WAV file: its samples as numbers from −1 to 1, channel by channel. */
+import { effect, signal } from "@preact/signals";
+import { recall, remember } from "../../remembered";
 import { Refusal } from "../../source/source";
 
 const PCM = 1;
@@ -108,4 +110,71 @@ export function peaksOf({ channels }: Sound, count: number): { low: Float32Array
     high[at] = Number.isFinite(most) ? most : 0;
   }
   return { low, high };
+}
+
+// --- Play one sound at a time through the loudspeaker.
+
+/** What is heard now. */
+interface Playing {
+  readonly sound: Sound;
+  /** Seconds since its beginning, as the clock of the loudspeaker stands. */
+  position(): number;
+}
+
+export const playing = signal<Playing | null>(null);
+export const volume = signal(recalledVolume());
+
+let context: AudioContext | null = null;
+let gain: GainNode | null = null;
+let node: AudioBufferSourceNode | null = null;
+
+export function lengthOf({ channels, sampleRate }: Sound): number {
+  return (channels[0]?.length ?? 0) / sampleRate;
+}
+
+export function play(sound: Sound, from: number): void {
+  stop();
+  // Only now: a browser gives no sound before somebody has pressed something.
+  context ??= new AudioContext();
+  gain ??= connectedGain(context);
+  const length = Math.max(1, sound.channels[0]?.length ?? 0);
+  const buffer = context.createBuffer(sound.channels.length, length, sound.sampleRate);
+  for (const [nth, samples] of sound.channels.entries()) buffer.copyToChannel(samples, nth);
+  const started = new AudioBufferSourceNode(context, { buffer });
+  started.connect(gain);
+  const begin = context.currentTime - from;
+  started.onended = () => {
+    if (node === started) playing.value = null;
+  };
+  started.start(0, from);
+  void context.resume();
+  node = started;
+  const clock = context;
+  playing.value = { sound, position: () => Math.min(lengthOf(sound), clock.currentTime - begin) };
+}
+
+export function stop(): void {
+  const old = node;
+  node = null;
+  old?.stop();
+  playing.value = null;
+}
+
+function connectedGain(on: AudioContext): GainNode {
+  const made = on.createGain();
+  made.connect(on.destination);
+  effect(() => {
+    made.gain.value = volume.value;
+  });
+  return made;
+}
+
+export function setVolume(value: number): void {
+  volume.value = value;
+  remember("volume", String(value));
+}
+
+function recalledVolume(): number {
+  const known = Number(recall("volume") ?? "0.8");
+  return known >= 0 && known <= 1 ? known : 0.8;
 }

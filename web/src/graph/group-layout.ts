@@ -1,0 +1,431 @@
+/** Lay out the inside of one group: boxes in layers, edges between them, ports at its border. */
+import { type Layers, type Line, makeLayers, orderArguments, type Vertex } from "./layers";
+import {
+  chipWidth,
+  type GroupLayout,
+  type LayoutGraph,
+  type LayoutNode,
+  type PlacedBox,
+  type PlacedChip,
+  SIZES,
+} from "./layout-graph";
+import { alignColumns, orderLayers } from "./order";
+import { stackRows } from "./rows";
+import { traceWires } from "./trace";
+
+/** All that runs between two ends: children of the group or, with -1, the outside. */
+export interface Wire {
+  readonly from: number;
+  readonly to: number;
+  /** The ops that made what runs through it; just one where an end is the outside. */
+  readonly sources: readonly number[];
+  readonly edges: readonly number[];
+  readonly stepsBefore: number;
+  readonly stepsAfter: number;
+  readonly isCondition: boolean;
+}
+
+/** A layout with its ports: for each op whose value crosses the border, where. */
+export interface LaidOut {
+  readonly layout: GroupLayout;
+  readonly inPorts: ReadonlyMap<number, number>;
+  readonly outPorts: ReadonlyMap<number, number>;
+}
+
+/** From this many values that leave a group on, they leave together. */
+const MANY_WAYS_OUT = 4;
+
+type Inner = (child: number) => LaidOut | undefined;
+
+export function layOutGroup(
+  id: number,
+  graph: LayoutGraph,
+  group: number,
+  wires: readonly Wire[],
+  inner: Inner,
+): LaidOut {
+  const { nodes } = graph;
+  const draft = new Draft(graph, group, inner);
+  for (const wire of wires) draft.addWire(wire);
+  findRanks(draft.vertices, draft.lines);
+  draft.shortenFanOut();
+  draft.shortenWayOut();
+  findRanks(draft.vertices, draft.lines);
+  const layers = makeLayers(draft.vertices, draft.lines);
+  orderArguments(draft.lines);
+  orderLayers(layers);
+  alignColumns(layers);
+  const isRoot = nodes[group]!.parent < 0;
+  const top = isRoot ? 0 : SIZES.header;
+  const width = draft.shiftIntoFrame(layers, isRoot ? SIZES.padding : nodes[group]!.titleWidth);
+  const { height, bends } = stackRows(layers, top, isRoot ? 0 : SIZES.padding);
+  return {
+    layout: {
+      id,
+      key: nodes[group]!.key,
+      width,
+      height,
+      boxes: draft.boxes(),
+      chips: draft.chips(),
+      wires: traceWires(layers, bends, height),
+    },
+    inPorts: draft.ports("in"),
+    outPorts: draft.ports("out"),
+  };
+}
+
+class Draft {
+  readonly vertices: Vertex[] = [];
+  readonly lines: Line[] = [];
+  private readonly vertexOf = new Map<string, Vertex>();
+  private readonly nodes: readonly LayoutNode[];
+  /** Values that leave by the port of another. */
+  private readonly portOf = new Map<number, Vertex>();
+  private readonly gone = new Set<Vertex>();
+
+  constructor(
+    private readonly graph: LayoutGraph,
+    group: number,
+    private readonly inner: Inner,
+  ) {
+    this.nodes = graph.nodes;
+    for (const child of this.nodes[group]!.children) this.addChild(child);
+  }
+
+  private add(vertex: Omit<Vertex, "index" | "fan" | "isLow" | "rank" | "x" | "y">): Vertex {
+    // Written out, since there are many and spreading is slow.
+    const made: Vertex = {
+      index: this.vertices.length, kind: vertex.kind, child: vertex.child, source: vertex.source, order: vertex.order,
+      isPinned: vertex.isPinned, keys: vertex.keys, names: vertex.names, width: vertex.width,
+      height: vertex.height, center: vertex.center, fan: 0, isLow: false, rank: 0, x: 0, y: 0,
+    };
+    this.vertices.push(made);
+    return made;
+  }
+
+  private addChild(child: number): void {
+    const node = this.nodes[child]!;
+    const inside = this.inner(child);
+    const size =
+      inside === undefined
+        ? { width: node.left + SIZES.bodyWidth, height: node.height, center: node.left + SIZES.bodyWidth / 2 }
+        : { width: inside.layout.width, height: inside.layout.height, center: inside.layout.width / 2 };
+    const vertex = this.add({
+      kind: inside === undefined ? "box" : "open",
+      child,
+      source: -1,
+      order: node.order,
+      isPinned: node.isPinned,
+      keys: [],
+      names: "sources",
+      ...size,
+    });
+    this.vertexOf.set(`${child}`, vertex);
+  }
+
+  private port(kind: "in" | "out", source: number): Vertex {
+    const name = `${kind} ${source}`;
+    let vertex = this.vertexOf.get(name);
+    if (vertex === undefined) {
+      const order = kind === "in" ? -1 : Number.MAX_SAFE_INTEGER;
+      vertex = this.add({
+        kind, child: -1, source, order, isPinned: true, keys: [], names: "sources", width: 16, height: 0, center: 8,
+      });
+      this.vertexOf.set(name, vertex);
+    }
+    return vertex;
+  }
+
+  addWire({ from: start, to: end, sources, edges, stepsBefore, stepsAfter, isCondition }: Wire): void {
+    const source = sources[0]!;
+    const from = start < 0 ? this.port("in", source) : this.vertexOf.get(`${start}`)!;
+    const to = end < 0 ? this.port("out", source) : this.vertexOf.get(`${end}`)!;
+    this.lines.push({
+      from,
+      to,
+      sources,
+      edges,
+      stepsBefore,
+      stepsAfter,
+      isBack: from.order >= to.order,
+      leaves: this.inner(from.child)?.outPorts.get(source) ?? from.center,
+      reaches: to.kind === "open" ? (this.inner(to.child)?.inPorts.get(source) ?? to.center) : null,
+      wantsLabel: !isCondition && this.isTelling(from, to, source),
+      isCondition,
+      slot: this.slotOf(edges, end),
+      share: null,
+      words: edges.reduce((most, edge) => Math.max(most, this.graph.words[edge]!), 0),
+      wordSide: "right",
+    });
+  }
+
+  /** Which argument of the box it is; -1 where that does not matter, or the reader is not seen. */
+  private slotOf(edges: readonly number[], end: number): number {
+    const slots = edges.filter((edge) => this.graph.edges[2 * edge + 1] === end).map((edge) => this.graph.slots[edge]!);
+    return slots.length === 0 ? -1 : Math.min(...slots);
+  }
+
+  /** Whether a shape is worth writing: it is new, or what it comes from is not seen. */
+  private isTelling(from: Vertex, to: Vertex, source: number): boolean {
+    if (from.child < 0 || to.child < 0) return false;
+    return this.isGroup(from) || this.isGroup(to) || this.nodes[source]!.isReshaping;
+  }
+
+  private isGroup(vertex: Vertex): boolean {
+    return this.nodes[vertex.child]!.isGroup;
+  }
+
+  private addChip(order: number, names: "sources" | "readers"): Vertex {
+    return this.add({
+      kind: "chip", child: -1, source: -1, order, isPinned: false, keys: [], names, width: 0,
+      height: SIZES.chipHeight, center: 0,
+    });
+  }
+
+  /** Wide enough for a short title: the painter cuts longer ones. */
+  private sizeChip(chip: Vertex): void {
+    chip.width = chipWidth(chip.keys.length > 1 ? "000 tensors" : "attention_mask");
+    chip.center = chip.width / 2;
+    for (const line of this.lines) if (line.from === chip) line.leaves = chip.center;
+  }
+
+  /** What feeds many far boxes (a mask, say) is repeated above them as a chip: long edges would bury the rest. */
+  shortenFanOut(): void {
+    const isDense = this.lines.length > 2.5 * this.vertices.length;
+    const chipOf = new Map<Vertex, Vertex>();
+    for (const fan of groupBy(this.lines, (line) => `${line.from.index} ${line.leaves}`)) {
+      for (const line of farReaders(fan, isDense ? 2 : 5, isDense ? 2 : 3)) {
+        const chip = chipOf.get(line.to) ?? this.addChip(line.to.order - 0.5, "sources");
+        chipOf.set(line.to, chip);
+        this.name(chip, line.sources);
+        line.from = chip;
+        line.wantsLabel = false;
+      }
+    }
+    for (const chip of chipOf.values()) this.sizeChip(chip);
+  }
+
+  private name(chip: Vertex, nodes: readonly number[]): void {
+    for (const node of nodes) {
+      const { key } = this.nodes[node]!;
+      if (!chip.keys.includes(key)) chip.keys.push(key);
+    }
+  }
+
+  /** Where many values leave the group from far inside (a cache, say), each says where it goes, and one port has all. */
+  shortenWayOut(): void {
+    const last = this.vertices.reduce((most, vertex) => (vertex.kind === "out" ? most : Math.max(most, vertex.rank)), 0);
+    const far = this.lines.filter((line) => line.to.kind === "out" && line.from.rank < last);
+    if (far.length <= MANY_WAYS_OUT) return;
+    const gate = this.addChip(Number.MAX_SAFE_INTEGER - 1, "sources");
+    const port = far[0]!.to;
+    const chipOf = new Map<Vertex, Vertex>();
+    const edges: number[] = [];
+    const sources: number[] = [];
+    for (const line of far) {
+      const chip = chipOf.get(line.from) ?? this.addChip(line.from.order + 0.5, "readers");
+      chipOf.set(line.from, chip);
+      this.name(chip, line.edges.map((edge) => this.graph.edges[2 * edge + 1]!));
+      this.name(gate, line.sources);
+      for (const edge of line.edges) edges.push(edge);
+      for (const source of line.sources) sources.push(source);
+      this.portOf.set(line.to.source, port);
+      if (line.to !== port) this.gone.add(line.to);
+      line.to = chip;
+    }
+    for (const chip of [gate, ...chipOf.values()]) this.sizeChip(chip);
+    const leaves = gate.center;
+    this.lines.push({
+      from: gate, to: port, sources, edges, stepsBefore: 0, stepsAfter: 0, isBack: false, leaves, reaches: null,
+      wantsLabel: false, isCondition: false, slot: -1, share: null, words: 0,
+      wordSide: "right",
+    });
+    const stays = this.vertices.filter((vertex) => !this.gone.has(vertex));
+    this.vertices.length = 0;
+    for (const vertex of stays) {
+      vertex.index = this.vertices.length;
+      this.vertices.push(vertex);
+    }
+  }
+
+  /** Move everything so that it starts at the left padding; gives the width of the group. */
+  shiftIntoFrame(layers: Layers, atLeast: number): number {
+    const boxes = layers.vertices;
+    const left = boxes.reduce((least, vertex) => Math.min(least, vertex.x), Infinity);
+    const right = layers.runs.reduce(
+      (most, { line, column: [top] }) => (top === undefined ? most : Math.max(most, top.x + top.width + line.words)),
+      boxes.reduce((most, vertex) => Math.max(most, vertex.x + vertex.width), -Infinity),
+    );
+    const inside = boxes.length === 0 ? 0 : right - left;
+    const width = Math.max(atLeast, inside + 2 * SIZES.padding);
+    const shift = (width - inside) / 2 - left;
+    for (const vertex of boxes) vertex.x = Math.round((vertex.x + shift) * 2) / 2;
+    return width;
+  }
+
+  boxes(): PlacedBox[] {
+    const children = this.vertices.filter((vertex) => vertex.child >= 0);
+    return children.map((vertex) => {
+      const node = this.nodes[vertex.child]!;
+      const inside = this.inner(vertex.child);
+      if (inside !== undefined) {
+        const { width, height, id } = inside.layout;
+        return { key: node.key, x: vertex.x, y: vertex.y, width, height, inner: id };
+      }
+      const y = vertex.y + (vertex.height - SIZES.bodyHeight) / 2;
+      return {
+        key: node.key, x: vertex.x + node.left, y, width: SIZES.bodyWidth, height: SIZES.bodyHeight, inner: null,
+      };
+    });
+  }
+
+  chips(): PlacedChip[] {
+    return this.vertices
+      .filter((vertex) => vertex.kind === "chip")
+      .map(({ keys, names, x, y, width, height }) => ({ keys, names, x, y, width, height }));
+  }
+
+  ports(kind: "in" | "out"): Map<number, number> {
+    const ports = this.vertices.filter((vertex) => vertex.kind === kind);
+    const places = new Map(ports.map((port) => [port.source, port.x + port.center]));
+    if (kind === "out") for (const [source, port] of this.portOf) places.set(source, port.x + port.center);
+    return places;
+  }
+}
+
+// --- Which readers of one value are too many and too far to be drawn to.
+
+/** Of the readers of one value, those to be given a chip of their own: never the nearest. */
+function farReaders(fan: readonly Line[], fewReaders: number, nearRanks: number): Line[] {
+  const readers = fan.filter((line) => line.to.kind !== "out" && !line.isBack && !line.isCondition);
+  if (readers.length <= fewReaders) return [];
+  readers.sort((a, b) => a.to.rank - b.to.rank);
+  return readers.slice(1).filter((line) => line.to.rank - line.from.rank > nearRanks);
+}
+
+function groupBy<Item>(items: readonly Item[], nameOf: (item: Item) => string): Item[][] {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) {
+    const name = nameOf(item);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [item]);
+    else group.push(item);
+  }
+  return [...groups.values()];
+}
+
+// --- Say which layer each box of a group stands in.
+
+/** From this many readers on, a line that runs past many layers is there anyway. */
+const WIDE_FAN = 6;
+
+/** More boxes than this that nobody reads do not stand in one layer. */
+const MOST_ENDS = 8;
+
+/**
+ * Layers by the longest way from the top; in-ports have rank 0, out-ports the last. Boxes that could stand lower
+ * come down where that makes lines shorter: constants to just above their reader, steps of a loop to their step.
+ */
+function findRanks(vertices: readonly Vertex[], lines: readonly Line[]): void {
+  const links = new Links(lines);
+  // Forward lines go from a lower to a higher order, so that one pass is enough.
+  const inOrder = [...vertices].sort((a, b) => a.order - b.order);
+  for (const vertex of vertices) vertex.fan = Math.max(vertex.fan, links.leaving(vertex).length);
+  const last = rankFromTop(inOrder, links);
+  const isFloating = floating(inOrder, links);
+  for (const vertex of inOrder.toReversed()) {
+    if (vertex.kind === "out") vertex.rank = last + 1;
+    // The one chip before a port is for what leaves the group, and stands at its end.
+    const readers = links.leaving(vertex).filter((line) => line.to.kind !== "out" || vertex.kind === "chip");
+    if (vertex.isPinned || readers.length === 0) continue;
+    const lowest = Math.min(...readers.map((line) => line.to.rank)) - 1;
+    if (lowest <= vertex.rank) continue;
+    if (!isFloating.has(vertex) && !isCheaper(vertex, lowest, links)) continue;
+    vertex.rank = lowest;
+    vertex.isLow = true;
+  }
+  spreadEnds(inOrder, links, last);
+}
+
+class Links {
+  private readonly from = new Map<Vertex, Line[]>();
+  private readonly to = new Map<Vertex, Line[]>();
+
+  constructor(lines: readonly Line[]) {
+    for (const line of lines) {
+      if (line.isBack) continue;
+      put(this.from, line.from, line);
+      put(this.to, line.to, line);
+    }
+  }
+
+  leaving(vertex: Vertex): readonly Line[] {
+    return this.from.get(vertex) ?? [];
+  }
+
+  reaching(vertex: Vertex): readonly Line[] {
+    return this.to.get(vertex) ?? [];
+  }
+}
+
+function put(lists: Map<Vertex, Line[]>, key: Vertex, line: Line): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [line]);
+  else list.push(line);
+}
+
+function rankFromTop(inOrder: readonly Vertex[], links: Links): number {
+  let last = 0;
+  for (const vertex of inOrder) {
+    vertex.rank = vertex.kind === "in" ? 0 : 1;
+    for (const line of links.reaching(vertex)) vertex.rank = Math.max(vertex.rank, line.from.rank + 1);
+    if (vertex.kind !== "out") last = Math.max(last, vertex.rank);
+  }
+  return last;
+}
+
+/** What depends on no input and no port: constants, chips, and what is made from them alone. */
+function floating(inOrder: readonly Vertex[], links: Links): Set<Vertex> {
+  const found = new Set<Vertex>();
+  for (const vertex of inOrder) {
+    if (!vertex.isPinned && links.reaching(vertex).every((line) => found.has(line.from))) found.add(vertex);
+  }
+  return found;
+}
+
+/** Whether lines become shorter in all when a box comes down. Lines of one source run together and count once. */
+function isCheaper(vertex: Vertex, rank: number, links: Links): boolean {
+  const sources = new Set(links.reaching(vertex).map((line) => line.from));
+  let longer = 0;
+  for (const source of sources) {
+    const others = links.leaving(source).filter((line) => line.to !== vertex);
+    const reach = Math.max(vertex.rank, ...others.map((line) => line.to.rank));
+    if (reach < rank) longer += 1;
+  }
+  const shorter = new Set(links.leaving(vertex).map((line) => line.leaves)).size;
+  return longer < shorter || (longer === shorter && fanAbove(vertex, links) >= WIDE_FAN);
+}
+
+/** How many readers the value has that a chain of boxes begins with. */
+function fanAbove(vertex: Vertex, links: Links): number {
+  let at = vertex;
+  for (;;) {
+    const [line, second] = links.reaching(at);
+    if (line === undefined || second !== undefined) return 0;
+    if (line.from.fan > 1) return line.from.fan;
+    at = line.from;
+  }
+}
+
+/** Long rows of boxes that nobody reads are broken into several. */
+function spreadEnds(inOrder: readonly Vertex[], links: Links, last: number): void {
+  const numEnds = new Map<number, number>();
+  let lowest = last;
+  for (const vertex of inOrder) {
+    if (vertex.child < 0 || links.leaving(vertex).length > 0) continue;
+    while ((numEnds.get(vertex.rank) ?? 0) >= MOST_ENDS) vertex.rank += 1;
+    numEnds.set(vertex.rank, (numEnds.get(vertex.rank) ?? 0) + 1);
+    lowest = Math.max(lowest, vertex.rank);
+  }
+  for (const vertex of inOrder) if (vertex.kind === "out") vertex.rank = lowest + 1;
+}

@@ -1,0 +1,288 @@
+/** The exact values of one unit: of the selected one, at the moment and over time, and of the one under the pointer. */
+import { computed, effect, signal } from "@preact/signals";
+import { floatsOf } from "../sections/requests";
+import { type Asked, Refusal, type Reply, type Source } from "../source/source";
+import { paintValues, type Palette } from "../tensor/colour-scale";
+import type { Grid, NetLayer } from "../wire";
+import { blocksOf, Latest } from "./feeds";
+import { moments, rank, runId, step } from "./moments";
+import * as state from "./network-state";
+import * as store from "./store";
+import { LEVELS, type PlateValues, type UnitPlace, valueOf } from "./store";
+import { exactText } from "./words";
+
+/** Of which network and item something is. */
+interface Origin {
+  readonly runId: string;
+  readonly rank: number;
+  readonly place: UnitPlace;
+  readonly item: number;
+}
+
+export interface Reading extends Origin {
+  readonly step: number;
+  /** Each variable with its value; of a place in a colour picture red, green and blue. */
+  readonly values: readonly (readonly [variable: string, text: string])[];
+  /** Of the records that they were read from. */
+  readonly steps: ReadonlyMap<string, number>;
+}
+
+export interface Line {
+  readonly variable: string;
+  readonly steps: Float64Array;
+  readonly values: Float64Array;
+}
+
+export interface UnitSeries extends Origin {
+  readonly lines: readonly Line[];
+}
+
+const MOST_POINTS = 1024;
+/** While a training runs, the whole line is not fetched more often. */
+const MIN_GAP_MS = 1000;
+
+const lastReading = signal<Reading | null>(null);
+const lastHovered = signal<Reading | null>(null);
+const lastSeries = signal<UnitSeries | null>(null);
+/** Why the selected unit has no values, and why none over time; empty where it has. */
+export const readingFailure = signal("");
+export const seriesFailure = signal("");
+
+/** The step of what is under the pointer: where time runs along a plate, that of the column. */
+export const pointedStep = computed<number | null>(() => {
+  const { layer, moment } = store.hovered.value ?? {};
+  const steps = layer === undefined ? undefined : store.raster.value?.get(layer)?.steps;
+  return moment === undefined || steps === undefined ? step.value : (steps[moment] ?? null);
+});
+
+/** Of the selected unit. Those of the moment before stay until the next have come. */
+export const selectedReading = computed<Reading | null>(() => its(lastReading.value, store.selected.value));
+export const hoveredReading = computed<Reading | null>(() => {
+  const reading = its(lastHovered.value, store.hovered.value);
+  // Under the pointer stands what is drawn: a value of another moment would be a wrong one.
+  return reading?.step === pointedStep.value ? reading : null;
+});
+export const unitSeries = computed<UnitSeries | null>(() => its(lastSeries.value, store.selected.value));
+
+function its<One extends Origin>(one: One | null, place: UnitPlace | null): One | null {
+  const isOfNet = one?.runId === runId.value && one.rank === rank.value && one.item === store.item.value;
+  return isOfNet && one.place.layer === place?.layer && one.place.unit === place.unit ? one : null;
+}
+
+interface Wish extends Origin {
+  readonly step: number;
+  /** The numbers of its units: three where it is a place of a colour picture. */
+  readonly units: readonly number[];
+}
+
+/** Call what it returns to stop. */
+export function followUnits(source: Source): () => void {
+  const stops = [
+    followReading(source, () => wishOf(store.selected.value, step.value), lastReading, (reason) => (readingFailure.value = reason)),
+    followReading(source, () => wishOf(store.hovered.value, pointedStep.value), lastHovered, () => undefined),
+    followSeries(source),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+    lastReading.value = null;
+    lastHovered.value = null;
+    lastSeries.value = null;
+  };
+}
+
+function wishOf(place: UnitPlace | null, now: number | null): Wish | null {
+  const layer = state.layerOf(place?.layer);
+  if (place === null || layer === null || now === null || place.unit >= layer.grid.num_units) return null;
+  return { runId: runId.value, rank: rank.value, step: now, item: store.item.value, place, units: unitsOf(layer, place.unit) };
+}
+
+export function unitsOf({ grid }: Pick<NetLayer, "grid">, unit: number): number[] {
+  if (!grid.is_colour) return [unit];
+  const size = grid.rows * grid.columns;
+  return [0, 1, 2].map((map) => map * size + (unit % size));
+}
+
+function followReading(
+  source: Source,
+  wish: () => Wish | null,
+  into: { value: Reading | null },
+  fail: (reason: string) => void,
+): () => void {
+  const latest = new Latest<Wish, Reading>({
+    ask: (wish) => askReading(source, wish),
+    hear: (_, reading) => {
+      fail("");
+      into.value = reading;
+    },
+    refuse: (_, reason) => fail(reason),
+  });
+  const stop = effect(() => latest.want(wish()));
+  return () => {
+    stop();
+    latest.stop();
+  };
+}
+
+async function askReading(source: Source, wish: Wish): Promise<Reading> {
+  const { runId: run_id, rank: itsRank, step: now, item, place, units } = wish;
+  const asked = units.map((unit): Asked => {
+    return { type: "net_unit", run_id, rank: itsRank, step: now, layer: place.layer, unit, item };
+  });
+  const answers = await Promise.all(asked.map((one) => source.ask(one)));
+  const texts = new Map<string, string[]>();
+  const steps = new Map<string, number>();
+  for (const { answer } of answers) {
+    if (answer.type !== "net_unit") throw new Refusal(`The server answered with ${answer.type}.`);
+    for (const [name, value] of Object.entries(answer.values)) {
+      texts.set(name, [...(texts.get(name) ?? []), exactText(value)]);
+    }
+    for (const [name, at] of Object.entries(answer.steps)) steps.set(name, at);
+  }
+  return { runId: run_id, rank: itsRank, place, item, step: now, values: [...texts].map(([name, all]) => [name, all.join(", ")]), steps };
+}
+
+function followSeries(source: Source): () => void {
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  let lastAsked = { key: "", time: -Infinity };
+  const latest = new Latest<Wish, UnitSeries>({
+    ask: (wish) => askSeries(source, wish),
+    hear: (_, series) => {
+      seriesFailure.value = "";
+      lastSeries.value = series;
+    },
+    refuse: (_, reason) => (seriesFailure.value = reason),
+  });
+  const stop = effect(() => {
+    // Not with every step of the slider: the line has all of them.
+    const count = moments.value.length;
+    const [place, item, run, itsRank] = [store.selected.value, store.item.value, runId.value, rank.value];
+    const layer = state.layerOf(place?.layer);
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    if (place === null || layer === null || count === 0 || place.unit >= layer.grid.num_units) {
+      latest.want(null);
+      return;
+    }
+    const wish = { runId: run, rank: itsRank, step: 0, item, place, units: unitsOf(layer, place.unit) };
+    const key = JSON.stringify([run, itsRank, item, place.layer, place.unit]);
+    const ask = (): void => {
+      lastAsked = { key, time: Date.now() };
+      latest.want(wish);
+    };
+    const wait = key === lastAsked.key ? lastAsked.time + MIN_GAP_MS - Date.now() : 0;
+    if (wait <= 0) ask();
+    else timer = setTimeout(ask, wait);
+  });
+  return () => {
+    stop();
+    if (timer !== null) clearTimeout(timer);
+    latest.stop();
+  };
+}
+
+const COLOURS = [" red", " green", " blue"];
+
+async function askSeries(source: Source, { runId: run_id, rank: itsRank, item, place, units }: Wish): Promise<UnitSeries> {
+  const asked = units.map((unit): Asked => {
+    const whole = { low: null, high: null, most: MOST_POINTS };
+    return { type: "net_unit_series", run_id, rank: itsRank, layer: place.layer, unit, item, ...whole };
+  });
+  const replies = await Promise.all(asked.map((one) => source.ask(one)));
+  const lines = replies.flatMap((reply, at) => linesOf(reply, units.length > 1 ? (COLOURS[at] ?? "") : ""));
+  return { runId: run_id, rank: itsRank, place, item, lines };
+}
+
+/** Numbers of eight bytes: for each variable its steps, then its values. */
+function linesOf({ answer, buffer, offset }: Reply, suffix: string): Line[] {
+  if (answer.type !== "net_unit_series") throw new Refusal(`The server answered with ${answer.type}.`);
+  const numAll = answer.counts.reduce((sum, count) => sum + count, 0);
+  const floats = floatsOf(new Uint8Array(buffer, Math.min(offset, buffer.byteLength)), 2 * numAll);
+  let from = 0;
+  return answer.variables.map((variable, at): Line => {
+    const count = answer.counts[at] ?? 0;
+    const line = {
+      variable: variable + suffix,
+      steps: floats.subarray(from, from + count),
+      values: floats.subarray(from + count, from + 2 * count),
+    };
+    from += 2 * count;
+    return line;
+  });
+}
+
+// --- Small pictures of the items of a batch: what the input layer received of each.
+
+/** Pixels along its longer side. */
+const MAX_SIDE = 64;
+const MAX_SHAPE = 4096;
+
+interface Thumbnail {
+  readonly width: number;
+  readonly height: number;
+  readonly pixels: Uint8ClampedArray<ArrayBuffer>;
+}
+
+/** The layer that is a picture; null where there is none. */
+export function pictureLayer(layers: readonly NetLayer[]): NetLayer | null {
+  const inputs = layers.filter(({ is_input }) => is_input);
+  const first = inputs.length > 0 ? inputs : layers.slice(0, 1);
+  return first.find(isPicture) ?? null;
+}
+
+function isPicture({ grid, shape, has_items, variables }: NetLayer): boolean {
+  const isOne = grid.tiles_across === 1 && grid.tiles_down === 1 && grid.rows > 2 && grid.columns > 2;
+  const isInRange = grid.rows <= MAX_SHAPE && grid.columns <= MAX_SHAPE;
+  // A vector that was folded into a near-square is no picture.
+  const numDims = shape.filter((size) => size > 1).length;
+  return isOne && isInRange && has_items && numDims >= 2 && variables.includes("Act");
+}
+
+interface ThumbnailWish {
+  readonly runId: string;
+  readonly rank: number;
+  readonly step: number;
+  readonly item: number;
+  readonly layer: NetLayer;
+}
+
+/** Null where nothing was recorded. */
+export async function askPicture(source: Source, wish: ThumbnailWish): Promise<PlateValues | null> {
+  const { runId: run_id, rank, step, item, layer } = wish;
+  const reply = await source.ask({ type: "net_values", run_id, rank, step, variable: "Act", item, layers: [layer.name] });
+  if (reply.answer.type !== "net_values") throw new Refusal(`The server answered with ${reply.answer.type}.`);
+  const block = blocksOf(reply, reply.answer.blocks).get(layer.name);
+  return block === undefined || block.levels.length === 0 ? null : block;
+}
+
+/** Every so many rows and columns one, so that it is no larger than it must be. */
+export function paintThumbnail(grid: Grid, block: PlateValues, palette: Palette): Thumbnail {
+  const every = Math.max(1, Math.ceil(Math.max(grid.rows, grid.columns) / MAX_SIDE));
+  const [width, height] = [Math.ceil(grid.columns / every), Math.ceil(grid.rows / every)];
+  const unitOf = (at: number): number => Math.floor(at / width) * every * grid.columns + (at % width) * every;
+  if (grid.is_colour) return { width, height, pixels: paintColour(grid, block, width * height, unitOf) };
+  const values = Float64Array.from({ length: width * height }, (_, at) => valueOf(block, unitOf(at)) ?? Number.NaN);
+  const scale = { map: "seq", low: block.low, high: block.high } as const;
+  return { width, height, pixels: paintValues(values, 0, width, height, scale, palette) };
+}
+
+/** Three maps, from the darkest to the brightest value of them all. */
+function paintColour(
+  grid: Grid,
+  { levels }: PlateValues,
+  count: number,
+  unitOf: (at: number) => number,
+): Uint8ClampedArray<ArrayBuffer> {
+  const size = grid.rows * grid.columns;
+  const pixels = new Uint8ClampedArray(4 * count);
+  for (let at = 0; at < count; at++) {
+    for (const map of [0, 1, 2]) pixels[4 * at + map] = (255 * Math.min(LEVELS, levels[map * size + unitOf(at)] ?? 0)) / LEVELS;
+    pixels[4 * at + 3] = 255;
+  }
+  return pixels;
+}
+
+/** Which items have a place among the small pictures: a page of so many, with the chosen one on it. */
+export function pageOf(item: number, numItems: number, size: number): number[] {
+  const first = Math.floor(Math.min(item, Math.max(0, numItems - 1)) / size) * size;
+  return Array.from({ length: Math.max(0, Math.min(size, numItems - first)) }, (_, at) => first + at);
+}

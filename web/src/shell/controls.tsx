@@ -1,0 +1,109 @@
+/** A few choices of which one holds, on one line. */
+import type { ComponentChildren, RefObject } from "preact";
+import { Icon } from "./Icon";
+
+interface Props<Word extends string> {
+  label: string;
+  /** Each with what is written on it and, where that is not enough, what it means. */
+  words: readonly (readonly [word: Word, title: ComponentChildren, hint?: string])[];
+  chosen: Word;
+  choose: (word: Word) => void;
+  /** As wide as its place. */
+  isWide?: boolean;
+}
+
+export function Segments<Word extends string>({ label, words, chosen, choose, isWide = false }: Props<Word>) {
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    const at = words.findIndex(([word]) => word === chosen);
+    const next = words[(at + by + words.length) % words.length];
+    if (next === undefined) return;
+    choose(next[0]);
+    const group = event.currentTarget as HTMLElement;
+    group.querySelectorAll("button")[words.indexOf(next)]?.focus();
+  };
+  return (
+    <div class={isWide ? "seg wide" : "seg"} role="radiogroup" aria-label={label} onKeyDown={onKeyDown}>
+      {words.map(([word, title, hint]) => (
+        <button
+          key={word}
+          role="radio"
+          aria-checked={word === chosen}
+          title={hint}
+          tabIndex={word === chosen ? 0 : -1}
+          onClick={() => choose(word)}
+        >
+          {title}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+// --- All of a graph in view.
+
+export function FitButton({ fit }: { fit: () => void }) {
+  return (
+    <button class="btn quiet square" aria-label="Fit the graph" title="Fit the graph (0)" onClick={() => fit()}>
+      <Icon name="frame" />
+    </button>
+  );
+}
+
+/** In and out of a drawing, and how near one is. */
+export function ZoomButtons({ scale, zoomBy }: { scale: number; zoomBy: (factor: number) => void }) {
+  return (
+    <>
+      <button class="btn quiet square" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(0.8)}>
+        <Sign path="M3.5 8h9" />
+      </button>
+      <span class="zoom-percent" aria-label="Zoom">
+        {Math.round(scale * 100)} %
+      </span>
+      <button class="btn quiet square" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(1.25)}>
+        <Sign path="M3.5 8h9M8 3.5v9" />
+      </button>
+    </>
+  );
+}
+
+function Sign({ path }: { path: string }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  );
+}
+
+// --- An end of a scale to type: nothing is automatic.
+
+interface LimitFieldProps {
+  label: string;
+  /** Null for automatic. */
+  value: number | null;
+  set: (typed: number | null) => void;
+  box?: RefObject<HTMLInputElement | null>;
+}
+
+export function LimitField({ label, value, set, box }: LimitFieldProps) {
+  return (
+    <input
+      ref={box ?? null}
+      class="input sm"
+      type="text"
+      inputMode="decimal"
+      placeholder="auto"
+      aria-label={label}
+      title={label}
+      value={value === null ? "" : String(value).replaceAll("-", "\u2212")}
+      onChange={(event) => set(typed(event.currentTarget.value))}
+    />
+  );
+}
+
+/** Null for nothing, NaN for what is no number. */
+function typed(text: string): number | null {
+  return text.trim() === "" ? null : Number(text.replaceAll("\u2212", "-"));
+}
